@@ -1,0 +1,7 @@
+//! A phase unrolled: every variant with a stable id, and what each launches at each shape.
+//!
+//! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
+
+mod variant;
+
+pub use variant::{Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Variant, VariantId};
