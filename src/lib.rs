@@ -1,1 +1,3 @@
 //! ncugate
+pub mod frame;
+pub mod ncu_rep;

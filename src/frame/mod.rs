@@ -1,0 +1,1 @@
+//! Every polars frame of the program: typed in, typed out.
