@@ -5,9 +5,11 @@
 
 mod journal;
 mod manifest;
+mod recording;
 mod run;
 
 pub use manifest::{Fingerprint, Git, Gpu, Manifest, RunState};
+pub use recording::record;
 pub use run::{Run, RunWriter, SCHEMA, unfinished};
 
 use serde::Serialize;
