@@ -40,7 +40,7 @@ __device__ __forceinline__ void load_matrices_transposed(uint32_t (&m)[4], uint3
 // c += a . b on a tensor core: a is 16x16 f16 by rows, b is 16x8 f16 by columns, c is 16x8 f32.
 // Lane 4*g + t holds c[g][2t], c[g][2t+1], c[g+8][2t], c[g+8][2t+1].
 __device__ __forceinline__ void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
