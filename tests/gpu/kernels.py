@@ -115,6 +115,84 @@ FAMILIES = {
     ),
 }
 
+FAST = dict(
+    source="kernels/sdpa_fast/sdpa_fast.cu",
+    entry="sdpa_fast",
+    grid=["(S + TILE_M - 1) // TILE_M * CLUSTER", "B * H"],
+    block=["32 * (TILE_M // WARP_M) * KEY_SPLIT"],
+    shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M",
+    defaults={"TILE_M": 64, "WARP_M": 32, "TILE_N": 64, "KEY_SPLIT": 4, "CLUSTER": 1, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 1},
+)
+
+
+def fast_valid(m: dict[str, int]) -> bool:
+    """What sdpa_fast.cu accepts and an H100 or H200 can hold; and enough warps to be worth a look."""
+    warps = m["TILE_M"] // m["WARP_M"] * m["KEY_SPLIT"]
+    split = m["KEY_SPLIT"] * m["CLUSTER"] > 1
+    shared = 128 * m["TILE_M"] + 256 * m["KEY_SPLIT"] * m["STAGES"] * m["TILE_N"] + 8 * m["KEY_SPLIT"] * m["TILE_M"]
+    return (
+        4 <= warps <= 16
+        and (not split or m["STAGES"] * m["TILE_N"] >= m["TILE_M"])
+        and m["MIN_BLOCKS"] * (shared + 1024) <= 228 * 1024
+    )
+
+
+def mission_valid(m: dict[str, int]) -> bool:
+    """One wave, every SM busy, and no stage without a tile at S=512."""
+    blocks = 8 * 512 // m["TILE_M"] * m["CLUSTER"]
+    tiles = -(-512 // (m["TILE_N"] * m["KEY_SPLIT"] * m["CLUSTER"]))
+    needed = m["STAGES"] * m["TILE_N"] == m["TILE_M"]
+    return fast_valid(m) and 64 <= blocks <= 264 and (m["STAGES"] <= tiles or needed)
+
+
+FAMILIES["sdpa_fast"] = Family(
+    **FAST,
+    timed=[MISSION],
+    valid=mission_valid,
+    cases=[
+        {"TILE_M": m, "WARP_M": w, "TILE_N": n, "KEY_SPLIT": k, "CLUSTER": c, "STAGES": s, "CAUSAL": causal}
+        for m, w, n, k, c, s in [
+            (64, 32, 64, 4, 2, 1),
+            (64, 32, 32, 4, 2, 2),
+            (64, 16, 64, 2, 2, 2),
+            (64, 16, 64, 4, 2, 1),
+            (32, 32, 64, 8, 1, 1),
+            (32, 16, 64, 4, 1, 2),
+            (128, 32, 64, 2, 4, 2),
+            (64, 32, 64, 4, 1, 2),
+        ]
+        for causal in (0, 1)
+    ],
+    sweep={
+        "TILE_M": [32, 64, 128],
+        "WARP_M": [16, 32],
+        "TILE_N": [32, 64, 128],
+        "KEY_SPLIT": [1, 2, 4, 8],
+        "CLUSTER": [1, 2, 4],
+        "STAGES": [1, 2, 4],
+        "CAUSAL": [0, 1],
+    },
+)
+FAMILIES["sdpa_fast_wide"] = Family(
+    **FAST,
+    timed=[B4H16, B8H16],
+    valid=fast_valid,
+    cases=[
+        {"TILE_M": m, "WARP_M": w, "TILE_N": n, "KEY_SPLIT": 1, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal}
+        for m, w, n, s, b in [(128, 32, 64, 2, 2), (128, 16, 64, 2, 2), (256, 32, 64, 2, 1), (64, 16, 64, 2, 3), (128, 32, 32, 3, 2)]
+        for causal in (0, 1)
+    ],
+    sweep={
+        "TILE_M": [64, 128, 256],
+        "WARP_M": [16, 32],
+        "TILE_N": [32, 64, 128],
+        "KEY_SPLIT": [1],
+        "STAGES": [1, 2, 3],
+        "MIN_BLOCKS": [1, 2, 3],
+        "CAUSAL": [0, 1],
+    },
+)
+
 
 @dataclass
 class Variant:
