@@ -36,7 +36,8 @@ impl fmt::Display for Value {
 pub type Scope = BTreeMap<String, Value>;
 
 /// An expression that has been checked to compile.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(transparent)]
 pub struct Expr {
     text: String,
 }
