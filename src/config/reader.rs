@@ -261,11 +261,6 @@ impl<'a> Item<'a> {
         self.list()
     }
 
-    /// The texts of an array.
-    pub fn texts(&self) -> Vec<String> {
-        self.list().iter().filter_map(Item::text).collect()
-    }
-
     /// The value of a key, where this is a table that has it; records nothing.
     pub fn peek(&self, key: &str) -> Option<Item<'a>> {
         let DeValue::Table(entries) = self.value else { return None };

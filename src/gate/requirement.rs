@@ -10,8 +10,8 @@
 //! the functions `ncu(name)` and `speedup(name)`. [`Requirement::text`] is always what the file says.
 
 use super::rule::{Comparison, Requirement};
-use crate::config::is_verbatim;
 use crate::expr::{Expr, ExprError};
+use crate::metric::is_verbatim;
 
 /// Whose quantity a requirement reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -262,10 +262,8 @@ fn literal_calls(text: &str, tokens: &[(usize, Token<'_>)]) -> Result<(), Requir
         let Token::Path(word) = *token else { continue };
         let Some(form) = quoted_form(word) else { continue };
         let following = [1, 2, 3].map(|ahead| tokens.get(at + ahead).map(|(_, token)| *token));
-        let literal = matches!(
-            following,
-            [Some(Token::Other('(' | '[')), Some(Token::Quoted(_)), Some(Token::Other(')' | ']'))]
-        );
+        let literal =
+            matches!(following, [Some(Token::Other('(' | '[')), Some(Token::Quoted(_)), Some(Token::Other(')' | ']'))]);
         if !literal {
             return Err(RequirementError::NotLiteral { text: text.to_owned(), word: word.to_owned(), form });
         }

@@ -3,18 +3,18 @@
 use super::scope::InScope;
 use super::{no_duplicates, suggest};
 use crate::config::keys::{self, Spec};
-use crate::config::names::{Names, is_verbatim};
 use crate::config::reader::{Item, Table};
 use crate::config::{Shape, ShapeName};
 use crate::gate::{
     Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Owner, Precondition, Requirement, Scope, Stage,
     Tier, Waiver,
 };
+use crate::metric::Catalogue;
 
 /// What requirements may name beside metrics.
 pub struct Vocabulary<'n> {
     /// The metrics.
-    pub metrics: &'n dyn Names,
+    pub metrics: &'n Catalogue,
     /// Dimensions, parameters, scalars, `cc`, `dtype`.
     pub values: Vec<String>,
     /// Baselines, variants and stages, for `speedup("...")`.
@@ -51,19 +51,17 @@ impl Vocabulary<'_> {
         if declared().any(|name| name == text) {
             return Some(ShapeName(text));
         }
-        item.report(format!("`{}` names the shape `{text}`, which is not declared", item.place.key), Some(suggest(&text, declared())));
+        item.report(
+            format!("`{}` names the shape `{text}`, which is not declared", item.place.key),
+            Some(suggest(&text, declared())),
+        );
         None
-    }
-
-    /// Whether `name` is a metric, logical or verbatim.
-    pub fn is_metric(&self, name: &str) -> bool {
-        self.metrics.is_metric(name) || is_verbatim(name)
     }
 
     /// Reads the name of a metric.
     pub fn metric(&self, item: &Item<'_>) -> Option<String> {
         let text = item.text()?;
-        if self.is_metric(&text) {
+        if self.metrics.knows(&text) {
             return Some(text);
         }
         let help = self.unknown(&text, &[]);
@@ -73,11 +71,12 @@ impl Vocabulary<'_> {
 
     /// The nearest name and where the list is.
     fn unknown(&self, name: &str, values: &[String]) -> String {
-        let mut all = self.metrics.all();
-        all.extend(values.iter().map(String::as_str));
-        let hint = crate::expr::nearest(name, all.into_iter()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+        let all = self.metrics.names().chain(values.iter().map(String::as_str));
+        let hint = crate::expr::nearest(name, all).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
         let known = if values.is_empty() { String::new() } else { format!("; values: {}", values.join(", ")) };
-        format!("{hint}docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`{known}")
+        format!(
+            "{hint}docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`{known}"
+        )
     }
 
     /// Reads a requirement and checks every name in it.
@@ -93,13 +92,14 @@ impl Vocabulary<'_> {
         let reads = requirement.reads();
         for read in &reads.quantities {
             let values: &[String] = if read.owner == Owner::Case { &self.values } else { &[] };
-            if !self.is_metric(&read.name) && !values.contains(&read.name) {
+            if !self.metrics.knows(&read.name) && !values.contains(&read.name) {
                 let message = format!("`{}` is \"{text}\", whose `{}` is unknown", item.place.key, read.name);
                 item.report(message, Some(self.unknown(&read.name, values)));
             }
         }
         for subject in reads.speedups.iter().filter(|subject| !self.subjects.contains(subject)) {
-            let message = format!("`{}` compares with `{subject}`, which is no baseline, variant or stage", item.place.key);
+            let message =
+                format!("`{}` compares with `{subject}`, which is no baseline, variant or stage", item.place.key);
             item.report(message, Some(suggest(subject, self.subjects.iter().map(String::as_str))));
         }
         Some(requirement)
@@ -182,8 +182,7 @@ impl Vocabulary<'_> {
         let mut names: Vec<&str> = all.map(|gate| gate.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        let waivers =
-            list("waiver").iter().filter_map(|item| waiver(&item.table(&keys::WAIVER)?, &names)).collect();
+        let waivers = list("waiver").iter().filter_map(|item| waiver(&item.table(&keys::WAIVER)?, &names)).collect();
         GatePlan { tiers, stages, fallback, preconditions, waivers }
     }
 
@@ -266,8 +265,7 @@ fn glob(item: &Item<'_>) -> Option<String> {
 }
 
 fn range(item: &Item<'_>) -> Option<(f64, f64)> {
-    let ends: Vec<f64> =
-        item.list().iter().filter_map(|end| end.number("a speedup above 0", |v| v > 0.0)).collect();
+    let ends: Vec<f64> = item.list().iter().filter_map(|end| end.number("a speedup above 0", |v| v > 0.0)).collect();
     match ends.as_slice() {
         [low, high] if low <= high => Some((*low, *high)),
         _ => {
