@@ -500,10 +500,19 @@ pub static FALLBACK: Spec = spec(
 );
 
 /// `[[precondition]]`.
-pub static PRECONDITION: Spec = spec("[[precondition]]", "A go/no-go condition.", &[
-    key("name", Kind::Text, "Its name.").default("the condition's text"),
-    key("require", Kind::Expr, "True or false, over dimensions, scalars without parameters, `dtype` (of the first input) and `cc` (compute capability, `9.0`).").required(),
-]);
+pub static PRECONDITION: Spec = spec(
+    "[[precondition]]",
+    "A go/no-go condition.",
+    &[
+        key("name", Kind::Text, "Its name.").default("the condition's text"),
+        key(
+            "require",
+            Kind::Expr,
+            "True or false, over dimensions, `dtype` (of the first input) and `cc` (compute capability, `9.0`).",
+        )
+        .required(),
+    ],
+);
 
 /// `[[waiver]]`.
 pub static WAIVER: Spec = spec(

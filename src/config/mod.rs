@@ -10,12 +10,19 @@ pub mod keys;
 mod locate;
 pub mod phase;
 mod reader;
+mod reference;
 mod resolve;
+mod schema;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
 pub mod workload;
 
 pub use error::{ConfigErrors, Place, Problem};
 pub use kernel::{CommandTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
 pub use locate::locate;
 pub use phase::{BenchSettings, BuildSettings, Objective, Phase, ProfileSettings};
+pub use reference::reference;
 pub use resolve::{load, parse};
+pub use schema::schema;
 pub use workload::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};

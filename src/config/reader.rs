@@ -365,6 +365,11 @@ impl<'a> Table<'a> {
         self.source.report(place, message, help);
     }
 
+    /// How many problems the file has so far.
+    pub fn problems(&self) -> usize {
+        self.source.problems.borrow().len()
+    }
+
     /// Line of the table, from 1.
     pub fn line(&self) -> usize {
         self.source.line(&self.place)

@@ -1,4 +1,7 @@
 //! `[workload]`: shapes, scalars, buffers, reference, tolerance.
+//!
+//! Where a declared name has a value that is wrong, a stand-in keeps the name known, so that one mistake is one error: a
+//! file with a problem never becomes a phase.
 
 use super::scope::InScope;
 use crate::config::keys::{self, ARANGE, BUILTINS, NORMAL, UNIFORM};
@@ -12,14 +15,16 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Option<Workload> {
     let dims = InScope::new("the dimensions", dims_of(&shapes));
     let scalar_scope =
         InScope::new("the dimensions and parameters", dims_of(&shapes).into_iter().chain(params.iter().cloned()));
+    let before = table.problems();
     let buffers = table.need("buffers").map(|item| buffers(&item, &dims, &shapes)).unwrap_or_default();
+    let buffers_right = table.problems() == before;
     let scalars = table.get("scalars").map(|item| scalars(&item, &scalar_scope)).unwrap_or_default();
     let reference = table.need("reference").and_then(|item| reference(&item, &dims));
     let tolerance = table.need("tolerance").and_then(|item| tolerance(&item));
     let seeds = table.get("seeds").map_or_else(|| vec![0], |item| seeds(&item));
     let over_shapes = |key| table.get(key).and_then(|item| evaluated(&item, &dims, &shapes));
     let (flops, bytes) = (over_shapes("flops"), over_shapes("bytes"));
-    if let (Some(reference), false) = (&reference, buffers.is_empty()) {
+    if let (Some(reference), true) = (&reference, buffers_right) {
         check_roles(table, reference, &buffers);
     }
     Some(Workload { seeds, reference: reference?, tolerance: tolerance?, scalars, shapes, buffers, flops, bytes })
@@ -59,7 +64,7 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
         let dims: Vec<(String, i64)> = entries
             .free()
             .into_iter()
-            .filter_map(|(dim, extent)| Some((identifier(&dim, &extent)?, extent.whole(1..=i64::MAX)?)))
+            .filter_map(|(dim, extent)| Some((identifier(&dim, &extent)?, extent.whole(1..=i64::MAX).unwrap_or(1))))
             .collect();
         if entries.free().is_empty() {
             entries.report(format!("shape `{name}` has no dimensions"), None);
@@ -83,6 +88,12 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
         table.report("`workload.shapes` declares no shape", Some("small = { B = 1, S = 128 }".to_owned()));
     }
     shapes
+}
+
+/// The shapes that have every dimension an expression names; the others have an error of their own.
+fn shapes_with<'s>(expr: &Expr, shapes: &'s [Shape]) -> impl Iterator<Item = &'s Shape> {
+    let names = expr.names();
+    shapes.iter().filter(move |shape| names.iter().all(|name| shape.dims.iter().any(|(dim, _)| dim == name)))
 }
 
 fn same_names(a: &[(String, i64)], b: &[(String, i64)]) -> bool {
@@ -135,7 +146,8 @@ fn scalars(item: &Item<'_>, scope: &InScope) -> Vec<Scalar> {
         } else {
             (Some(ScalarType::F32), scope.expr(&item))
         };
-        Some(Scalar { name, dtype: dtype?, value: value?.value })
+        let value = value.map(|placed| placed.value).or_else(|| Expr::parse("0").ok());
+        Some(Scalar { name, dtype: dtype.unwrap_or(ScalarType::F32), value: value? })
     };
     table.free().into_iter().filter_map(scalar).collect()
 }
@@ -143,8 +155,7 @@ fn scalars(item: &Item<'_>, scope: &InScope) -> Vec<Scalar> {
 /// An expression that has to give a finite number at every shape.
 fn evaluated(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> {
     let expr = dims.expr(item)?.value;
-    let known = expr.names().iter().all(|name| dims.names.contains(name));
-    for shape in shapes.iter().filter(|_| known) {
+    for shape in shapes_with(&expr, shapes) {
         if let Err(e) = expr.eval_number(&dims_scope(shape)) {
             item.report(format!("`{}` at shape `{}`: {e}", item.place.key, shape.name), None);
         }
@@ -180,18 +191,18 @@ fn buffer(name: &Placed<String>, item: &Item<'_>, dims: &InScope, shapes: &[Shap
             item.report(format!("`{}` is given, but the buffer is no input", item.place.key), Some(help));
             None
         }
-        (Some(item), _) => Some(init(item)?),
+        (Some(item), _) => init(item),
         (None, Some(Role::Input)) => Some(Init::Normal { mean: 0.0, std: 1.0 }),
         (None, _) => None,
     };
-    Some(Buffer { name, dtype: dtype?, shape, init, role: role? })
+    let role = role.unwrap_or(Role::Output);
+    Some(Buffer { name, dtype: dtype.unwrap_or(Dtype::F32), shape, init, role })
 }
 
 /// The extent of an axis, a positive whole number at every shape.
 fn extent(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> {
     let expr = dims.expr(item)?.value;
-    let known = expr.names().iter().all(|name| dims.names.contains(name));
-    for shape in shapes.iter().filter(|_| known) {
+    for shape in shapes_with(&expr, shapes) {
         let problem = match expr.eval_int(&dims_scope(shape)) {
             Ok(v) if v > 0 => continue,
             Ok(v) => format!("`{}` is \"{expr}\", which gives {v} at shape `{}`", item.place.key, shape.name),
