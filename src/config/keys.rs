@@ -257,13 +257,17 @@ pub static WORKLOAD: Spec = spec(
 /// `reference = { ... }`.
 pub static REFERENCE: Spec = Spec {
     title: "reference = { ... }",
-    doc: "Exactly one of `builtin`, `entry` and `npy`. Any other key beside `builtin` is an option of the built-in (`causal = true`).",
+    doc: "Exactly one of `builtin`, `entry` and `npy`. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
     keys: &[
         key("builtin", Kind::OneOf(BUILTINS), "A built-in reference with options."),
         key("entry", Kind::Name, "Another entry of the kernel's source, launched with the same arguments."),
         key("grid", EXPRS, "Grid of `entry`, over the dimensions."),
         key("block", EXPRS, "Block of `entry`, over the dimensions."),
-        key("npy", Kind::Text, "A NumPy file; `{{ shape }}` and `{{ seed }}` in its path are replaced."),
+        key(
+            "npy",
+            Kind::Text,
+            "A NumPy file; `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions in its path are replaced.",
+        ),
     ],
     free: Some(Kind::Param),
 };

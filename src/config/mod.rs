@@ -22,7 +22,7 @@ pub use error::{ConfigErrors, Place, Problem};
 pub use kernel::{CommandTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
 pub use locate::locate;
 pub use phase::{BenchSettings, BuildSettings, Objective, Phase, ProfileSettings};
-pub use reference::reference;
+pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
 pub use schema::schema;
 pub use workload::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};

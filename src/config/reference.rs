@@ -1,13 +1,19 @@
 //! The tables of `docs/config.md`, from the same declarations that the reader refuses unknown keys by.
 
 use super::keys::{Kind, ROOT, Spec};
+use crate::metric::{Better, Catalogue, Source};
 use std::fmt::Write;
 
 /// One Markdown section a table of the file, in the order in which they can be met.
 pub fn reference() -> String {
-    let mut met: Vec<&'static Spec> = Vec::new();
+    tables().into_iter().map(section).collect::<Vec<_>>().join("\n")
+}
+
+/// Every table that a file may have, each once.
+pub(super) fn tables() -> Vec<&'static Spec> {
+    let mut met = Vec::new();
     meet(&ROOT, &mut met);
-    met.into_iter().map(section).collect::<Vec<_>>().join("\n")
+    met
 }
 
 /// Collects a table and those inside it, each once.
@@ -73,4 +79,26 @@ fn words(kind: &Kind) -> String {
         Kind::Table(spec) => format!("table `{}`", spec.title),
         Kind::Either(kinds) => kinds.iter().map(words).collect::<Vec<_>>().join("; or "),
     }
+}
+
+/// The Markdown table of the metrics that a requirement may name.
+pub fn metric_table() -> String {
+    let mut text = "| metric | unit | better | from | what |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    for metric in Catalogue::embedded().metrics() {
+        let better = match metric.better {
+            Better::Higher => "more",
+            Better::Lower => "less",
+            Better::Context => "",
+        };
+        let from = match metric.source {
+            Source::Build => "cubin",
+            Source::Launch => "launch",
+            Source::Occupancy => "launch and chip",
+            Source::Latency => "undisturbed timing",
+            Source::Check => "correctness cases",
+            Source::Ncu => "ncu",
+        };
+        let _ = writeln!(text, "| `{}` | {} | {better} | {from} | {} |", metric.name, metric.unit, cell(&metric.title));
+    }
+    text
 }

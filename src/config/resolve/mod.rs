@@ -3,6 +3,7 @@
 mod gates;
 mod kernel;
 mod phase;
+mod reference;
 mod scope;
 mod workload;
 

@@ -3,10 +3,11 @@
 //! Where a declared name has a value that is wrong, a stand-in keeps the name known, so that one mistake is one error: a
 //! file with a problem never becomes a phase.
 
+use super::reference;
 use super::scope::InScope;
-use crate::config::keys::{self, ARANGE, BUILTINS, NORMAL, UNIFORM};
+use crate::config::keys::{self, ARANGE, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};
+use crate::config::{Buffer, Dtype, Init, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};
 use crate::expr::{Expr, Scope, Value};
 
 /// Reads the workload; `params` are every parameter that a variant may have.
@@ -19,13 +20,13 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Option<Workload> {
     let buffers = table.need("buffers").map(|item| buffers(&item, &dims, &shapes)).unwrap_or_default();
     let buffers_right = table.problems() == before;
     let scalars = table.get("scalars").map(|item| scalars(&item, &scalar_scope)).unwrap_or_default();
-    let reference = table.need("reference").and_then(|item| reference(&item, &dims));
+    let reference = table.need("reference").and_then(|item| reference::reference(&item, &dims));
     let tolerance = table.need("tolerance").and_then(|item| tolerance(&item));
     let seeds = table.get("seeds").map_or_else(|| vec![0], |item| seeds(&item));
     let over_shapes = |key| table.get(key).and_then(|item| evaluated(&item, &dims, &shapes));
     let (flops, bytes) = (over_shapes("flops"), over_shapes("bytes"));
     if let (Some(reference), true) = (&reference, buffers_right) {
-        check_roles(table, reference, &buffers);
+        reference::check_buffers(table, reference, &buffers);
     }
     Some(Workload { seeds, reference: reference?, tolerance: tolerance?, scalars, shapes, buffers, flops, bytes })
 }
@@ -253,90 +254,6 @@ fn init(item: &Item<'_>) -> Option<Init> {
             Some(Init::Arange { start: number(&arange, "start", 0.0)?, step: number(&arange, "step", 1.0)? })
         }
         _ => inner.number("a finite number", |_| true).map(|value| Init::Constant { value }),
-    }
-}
-
-fn reference(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
-    let builtins: Vec<(&'static str, &'static str)> = BUILTINS.iter().map(|name| (*name, *name)).collect();
-    if !item.is_table() {
-        let name = item.one_of(&builtins)?;
-        return Some(Reference::Builtin { name: name.to_owned(), options: Vec::new() });
-    }
-    let table = item.table(&keys::REFERENCE)?;
-    let given: Vec<&str> = ["builtin", "entry", "npy"].into_iter().filter(|key| table.has(key)).collect();
-    let [kind] = given.as_slice() else {
-        item.expected("exactly one of builtin, entry, npy", None);
-        return None;
-    };
-    let strays = table.free().into_iter().map(|(_, item)| item);
-    let geometry = ["grid", "block"].into_iter().filter_map(|key| table.get(key));
-    let refused: Vec<Item<'_>> = match *kind {
-        "builtin" => geometry.collect(),
-        "entry" => strays.collect(),
-        _ => geometry.chain(strays).collect(),
-    };
-    for stray in refused {
-        stray.report(format!("`{}` means nothing beside `{kind}`", stray.place.key), None);
-    }
-    match *kind {
-        "builtin" => {
-            let options = table.free().into_iter().filter_map(|(name, item)| Some((name.value, option(&item)?)));
-            let options = options.collect();
-            Some(Reference::Builtin { name: table.get("builtin")?.one_of(&builtins)?.to_owned(), options })
-        }
-        "entry" => {
-            let axes = |key| -> Option<Vec<String>> {
-                let item: Item<'_> = table.need(key)?;
-                let exprs = super::kernel::axes(&item).iter().filter_map(|axis| dims.expr(axis)).collect::<Vec<_>>();
-                Some(exprs.into_iter().map(|e| e.value.text().to_owned()).collect())
-            };
-            let (grid, block) = (axes("grid"), axes("block"));
-            Some(Reference::Entry { entry: table.get("entry")?.name()?, grid: grid?, block: block? })
-        }
-        _ => npy(&table.get("npy")?),
-    }
-}
-
-/// An option of a built-in as text: `true`, `false`, a number or a word.
-fn option(item: &Item<'_>) -> Option<String> {
-    item.param().map(|value| match value {
-        Value::Bool(v) => v.to_string(),
-        other => other.to_string(),
-    })
-}
-
-fn npy(item: &Item<'_>) -> Option<Reference> {
-    let path = item.text()?;
-    let scope = InScope::new("shape and seed", ["shape".to_owned(), "seed".to_owned()]);
-    match crate::expr::template_names(&path) {
-        Ok(names) => {
-            for (message, help) in scope.strangers(&item.place.key, &path, &names) {
-                item.report(message, Some(help));
-            }
-        }
-        Err(e) => item.report(format!("`{}`: {e}", item.place.key), None),
-    }
-    Some(Reference::Npy { path: path.into() })
-}
-
-/// A built-in needs a certain number of inputs and outputs.
-fn check_roles(table: &Table<'_>, reference: &Reference, buffers: &[Buffer]) {
-    let Reference::Builtin { name, .. } = reference else { return };
-    let (inputs, text) = match name.as_str() {
-        "sdpa" => (3, "three inputs (q, k, v)"),
-        "gemm" => (2, "two inputs (a, b)"),
-        _ => (1, "one input"),
-    };
-    let count = |role| buffers.iter().filter(|buffer| buffer.role == role).count();
-    if (count(Role::Input), count(Role::Output)) != (inputs, 1)
-        && let Some(item) = table.get("reference")
-    {
-        let message = format!(
-            "`workload.reference` is `{name}`, which takes {text} and one output; the buffers have {} and {}",
-            count(Role::Input),
-            count(Role::Output)
-        );
-        item.report(message, Some("scratch buffers do not count".to_owned()));
     }
 }
 

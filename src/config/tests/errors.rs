@@ -188,13 +188,13 @@ fn unknown_reference() {
 #[test]
 fn reference_with_other_buffers() {
     assert_snapshot!(shown(&[(r#"reference = "copy""#, r#"reference = "sdpa""#)]), @r##"
-    error: `workload.reference` is `sdpa`, which takes three inputs (q, k, v) and one output; the buffers have 1 and 1
+    error: `workload.reference` is `sdpa`, which takes the inputs q, k, v and one output; the file has the inputs x and the outputs y
      --> phase.toml:6:13
       |
     6 | reference = "sdpa"
       |             ^^^^^^
       |
-      = help: scratch buffers do not count
+      = help: buffers are found by name, else by their order
     "##);
 }
 
@@ -212,13 +212,13 @@ fn reference_of_two_kinds() {
 #[test]
 fn npy_path_with_an_unknown_name() {
     assert_snapshot!(shown(&[(r#"reference = "copy""#, r#"reference = { npy = "a_{{ seeds }}.npy" }"#)]), @r##"
-    error: `workload.reference.npy` is "a_{{ seeds }}.npy", whose `seeds` is not among shape and seed
+    error: `workload.reference.npy` is "a_{{ seeds }}.npy", whose `seeds` is not among `shape`, `seed`, `buffer` and the dimensions
      --> phase.toml:6:21
       |
     6 | reference = { npy = "a_{{ seeds }}.npy" }
       |                     ^^^^^^^^^^^^^^^^^^^
       |
-      = help: did you mean `seed`? known: shape, seed
+      = help: did you mean `seed`? known: shape, seed, buffer, N
     "##);
 }
 
@@ -832,5 +832,29 @@ on = "selectd""#)]), @r##"
        |      ^^^^^^^^^
        |
        = help: did you mean "selected"? a glob of variant ids; the first id is THREADS=32,CAP=32
+    "##);
+}
+
+#[test]
+fn option_that_the_reference_does_not_have() {
+    assert_snapshot!(shown(&[(r#"reference = "copy""#, r#"reference = { builtin = "reduce", opp = "max" }"#)]), @r##"
+    error: `reduce` has no option `opp`
+     --> phase.toml:6:41
+      |
+    6 | reference = { builtin = "reduce", opp = "max" }
+      |                                         ^^^^^
+      |
+      = help: did you mean `op`? known: op
+    "##);
+}
+
+#[test]
+fn option_with_a_value_it_cannot_take() {
+    assert_snapshot!(shown(&[(r#"reference = "copy""#, r#"reference = { builtin = "reduce", op = "median" }"#)]), @r##"
+    error: `workload.reference.op` is `"median"`, expected one of sum, max, min, mean
+     --> phase.toml:6:40
+      |
+    6 | reference = { builtin = "reduce", op = "median" }
+      |                                        ^^^^^^^^
     "##);
 }

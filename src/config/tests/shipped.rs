@@ -63,8 +63,8 @@ fn objective_says_its_direction() {
 fn references_of_every_kind() {
     let reference = |text: &str| right(&[("reference = \"copy\"", &format!("reference = {text}"))]).workload.reference;
     assert!(matches!(
-        reference("{ builtin = \"copy\", causal = true, n = 2 }"),
-        Reference::Builtin { options, .. } if options == [("causal".into(), "true".into()), ("n".into(), "2".into())]
+        reference("{ builtin = \"reduce\", op = \"max\" }"),
+        Reference::Builtin { options, .. } if options == [("op".into(), "max".into())]
     ));
     assert!(matches!(
         reference("{ entry = \"ref\", grid = [\"N\", 2], block = [32] }"),
