@@ -231,9 +231,12 @@ fn pick(rows: Vec<Row>, variants: &[usize]) -> Vec<Row> {
     rows.into_iter().filter(|row| wanted.contains(&row.variant)).collect()
 }
 
+/// How far a variant is outside a gate, and that in words.
+type Lack = (f64, String);
+
 /// What each variant lacks by itself.
 pub struct Sheet {
-    lacks: Vec<Vec<(f64, String)>>,
+    lacks: Vec<Vec<Lack>>,
     verdicts: Vec<Option<Verdict>>,
 }
 
@@ -335,7 +338,7 @@ fn variants(ground: &Ground<'_>, ranked: &[usize], sheet: Sheet) -> Vec<VariantR
         ranks[at] = Some(place + 1);
     }
     let Sheet { lacks, verdicts } = sheet;
-    let of = |((at, mut lacks), verdict): ((usize, Vec<(f64, String)>), Option<Verdict>)| {
+    let of = |((at, mut lacks), verdict): ((usize, Vec<Lack>), Option<Verdict>)| {
         let variant = ground.variant(at);
         let correctness = ground.correctness(at).clone();
         let alone = verdict.unwrap_or(Verdict::Inconclusive);

@@ -14,6 +14,7 @@ mod judgement;
 mod outcome;
 mod panel;
 mod reference;
+mod requirement;
 mod rule;
 mod sentence;
 mod slot;
@@ -30,6 +31,7 @@ pub use judgement::{
     Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult,
     TierResult, VariantResult, Verdict,
 };
+pub use requirement::{Owner, Quantity, Reads, RequirementError};
 pub use rule::{
     Comparison, Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Precondition, Requirement, Scope,
     Stage, Tier, Waiver,
