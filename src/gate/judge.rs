@@ -1,6 +1,6 @@
 //! A phase judged.
 
-use super::ground::{Context, Ground, Proof, capability, matcher};
+use super::ground::{Context, Ground, Proof, capability, dtype, matcher};
 use super::judgement::{Correctness, GateResult, Judgement, PreconditionResult, Selection, VariantResult, Verdict};
 use super::panel::{Detail, Panel, Row};
 use super::rule::{Gate, Scope};
@@ -108,8 +108,7 @@ pub fn preconditions(phase: &Phase, cc: Option<(u32, u32)>) -> Vec<PreconditionR
             .map(|shape| {
                 let mut names: Names = shape.dims.iter().map(|(n, v)| (n.clone(), Value::Int(*v))).collect();
                 names.extend(cc.map(|cc| ("cc".to_owned(), capability(cc))));
-                let input = phase.workload.buffers.iter().find(|b| b.role == crate::config::Role::Input);
-                names.extend(input.map(|b| ("dtype".to_owned(), Value::Text(b.dtype.name().to_owned()))));
+                names.extend(dtype(phase).map(|dtype| ("dtype".to_owned(), dtype)));
                 match precondition.condition.eval_bool(&names) {
                     Ok(true) => (Verdict::Pass, String::new()),
                     Ok(false) => {

@@ -97,7 +97,8 @@ impl Vocabulary<'_> {
                 item.report(message, Some(self.unknown(&read.name, values)));
             }
         }
-        for subject in reads.speedups.iter().filter(|subject| !self.subjects.contains(subject)) {
+        let stands_for = |subject: &str| Owner::PREFIXES.iter().any(|(prefix, _)| *prefix == subject);
+        for subject in reads.speedups.iter().filter(|s| !self.subjects.contains(s) && !stands_for(s)) {
             let message =
                 format!("`{}` compares with `{subject}`, which is no baseline, variant or stage", item.place.key);
             item.report(message, Some(suggest(subject, self.subjects.iter().map(String::as_str))));
