@@ -444,7 +444,7 @@ mod tests {
         let mut quantities = Quantities::new(shapes.iter().map(|s| (variant.clone(), s.clone())));
         quantities.set_column("latency_p50", vec![Cell::Value(10.0), Cell::Value(100.0)]);
         let work = |large: f64| [(shapes[0].clone(), Some(1e6)), (shapes[1].clone(), Some(large))];
-        let found = findings(&quantities, &[variant.clone()], &work(4e6), Chip::default());
+        let found = findings(&quantities, std::slice::from_ref(&variant), &work(4e6), Chip::default());
         assert_eq!(
             found[0].sentence,
             "from 'small' to 'large' there is 4 times the work and it takes 10 times as long."
