@@ -72,8 +72,7 @@ mod tests {
 
     #[test]
     fn opt_in_and_reserve_fill_the_shared_memory() {
-        for capability in
-            [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 0), (12, 1)]
+        for capability in [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 0), (12, 1)]
         {
             let chip = Chip::of(capability).unwrap();
             assert_eq!(chip.shared_optin + chip.reserved, chip.shared, "{capability:?}");
