@@ -1,1 +1,5 @@
-//! Every polars frame of the program: typed in, typed out.
+//! Every polars frame of the program: typed in, typed out. Column names and types are in [`schema`].
+
+mod decode;
+pub mod launches;
+pub mod schema;
