@@ -78,12 +78,14 @@ impl MetricValue<'_> {
     }
 }
 
-/// The value in full precision: the shortest decimal that reads back as the same number, `NaN`, `inf`, `-inf`;
-/// nothing for a missing value.
+/// The value in full precision: the shortest decimal that reads back as the same number (with an exponent where that
+/// is shorter), `NaN`, `inf`, `-inf`; nothing for a missing value.
 impl fmt::Display for MetricValue<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Double(value) if takes_exponent(*value) => write!(out, "{value:e}"),
             Self::Double(value) => value.fmt(out),
+            Self::Float(value) if takes_exponent(f64::from(*value)) => write!(out, "{value:e}"),
             Self::Float(value) => value.fmt(out),
             Self::U32(value) => value.fmt(out),
             Self::U64(value) => value.fmt(out),
@@ -91,6 +93,12 @@ impl fmt::Display for MetricValue<'_> {
             Self::Missing => Ok(()),
         }
     }
+}
+
+/// Whether a number is so large or small that its plain decimal would be mostly zeros.
+fn takes_exponent(value: f64) -> bool {
+    let size = value.abs();
+    size.is_finite() && size != 0.0 && !(1e-5..1e16).contains(&size)
 }
 
 /// One value of an instanced metric.

@@ -52,6 +52,17 @@ pub enum MetricSelection<'a> {
     Named(&'a [String]),
 }
 
+impl MetricSelection<'_> {
+    /// Whether a metric is selected.
+    #[must_use]
+    pub fn contains(&self, metric: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Named(names) => names.iter().any(|name| name == metric),
+        }
+    }
+}
+
 /// What the walk over the blocks collects.
 #[derive(Default)]
 struct Index {
