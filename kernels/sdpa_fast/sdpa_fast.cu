@@ -8,14 +8,15 @@
 //     parts = KEY_SPLIT * CLUSTER,     part p takes the key tiles p, p + parts, p + 2 * parts, ... of TILE_N keys each.
 //
 // Each part is a FlashAttention-2 of its own: cp.async keeps STAGES tiles of K and V in flight into XOR-swizzled shared memory,
-// ldmatrix feeds mma.m16n8k16 with f32 accumulators, and the softmax is online, in powers of two. At the end the parts' outputs, maxima
-// and sums meet in shared memory (of the whole cluster) and are merged. One part needs no merge.
+// ldmatrix feeds mma.m16n8k16 with f32 accumulators, and the softmax is online, in powers of two. At the end the groups' outputs, maxima
+// and sums meet in shared memory, then the blocks' in that of the cluster, each block for its share of the rows. One part needs no merge.
 //
 // Why: B=1 H=8 S=512 is 128 tiles of 32 rows or 64 of 64 for 132 SMs, each with all of its head's K and V to read from L2. Taller
 // tiles read less in all, and the split over keys still gives every SM a block and every scheduler two warps.
 //
 // Launch: grid = [(S + TILE_M - 1) / TILE_M * CLUSTER, B * H], block = [32 * TILE_M / WARP_M * KEY_SPLIT],
-// dynamic shared memory = 128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M bytes. Any S >= 1.
+// dynamic shared memory = 128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M + 264*TILE_M*min(CLUSTER - 1, 1) bytes.
+// Any S >= 1.
 //
 // Macros
 //   TILE_M      query rows of a block, a multiple of WARP_M: 16, 32, 64, 128 (default 64)
@@ -91,6 +92,9 @@ constexpr int GROUP_BYTES = 2 * STAGES * TILE_BYTES; // K tiles, then V tiles
 constexpr int M_TILES = WARP_M / 16;
 constexpr int N_TILES = TILE_N / 8;
 constexpr int D_TILES = HEAD_DIM / 8;
+constexpr int FOURS = HEAD_DIM / 4;                  // pieces of four f32 in a row of partial output
+constexpr int SHARE = TILE_M / CLUSTER;              // rows that each block of a cluster finishes
+constexpr int SHARE_BYTES = SHARE * FOURS * 16;
 
 // The byte of 16-byte piece `chunk` of row `row` in a tile. Eight rows' pieces of one column fall in different banks.
 __device__ __forceinline__ uint32_t swizzled(int row, int chunk) { return row * ROW_BYTES + ((chunk ^ (row & 7)) << 4); }
@@ -116,15 +120,6 @@ __device__ __forceinline__ void group_barrier(int group) {
         __syncthreads();
     } else {
         ptx::barrier(group + 1, GROUP);
-    }
-}
-
-// All threads of all blocks that share the rows.
-__device__ __forceinline__ void meet() {
-    if constexpr (CLUSTER > 1) {
-        ptx::cluster_barrier();
-    } else {
-        __syncthreads();
     }
 }
 
@@ -282,44 +277,67 @@ __device__ __forceinline__ void publish(Rows& rows, char* partial, float2* stats
     }
 }
 
-__device__ __forceinline__ uint32_t in_block(uint32_t address, int rank) { return CLUSTER > 1 ? ptx::address_in(address, rank) : address; }
+// Four dimensions of a row: the parts' outputs added up as if they had the largest of their maxima from the start.
+struct Four {
+    float out[4];
+    float max, sum;
+};
 
-// Each block of the cluster merges its share of the rows: sum of 2^(max_p - max) out_p over sum of 2^(max_p - max) sum_p.
-__device__ __forceinline__ void merge(uint32_t partials, uint32_t stats, __half* o_head, int first_row, int S, int rank, float log2_scale) {
-    constexpr int SHARE = TILE_M / CLUSTER;
-#pragma unroll 1
-    for (int i = threadIdx.x; i < SHARE * CHUNKS; i += THREADS) {
-        const int row = rank * SHARE + i / CHUNKS, chunk = i % CHUNKS;
-        if (first_row + row >= S) break;
-        float2 of[PARTS];
-        float highest = -INFINITY;
+template <int COUNT>
+__device__ __forceinline__ Four combine(uint32_t partials, int partial_bytes, uint32_t stats, int stats_rows, int row, int four,
+                                        float log2_scale) {
+    float2 of[COUNT];
+    Four all = {{}, -INFINITY, 0.0f};
 #pragma unroll
-        for (int p = 0; p < PARTS; ++p) {
-            of[p] = ptx::load2(in_block(stats + ((p % KEY_SPLIT) * TILE_M + row) * 8, p / KEY_SPLIT));
-            highest = fmaxf(highest, of[p].x);
-        }
-        float total = 0.0f;
-        float sum[8] = {};
+    for (int p = 0; p < COUNT; ++p) {
+        of[p] = ptx::load2(stats + (p * stats_rows + row) * 8);
+        all.max = fmaxf(all.max, of[p].x);
+    }
+    const float base = all.max == -INFINITY ? 0.0f : all.max * log2_scale;
 #pragma unroll
-        for (int p = 0; p < PARTS; ++p) {
-            const float weight = ptx::exp2_fast((of[p].x - highest) * log2_scale);
-            total = fmaf(weight, of[p].y, total);
-            const uint32_t partial = in_block(partials + (p % KEY_SPLIT) * GROUP_BYTES, p / KEY_SPLIT);
-            const float4 low = ptx::load4(partial + partial_offset(row, 2 * chunk));
-            const float4 high = ptx::load4(partial + partial_offset(row, 2 * chunk + 1));
-            sum[0] = fmaf(weight, low.x, sum[0]);
-            sum[1] = fmaf(weight, low.y, sum[1]);
-            sum[2] = fmaf(weight, low.z, sum[2]);
-            sum[3] = fmaf(weight, low.w, sum[3]);
-            sum[4] = fmaf(weight, high.x, sum[4]);
-            sum[5] = fmaf(weight, high.y, sum[5]);
-            sum[6] = fmaf(weight, high.z, sum[6]);
-            sum[7] = fmaf(weight, high.w, sum[7]);
+    for (int p = 0; p < COUNT; ++p) {
+        const float weight = ptx::exp2_fast(fmaf(of[p].x, log2_scale, -base));
+        const float4 out = ptx::load4(partials + p * partial_bytes + partial_offset(row, four));
+        all.sum = fmaf(weight, of[p].y, all.sum);
+        all.out[0] = fmaf(weight, out.x, all.out[0]);
+        all.out[1] = fmaf(weight, out.y, all.out[1]);
+        all.out[2] = fmaf(weight, out.z, all.out[2]);
+        all.out[3] = fmaf(weight, out.w, all.out[3]);
+    }
+    return all;
+}
+
+__device__ __forceinline__ void write_four(__half* o_head, int row, int four, int S, const Four& all) {
+    if (row >= S) return;
+    const float inverse = 1.0f / all.sum;
+    const uint2 packed = make_uint2(ptx::pack(all.out[0] * inverse, all.out[1] * inverse), ptx::pack(all.out[2] * inverse, all.out[3] * inverse));
+    reinterpret_cast<uint2*>(o_head + static_cast<size_t>(row) * HEAD_DIM)[four] = packed;
+}
+
+// The block's groups become one. Alone, that is the result; in a cluster each row goes to the block that finishes it.
+__device__ __forceinline__ void merge_groups(uint32_t groups, uint32_t stats, uint32_t exchange, __half* o_head, int first_row, int S, int rank,
+                                             float log2_scale) {
+#pragma unroll 2
+    for (int i = threadIdx.x; i < TILE_M * FOURS; i += THREADS) {
+        const int row = i / FOURS, four = i % FOURS;
+        const Four all = combine<KEY_SPLIT>(groups, GROUP_BYTES, stats, TILE_M, row, four, log2_scale);
+        if constexpr (CLUSTER == 1) {
+            write_four(o_head, first_row + row, four, S, all);
+        } else {
+            const uint32_t slot = ptx::address_in(exchange, row / SHARE);
+            const float4 out = {all.out[0], all.out[1], all.out[2], all.out[3]};
+            ptx::cluster_store4(slot + rank * SHARE_BYTES + partial_offset(row % SHARE, four), out);
+            if (four == 0) ptx::cluster_store2(slot + CLUSTER * SHARE_BYTES + (rank * SHARE + row % SHARE) * 8, {all.max, all.sum});
         }
-        const float inverse = 1.0f / total;
-        const uint4 piece = make_uint4(ptx::pack(sum[0] * inverse, sum[1] * inverse), ptx::pack(sum[2] * inverse, sum[3] * inverse),
-                                       ptx::pack(sum[4] * inverse, sum[5] * inverse), ptx::pack(sum[6] * inverse, sum[7] * inverse));
-        reinterpret_cast<uint4*>(o_head + static_cast<size_t>(first_row + row) * HEAD_DIM)[chunk] = piece;
+    }
+}
+
+// The cluster's blocks become one, in each block for its share of the rows.
+__device__ __forceinline__ void merge_blocks(uint32_t exchange, __half* o_head, int first_row, int S, int rank, float log2_scale) {
+    for (int i = threadIdx.x; i < SHARE * FOURS; i += THREADS) {
+        const int row = i / FOURS, four = i % FOURS;
+        const Four all = combine<CLUSTER>(exchange, SHARE_BYTES, exchange + CLUSTER * SHARE_BYTES, SHARE, row, four, log2_scale);
+        write_four(o_head, first_row + rank * SHARE + row, four, S, all);
     }
 }
 
@@ -334,9 +352,13 @@ __device__ __forceinline__ void merge(uint32_t partials, uint32_t stats, __half*
 extern "C" __global__ void CLUSTER_DIMS __launch_bounds__(THREADS, MIN_BLOCKS)
     sdpa_fast(const __half* __restrict__ q, const __half* __restrict__ k, const __half* __restrict__ v, __half* __restrict__ o, int S,
               float scale) {
-    extern __shared__ __align__(128) char shared[];  // Q tile; for each group its K tiles and V tiles; for each group its statistics
+    // The Q tile; for each group its K tiles and V tiles; for each group its statistics; where blocks exchange, their outputs and statistics.
+    extern __shared__ __align__(128) char shared[];
     char* groups = shared + TILE_M * ROW_BYTES;
     float2* stats = reinterpret_cast<float2*>(groups + KEY_SPLIT * GROUP_BYTES);
+
+    const uint32_t exchange = ptx::shared_address(stats + KEY_SPLIT * TILE_M);
+    if constexpr (CLUSTER > 1) ptx::cluster_arrive();
 
     const int lane = threadIdx.x % 32;
     const int group = threadIdx.x / GROUP;
@@ -417,8 +439,13 @@ extern "C" __global__ void CLUSTER_DIMS __launch_bounds__(THREADS, MIN_BLOCKS)
         ptx::copies_wait<0>();
         group_barrier(group);                        // the group's tiles are free for its partial output
         publish(rows, groups + group * GROUP_BYTES, stats + group * TILE_M, warp, lane);
-        meet();
-        merge(ptx::shared_address(groups), ptx::shared_address(stats), o + head, first_row, S, rank, log2_scale);
-        if constexpr (CLUSTER > 1) meet();           // no block leaves while others read its shared memory
+        __syncthreads();
+        if constexpr (CLUSTER > 1) ptx::cluster_wait();   // every block runs, and so has shared memory to write to
+        merge_groups(ptx::shared_address(groups), ptx::shared_address(stats), exchange, o + head, first_row, S, rank, log2_scale);
+        if constexpr (CLUSTER > 1) {
+            ptx::cluster_arrive();
+            ptx::cluster_wait();
+            merge_blocks(exchange, o + head, first_row, S, rank, log2_scale);
+        }
     }
 }

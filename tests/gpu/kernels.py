@@ -37,7 +37,7 @@ SMALL = {"B": 1, "H": 2, "S": 128, "D": 64}
 MISSION = {"B": 1, "H": 8, "S": 512, "D": 64}
 B4H16 = {"B": 4, "H": 16, "S": 512, "D": 64}
 B8H16 = {"B": 8, "H": 16, "S": 512, "D": 64}
-RAGGED = [{"B": 1, "H": 2, "S": s, "D": 64} for s in (1, 77, 200)]
+RAGGED = [{"B": 1, "H": 2, "S": s, "D": 64} for s in (77, 1, 200)]
 
 
 @dataclass
@@ -120,7 +120,7 @@ FAST = dict(
     entry="sdpa_fast",
     grid=["(S + TILE_M - 1) // TILE_M * CLUSTER", "B * H"],
     block=["32 * (TILE_M // WARP_M) * KEY_SPLIT"],
-    shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M",
+    shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M + 264*TILE_M*min(CLUSTER - 1, 1)",
     defaults={"TILE_M": 64, "WARP_M": 32, "TILE_N": 64, "KEY_SPLIT": 4, "CLUSTER": 1, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 1},
 )
 
@@ -129,7 +129,7 @@ def fast_valid(m: dict[str, int]) -> bool:
     """What sdpa_fast.cu accepts and an H100 or H200 can hold; and enough warps to be worth a look."""
     warps = m["TILE_M"] // m["WARP_M"] * m["KEY_SPLIT"]
     split = m["KEY_SPLIT"] * m["CLUSTER"] > 1
-    shared = 128 * m["TILE_M"] + 256 * m["KEY_SPLIT"] * m["STAGES"] * m["TILE_N"] + 8 * m["KEY_SPLIT"] * m["TILE_M"]
+    shared = eval(FAST["shared"], {"min": min}, m)
     return (
         4 <= warps <= 16
         and (not split or m["STAGES"] * m["TILE_N"] >= m["TILE_M"])
@@ -439,7 +439,7 @@ def main() -> int:
         for variant in variants:
             family = variant.family
             if variant.cubin is not None and options.sanitize:
-                prove(variant, family.checked[:3], [0], on_gpu=False)
+                prove(variant, family.checked[:2], [0], on_gpu=False)
             elif variant.cubin is not None:
                 prove(variant, family.checked[:1] + family.checked[-1:] if options.sweep else family.checked,
                       [0] if options.sweep else [0, 1, 2], on_gpu=True)
