@@ -10,6 +10,7 @@ mod command;
 mod failure;
 mod group;
 mod pass_book;
+pub mod preflight;
 mod record;
 mod session;
 mod tool;
