@@ -1,1 +1,3 @@
 //! The `commands` stage.
+
+pub mod doctor;
