@@ -137,8 +137,7 @@ impl Worker<'_> {
         let launch = launches.iter().find(|l| l.shape == shape.name);
         let launch = launch.ok_or_else(|| wrong(format!("entry '{entry}' has no launch for it")))?;
         bed.layout.write_fresh(shape, &inputs.bytes, bed.fresh.as_mut_slice());
-        let launched =
-            self.device.load(cubin, entry).and_then(|kernel| self.launch_once(&kernel, launch, shape, bed));
+        let launched = self.device.load(cubin, entry).and_then(|kernel| self.launch_once(&kernel, launch, shape, bed));
         launched.map_err(|e| wrong(format!("entry '{entry}': {e}")))?;
         if let Some(trespass) = bed.layout.trespass(shape, bed.fresh.as_slice(), bed.after.as_slice()) {
             return Err(wrong(format!("entry '{entry}': {trespass}")));

@@ -109,10 +109,8 @@ pub fn broken_bounds(differences: &Differences, tolerance: &Tolerance) -> Vec<St
     if differences.nonfinite > 0 {
         reasons.push(format!("{} of {} elements are NaN or infinite", differences.nonfinite, differences.compared));
     }
-    let bounds = [
-        ("max |diff|", differences.max_abs, tolerance.max_abs),
-        ("relative L2", differences.rel_l2, tolerance.rel_l2),
-    ];
+    let bounds =
+        [("max |diff|", differences.max_abs, tolerance.max_abs), ("relative L2", differences.rel_l2, tolerance.rel_l2)];
     for (name, value, bound) in bounds {
         // NaN is within no bound.
         if let Some(bound) = bound.filter(|bound| !(value <= *bound)) {
@@ -184,7 +182,10 @@ mod tests {
 
     #[test]
     fn trespass_is_wrong_whatever_the_values() {
-        assert_eq!(reason(tally(&[1.0], &[1.0]).outcome(&TOLERANCE, Some("input 'q' was written".into()))), "input 'q' was written");
+        assert_eq!(
+            reason(tally(&[1.0], &[1.0]).outcome(&TOLERANCE, Some("input 'q' was written".into()))),
+            "input 'q' was written"
+        );
     }
 
     #[test]

@@ -199,8 +199,7 @@ impl Device {
             result::ctx::set_current(context).map_err(cuda("cuCtxSetCurrent"))?;
         }
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
-        let event =
-            || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
+        let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
         Ok(Self { facts, stream, start: event()?, end: event()? })
     }
 
@@ -263,8 +262,7 @@ impl Device {
         image.push(0);
         let name = CString::new(entry).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
         // SAFETY: `image` is an ELF image that ends with NUL; the driver checks what is in it.
-        let module =
-            unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
+        let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
         // SAFETY: the module was just loaded.
         match unsafe { result::module::get_function(module, name) } {
             Ok(function) => Ok(Kernel { module, function }),
@@ -494,10 +492,9 @@ mod tests {
         // Where there is a device this proves the other half: that its facts can be read.
         match probe(0) {
             Ok(Some(facts)) => assert!(facts.sms > 0 && facts.memory > 0),
-            Ok(None) => assert!(matches!(
-                Device::open(0).unwrap_err(),
-                DeviceError::NoLibrary | DeviceError::NoDevice { .. }
-            )),
+            Ok(None) => {
+                assert!(matches!(Device::open(0).unwrap_err(), DeviceError::NoLibrary | DeviceError::NoDevice { .. }))
+            }
             Err(error) => assert!(matches!(error, DeviceError::Cuda { .. })),
         }
     }

@@ -97,9 +97,10 @@ mod tests {
 
     #[test]
     fn integers_round_and_saturate() {
-        assert_eq!(decode(Dtype::I8, &encode(Dtype::I8, &[300.0, -300.0, 0.5, 1.5, f64::NAN])), [
-            127.0, -128.0, 0.0, 2.0, 0.0
-        ]);
+        assert_eq!(
+            decode(Dtype::I8, &encode(Dtype::I8, &[300.0, -300.0, 0.5, 1.5, f64::NAN])),
+            [127.0, -128.0, 0.0, 2.0, 0.0]
+        );
         assert_eq!(decode(Dtype::U8, &encode(Dtype::U8, &[-1.0, 256.0])), [0.0, 255.0]);
         assert_eq!(decode(Dtype::I32, &encode(Dtype::I32, &[3e9])), [f64::from(i32::MAX)]);
     }

@@ -193,7 +193,9 @@ pub enum JobError {
         source: ExprError,
     },
     /// An extent is not positive, or the buffer is larger than memory can be.
-    #[error("buffer '{buffer}' at shape '{shape}' has extents {extents:?}; each must be positive and all fit in memory")]
+    #[error(
+        "buffer '{buffer}' at shape '{shape}' has extents {extents:?}; each must be positive and all fit in memory"
+    )]
     Extents {
         /// The buffer.
         buffer: String,
@@ -291,7 +293,15 @@ impl Job {
             });
         }
         let workload = &phase.workload;
-        Ok(Self { device: 0, mode, seeds: workload.seeds.clone(), reference, tolerance: workload.tolerance, shapes, kernels })
+        Ok(Self {
+            device: 0,
+            mode,
+            seeds: workload.seeds.clone(),
+            reference,
+            tolerance: workload.tolerance,
+            shapes,
+            kernels,
+        })
     }
 
     /// The shape of that name.
@@ -393,8 +403,7 @@ fn micros(duration: Duration) -> f64 {
 
 fn job_shape(phase: &Phase, shape: &Shape) -> Result<JobShape, JobError> {
     let scope: Scope = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
-    let buffers =
-        phase.workload.buffers.iter().map(|b| job_buffer(b, shape, &scope)).collect::<Result<Vec<_>, _>>()?;
+    let buffers = phase.workload.buffers.iter().map(|b| job_buffer(b, shape, &scope)).collect::<Result<Vec<_>, _>>()?;
     let mut scalars = BTreeMap::new();
     let mut varying = Vec::new();
     for scalar in &phase.workload.scalars {
@@ -505,3 +514,7 @@ fn extent3(texts: &[String], shape: &JobShape, entry: &str, what: &'static str) 
     }
     Ok(extents)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -155,12 +155,7 @@ pub(super) struct BufferSet {
 
 impl BufferSet {
     /// `count` sets with the inputs of `seed`, uploaded from one image.
-    pub(super) fn several(
-        device: &Device,
-        shape: &JobShape,
-        seed: u64,
-        count: u32,
-    ) -> Result<Vec<Self>, WorkError> {
+    pub(super) fn several(device: &Device, shape: &JobShape, seed: u64, count: u32) -> Result<Vec<Self>, WorkError> {
         let layout = Layout::new(&shape.buffers);
         let bytes = layout.bytes();
         let failed = |source| WorkError::Buffers { shape: shape.name.clone(), bytes, source };

@@ -14,6 +14,7 @@ mod event;
 pub mod external;
 mod fill;
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod fixtures;
 mod job;
 mod latency;

@@ -53,12 +53,7 @@ impl Inputs {
     }
 
     /// What the outputs should be, unless it takes the device to know ([`JobReference::Entry`]).
-    pub fn answer(
-        &self,
-        reference: &JobReference,
-        shape: &JobShape,
-        seed: u64,
-    ) -> Result<Option<Answer>, AnswerError> {
+    pub fn answer(&self, reference: &JobReference, shape: &JobShape, seed: u64) -> Result<Option<Answer>, AnswerError> {
         match reference {
             JobReference::Builtin(builtin) => Ok(Some(vec![builtin.bind(shape)?.compute(&self.values)])),
             JobReference::Npy { path } => from_files(path, shape, seed).map(Some),

@@ -48,11 +48,8 @@ impl Worker<'_> {
             self.reporter.say(&Event::Started { variant: variant.clone(), shape: shape.name.clone(), task })?;
             if let Err(error) = self.trace_launch(index, shape, set) {
                 let reason = error.to_string();
-                let event = Event::LaunchFailed {
-                    variant: variant.clone(),
-                    shape: shape.name.clone(),
-                    reason: reason.clone(),
-                };
+                let event =
+                    Event::LaunchFailed { variant: variant.clone(), shape: shape.name.clone(), reason: reason.clone() };
                 self.reporter.say(&event)?;
                 return self.survey(&variant, &reason);
             }

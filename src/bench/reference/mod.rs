@@ -298,9 +298,11 @@ impl Fit<'_> {
     /// The extents of a buffer, which must have `N` axes.
     fn axes<const N: usize>(&self, index: usize, layout: &str) -> Result<[usize; N], ReferenceError> {
         let buffer = self.buffer(index);
-        buffer.extents.as_slice().try_into().map_err(|_| {
-            self.wrong(format!("'{}' has extents {:?}, expected {layout}", buffer.name, buffer.extents))
-        })
+        buffer
+            .extents
+            .as_slice()
+            .try_into()
+            .map_err(|_| self.wrong(format!("'{}' has extents {:?}, expected {layout}", buffer.name, buffer.extents)))
     }
 
     /// Requires the extents of a buffer.

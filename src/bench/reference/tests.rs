@@ -62,8 +62,7 @@ fn attention_agrees_with_plain_loops_over_heads_and_blocks() {
         output("o", &extents),
     ]);
     let normal = Init::Normal { mean: 0.0, std: 1.0 };
-    let values: Vec<Vec<f64>> =
-        shape.buffers[..5].iter().map(|b| fill::values(normal, 3, &b.name, b.len())).collect();
+    let values: Vec<Vec<f64>> = shape.buffers[..5].iter().map(|b| fill::values(normal, 3, &b.name, b.len())).collect();
     let inputs: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
     let got = compute(parse("sdpa", &[]).unwrap(), &shape, &inputs);
     let at = |b: usize, h: usize, r: usize, d: usize| values[b][(h * rows + r) * depth + d];
@@ -98,8 +97,7 @@ fn products_by_hand() {
 
 #[test]
 fn alpha_and_beta_scale_the_product() {
-    let mut shape =
-        shape(vec![input("a", &[1, 1]), input("b", &[1, 1]), input("c_in", &[1, 1]), output("c", &[1, 1])]);
+    let mut shape = shape(vec![input("a", &[1, 1]), input("b", &[1, 1]), input("c_in", &[1, 1]), output("c", &[1, 1])]);
     shape.scalars.extend([("alpha".to_owned(), 2.0), ("beta".to_owned(), 10.0)]);
     near(&compute(parse("gemm", &[]).unwrap(), &shape, &[&[3.0], &[5.0], &[1.0]]), &[40.0]);
     shape.buffers.remove(2);
@@ -115,10 +113,7 @@ fn products_wider_than_a_block_agree_both_ways() {
     let plain = shape(vec![input("a", &[m, k]), input("b", &[k, n]), output("c", &[m, n])]);
     let turned = shape(vec![input("a", &[m, k]), input("b", &[n, k]), output("c", &[m, n])]);
     let builtin = parse("gemm", &[("transpose_b", "true")]).unwrap();
-    near(
-        &compute(parse("gemm", &[]).unwrap(), &plain, &[&a, &b]),
-        &compute(builtin, &turned, &[&a, &transposed]),
-    );
+    near(&compute(parse("gemm", &[]).unwrap(), &plain, &[&a, &b]), &compute(builtin, &turned, &[&a, &transposed]));
 }
 
 #[test]
@@ -150,7 +145,10 @@ fn misfits_are_named() {
     let error = |name: &str, shape: &JobShape| parse(name, &[]).unwrap().bind(shape).unwrap_err().to_string();
     let q = [1, 2, 8, 4];
     let bad = shape(vec![input("q", &q), input("k", &[1, 2, 8, 5]), input("v", &q), output("o", &q)]);
-    assert_eq!(error("sdpa", &bad), "reference 'sdpa' at shape 's': 'k' has extents [1, 2, 8, 5], expected [1, 2, 8, 4]");
+    assert_eq!(
+        error("sdpa", &bad),
+        "reference 'sdpa' at shape 's': 'k' has extents [1, 2, 8, 5], expected [1, 2, 8, 4]"
+    );
     let flat = shape(vec![input("q", &[8]), input("k", &q), input("v", &q), output("o", &q)]);
     assert!(error("sdpa", &flat).contains("expected [B, H, S, D]"));
     let missing = shape(vec![input("q", &q), output("o", &q)]);
