@@ -12,6 +12,7 @@
 
 pub mod bench;
 pub mod build;
+pub mod campaign;
 pub mod chart;
 // pub mod cli;
 pub mod commands;
