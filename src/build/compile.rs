@@ -15,8 +15,9 @@ use indexmap::IndexMap;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 /// One compilation may take this long.
@@ -43,22 +44,27 @@ pub struct Progress {
 }
 
 /// Builds the variants of a plan for one architecture.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Builder<'a> {
-    /// The compiler.
-    pub nvcc: &'a Nvcc,
-    /// What to compile for; its limits decide what is refused.
-    pub arch: &'a Arch,
-    /// Where compiled cubins are.
-    pub cache: &'a Cache,
-    /// Whether equal variants are measured once.
-    pub sharing: Sharing,
+    nvcc: &'a Nvcc,
+    arch: &'a Arch,
+    cache: &'a Cache,
+    sharing: Sharing,
+    /// What nvcc said when it could not compile an empty kernel; known once something failed.
+    trouble: OnceLock<Option<String>>,
 }
 
 /// What a compilation came to: a cubin, or the compiler's message.
 type Attempt = Result<Artifact, String>;
+/// What has to be compiled, and the variants it is for, by their place in the plan.
+type Units<'a> = IndexMap<Unit, Vec<(usize, &'a KernelPlan)>>;
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
+    /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
+    pub const fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Sharing) -> Self {
+        Self { nvcc, arch, cache, sharing, trouble: OnceLock::new() }
+    }
+
     /// Builds every variant. Records go to `sink` in the order of the plan, each as soon as it and all before it are known;
     /// `progress` hears of every variant at once.
     pub fn build(
@@ -115,7 +121,7 @@ impl Builder<'_> {
             Ok(log) => log,
             Err(message) => {
                 let _ = fs::remove_file(&cubin);
-                return Ok(Err(message));
+                return self.blamed(message);
             }
         };
         let includes = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
@@ -125,6 +131,32 @@ impl Builder<'_> {
             Err(changed @ StoreError::Changed(_)) => {
                 let _ = fs::remove_file(&cubin);
                 Ok(Err(changed.to_string()))
+            }
+        }
+    }
+
+    /// A failed compilation is the variant's, unless nvcc cannot compile an empty kernel for the architecture either: then
+    /// it is the machine's.
+    fn blamed(&self, message: String) -> Result<Attempt, BuildError> {
+        let trouble = match self.trouble.get() {
+            Some(known) => known.clone(),
+            None => {
+                let (source, cubin) = (self.cache.temporary(), self.cache.temporary());
+                fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
+                    .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
+                let unit = Unit { source, flags: vec!["-x".to_owned(), "cu".to_owned()], defines: Vec::new() };
+                let printed = self.run(&mut self.nvcc.to_cubin(&unit, self.arch, &cubin, Path::new("/dev/null")));
+                let _ = fs::remove_file(&unit.source);
+                let _ = fs::remove_file(&cubin);
+                let said = printed?.err();
+                self.trouble.get_or_init(|| said).clone()
+            }
+        };
+        match trouble {
+            None => Ok(Err(message)),
+            Some(said) => {
+                let reason = format!("it cannot compile an empty kernel for {}: {said}", self.arch);
+                Err(BuildError::Unusable { path: self.nvcc.path().to_owned(), reason })
             }
         }
     }
@@ -222,9 +254,9 @@ impl Line<'_> {
 }
 
 /// Variants with nothing to build, and the others by what has to be compiled for them.
-fn sorted(plan: &Plan) -> (Vec<usize>, IndexMap<Unit, Vec<(usize, &KernelPlan)>>) {
+fn sorted(plan: &Plan) -> (Vec<usize>, Units<'_>) {
     let mut nothing = Vec::new();
-    let mut units: IndexMap<Unit, Vec<(usize, &KernelPlan)>> = IndexMap::new();
+    let mut units = Units::new();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
             Method::Command(_) => nothing.push(index),

@@ -52,7 +52,7 @@ fn plan(methods: Vec<(&str, Method)>) -> Plan {
 
 fn build(nvcc: &Nvcc, cache: &Path, arch: &str, sharing: Sharing, plan: &Plan) -> Vec<BuildRecord> {
     let (cache, arch) = (Cache::at(cache).unwrap(), arch.parse::<Arch>().unwrap());
-    let builder = Builder { nvcc, arch: &arch, cache: &cache, sharing };
+    let builder = Builder::new(nvcc, &arch, &cache, sharing);
     let (mut seen, heard) = (Vec::new(), Mutex::new(Vec::new()));
     let progress = |p: Progress| heard.lock().unwrap().push((p.done, p.total));
     let mut sink = |record: &BuildRecord| {
@@ -108,8 +108,10 @@ fn what_a_cubin_holds_equals_what_ptxas_reports() {
         ("shared_arrays.cu", &[], &["shared_arrays", "second"]),
         ("calls.cu", &["-maxrregcount=32"], &["calls", "prints", "clustered"]),
     ];
-    for arch in ["sm_90", "sm_89", "sm_80", "sm_100", "sm_120"].map(|a| a.parse::<Arch>().unwrap()) {
-        let builder = Builder { nvcc: &nvcc, arch: &arch, cache: &cache, sharing: Sharing::Each };
+    for arch in ["sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"]
+        .map(|a| a.parse::<Arch>().unwrap())
+    {
+        let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
         for (source, flags, entries) in sources {
             if source == "calls.cu" && arch.capability().0 < 9 {
                 continue; // clusters came with 9.0
@@ -163,7 +165,7 @@ fn bounds_parameters_and_clusters_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::at(folder.path()).unwrap();
     let arch = Arch::of((9, 0));
-    let builder = Builder { nvcc: &nvcc, arch: &arch, cache: &cache, sharing: Sharing::Each };
+    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
     let artifact = builder.compile(&unit(data("calls.cu"), &[])).unwrap().unwrap();
     let clustered = Entry::read(&artifact.bytes, "clustered", (9, 0)).unwrap();
     assert_eq!((clustered.cluster, clustered.max_threads), (Some([2, 1, 1]), Some(128)));
@@ -317,4 +319,22 @@ fn builds_at_the_same_time_do_not_disturb_each_other() {
         })
         .collect();
     assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// A machine that cannot compile at all ends the build; it is not the variants' fault.
+#[test]
+fn an_architecture_that_nvcc_does_not_know_ends_the_build() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, arch) = (Cache::at(folder.path()).unwrap(), Arch::of((9, 9)));
+    let plan = plan(vec![("v", Method::Kernel(kernel(data("spill.cu"), "spilling", "ppi")))]);
+    let mut seen = 0;
+    let mut sink = |_: &BuildRecord| {
+        seen += 1;
+        Ok(())
+    };
+    let error = Builder::new(&nvcc, &arch, &cache, Sharing::Share).build(&plan, &|_| {}, &mut sink).unwrap_err();
+    assert!(error.to_string().contains("Unsupported gpu architecture 'sm_99'"), "{error}");
+    assert_eq!(seen, 0);
+    assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0, "nothing is left behind");
 }
