@@ -1,5 +1,8 @@
-//! Every polars frame: typed in, typed out. Nothing outside this room handles columns by name.
+//! Every polars frame of the program: typed in, typed out. Column names and types are in [`schema`].
 
+mod decode;
+pub mod launches;
 mod quantities;
+pub mod schema;
 
 pub use quantities::{Cell, Quantities};

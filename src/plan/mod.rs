@@ -2,6 +2,11 @@
 //!
 //! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
 
+mod fault;
+mod launch;
+mod unroll;
 mod variant;
 
+pub use fault::PlanErrors;
+pub use unroll::unroll;
 pub use variant::{Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Variant, VariantId};
