@@ -1,6 +1,7 @@
 //! The build with a real nvcc.
 #![allow(clippy::unwrap_used)]
 
+use super::cache::Artifact;
 use super::compile::{Builder, Progress, Sharing};
 use super::cubin::Entry;
 use super::nvcc::tests::for_test;
@@ -96,6 +97,19 @@ fn refusal(outcome: BuildOutcome) -> String {
     }
 }
 
+fn assert_agrees(artifact: &Artifact, name: &str, arch: &Arch) {
+    let entry = Entry::read(&artifact.bytes, name, arch.capability()).unwrap();
+    let told = ptxas::report(&artifact.log, name).unwrap();
+    let used = entry.resources;
+    assert_eq!(used.registers, told.registers, "registers of {name} for {arch}");
+    assert_eq!(used.stack, told.stack_frame, "stack of {name} for {arch}");
+    assert_eq!(used.static_shared, told.static_shared, "shared memory of {name} for {arch}");
+    assert_eq!(used.barriers, told.barriers, "barriers of {name} for {arch}");
+    let marked = (entry.marked_spills.local_stores, entry.marked_spills.local_loads);
+    assert_eq!(marked, (told.spill_stores, told.spill_loads), "spilled bytes of {name} for {arch}");
+    assert_eq!(used.spills > 0, told.spill_stores > 0, "spills of {name} for {arch}");
+}
+
 /// Every entry of the test sources, read from cubins of one chip of each generation, against what ptxas says.
 #[test]
 fn what_a_cubin_holds_equals_what_ptxas_reports() {
@@ -118,18 +132,54 @@ fn what_a_cubin_holds_equals_what_ptxas_reports() {
             }
             let artifact = builder.compile(&unit(data(source), flags)).unwrap().unwrap();
             for name in entries {
-                let entry = Entry::read(&artifact.bytes, name, arch.capability()).unwrap();
-                let told = ptxas::report(&artifact.log, name).unwrap();
-                let used = entry.resources;
-                assert_eq!(used.registers, told.registers, "registers of {name} for {arch}");
-                assert_eq!(used.stack, told.stack_frame, "stack of {name} for {arch}");
-                assert_eq!(used.static_shared, told.static_shared, "shared memory of {name} for {arch}");
-                assert_eq!(used.barriers, told.barriers, "barriers of {name} for {arch}");
-                let marked = (entry.marked_spills.local_stores, entry.marked_spills.local_loads);
-                assert_eq!(marked, (told.spill_stores, told.spill_loads), "spilled bytes of {name} for {arch}");
-                assert_eq!(used.spills > 0, told.spill_stores > 0, "spills of {name} for {arch}");
+                assert_agrees(&artifact, name, &arch);
             }
         }
+    }
+}
+
+#[test]
+fn the_kernels_that_ship_are_read_as_ptxas_reports_them() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path()).unwrap();
+    let arch = Arch::of((9, 0));
+    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+    let families = fs::read_dir("kernels").unwrap().map(|family| family.unwrap().path());
+    let files = families.flat_map(|family| fs::read_dir(family).unwrap()).map(|file| file.unwrap().path());
+    let sources: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "cu")).collect();
+    assert!(sources.len() >= 3);
+    for source in sources {
+        let artifact = builder.compile(&unit(source.clone(), &["-O3"])).unwrap().unwrap();
+        let lines = artifact.log.lines().filter_map(|line| line.split_once("Compiling entry function '"));
+        let entries: Vec<&str> = lines.filter_map(|(_, rest)| rest.split('\'').next()).collect();
+        assert!(!entries.is_empty(), "{}", source.display());
+        entries.iter().for_each(|entry| assert_agrees(&artifact, entry, &arch));
+    }
+}
+
+/// The plan that keeps all of K and V in shared memory: an L4 has no room for it, an H200 has, static arrays nowhere.
+#[test]
+fn the_faulty_plan_is_refused_with_its_budget() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut whole = kernel(PathBuf::from("kernels/sdpa_scalar/sdpa_whole_kv.cu"), "sdpa_whole_kv", "ppppi");
+    whole.launches[0].args.push(Arg::Scalar(ScalarValue::F32(0.125)));
+    whole.launches[0].block = [192, 1, 1];
+    whole.launches[0].dynamic_shared = 209_152;
+    let reason = refusal(one(&nvcc, folder.path(), "sm_89", whole.clone()));
+    let expected = "shared memory of a block on compute capability 8.9: 209152 bytes, limit 101376, 107776 over";
+    assert!(reason.starts_with(expected), "{reason}");
+    assert!(!cached(&one(&nvcc, folder.path(), "sm_90", whole.clone())));
+
+    whole.defines = vec![("MAX_S".to_owned(), "512".to_owned())];
+    whole.launches[0].dynamic_shared = 0;
+    for arch in ["sm_89", "sm_90"] {
+        let message = failure(one(&nvcc, folder.path(), arch, whole.clone()));
+        assert!(
+            message.ends_with("static shared memory of a block: 209152 bytes, limit 49152, 160000 over: bytes 209152"),
+            "{message}"
+        );
     }
 }
 

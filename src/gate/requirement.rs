@@ -262,10 +262,8 @@ fn literal_calls(text: &str, tokens: &[(usize, Token<'_>)]) -> Result<(), Requir
         let Token::Path(word) = *token else { continue };
         let Some(form) = quoted_form(word) else { continue };
         let following = [1, 2, 3].map(|ahead| tokens.get(at + ahead).map(|(_, token)| *token));
-        let literal = matches!(
-            following,
-            [Some(Token::Other('(' | '[')), Some(Token::Quoted(_)), Some(Token::Other(')' | ']'))]
-        );
+        let literal =
+            matches!(following, [Some(Token::Other('(' | '[')), Some(Token::Quoted(_)), Some(Token::Other(')' | ']'))]);
         if !literal {
             return Err(RequirementError::NotLiteral { text: text.to_owned(), word: word.to_owned(), form });
         }

@@ -51,7 +51,10 @@ impl Vocabulary<'_> {
         if declared().any(|name| name == text) {
             return Some(ShapeName(text));
         }
-        item.report(format!("`{}` names the shape `{text}`, which is not declared", item.place.key), Some(suggest(&text, declared())));
+        item.report(
+            format!("`{}` names the shape `{text}`, which is not declared", item.place.key),
+            Some(suggest(&text, declared())),
+        );
         None
     }
 
@@ -75,9 +78,12 @@ impl Vocabulary<'_> {
     fn unknown(&self, name: &str, values: &[String]) -> String {
         let mut all = self.metrics.all();
         all.extend(values.iter().map(String::as_str));
-        let hint = crate::expr::nearest(name, all.into_iter()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+        let hint =
+            crate::expr::nearest(name, all.into_iter()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
         let known = if values.is_empty() { String::new() } else { format!("; values: {}", values.join(", ")) };
-        format!("{hint}docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`{known}")
+        format!(
+            "{hint}docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`{known}"
+        )
     }
 
     /// Reads a requirement and checks every name in it.
@@ -99,7 +105,8 @@ impl Vocabulary<'_> {
             }
         }
         for subject in reads.speedups.iter().filter(|subject| !self.subjects.contains(subject)) {
-            let message = format!("`{}` compares with `{subject}`, which is no baseline, variant or stage", item.place.key);
+            let message =
+                format!("`{}` compares with `{subject}`, which is no baseline, variant or stage", item.place.key);
             item.report(message, Some(suggest(subject, self.subjects.iter().map(String::as_str))));
         }
         Some(requirement)
@@ -182,8 +189,7 @@ impl Vocabulary<'_> {
         let mut names: Vec<&str> = all.map(|gate| gate.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        let waivers =
-            list("waiver").iter().filter_map(|item| waiver(&item.table(&keys::WAIVER)?, &names)).collect();
+        let waivers = list("waiver").iter().filter_map(|item| waiver(&item.table(&keys::WAIVER)?, &names)).collect();
         GatePlan { tiers, stages, fallback, preconditions, waivers }
     }
 
@@ -266,8 +272,7 @@ fn glob(item: &Item<'_>) -> Option<String> {
 }
 
 fn range(item: &Item<'_>) -> Option<(f64, f64)> {
-    let ends: Vec<f64> =
-        item.list().iter().filter_map(|end| end.number("a speedup above 0", |v| v > 0.0)).collect();
+    let ends: Vec<f64> = item.list().iter().filter_map(|end| end.number("a speedup above 0", |v| v > 0.0)).collect();
     match ends.as_slice() {
         [low, high] if low <= high => Some((*low, *high)),
         _ => {

@@ -109,8 +109,7 @@ impl KernelParts {
             at.report_at(&define.place, message, Some(suggest(&define.value, params.iter().map(String::as_str))));
         }
         for arg in self.args.iter().flatten().filter(|arg| !names.args.contains(&arg.value)) {
-            let message =
-                format!("`{}` is `{}`, which is no buffer, scalar or dimension", arg.place.key, arg.value);
+            let message = format!("`{}` is `{}`, which is no buffer, scalar or dimension", arg.place.key, arg.value);
             at.report_at(&arg.place, message, Some(suggest(&arg.value, names.args.iter().map(String::as_str))));
         }
     }
@@ -230,12 +229,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     Some(VariantSpec { name: name?, params, kind: kind?, line: table.line() })
 }
 
-fn kernel_of(
-    table: &Table<'_>,
-    own: Option<Item<'_>>,
-    base: Option<&KernelParts>,
-    shown: &str,
-) -> Option<KernelParts> {
+fn kernel_of(table: &Table<'_>, own: Option<Item<'_>>, base: Option<&KernelParts>, shown: &str) -> Option<KernelParts> {
     match (own.and_then(|item| item.table(&keys::KERNEL)), base) {
         (Some(kernel), Some(base)) => Some(parts(&kernel).over(base)),
         (Some(kernel), None) => {

@@ -207,7 +207,10 @@ fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<Shape
             Some(better @ (Better::Higher | Better::Lower)) => (metric, better),
             Some(Better::Context) | None => {
                 let help = format!("objective = {{ minimise = \"{metric}\" }}, or maximise");
-                item.report(format!("`phase.objective`: whether more or less of `{metric}` is better is not known"), Some(help));
+                item.report(
+                    format!("`phase.objective`: whether more or less of `{metric}` is better is not known"),
+                    Some(help),
+                );
                 return None;
             }
         }
@@ -219,12 +222,8 @@ fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<Shape
 fn judged_shapes(vocabulary: &Vocabulary<'_>, gates: &[Gate], plan: &crate::gate::GatePlan) -> Vec<ShapeName> {
     let grouped = plan.tiers.iter().map(|tier| &tier.gates).chain(plan.stages.iter().map(|stage| &stage.gates));
     let grouped = grouped.chain(plan.fallback.iter().map(|fallback| &fallback.gates));
-    let named: Vec<&ShapeName> = gates
-        .iter()
-        .chain(grouped.flatten())
-        .flat_map(|gate| &gate.shapes)
-        .chain(&vocabulary.default_shape)
-        .collect();
+    let named: Vec<&ShapeName> =
+        gates.iter().chain(grouped.flatten()).flat_map(|gate| &gate.shapes).chain(&vocabulary.default_shape).collect();
     let declared = vocabulary.shapes.iter().map(|shape| shape.name.clone());
     declared.filter(|shape| named.contains(&shape)).collect()
 }

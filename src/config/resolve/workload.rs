@@ -3,9 +3,7 @@
 use super::scope::InScope;
 use crate::config::keys::{self, ARANGE, BUILTINS, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{
-    Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload,
-};
+use crate::config::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};
 use crate::expr::{Expr, Scope, Value};
 
 /// Reads the workload; `params` are every parameter that a variant may have.
@@ -38,8 +36,12 @@ pub fn dims_scope(shape: &Shape) -> Scope {
 }
 
 fn seeds(item: &Item<'_>) -> Vec<u64> {
-    let seeds: Vec<u64> =
-        item.some_list().iter().filter_map(|seed| seed.whole(0..=i64::MAX)).filter_map(|v| u64::try_from(v).ok()).collect();
+    let seeds: Vec<u64> = item
+        .some_list()
+        .iter()
+        .filter_map(|seed| seed.whole(0..=i64::MAX))
+        .filter_map(|v| u64::try_from(v).ok())
+        .collect();
     for (at, seed) in seeds.iter().enumerate() {
         if seeds[..at].contains(seed) {
             item.report(format!("seed {seed} is given twice"), Some("give each seed once".to_owned()));
@@ -153,8 +155,7 @@ fn evaluated(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> 
 fn buffers(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Vec<Buffer> {
     let Some(table) = item.table(&keys::BUFFERS) else { return Vec::new() };
     let entries = table.free();
-    let buffers: Vec<Buffer> =
-        entries.iter().filter_map(|(name, item)| buffer(name, item, dims, shapes)).collect();
+    let buffers: Vec<Buffer> = entries.iter().filter_map(|(name, item)| buffer(name, item, dims, shapes)).collect();
     if buffers.len() == entries.len() && !buffers.iter().any(|buffer| buffer.role == Role::Output) {
         let help = "give the buffer that the kernel computes `role = \"output\"`".to_owned();
         table.report("no buffer has the role output, so that nothing could be proved correct", Some(help));
@@ -224,9 +225,7 @@ fn init(item: &Item<'_>) -> Option<Init> {
     match *kind {
         "normal" => {
             let normal = inner.table(&NORMAL)?;
-            let std = normal
-                .get("std")
-                .map_or(Some(1.0), |item| item.number("a number of at least 0", |v| v >= 0.0));
+            let std = normal.get("std").map_or(Some(1.0), |item| item.number("a number of at least 0", |v| v >= 0.0));
             Some(Init::Normal { mean: number(&normal, "mean", 0.0)?, std: std? })
         }
         "uniform" => {
