@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
     fn outcome(&self, unit: &Unit, kernel: &KernelPlan, attempt: &Attempt) -> Result<BuildOutcome, BuildError> {
         let artifact = match attempt {
             Ok(artifact) => artifact,
-            Err(message) => return Ok(BuildOutcome::Failed { message: self.explained(unit, kernel, message)? }),
+            Err(message) => return Ok(BuildOutcome::Failed { message: self.explained(unit, message)? }),
         };
         let mut entry = match Entry::read(&artifact.bytes, &kernel.entry, self.arch.capability()) {
             Ok(entry) => entry,
@@ -205,10 +205,9 @@ impl<'a> Builder<'a> {
     }
 
     /// The message, with the arrays that take the shared memory where there is too much of it.
-    fn explained(&self, unit: &Unit, kernel: &KernelPlan, message: &str) -> Result<String, BuildError> {
-        let Some((total, limit)) = too_much_shared(message, &kernel.entry) else { return Ok(message.to_owned()) };
-        let arrays = self.arrays(unit, &kernel.entry)?;
-        let budget = budget_line(total, limit, arrays);
+    fn explained(&self, unit: &Unit, message: &str) -> Result<String, BuildError> {
+        let Some((entry, total, limit)) = too_much_shared(message) else { return Ok(message.to_owned()) };
+        let budget = budget_line(total, limit, self.arrays(unit, entry)?);
         Ok(format!("{message}\nstatic shared memory of a block: {budget}"))
     }
 
@@ -305,12 +304,13 @@ fn relative(text: &str) -> String {
     }
 }
 
-/// Bytes and limit of `Entry function 'x' uses too much shared data (0x10080 bytes, 0xc000 max)`.
-fn too_much_shared(message: &str, entry: &str) -> Option<(u64, u64)> {
-    let (_, rest) = message.split_once(&format!("'{entry}' uses too much shared data (0x"))?;
+/// Entry, bytes and limit of `Entry function 'x' uses too much shared data (0x10080 bytes, 0xc000 max)`.
+fn too_much_shared(message: &str) -> Option<(&str, u64, u64)> {
+    let (before, rest) = message.split_once("' uses too much shared data (0x")?;
+    let (_, entry) = before.rsplit_once('\'')?;
     let (total, rest) = rest.split_once(" bytes, 0x")?;
     let (limit, _) = rest.split_once(" max")?;
-    Some((u64::from_str_radix(total, 16).ok()?, u64::from_str_radix(limit, 16).ok()?))
+    Some((entry, u64::from_str_radix(total, 16).ok()?, u64::from_str_radix(limit, 16).ok()?))
 }
 
 /// The budget, with what no array accounts for.
@@ -320,4 +320,65 @@ fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) -> String {
         arrays.push(SharedArray { name: "(alignment and what the driver reserves)".to_owned(), bytes: total - named });
     }
     refuse::budget(total, limit, &arrays)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::Traffic;
+
+    #[test]
+    fn too_much_shared_memory_is_recognised() {
+        let message = "ptxas error   : Entry function 'big' uses too much shared data (0x10080 bytes, 0xc000 max)";
+        assert_eq!(too_much_shared(message), Some(("big", 65664, 49152)));
+        assert_eq!(too_much_shared("error: identifier \"y\" is undefined"), None);
+        let arrays = vec![SharedArray { name: "a".to_owned(), bytes: 65536 }];
+        let expected = "65664 bytes, limit 49152, 16512 over: a 65536, (alignment and what the driver reserves) 128";
+        assert_eq!(budget_line(65664, 49152, arrays), expected);
+    }
+
+    #[test]
+    fn a_message_is_relative_bounded_and_never_empty() {
+        assert_eq!(message("", Ending::Signaled(9)), "nvcc was ended by SIGKILL and said nothing");
+        assert_eq!(message("ptxas info : x\n", Ending::NonZero(1)), "nvcc exited with status 1 and said nothing");
+        assert!(message(&"ä".repeat(MESSAGE), Ending::NonZero(1)).len() < MESSAGE + 20);
+        let here = std::env::current_dir().map(|folder| folder.join("k.cu(1): error").display().to_string());
+        assert_eq!(message(&here.unwrap_or_default(), Ending::NonZero(1)), "k.cu(1): error");
+    }
+
+    #[test]
+    fn spills_that_an_older_ptxas_does_not_mark_count_as_local_accesses() {
+        let report = |stores| Some(ptxas::FunctionReport { spill_stores: stores, ..Default::default() });
+        let entry = |marked| {
+            let none = crate::build::Resources {
+                registers: 32,
+                static_shared: 0,
+                stack: 8,
+                local: 8,
+                spills: marked,
+                constant: 0,
+                barriers: 0,
+            };
+            let traffic = |n| Traffic { local_stores: 4 * n, local_loads: 4 * n, instructions: 2 * n };
+            Entry {
+                resources: none,
+                code_sha256: String::new(),
+                max_threads: None,
+                required_block: None,
+                cluster: None,
+                parameters: None,
+                marked_spills: traffic(marked),
+                local: traffic(5),
+            }
+        };
+        let spills = |marked, report| {
+            let mut entry = entry(marked);
+            count_spills(&mut entry, report);
+            entry.resources.spills
+        };
+        assert_eq!(spills(0, report(20)), 10);
+        assert_eq!(spills(0, report(0)), 0);
+        assert_eq!(spills(2, report(8)), 2);
+        assert_eq!(spills(2, None), 2);
+    }
 }
