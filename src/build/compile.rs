@@ -15,8 +15,9 @@ use indexmap::IndexMap;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 /// One compilation may take this long.
@@ -43,22 +44,27 @@ pub struct Progress {
 }
 
 /// Builds the variants of a plan for one architecture.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Builder<'a> {
-    /// The compiler.
-    pub nvcc: &'a Nvcc,
-    /// What to compile for; its limits decide what is refused.
-    pub arch: &'a Arch,
-    /// Where compiled cubins are.
-    pub cache: &'a Cache,
-    /// Whether equal variants are measured once.
-    pub sharing: Sharing,
+    nvcc: &'a Nvcc,
+    arch: &'a Arch,
+    cache: &'a Cache,
+    sharing: Sharing,
+    /// What nvcc said when it could not compile an empty kernel; known once something failed.
+    trouble: OnceLock<Option<String>>,
 }
 
 /// What a compilation came to: a cubin, or the compiler's message.
 type Attempt = Result<Artifact, String>;
+/// What has to be compiled, and the variants it is for, by their place in the plan.
+type Units<'a> = IndexMap<Unit, Vec<(usize, &'a KernelPlan)>>;
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
+    /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
+    pub const fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Sharing) -> Self {
+        Self { nvcc, arch, cache, sharing, trouble: OnceLock::new() }
+    }
+
     /// Builds every variant. Records go to `sink` in the order of the plan, each as soon as it and all before it are known;
     /// `progress` hears of every variant at once.
     pub fn build(
@@ -115,7 +121,7 @@ impl Builder<'_> {
             Ok(log) => log,
             Err(message) => {
                 let _ = fs::remove_file(&cubin);
-                return Ok(Err(message));
+                return self.blamed(message);
             }
         };
         let includes = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
@@ -125,6 +131,32 @@ impl Builder<'_> {
             Err(changed @ StoreError::Changed(_)) => {
                 let _ = fs::remove_file(&cubin);
                 Ok(Err(changed.to_string()))
+            }
+        }
+    }
+
+    /// A failed compilation is the variant's, unless nvcc cannot compile an empty kernel for the architecture either: then
+    /// it is the machine's.
+    fn blamed(&self, message: String) -> Result<Attempt, BuildError> {
+        let trouble = match self.trouble.get() {
+            Some(known) => known.clone(),
+            None => {
+                let (source, cubin) = (self.cache.temporary(), self.cache.temporary());
+                fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
+                    .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
+                let unit = Unit { source, flags: vec!["-x".to_owned(), "cu".to_owned()], defines: Vec::new() };
+                let printed = self.run(&mut self.nvcc.to_cubin(&unit, self.arch, &cubin, Path::new("/dev/null")));
+                let _ = fs::remove_file(&unit.source);
+                let _ = fs::remove_file(&cubin);
+                let said = printed?.err();
+                self.trouble.get_or_init(|| said).clone()
+            }
+        };
+        match trouble {
+            None => Ok(Err(message)),
+            Some(said) => {
+                let reason = format!("it cannot compile an empty kernel for {}: {said}", self.arch);
+                Err(BuildError::Unusable { path: self.nvcc.path().to_owned(), reason })
             }
         }
     }
@@ -148,7 +180,7 @@ impl Builder<'_> {
     fn outcome(&self, unit: &Unit, kernel: &KernelPlan, attempt: &Attempt) -> Result<BuildOutcome, BuildError> {
         let artifact = match attempt {
             Ok(artifact) => artifact,
-            Err(message) => return Ok(BuildOutcome::Failed { message: self.explained(unit, kernel, message)? }),
+            Err(message) => return Ok(BuildOutcome::Failed { message: self.explained(unit, message)? }),
         };
         let mut entry = match Entry::read(&artifact.bytes, &kernel.entry, self.arch.capability()) {
             Ok(entry) => entry,
@@ -173,10 +205,9 @@ impl Builder<'_> {
     }
 
     /// The message, with the arrays that take the shared memory where there is too much of it.
-    fn explained(&self, unit: &Unit, kernel: &KernelPlan, message: &str) -> Result<String, BuildError> {
-        let Some((total, limit)) = too_much_shared(message, &kernel.entry) else { return Ok(message.to_owned()) };
-        let arrays = self.arrays(unit, &kernel.entry)?;
-        let budget = budget_line(total, limit, arrays);
+    fn explained(&self, unit: &Unit, message: &str) -> Result<String, BuildError> {
+        let Some((entry, total, limit)) = too_much_shared(message) else { return Ok(message.to_owned()) };
+        let budget = budget_line(total, limit, self.arrays(unit, entry)?);
         Ok(format!("{message}\nstatic shared memory of a block: {budget}"))
     }
 
@@ -222,9 +253,9 @@ impl Line<'_> {
 }
 
 /// Variants with nothing to build, and the others by what has to be compiled for them.
-fn sorted(plan: &Plan) -> (Vec<usize>, IndexMap<Unit, Vec<(usize, &KernelPlan)>>) {
+fn sorted(plan: &Plan) -> (Vec<usize>, Units<'_>) {
     let mut nothing = Vec::new();
-    let mut units: IndexMap<Unit, Vec<(usize, &KernelPlan)>> = IndexMap::new();
+    let mut units = Units::new();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
             Method::Command(_) => nothing.push(index),
@@ -273,12 +304,13 @@ fn relative(text: &str) -> String {
     }
 }
 
-/// Bytes and limit of `Entry function 'x' uses too much shared data (0x10080 bytes, 0xc000 max)`.
-fn too_much_shared(message: &str, entry: &str) -> Option<(u64, u64)> {
-    let (_, rest) = message.split_once(&format!("'{entry}' uses too much shared data (0x"))?;
+/// Entry, bytes and limit of `Entry function 'x' uses too much shared data (0x10080 bytes, 0xc000 max)`.
+fn too_much_shared(message: &str) -> Option<(&str, u64, u64)> {
+    let (before, rest) = message.split_once("' uses too much shared data (0x")?;
+    let (_, entry) = before.rsplit_once('\'')?;
     let (total, rest) = rest.split_once(" bytes, 0x")?;
     let (limit, _) = rest.split_once(" max")?;
-    Some((u64::from_str_radix(total, 16).ok()?, u64::from_str_radix(limit, 16).ok()?))
+    Some((entry, u64::from_str_radix(total, 16).ok()?, u64::from_str_radix(limit, 16).ok()?))
 }
 
 /// The budget, with what no array accounts for.
@@ -288,4 +320,65 @@ fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) -> String {
         arrays.push(SharedArray { name: "(alignment and what the driver reserves)".to_owned(), bytes: total - named });
     }
     refuse::budget(total, limit, &arrays)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::Traffic;
+
+    #[test]
+    fn too_much_shared_memory_is_recognised() {
+        let message = "ptxas error   : Entry function 'big' uses too much shared data (0x10080 bytes, 0xc000 max)";
+        assert_eq!(too_much_shared(message), Some(("big", 65664, 49152)));
+        assert_eq!(too_much_shared("error: identifier \"y\" is undefined"), None);
+        let arrays = vec![SharedArray { name: "a".to_owned(), bytes: 65536 }];
+        let expected = "65664 bytes, limit 49152, 16512 over: a 65536, (alignment and what the driver reserves) 128";
+        assert_eq!(budget_line(65664, 49152, arrays), expected);
+    }
+
+    #[test]
+    fn a_message_is_relative_bounded_and_never_empty() {
+        assert_eq!(message("", Ending::Signaled(9)), "nvcc was ended by SIGKILL and said nothing");
+        assert_eq!(message("ptxas info : x\n", Ending::NonZero(1)), "nvcc exited with status 1 and said nothing");
+        assert!(message(&"ä".repeat(MESSAGE), Ending::NonZero(1)).len() < MESSAGE + 20);
+        let here = std::env::current_dir().map(|folder| folder.join("k.cu(1): error").display().to_string());
+        assert_eq!(message(&here.unwrap_or_default(), Ending::NonZero(1)), "k.cu(1): error");
+    }
+
+    #[test]
+    fn spills_that_an_older_ptxas_does_not_mark_count_as_local_accesses() {
+        let report = |stores| Some(ptxas::FunctionReport { spill_stores: stores, ..Default::default() });
+        let entry = |marked| {
+            let none = crate::build::Resources {
+                registers: 32,
+                static_shared: 0,
+                stack: 8,
+                local: 8,
+                spills: marked,
+                constant: 0,
+                barriers: 0,
+            };
+            let traffic = |n| Traffic { local_stores: 4 * n, local_loads: 4 * n, instructions: 2 * n };
+            Entry {
+                resources: none,
+                code_sha256: String::new(),
+                max_threads: None,
+                required_block: None,
+                cluster: None,
+                parameters: None,
+                marked_spills: traffic(marked),
+                local: traffic(5),
+            }
+        };
+        let spills = |marked, report| {
+            let mut entry = entry(marked);
+            count_spills(&mut entry, report);
+            entry.resources.spills
+        };
+        assert_eq!(spills(0, report(20)), 10);
+        assert_eq!(spills(0, report(0)), 0);
+        assert_eq!(spills(2, report(8)), 2);
+        assert_eq!(spills(2, None), 2);
+    }
 }

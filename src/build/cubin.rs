@@ -122,7 +122,7 @@ impl Entry {
             }
             Attribute::MinStack { bytes, .. } => resources.local = resources.local.max(bytes),
             Attribute::Barriers(count) => resources.barriers = resources.barriers.max(count),
-            Attribute::MaxThreads(dims) => self.max_threads = Some(dims.iter().product()),
+            Attribute::MaxThreads(dims) => self.max_threads = Some(dims.into_iter().fold(1, u32::saturating_mul)),
             Attribute::RequiredBlock(dims) => self.required_block = Some(dims),
             Attribute::Cluster(dims) => self.cluster = Some(dims),
             Attribute::Parameter { ordinal, bytes } => {

@@ -10,7 +10,7 @@ const GRID: [u32; 3] = [2_147_483_647, 65_535, 65_535];
 /// Largest block, by dimension.
 const BLOCK: [u32; 3] = [1024, 1024, 64];
 /// Registers are given to a warp in multiples of this many, and warps in fours.
-const REGISTER_UNIT: u32 = 256;
+const REGISTER_UNIT: u64 = 256;
 
 /// Why launches of an entry cannot work, each reason with the first shape it holds for; empty when they can.
 ///
@@ -78,7 +78,7 @@ fn bounds(entry: &Entry, launch: &Launch) -> Option<String> {
 fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
     let per_thread = entry.resources.registers;
-    let per_warp = u64::from(per_thread.saturating_mul(WARP).next_multiple_of(REGISTER_UNIT));
+    let per_warp = (u64::from(per_thread) * u64::from(WARP)).next_multiple_of(REGISTER_UNIT);
     let total = per_warp * threads.div_ceil(u64::from(WARP)).next_multiple_of(4);
     (threads <= u64::from(THREADS_PER_BLOCK) && total > u64::from(REGISTERS_PER_SM)).then(|| {
         format!(

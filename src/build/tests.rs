@@ -1,6 +1,7 @@
 //! The build with a real nvcc.
 #![allow(clippy::unwrap_used)]
 
+use super::cache::Artifact;
 use super::compile::{Builder, Progress, Sharing};
 use super::cubin::Entry;
 use super::nvcc::tests::for_test;
@@ -52,7 +53,7 @@ fn plan(methods: Vec<(&str, Method)>) -> Plan {
 
 fn build(nvcc: &Nvcc, cache: &Path, arch: &str, sharing: Sharing, plan: &Plan) -> Vec<BuildRecord> {
     let (cache, arch) = (Cache::at(cache).unwrap(), arch.parse::<Arch>().unwrap());
-    let builder = Builder { nvcc, arch: &arch, cache: &cache, sharing };
+    let builder = Builder::new(nvcc, &arch, &cache, sharing);
     let (mut seen, heard) = (Vec::new(), Mutex::new(Vec::new()));
     let progress = |p: Progress| heard.lock().unwrap().push((p.done, p.total));
     let mut sink = |record: &BuildRecord| {
@@ -96,6 +97,19 @@ fn refusal(outcome: BuildOutcome) -> String {
     }
 }
 
+fn assert_agrees(artifact: &Artifact, name: &str, arch: &Arch) {
+    let entry = Entry::read(&artifact.bytes, name, arch.capability()).unwrap();
+    let told = ptxas::report(&artifact.log, name).unwrap();
+    let used = entry.resources;
+    assert_eq!(used.registers, told.registers, "registers of {name} for {arch}");
+    assert_eq!(used.stack, told.stack_frame, "stack of {name} for {arch}");
+    assert_eq!(used.static_shared, told.static_shared, "shared memory of {name} for {arch}");
+    assert_eq!(used.barriers, told.barriers, "barriers of {name} for {arch}");
+    let marked = (entry.marked_spills.local_stores, entry.marked_spills.local_loads);
+    assert_eq!(marked, (told.spill_stores, told.spill_loads), "spilled bytes of {name} for {arch}");
+    assert_eq!(used.spills > 0, told.spill_stores > 0, "spills of {name} for {arch}");
+}
+
 /// Every entry of the test sources, read from cubins of one chip of each generation, against what ptxas says.
 #[test]
 fn what_a_cubin_holds_equals_what_ptxas_reports() {
@@ -108,26 +122,64 @@ fn what_a_cubin_holds_equals_what_ptxas_reports() {
         ("shared_arrays.cu", &[], &["shared_arrays", "second"]),
         ("calls.cu", &["-maxrregcount=32"], &["calls", "prints", "clustered"]),
     ];
-    for arch in ["sm_90", "sm_89", "sm_80", "sm_100", "sm_120"].map(|a| a.parse::<Arch>().unwrap()) {
-        let builder = Builder { nvcc: &nvcc, arch: &arch, cache: &cache, sharing: Sharing::Each };
+    for arch in ["sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"]
+        .map(|a| a.parse::<Arch>().unwrap())
+    {
+        let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
         for (source, flags, entries) in sources {
             if source == "calls.cu" && arch.capability().0 < 9 {
                 continue; // clusters came with 9.0
             }
             let artifact = builder.compile(&unit(data(source), flags)).unwrap().unwrap();
             for name in entries {
-                let entry = Entry::read(&artifact.bytes, name, arch.capability()).unwrap();
-                let told = ptxas::report(&artifact.log, name).unwrap();
-                let used = entry.resources;
-                assert_eq!(used.registers, told.registers, "registers of {name} for {arch}");
-                assert_eq!(used.stack, told.stack_frame, "stack of {name} for {arch}");
-                assert_eq!(used.static_shared, told.static_shared, "shared memory of {name} for {arch}");
-                assert_eq!(used.barriers, told.barriers, "barriers of {name} for {arch}");
-                let marked = (entry.marked_spills.local_stores, entry.marked_spills.local_loads);
-                assert_eq!(marked, (told.spill_stores, told.spill_loads), "spilled bytes of {name} for {arch}");
-                assert_eq!(used.spills > 0, told.spill_stores > 0, "spills of {name} for {arch}");
+                assert_agrees(&artifact, name, &arch);
             }
         }
+    }
+}
+
+#[test]
+fn the_kernels_that_ship_are_read_as_ptxas_reports_them() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path()).unwrap();
+    let arch = Arch::of((9, 0));
+    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+    let families = fs::read_dir("kernels").unwrap().map(|family| family.unwrap().path());
+    let files = families.flat_map(|family| fs::read_dir(family).unwrap()).map(|file| file.unwrap().path());
+    let sources: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "cu")).collect();
+    assert!(sources.len() >= 3);
+    for source in sources {
+        let artifact = builder.compile(&unit(source.clone(), &["-O3"])).unwrap().unwrap();
+        let lines = artifact.log.lines().filter_map(|line| line.split_once("Compiling entry function '"));
+        let entries: Vec<&str> = lines.filter_map(|(_, rest)| rest.split('\'').next()).collect();
+        assert!(!entries.is_empty(), "{}", source.display());
+        entries.iter().for_each(|entry| assert_agrees(&artifact, entry, &arch));
+    }
+}
+
+/// The plan that keeps all of K and V in shared memory: an L4 has no room for it, an H200 has, static arrays nowhere.
+#[test]
+fn the_faulty_plan_is_refused_with_its_budget() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut whole = kernel(PathBuf::from("kernels/sdpa_scalar/sdpa_whole_kv.cu"), "sdpa_whole_kv", "ppppi");
+    whole.launches[0].args.push(Arg::Scalar(ScalarValue::F32(0.125)));
+    whole.launches[0].block = [192, 1, 1];
+    whole.launches[0].dynamic_shared = 209_152;
+    let reason = refusal(one(&nvcc, folder.path(), "sm_89", whole.clone()));
+    let expected = "shared memory of a block on compute capability 8.9: 209152 bytes, limit 101376, 107776 over";
+    assert!(reason.starts_with(expected), "{reason}");
+    assert!(!cached(&one(&nvcc, folder.path(), "sm_90", whole.clone())));
+
+    whole.defines = vec![("MAX_S".to_owned(), "512".to_owned())];
+    whole.launches[0].dynamic_shared = 0;
+    for arch in ["sm_89", "sm_90"] {
+        let message = failure(one(&nvcc, folder.path(), arch, whole.clone()));
+        assert!(
+            message.ends_with("static shared memory of a block: 209152 bytes, limit 49152, 160000 over: bytes 209152"),
+            "{message}"
+        );
     }
 }
 
@@ -163,7 +215,7 @@ fn bounds_parameters_and_clusters_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::at(folder.path()).unwrap();
     let arch = Arch::of((9, 0));
-    let builder = Builder { nvcc: &nvcc, arch: &arch, cache: &cache, sharing: Sharing::Each };
+    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
     let artifact = builder.compile(&unit(data("calls.cu"), &[])).unwrap().unwrap();
     let clustered = Entry::read(&artifact.bytes, "clustered", (9, 0)).unwrap();
     assert_eq!((clustered.cluster, clustered.max_threads), (Some([2, 1, 1]), Some(128)));
@@ -317,4 +369,22 @@ fn builds_at_the_same_time_do_not_disturb_each_other() {
         })
         .collect();
     assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// A machine that cannot compile at all ends the build; it is not the variants' fault.
+#[test]
+fn an_architecture_that_nvcc_does_not_know_ends_the_build() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, arch) = (Cache::at(folder.path()).unwrap(), Arch::of((9, 9)));
+    let plan = plan(vec![("v", Method::Kernel(kernel(data("spill.cu"), "spilling", "ppi")))]);
+    let mut seen = 0;
+    let mut sink = |_: &BuildRecord| {
+        seen += 1;
+        Ok(())
+    };
+    let error = Builder::new(&nvcc, &arch, &cache, Sharing::Share).build(&plan, &|_| {}, &mut sink).unwrap_err();
+    assert!(error.to_string().contains("Unsupported gpu architecture 'sm_99'"), "{error}");
+    assert_eq!(seen, 0);
+    assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0, "nothing is left behind");
 }

@@ -5,7 +5,7 @@ use super::chip::{Chip, REGISTERS_PER_SM, THREADS_PER_BLOCK, WARP};
 /// Sub-partitions of a multiprocessor; each has its own quarter of the registers.
 const PARTITIONS: u32 = 4;
 /// Registers are given to a warp in multiples of this many.
-const REGISTER_UNIT: u32 = 256;
+const REGISTER_UNIT: u64 = 256;
 
 /// What a block asks of a multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,16 +119,17 @@ pub fn waves(grid_blocks: u64, blocks_per_sm: u32, sms: u32) -> Option<f64> {
 }
 
 fn by_registers(chip: &Chip, registers: u32, warps: u32) -> u32 {
-    let per_warp = registers.saturating_mul(WARP).next_multiple_of(REGISTER_UNIT);
+    let per_warp = (u64::from(registers) * u64::from(WARP)).next_multiple_of(REGISTER_UNIT);
     if registers == 0 {
         return chip.blocks;
     }
     // A block's own check rounds its warps up to whole rounds over the sub-partitions.
-    let per_block = u64::from(per_warp) * u64::from(warps.next_multiple_of(PARTITIONS));
+    let per_block = per_warp.saturating_mul(u64::from(warps.next_multiple_of(PARTITIONS)));
     if warps == 0 || per_block > u64::from(REGISTERS_PER_SM) {
         return 0;
     }
-    (REGISTERS_PER_SM / PARTITIONS / per_warp) * PARTITIONS / warps
+    let per_partition = u64::from(REGISTERS_PER_SM / PARTITIONS) / per_warp;
+    per_partition as u32 * PARTITIONS / warps
 }
 
 fn by_shared(chip: &Chip, demand: &Demand, carveout: Option<u32>) -> u32 {
@@ -184,6 +185,11 @@ mod tests {
     fn turing_rounds_shared_memory_to_256_bytes_and_reserves_none() {
         assert_eq!(blocks((7, 5), 32, 64, 6 * 1024 + 1).limits.shared, 64 * 1024 / (6 * 1024 + 256));
         assert_eq!(blocks((7, 5), 32, 64, 0).limits.shared, 16);
+    }
+
+    #[test]
+    fn absurd_demands_give_no_block() {
+        assert_eq!(blocks(HOPPER, u32::MAX, u32::MAX, u32::MAX).blocks_per_sm, 0);
     }
 
     #[test]
