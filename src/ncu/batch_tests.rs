@@ -236,13 +236,30 @@ fn nothing_profiled_with_status_0_is_never_a_success() {
     {
         let mut bench = Bench::scenario(scenario);
         let error = bench.run(cases(30), &METRICS).unwrap_err();
-        assert!(matches!(error, ProfileError::Hopeless { tried: 4, .. }), "{scenario}: {error}");
+        assert!(matches!(error, ProfileError::Hopeless(Hopeless { tried: 4, .. })), "{scenario}: {error}");
         assert!(error.to_string().contains(says), "{scenario}: {error}");
         assert_eq!(bench.profiled(), 0);
     }
     let mut single = Bench::scenario("no-kernels");
     let collected = single.run(cases(1), &METRICS).unwrap();
     assert_eq!((collected.profiled, collected.failed), (0, 1));
+}
+
+#[test]
+fn a_group_in_which_nothing_works_is_left_and_the_others_stay() {
+    let mut bench = Bench::new();
+    bench.worker.environment.push(("NCUGATE_DOUBLE_SCENARIO", "failing-group".to_owned()));
+    let collected = bench.run(cases(90), &METRICS).unwrap();
+    assert_eq!((collected.profiled, collected.failed), (90, 90));
+    assert!(collected.starts < 20, "{} starts", collected.starts);
+    assert!(collected.warnings[0].contains("group 'dram' were given up"), "{:?}", collected.warnings);
+}
+
+#[test]
+fn the_double_insists_on_how_it_is_called() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doubles/ncu");
+    let output = Command::new(path).args(["--metrics", "x", "--clock-control", "base", "true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(99));
 }
 
 #[test]

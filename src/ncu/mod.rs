@@ -15,7 +15,9 @@ mod record;
 mod session;
 mod tool;
 
-pub use batch::{Case, Collected, Contents, Covered, Expect, ProfileError, Profiler, Sink, Subject, Target, Verify};
+pub use batch::{
+    Case, Collected, Contents, Covered, Expect, Hopeless, ProfileError, Profiler, Sink, Subject, Target, Verify,
+};
 pub use command::{CacheControl, ClockControl, Knobs, Processes, ReplayMode, Selection, Session};
 pub use failure::{NcuFailure, Reach};
 pub use group::{Effort, Group, Metric, PROBES, Unit, plan_groups};
