@@ -56,10 +56,11 @@ pub enum Expect {
 }
 
 impl Expect {
+    /// Never 0: a case without a launch is a case without a result.
     const fn least(self) -> u32 {
         match self {
+            Self::Exactly(0) | Self::Some => 1,
             Self::Exactly(launches) => launches,
-            Self::Some => 1,
         }
     }
 
@@ -133,20 +134,25 @@ pub enum ProfileError {
     /// Every variant would fail the same way.
     #[error(transparent)]
     Environment(NcuFailure),
-    /// Several variants were tried alone and none could be profiled.
-    #[error("none of {tried} variants that were tried alone could be profiled: {reason}")]
-    Hopeless {
-        /// How many.
-        tried: usize,
-        /// Why the last one could not.
-        reason: String,
-    },
+    /// Nothing can be profiled, for a reason that has no name.
+    #[error(transparent)]
+    Hopeless(Hopeless),
     /// The user asked to stop.
     #[error("interrupted while profiling")]
     Interrupted,
     /// A record, a job file or a log cannot be written or read.
     #[error("cannot keep what was profiled: {0}")]
     Io(#[from] io::Error),
+}
+
+/// Several variants were tried alone and none could be profiled.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("none of {tried} variants that were tried alone could be profiled: {reason}")]
+pub struct Hopeless {
+    /// How many.
+    pub tried: usize,
+    /// Why the last one could not.
+    pub reason: String,
 }
 
 /// Where a record goes, at once.
@@ -191,11 +197,14 @@ impl<'a> Profiler<'a> {
         sink: Sink,
     ) -> Result<Collected, ProfileError> {
         let mut collected = Collected::default();
-        let pending: usize = subjects.iter().map(|subject| self.pending(subject, metrics).len()).sum();
-        if pending == 0 {
+        let launches_of = |subject: &Subject| {
+            self.pending(subject, metrics).len() * usize::try_from(subject.expect.least()).unwrap_or(1)
+        };
+        let launches: usize = subjects.iter().map(launches_of).sum();
+        if launches == 0 {
             return Ok(collected);
         }
-        let mut groups = self.plan(subjects, metrics, pending, book, &mut collected)?;
+        let mut groups = self.plan(subjects, metrics, launches, book, &mut collected)?;
         keep(book, &mut collected);
         let outcome = groups.iter_mut().try_for_each(|group| {
             subjects.iter().try_for_each(|subject| self.collect(subject, group, book, sink, &mut collected))
@@ -263,14 +272,12 @@ impl<'a> Profiler<'a> {
             {
                 return Ok(passes);
             }
-            match ran.failure {
-                Some(failure) => match failure.reach() {
-                    Reach::Environment => return Err(Halt::Error(ProfileError::Environment(failure))),
-                    Reach::Stop => return Err(Halt::Error(ProfileError::Interrupted)),
-                    Reach::Group => return Err(Halt::Unknown(failure)),
-                    Reach::Batch => {}
-                },
-                None => {}
+            let Some(failure) = ran.failure else { continue };
+            match failure.reach() {
+                Reach::Environment => return Err(Halt::Error(ProfileError::Environment(failure))),
+                Reach::Stop => return Err(Halt::Error(ProfileError::Interrupted)),
+                Reach::Group => return Err(Halt::Unknown(failure)),
+                Reach::Batch => {}
             }
         }
         Err(Halt::Unmeasurable)
@@ -293,6 +300,7 @@ impl<'a> Profiler<'a> {
         sink: Sink,
         collected: &mut Collected,
     ) -> Result<(), ProfileError> {
+        let before = (collected.profiled, collected.failed);
         let mut waiting = vec![self.pending(subject, &group.metrics)];
         while let Some(cases) = waiting.pop() {
             if cases.is_empty() || group.metrics.is_empty() {
@@ -318,7 +326,11 @@ impl<'a> Profiler<'a> {
                 }
                 Reach::Batch if attempt.cases.len() == 1 => {
                     let reason = attempt.ran.explain(&failure);
-                    give_up(&attempt.missing, reason, &group.metrics, sink, collected)?;
+                    fail(&attempt.missing, &reason, group, sink, collected)?;
+                    let tried = collected.failed - before.1;
+                    if collected.profiled == before.0 && tried >= HOPELESS {
+                        return abandon(&waiting.concat(), Hopeless { tried, reason }, group, sink, collected);
+                    }
                 }
                 Reach::Batch => waiting.extend(attempt.smaller(subject.expect)),
             }
@@ -383,7 +395,7 @@ impl Attempt {
     /// What is missing, in smaller batches, the last first. Launches go in order: the first that is missing, or the
     /// one after the last that the log says was finished, is the suspect and goes alone.
     fn smaller(self, expect: Expect) -> Vec<Vec<Case>> {
-        let finished = launches_in(&self.ran.log) / usize::try_from(expect.least().max(1)).unwrap_or(1);
+        let finished = launches_in(&self.ran.log) / usize::try_from(expect.least()).unwrap_or(1);
         let suspect = if self.missing.len() < self.cases.len() { Some(0) } else { Some(finished).filter(|&n| n > 0) };
         let mut missing = self.missing;
         match suspect.filter(|&at| at < missing.len()) {
@@ -406,21 +418,34 @@ fn start(runner: &Runner, subject: &Subject, stem: &str, metrics: &[Metric], cas
     runner.run(&Job { stem, metrics, target: &target, selection, processes })
 }
 
-/// Records cases that failed alone, and ends everything where that is all that ever happens.
-fn give_up(
+/// Records cases as failed.
+fn fail(
     cases: &[Case],
-    reason: String,
-    metrics: &[Metric],
+    reason: &str,
+    group: &Group,
     sink: Sink,
     collected: &mut Collected,
 ) -> Result<(), ProfileError> {
-    for case in cases {
-        hand_over(case, metrics, ProfileOutcome::Failed { reason: reason.clone() }, sink, collected)?;
+    cases.iter().try_for_each(|case| {
+        let outcome = ProfileOutcome::Failed { reason: reason.to_owned() };
+        hand_over(case, &group.metrics, outcome, sink, collected)
+    })
+}
+
+/// Leaves a group in which nothing works: the rest of its cases fail untried, and where nothing ever worked,
+/// profiling ends.
+fn abandon(
+    rest: &[Case],
+    hopeless: Hopeless,
+    group: &Group,
+    sink: Sink,
+    collected: &mut Collected,
+) -> Result<(), ProfileError> {
+    if collected.profiled == 0 {
+        return Err(ProfileError::Hopeless(hopeless));
     }
-    if collected.profiled == 0 && collected.failed >= HOPELESS {
-        return Err(ProfileError::Hopeless { tried: collected.failed, reason });
-    }
-    Ok(())
+    collected.warnings.push(format!("metrics of group '{}' were given up: {hopeless}", group.name));
+    fail(rest, &format!("not tried: {hopeless}"), group, sink, collected)
 }
 
 fn hand_over(
@@ -444,7 +469,20 @@ fn without_unknown(metrics: &mut Vec<Metric>, failure: &NcuFailure) -> Result<Ve
         NcuFailure::UnknownMetric { name } => {
             metric.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         }
-        _ => false,
+        NcuFailure::NotStarted { .. }
+        | NcuFailure::Permission
+        | NcuFailure::NoKernelsProfiled
+        | NcuFailure::DriverResourceUnavailable
+        | NcuFailure::Lock { .. }
+        | NcuFailure::DriverIncompatible
+        | NcuFailure::UnableToWrite { .. }
+        | NcuFailure::OutOfMemory
+        | NcuFailure::TargetExit { .. }
+        | NcuFailure::Timeout
+        | NcuFailure::Interrupted
+        | NcuFailure::UnreadableReport { .. }
+        | NcuFailure::Missing { .. }
+        | NcuFailure::Other { .. } => false,
     };
     let unknown: Vec<Metric> = metrics.iter().filter(|metric| named(metric)).cloned().collect();
     if unknown.is_empty() {

@@ -18,10 +18,21 @@ fn cases(count: usize) -> Vec<Case> {
     (0..count).map(|n| case(&format!("T={n}"))).collect()
 }
 
-/// A worker that exits with status 7 when a bad case is among its own, and remembers what it was asked.
+/// What a bad case does.
+#[derive(Default, PartialEq)]
+enum Harm {
+    /// It ends the worker with status 7.
+    #[default]
+    Crash,
+    /// It ends ncu, after the cases before it were profiled, and the worker lives on.
+    EndsNcu,
+}
+
+/// A worker that suffers when a bad case is among its own, and remembers what it was asked.
 #[derive(Default)]
 struct Worker {
     bad: Vec<Case>,
+    harm: Harm,
     environment: Vec<(&'static str, String)>,
     asked: RefCell<Vec<Vec<Case>>>,
 }
@@ -29,9 +40,17 @@ struct Worker {
 impl Target for Worker {
     fn command(&self, cases: &[Case]) -> std::io::Result<Command> {
         self.asked.borrow_mut().push(cases.to_vec());
-        let broken = cases.iter().any(|case| self.bad.contains(case));
+        let script = match (cases.iter().position(|case| self.bad.contains(case)), &self.harm) {
+            (None, _) => "exit 0".to_owned(),
+            (Some(_), Harm::Crash) => "echo CUDA_ERROR_ILLEGAL_ADDRESS; exit 7".to_owned(),
+            (Some(at), Harm::EndsNcu) => {
+                let line = r#"==PROF== Profiling "k" - 0: 0%....50%....100% - 1 pass"#;
+                let finished = format!("echo '{line}' >> $NCUGATE_DOUBLE_LOG; ").repeat(at);
+                format!("{finished}echo pid $$; kill -KILL $PPID; exec sleep 60")
+            }
+        };
         let mut command = Command::new("sh");
-        command.args(["-c", if broken { "echo CUDA_ERROR_ILLEGAL_ADDRESS; exit 7" } else { "exit 0" }]);
+        command.args(["-c", &script]);
         command.envs(self.environment.iter().cloned());
         Ok(command)
     }
@@ -176,6 +195,27 @@ fn a_case_that_fails_alone_is_its_own_result_and_the_rest_go_on() {
 }
 
 #[test]
+fn the_log_tells_which_case_ended_ncu_and_nothing_is_left_behind() {
+    let mut bench = Bench::new();
+    let all = cases(40);
+    bench.worker = Worker { bad: vec![all[17].clone()], harm: Harm::EndsNcu, ..Worker::default() };
+    let collected = bench.run(all.clone(), &["sm__cycles_active.avg"]).unwrap();
+    assert_eq!((collected.profiled, collected.failed, collected.starts), (39, 1, 4));
+    let reason = bench.reason(&all[17]);
+    assert!(reason.contains("SIGKILL"), "{reason}");
+    let (_, pid) = reason.rsplit_once("pid ").unwrap();
+    let gone = || {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        state.is_empty() || state.contains(") Z ")
+    };
+    let patience = std::time::Instant::now() + Duration::from_secs(5);
+    while !gone() {
+        assert!(std::time::Instant::now() < patience, "the target lives on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
 fn what_a_report_lacks_is_tried_again_alone_and_then_failed() {
     let mut bench = Bench::new();
     let all = cases(6);
@@ -236,13 +276,30 @@ fn nothing_profiled_with_status_0_is_never_a_success() {
     {
         let mut bench = Bench::scenario(scenario);
         let error = bench.run(cases(30), &METRICS).unwrap_err();
-        assert!(matches!(error, ProfileError::Hopeless { tried: 4, .. }), "{scenario}: {error}");
+        assert!(matches!(error, ProfileError::Hopeless(Hopeless { tried: 4, .. })), "{scenario}: {error}");
         assert!(error.to_string().contains(says), "{scenario}: {error}");
         assert_eq!(bench.profiled(), 0);
     }
     let mut single = Bench::scenario("no-kernels");
     let collected = single.run(cases(1), &METRICS).unwrap();
     assert_eq!((collected.profiled, collected.failed), (0, 1));
+}
+
+#[test]
+fn a_group_in_which_nothing_works_is_left_and_the_others_stay() {
+    let mut bench = Bench::new();
+    bench.worker.environment.push(("NCUGATE_DOUBLE_SCENARIO", "failing-group".to_owned()));
+    let collected = bench.run(cases(90), &METRICS).unwrap();
+    assert_eq!((collected.profiled, collected.failed), (90, 90));
+    assert!(collected.starts < 20, "{} starts", collected.starts);
+    assert!(collected.warnings[0].contains("group 'dram' were given up"), "{:?}", collected.warnings);
+}
+
+#[test]
+fn the_double_insists_on_how_it_is_called() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doubles/ncu");
+    let output = Command::new(path).args(["--metrics", "x", "--clock-control", "base", "true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(99));
 }
 
 #[test]

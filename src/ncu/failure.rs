@@ -146,7 +146,7 @@ impl NcuFailure {
         } else if says("a driver resource was unavailable") {
             Some(Self::DriverResourceUnavailable)
         } else if says("InterprocessLockFailed") || says("Failed to open/create lock file") {
-            Some(Self::Lock { file: after(printed, "Failed to open/create lock file ").map(|f| word(f)) })
+            Some(Self::Lock { file: after(printed, "Failed to open/create lock file ").map(word) })
         } else if let Some(rest) = after(printed, "Failed to find metric ") {
             Some(Self::UnknownMetric { name: metric_of_expression(rest) })
         } else if let Some(rest) = after(printed, "Unable to write to file ") {

@@ -4,6 +4,8 @@ use super::command::{Knobs, Processes, Selection, Session, argv, written};
 use super::failure::NcuFailure;
 use super::tool::Ncu;
 use crate::process::{Ending, Supervised};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -100,6 +102,9 @@ impl Runner<'_> {
             }
         };
         let ending = child.wait()?;
+        if !ending.completed() {
+            end_group(child.child().id());
+        }
         let log = read_text(&session.log)?;
         let output = read_text(&printed)?;
         let failure = NcuFailure::diagnose(ending, &format!("{log}\n{}", own_lines(&output)));
@@ -118,6 +123,12 @@ impl Runner<'_> {
         }
         Ok(format!("{stem}-{}", taken.into_iter().max().map_or(1, |n| n.saturating_add(1))))
     }
+}
+
+/// An ncu that dies leaves its target behind, which would disturb whatever is measured next.
+fn end_group(leader: u32) {
+    // No such group: nothing was left behind.
+    let _ = killpg(Pid::from_raw(leader.cast_signed()), Signal::SIGKILL);
 }
 
 /// ncu's own lines among what the target printed.
