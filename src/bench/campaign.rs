@@ -163,6 +163,17 @@ struct Doing {
     task: Task,
 }
 
+impl std::fmt::Display for Doing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.task {
+            Task::Check { seed } => write!(f, "{}, seed {seed}", self.shape),
+            Task::Warm => write!(f, "{}, warming up", self.shape),
+            Task::Sample { round } => write!(f, "{}, round {round}", self.shape),
+            Task::Profile { repeat } => write!(f, "{}, profiled launch {repeat}", self.shape),
+        }
+    }
+}
+
 /// How one worker ended.
 enum Attempt {
     /// It said it did everything.
@@ -277,7 +288,7 @@ impl Campaign<'_> {
             return Err(MeasureError::Worker { reason });
         }
         if let Some((variant, reason)) = heard.lost {
-            self.give_up(&variant, &format!("not run after it took the device down: {reason}"))?;
+            self.give_up(&variant, &format!("not run after it took the device down ({reason})"))?;
             return Ok(Attempt::Lost { stderr });
         }
         if heard.done {
@@ -299,17 +310,17 @@ impl Campaign<'_> {
         let (variant, shape) = (doing.variant.clone(), doing.shape.clone());
         let event = match doing.task {
             Task::Check { seed } => {
-                let outcome = CheckOutcome::Crashed { reason: reason.clone() };
+                let outcome = CheckOutcome::Crashed { reason };
                 Event::Checked(CheckRecord { variant, shape, seed, outcome })
             }
             Task::Warm | Task::Sample { .. } => {
                 let outcome = LatencyOutcome::Failed { reason: format!("crashed while it was timed: {reason}") };
                 Event::Timed(LatencyRecord { variant, shape, outcome })
             }
-            Task::Profile { .. } => Event::LaunchFailed { variant, shape, reason: reason.clone() },
+            Task::Profile { .. } => Event::LaunchFailed { variant, shape, reason },
         };
         self.hear(event, &mut Heard::default())?;
-        self.give_up(&doing.variant, &format!("not run after it crashed at {}: {reason}", doing.shape))
+        self.give_up(&doing.variant, &format!("not run after it crashed at {doing}"))
     }
 
     fn give_up(&mut self, variant: &VariantId, reason: &str) -> Result<(), MeasureError> {

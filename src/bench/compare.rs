@@ -113,7 +113,7 @@ pub fn broken_bounds(differences: &Differences, tolerance: &Tolerance) -> Vec<St
         [("max |diff|", differences.max_abs, tolerance.max_abs), ("relative L2", differences.rel_l2, tolerance.rel_l2)];
     for (name, value, bound) in bounds {
         // NaN is within no bound.
-        if let Some(bound) = bound.filter(|bound| !(value <= *bound)) {
+        if let Some(bound) = bound.filter(|bound| value.is_nan() || value > *bound) {
             reasons.push(format!("{name} {value:.3e} exceeds {bound:e}"));
         }
     }

@@ -12,6 +12,7 @@ mod device;
 mod element;
 mod event;
 pub mod external;
+mod facts;
 mod fill;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -26,8 +27,10 @@ mod trace;
 mod worker;
 
 pub use campaign::{Finish, MeasureError, Probe, SinkError, WorkerCommand, exclude, measure, probe_device};
-pub use device::{DeviceError, DeviceFacts, probe};
+pub use device::DeviceError;
 pub use event::{Event, Task};
+pub use external::unmeasured;
+pub use facts::{DeviceFacts, probe};
 pub use job::{Case, Job, JobBuffer, JobError, JobKernel, JobReference, JobShape, Mode, Purpose, Timing, cases};
 pub use record::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
 pub use reference::{Builtin, ReduceOp, ReferenceError};

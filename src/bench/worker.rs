@@ -2,8 +2,9 @@
 //!
 //! A CUDA context does not survive an illegal access. The worker then says so and ends; the parent starts another.
 
-use super::device::{Device, DeviceError, Kernel, probe};
+use super::device::{Device, DeviceError, Kernel};
 use super::event::Event;
+use super::facts::probe;
 use super::job::{Job, Mode};
 use super::question::AnswerError;
 use crate::config::ShapeName;

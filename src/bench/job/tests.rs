@@ -3,7 +3,8 @@
 use super::*;
 use crate::bench::LatencyOutcome;
 use crate::bench::fixtures::{phase, plan};
-use crate::config::Scalar;
+use crate::config::{Reference, Scalar, ScalarType};
+use crate::expr::Expr;
 
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, PathBuf> {
     names.iter().map(|n| (VariantId((*n).to_owned()), PathBuf::from(format!("{n}.cubin")))).collect()

@@ -67,15 +67,14 @@ fn attention_agrees_with_plain_loops_over_heads_and_blocks() {
     let got = compute(parse("sdpa", &[]).unwrap(), &shape, &inputs);
     let at = |b: usize, h: usize, r: usize, d: usize| values[b][(h * rows + r) * depth + d];
     let mut expected = Vec::new();
-    for h in 0..heads {
+    for (h, (k_scale, v_scale)) in values[3].iter().zip(&values[4]).enumerate() {
         for r in 0..rows {
             let score = |t: usize| (0..depth).map(|d| at(0, h, r, d) * at(1, h, t, d)).sum::<f64>();
-            let weights: Vec<f64> =
-                (0..rows).map(|t| (score(t) * values[3][h] / (depth as f64).sqrt()).exp()).collect();
+            let weights: Vec<f64> = (0..rows).map(|t| (score(t) * k_scale / (depth as f64).sqrt()).exp()).collect();
             let total: f64 = weights.iter().sum();
             for d in 0..depth {
                 let sum: f64 = (0..rows).map(|t| weights[t] * at(2, h, t, d)).sum();
-                expected.push(sum / total * values[4][h]);
+                expected.push(sum / total * v_scale);
             }
         }
     }
