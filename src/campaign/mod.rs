@@ -15,8 +15,7 @@ pub use tools::{Tools, device, gpu};
 
 use crate::bench::external::{self, ExternalError};
 use crate::bench::{
-    CheckOutcome, CheckRecord, Event, Finish, Job, JobError, LatencyRecord, MeasureError, Purpose, SinkError, exclude,
-    measure,
+    CheckOutcome, CheckRecord, Event, Finish, Job, JobError, LatencyRecord, MeasureError, Purpose, SinkError, measure,
 };
 use crate::build::{BuildError, BuildOutcome, BuildRecord, Builder, Cache, Sharing};
 use crate::config::Phase;
@@ -87,7 +86,7 @@ pub struct Campaign<'a> {
     /// Where records go.
     pub writer: RunWriter,
     /// What the user sees meanwhile.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a (dyn Progress + Sync),
 }
 
 impl Campaign<'_> {
@@ -134,7 +133,7 @@ impl Campaign<'_> {
         self.progress.stage("build", self.plan.variants.len());
         let arch = self.tools.arch(self.phase)?;
         let cache = Cache::of_user()?;
-        let builder = Builder { nvcc: &self.tools.nvcc, arch: &arch, cache: &cache, sharing: self.sharing };
+        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing);
         let (writer, progress) = (&mut self.writer, self.progress);
         let mut sink = |record: &BuildRecord| {
             progress.step(&record.variant.0);
@@ -155,7 +154,7 @@ impl Campaign<'_> {
         let mut job = Job::new(self.phase, self.plan, cubins, Purpose::Bench)?;
         checks.iter().for_each(|record| job.settle_check(record));
         latencies.iter().for_each(|record| job.settle_latency(record));
-        checks.iter().filter(|r| !is_correct(r)).for_each(|r| drop(wrong.insert(r.variant.clone())));
+        wrong.extend(checks.iter().filter(|r| !is_correct(r)).map(|r| r.variant.clone()));
         self.progress
             .stage("check and time", job.kernels.len() * (job.kernels.first().map_or(0, |k| k.cases.len()) + 1));
         let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
@@ -184,6 +183,7 @@ impl Campaign<'_> {
                 self.writer.latency(&record)?;
             }
             Event::Device(_)
+            | Event::DeviceLost { .. }
             | Event::NoDevice { .. }
             | Event::Preparing { .. }
             | Event::Started { .. }

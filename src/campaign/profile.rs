@@ -2,7 +2,7 @@
 
 use super::{Campaign, CampaignError, wanted};
 use crate::bench::external::{self, Request, RequestMode};
-use crate::bench::{Job, Purpose};
+use crate::bench::{Job, Purpose, range_name};
 use crate::config::ShapeName;
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
@@ -44,7 +44,9 @@ impl Campaign<'_> {
             processes: Processes::Application,
             expect: Expect::Exactly(self.phase.profile.repeat),
         }];
-        subjects.extend(commands.iter().map(|target| target.subject(self.cases(std::iter::once(&target.variant)))));
+        for target in &commands {
+            subjects.extend(self.cases(std::iter::once(&target.variant)).into_iter().map(|case| target.subject(case)));
+        }
         subjects.retain(|subject| !subject.cases.is_empty());
         let collected = self.collect(&subjects, &counters, &covered, &folder)?;
         for warning in collected.warnings.iter().cloned().chain(unknown(&collected)) {
@@ -172,11 +174,12 @@ struct CommandTarget {
 }
 
 impl CommandTarget {
-    fn subject(&self, cases: Vec<Case>) -> Subject<'_> {
+    fn subject(&self, case: Case) -> Subject<'_> {
+        let range = Selection::Range(range_name(&case.0, &case.1));
         Subject {
-            cases,
+            cases: vec![case],
             target: self,
-            selection: self.plan.kernel_filter.clone().map_or(Selection::Everything, Selection::Kernels),
+            selection: self.plan.kernel_filter.clone().map_or(range, Selection::Kernels),
             processes: Processes::All,
             expect: Expect::Some,
         }

@@ -1,7 +1,7 @@
 //! Which metrics a phase needs: those its gates and its objective name, and those every report shows.
 
 use crate::config::{Phase, is_verbatim};
-use crate::gate::{Gate, Requirement};
+use crate::gate::{Gate, Owner, Requirement};
 use crate::metric::{Catalogue, MetricError, Source};
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ pub fn metrics(phase: &Phase) -> Vec<String> {
     more.insert(phase.objective.metric.clone());
     more.extend(phase.profile.metrics.iter().cloned());
     for requirement in requirements(phase) {
-        more.extend(requirement.reads().names.into_iter().map(|read| read.name));
+        more.extend(requirement.reads().quantities.into_iter().map(|read| read.name));
     }
     let known = |name: &String| is_verbatim(name) || Catalogue::embedded().get(name).is_some();
     names.extend(more.into_iter().filter(|name| known(name) && !SHOWN.contains(&name.as_str())));
@@ -56,9 +56,8 @@ pub fn metrics(phase: &Phase) -> Vec<String> {
 
 /// Whether a requirement reads a counter of the baseline, so that the baseline has to be profiled too.
 pub fn profiles_baselines(phase: &Phase) -> bool {
-    requirements(phase).any(|requirement| {
-        requirement.reads().names.iter().any(|read| read.of == crate::gate::Subject::Baseline && is_counter(&read.name))
-    })
+    let reads = requirements(phase).flat_map(|requirement| requirement.reads().quantities);
+    reads.into_iter().any(|read| read.owner == Owner::Baseline && is_counter(&read.name))
 }
 
 fn is_counter(name: &str) -> bool {
