@@ -257,13 +257,17 @@ pub static WORKLOAD: Spec = spec(
 /// `reference = { ... }`.
 pub static REFERENCE: Spec = Spec {
     title: "reference = { ... }",
-    doc: "Exactly one of `builtin`, `entry` and `npy`. Any other key beside `builtin` is an option of the built-in (`causal = true`).",
+    doc: "Exactly one of `builtin`, `entry` and `npy`. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
     keys: &[
         key("builtin", Kind::OneOf(BUILTINS), "A built-in reference with options."),
         key("entry", Kind::Name, "Another entry of the kernel's source, launched with the same arguments."),
         key("grid", EXPRS, "Grid of `entry`, over the dimensions."),
         key("block", EXPRS, "Block of `entry`, over the dimensions."),
-        key("npy", Kind::Text, "A NumPy file; `{{ shape }}` and `{{ seed }}` in its path are replaced."),
+        key(
+            "npy",
+            Kind::Text,
+            "A NumPy file; `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions in its path are replaced.",
+        ),
     ],
     free: Some(Kind::Param),
 };
@@ -500,10 +504,19 @@ pub static FALLBACK: Spec = spec(
 );
 
 /// `[[precondition]]`.
-pub static PRECONDITION: Spec = spec("[[precondition]]", "A go/no-go condition.", &[
-    key("name", Kind::Text, "Its name.").default("the condition's text"),
-    key("require", Kind::Expr, "True or false, over dimensions, scalars without parameters, `dtype` (of the first input) and `cc` (compute capability, `9.0`).").required(),
-]);
+pub static PRECONDITION: Spec = spec(
+    "[[precondition]]",
+    "A go/no-go condition.",
+    &[
+        key("name", Kind::Text, "Its name.").default("the condition's text"),
+        key(
+            "require",
+            Kind::Expr,
+            "True or false, over dimensions, `dtype` (of the first input) and `cc` (compute capability, `9.0`).",
+        )
+        .required(),
+    ],
+);
 
 /// `[[waiver]]`.
 pub static WAIVER: Spec = spec(

@@ -8,16 +8,21 @@ mod error;
 pub mod kernel;
 pub mod keys;
 mod locate;
-mod names;
 pub mod phase;
 mod reader;
+mod reference;
 mod resolve;
+mod schema;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
 pub mod workload;
 
 pub use error::{ConfigErrors, Place, Problem};
 pub use kernel::{CommandTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
 pub use locate::locate;
-pub use names::{Names, is_verbatim};
 pub use phase::{BenchSettings, BuildSettings, Objective, Phase, ProfileSettings};
+pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
+pub use schema::schema;
 pub use workload::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};

@@ -261,11 +261,6 @@ impl<'a> Item<'a> {
         self.list()
     }
 
-    /// The texts of an array.
-    pub fn texts(&self) -> Vec<String> {
-        self.list().iter().filter_map(Item::text).collect()
-    }
-
     /// The value of a key, where this is a table that has it; records nothing.
     pub fn peek(&self, key: &str) -> Option<Item<'a>> {
         let DeValue::Table(entries) = self.value else { return None };
@@ -296,13 +291,12 @@ pub struct Table<'a> {
     pub place: Place,
     entries: &'a DeTable<'a>,
     source: &'a Source<'a>,
-    asked: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Table<'a> {
     /// Reads `entries`; keys that are not declared are errors at once.
     pub fn new(source: &'a Source<'a>, spec: &'static Spec, place: Place, entries: &'a DeTable<'a>) -> Self {
-        let table = Self { spec, place, entries, source, asked: RefCell::default() };
+        let table = Self { spec, place, entries, source };
         if spec.free.is_none() {
             for (key, _) in entries.iter().filter(|(key, _)| spec.key(key.get_ref()).is_none()) {
                 table.refuse(key);
@@ -328,7 +322,8 @@ impl<'a> Table<'a> {
     /// The value of a declared key, if the file has it.
     pub fn get(&self, key: &'static str) -> Option<Item<'a>> {
         debug_assert!(self.spec.key(key).is_some(), "`{key}` is not declared for `{}`", self.spec.title);
-        self.asked.borrow_mut().push(key);
+        #[cfg(test)]
+        asked::record(self.spec, key);
         self.entries.get(key).map(|value| Item::new(self.source, self.path(key), value))
     }
 
@@ -370,6 +365,11 @@ impl<'a> Table<'a> {
         self.source.report(place, message, help);
     }
 
+    /// How many problems the file has so far.
+    pub fn problems(&self) -> usize {
+        self.source.problems.borrow().len()
+    }
+
     /// Line of the table, from 1.
     pub fn line(&self) -> usize {
         self.source.line(&self.place)
@@ -378,4 +378,26 @@ impl<'a> Table<'a> {
 
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| !c.is_whitespace() && !c.is_control() && !"@,=".contains(c))
+}
+
+/// The keys that tables were asked for, so that a test can tell whether each declared key is read.
+#[cfg(test)]
+pub mod asked {
+    use super::Spec;
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    thread_local! {
+        static KEYS: RefCell<BTreeSet<(&'static str, &'static str)>> = RefCell::default();
+    }
+
+    /// Remembers that a table's key was asked for.
+    pub fn record(spec: &'static Spec, key: &'static str) {
+        KEYS.with_borrow_mut(|keys| keys.insert((spec.title, key)));
+    }
+
+    /// Everything asked for on this thread: title of the table, key.
+    pub fn all() -> BTreeSet<(&'static str, &'static str)> {
+        KEYS.with_borrow(Clone::clone)
+    }
 }

@@ -10,8 +10,8 @@
 //! the functions `ncu(name)` and `speedup(name)`. [`Requirement::text`] is always what the file says.
 
 use super::rule::{Comparison, Requirement};
-use crate::config::is_verbatim;
 use crate::expr::{Expr, ExprError};
+use crate::metric::is_verbatim;
 
 /// Whose quantity a requirement reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -295,5 +295,81 @@ fn collect(expr: &Expr, reads: &mut Reads) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    /// `left|comparison|right`, or the condition.
+    fn parts(text: &str) -> String {
+        match Requirement::parse(text).unwrap_or_else(|e| panic!("{e}")) {
+            Requirement::Compare { left, comparison, right, .. } => format!("{left}|{}|{right}", comparison.symbol()),
+            Requirement::Condition { condition, .. } => condition.text().to_owned(),
+        }
+    }
+
+    fn reads(text: &str) -> Vec<String> {
+        let reads = Requirement::parse(text).unwrap().reads();
+        let named = reads.quantities.iter().map(|q| format!("{:?} {}", q.owner, q.name));
+        named.chain(reads.speedups.iter().map(|name| format!("speedup {name}"))).collect()
+    }
+
+    #[test]
+    fn one_comparison_is_split() {
+        assert_eq!(parts("eligible_warps >= 2"), "eligible_warps|>=|2");
+        assert_eq!(parts(" registers<=64 "), "registers|<=|64");
+        assert_eq!(parts("latency_p50 <= 0.98 * baseline.latency_p50"), "latency_p50|<=|0.98 * baseline.latency_p50");
+        assert_eq!(parts("(registers + spills) * 2 != 7 // 2"), "(registers + spills) * 2|!=|7 // 2");
+        assert_eq!(parts("speedup('a<b') > 1"), "speedup('a<b')|>|1");
+    }
+
+    #[test]
+    fn logic_is_a_condition() {
+        for text in [
+            "not (dram_pct > 80 and tensor_pct < 40)",
+            "registers < 64 or spills == 0",
+            "(registers < 64) == (spills == 0)",
+            "correct",
+            "registers in [32, 64]",
+        ] {
+            assert_eq!(parts(text), text);
+        }
+    }
+
+    #[test]
+    fn ncu_names_are_rewritten_and_the_text_is_kept() {
+        let text = "sm__a.avg.pct > 2 * baseline.sm__a.avg.pct";
+        assert_eq!(parts(text), "ncu(\"sm__a.avg.pct\")|>|2 * baseline[\"sm__a.avg.pct\"]");
+        assert_eq!(Requirement::parse(text).unwrap().text(), text);
+        assert_eq!(reads(text), ["Case sm__a.avg.pct", "Baseline sm__a.avg.pct"]);
+        assert_eq!(parts("not launch__waves > 1 and ipc > 1"), "not ncu(\"launch__waves\") > 1 and ipc > 1");
+        assert_eq!(parts("'sm__a' == dtype"), "'sm__a'|==|dtype");
+    }
+
+    #[test]
+    fn what_is_read_is_known() {
+        assert_eq!(reads("ipc * 2 > ipc"), ["Case ipc"]);
+        assert_eq!(
+            reads("dram_bytes <= 1.05 * previous.dram_bytes and best.ipc < ipc and speedup(\"flash\") > S"),
+            ["Case S", "Case dram_bytes", "Case ipc", "Previous dram_bytes", "Best ipc", "speedup flash"]
+        );
+        assert_eq!(reads("ncu('dram__bytes.sum') > best['ipc']"), ["Case dram__bytes.sum", "Best ipc"]);
+    }
+
+    #[test]
+    fn what_judges_nothing_is_refused() {
+        let error = |text: &str| Requirement::parse(text).unwrap_err();
+        assert!(matches!(error("1 < registers < 64"), RequirementError::Chained(_)));
+        assert!(matches!(error("spills == 0 and 1 < registers < 64"), RequirementError::Chained(_)));
+        assert!(matches!(error("registers"), RequirementError::NoComparison(_)));
+        assert!(matches!(error("1 < 2"), RequirementError::Constant(_)));
+        assert!(matches!(error("true or false"), RequirementError::Constant(_)));
+        assert!(matches!(error("speedup(name) > 1"), RequirementError::NotLiteral { .. }));
+        assert!(matches!(error("baseline > 1"), RequirementError::NotLiteral { .. }));
+        assert!(matches!(error("registers <= "), RequirementError::Expression(_)));
+        assert!(matches!(error("registers => 3"), RequirementError::Expression(_)));
     }
 }

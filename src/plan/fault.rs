@@ -1,6 +1,7 @@
 //! What is wrong with variants and launches: grouped, so that one wrong expression is one error and not ninety.
 
 use crate::config::{ConfigErrors, Phase, Place, Problem, locate};
+use crate::expr::ExprError;
 
 /// Everything that keeps a phase from being unrolled, shown as errors of its file are.
 pub type PlanErrors = ConfigErrors;
@@ -19,6 +20,14 @@ struct Fault {
     more: usize,
 }
 
+/// The part of an expression's error that its text is not in.
+pub fn reason(error: &ExprError) -> String {
+    match error {
+        ExprError::Evaluation { reason, .. } | ExprError::Syntax { reason, .. } => reason.clone(),
+        ExprError::Unknown { .. } | ExprError::Kind { .. } => error.to_string(),
+    }
+}
+
 /// Faults found so far.
 #[derive(Debug, Default)]
 pub struct Faults {
@@ -26,10 +35,10 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Records a fault of `key`, seen with `subject` (a variant, maybe at a shape); the same fault of another subject
-    /// is counted.
+    /// Records a fault of `key`, seen with `subject` (a variant, maybe at a shape); what breaks the same rule (`help`) of
+    /// the same key again is only counted.
     pub fn add(&mut self, key: &str, message: String, help: &str, subject: &str) {
-        match self.found.iter_mut().find(|fault| fault.key == key && fault.message == message) {
+        match self.found.iter_mut().find(|fault| fault.key == key && fault.help == help) {
             Some(fault) => fault.more += 1,
             None => self.found.push(Fault {
                 key: key.to_owned(),

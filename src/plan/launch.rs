@@ -1,6 +1,6 @@
 //! One launch: expressions evaluated at a shape, checked against what CUDA can launch on any chip.
 
-use super::fault::Faults;
+use super::fault::{Faults, reason};
 use super::variant::{Arg, Launch, ScalarValue};
 use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};
 use crate::expr::{Expr, ExprError, Scope, Value};
@@ -106,7 +106,8 @@ impl Launching<'_> {
         let value = match memo.eval(expr, self.scope) {
             Ok(value) => value,
             Err(e) => {
-                self.fault(faults, key, format!("cannot be evaluated: {e}"), help);
+                let message = format!("is \"{expr}\", which cannot be evaluated: {}", reason(&e));
+                self.fault(faults, key, message, help);
                 return None;
             }
         };
@@ -153,7 +154,8 @@ impl Launching<'_> {
         let value = match memo.eval(&scalar.value, self.scope) {
             Ok(value) => value,
             Err(e) => {
-                faults.add(&key, format!("cannot be evaluated: {e}"), "", self.subject);
+                let message = format!("is \"{}\", which cannot be evaluated: {}", scalar.value, reason(&e));
+                faults.add(&key, message, "", self.subject);
                 return None;
             }
         };

@@ -4,6 +4,9 @@
 
 mod fault;
 mod launch;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
 mod unroll;
 mod variant;
 

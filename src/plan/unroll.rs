@@ -1,6 +1,6 @@
 //! Sweep, named variants and baselines to a [`Plan`].
 
-use super::fault::{Faults, PlanErrors};
+use super::fault::{Faults, PlanErrors, reason};
 use super::launch::{Launching, Memo};
 use super::variant::{CommandPlan, KernelPlan, Method, Plan, Standing, Variant, VariantId};
 use crate::config::{KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
@@ -80,7 +80,7 @@ impl Unrolling<'_> {
                     self.faults.add("sweep.where", message, "it has to be true or false", &sweep_id(&params).0);
                 }
                 Err(e) => {
-                    let message = format!("cannot be evaluated: {e}");
+                    let message = format!("is \"{condition}\", which cannot be evaluated: {}", reason(&e));
                     self.faults.add("sweep.where", message, "", &sweep_id(&params).0);
                 }
             }
@@ -178,7 +178,7 @@ impl Unrolling<'_> {
                 (Ok(text), Some(texts)) => texts.push(text),
                 (Ok(_), None) => {}
                 (Err(e), _) => {
-                    let message = format!("cannot be rendered: {e}");
+                    let message = format!("is \"{template}\", which cannot be rendered: {}", reason(&e));
                     self.faults.add(&format!("{key}[{at}]"), message, "", &format!("variant {id}"));
                     texts = None;
                 }

@@ -3,18 +3,18 @@
 use super::scope::InScope;
 use super::{no_duplicates, suggest};
 use crate::config::keys::{self, Spec};
-use crate::config::names::{Names, is_verbatim};
 use crate::config::reader::{Item, Table};
 use crate::config::{Shape, ShapeName};
 use crate::gate::{
     Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Owner, Precondition, Requirement, Scope, Stage,
     Tier, Waiver,
 };
+use crate::metric::Catalogue;
 
 /// What requirements may name beside metrics.
 pub struct Vocabulary<'n> {
     /// The metrics.
-    pub metrics: &'n dyn Names,
+    pub metrics: &'n Catalogue,
     /// Dimensions, parameters, scalars, `cc`, `dtype`.
     pub values: Vec<String>,
     /// Baselines, variants and stages, for `speedup("...")`.
@@ -58,15 +58,10 @@ impl Vocabulary<'_> {
         None
     }
 
-    /// Whether `name` is a metric, logical or verbatim.
-    pub fn is_metric(&self, name: &str) -> bool {
-        self.metrics.is_metric(name) || is_verbatim(name)
-    }
-
     /// Reads the name of a metric.
     pub fn metric(&self, item: &Item<'_>) -> Option<String> {
         let text = item.text()?;
-        if self.is_metric(&text) {
+        if self.metrics.knows(&text) {
             return Some(text);
         }
         let help = self.unknown(&text, &[]);
@@ -76,10 +71,8 @@ impl Vocabulary<'_> {
 
     /// The nearest name and where the list is.
     fn unknown(&self, name: &str, values: &[String]) -> String {
-        let mut all = self.metrics.all();
-        all.extend(values.iter().map(String::as_str));
-        let hint =
-            crate::expr::nearest(name, all.into_iter()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+        let all = self.metrics.names().chain(values.iter().map(String::as_str));
+        let hint = crate::expr::nearest(name, all).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
         let known = if values.is_empty() { String::new() } else { format!("; values: {}", values.join(", ")) };
         format!(
             "{hint}docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`{known}"
@@ -99,7 +92,7 @@ impl Vocabulary<'_> {
         let reads = requirement.reads();
         for read in &reads.quantities {
             let values: &[String] = if read.owner == Owner::Case { &self.values } else { &[] };
-            if !self.is_metric(&read.name) && !values.contains(&read.name) {
+            if !self.metrics.knows(&read.name) && !values.contains(&read.name) {
                 let message = format!("`{}` is \"{text}\", whose `{}` is unknown", item.place.key, read.name);
                 item.report(message, Some(self.unknown(&read.name, values)));
             }

@@ -189,7 +189,9 @@ pub fn no_shared_names(items: &[Item<'_>]) {
 pub fn params(item: &Item<'_>) -> Vec<(String, Value)> {
     let Some(table) = item.table(&keys::PARAMS) else { return Vec::new() };
     let entries = table.free().into_iter();
-    entries.filter_map(|(name, item)| Some((identifier(&name, &item)?, item.param()?))).collect()
+    entries
+        .filter_map(|(name, item)| Some((identifier(&name, &item)?, item.param().unwrap_or(Value::Int(0)))))
+        .collect()
 }
 
 fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_>) -> Option<VariantSpec> {

@@ -3,19 +3,19 @@
 mod gates;
 mod kernel;
 mod phase;
+mod reference;
 mod scope;
 mod workload;
 
 use super::error::{ConfigErrors, Place, Problem};
 use super::keys::ROOT;
-use super::names::Names;
 use super::phase::Phase;
 use super::reader::{Item, Source, Table};
 use std::path::Path;
 use toml::de::DeTable;
 
 /// Reads and understands the phase in a file.
-pub fn load(path: &Path, names: &dyn Names) -> Result<Phase, ConfigErrors> {
+pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
     let text = std::fs::read_to_string(path).map_err(|e| {
         let problem = Problem {
             place: None,
@@ -24,11 +24,11 @@ pub fn load(path: &Path, names: &dyn Names) -> Result<Phase, ConfigErrors> {
         };
         ConfigErrors::new(path, "", vec![problem])
     })?;
-    parse(path, &text, names)
+    parse(path, &text)
 }
 
 /// Understands the text of a phase; `path` is only named in errors.
-pub fn parse(path: &Path, text: &str, names: &dyn Names) -> Result<Phase, ConfigErrors> {
+pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let problems = errors.iter().map(|e| Problem {
@@ -41,7 +41,7 @@ pub fn parse(path: &Path, text: &str, names: &dyn Names) -> Result<Phase, Config
     let source = Source::new(text);
     let place = Place { key: String::new(), span: 0..0 };
     let root = Table::new(&source, &ROOT, place, document.get_ref());
-    let phase = phase::phase(&root, path, text, names);
+    let phase = phase::phase(&root, path, text);
     let problems = source.into_problems();
     match phase {
         Some(phase) if problems.is_empty() => Ok(phase),

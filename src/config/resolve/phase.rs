@@ -4,18 +4,17 @@ use super::gates::Vocabulary;
 use super::kernel::{self, KernelNames, KernelParts};
 use super::workload::{self, dims_of};
 use crate::config::keys;
-use crate::config::names::Names;
 use crate::config::reader::{Item, Table};
 use crate::config::{
     BenchSettings, BuildSettings, Objective, Phase, ProfileSettings, ShapeName, Sweep, VariantSpec, Workload,
 };
 use crate::gate::Gate;
-use crate::metric::Better;
+use crate::metric::{Better, Catalogue};
 use std::path::Path;
 use std::time::Duration;
 
 /// Reads the file; none when something it needs could not be read (an error says what).
-pub fn phase(root: &Table<'_>, path: &Path, text: &str, names: &dyn Names) -> Option<Phase> {
+pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
     let list = |key| root.get(key).map(|item: Item<'_>| item.list()).unwrap_or_default();
     let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
     let (variant_items, baseline_items) = (list("variant"), list("baseline"));
@@ -30,7 +29,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str, names: &dyn Names) -> Op
         Some((table, Some(workload))) => (table, workload),
         _ => return without_workload(root),
     };
-    let collisions = Collisions { metrics: names, workload: &workload, params: &params };
+    let collisions = Collisions { metrics: Catalogue::embedded(), workload: &workload, params: &params };
     collisions.report(&workload_table);
 
     let dims = dims_of(&workload.shapes);
@@ -47,7 +46,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str, names: &dyn Names) -> Op
     let kernel = swept(root, parts.as_ref(), &sweep, &kernel_names);
 
     let mut vocabulary = Vocabulary {
-        metrics: names,
+        metrics: Catalogue::embedded(),
         values: values(&workload, &params),
         subjects: subjects(&variants, &baselines, &list("stage")),
         shapes: &workload.shapes,
@@ -203,7 +202,7 @@ fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<Shape
         }
     } else {
         let metric = vocabulary.metric(&item)?;
-        match vocabulary.metrics.better(&metric) {
+        match vocabulary.metrics.get(&metric).map(|metric| metric.better) {
             Some(better @ (Better::Higher | Better::Lower)) => (metric, better),
             Some(Better::Context) | None => {
                 let help = format!("objective = {{ minimise = \"{metric}\" }}, or maximise");
@@ -308,7 +307,7 @@ fn measured(table: Option<&Table<'_>>, vocabulary: &Vocabulary<'_>, judged: &[Sh
 
 /// Names that an expression could not tell apart.
 struct Collisions<'c> {
-    metrics: &'c dyn Names,
+    metrics: &'c Catalogue,
     workload: &'c Workload,
     params: &'c [String],
 }
@@ -324,7 +323,7 @@ impl Collisions<'_> {
             .chain(scalars.map(|name| (name, "scalar")))
             .chain(buffers.map(|name| (name, "buffer")));
         for (name, what) in all {
-            if what != "buffer" && self.metrics.is_metric(&name) {
+            if what != "buffer" && self.metrics.knows(&name) {
                 let help = "rename it: a requirement could not tell them apart".to_owned();
                 table.report(format!("the {what} `{name}` has the name of a metric"), Some(help));
             }

@@ -1,9 +1,13 @@
 //! `[workload]`: shapes, scalars, buffers, reference, tolerance.
+//!
+//! Where a declared name has a value that is wrong, a stand-in keeps the name known, so that one mistake is one error: a
+//! file with a problem never becomes a phase.
 
+use super::reference;
 use super::scope::InScope;
-use crate::config::keys::{self, ARANGE, BUILTINS, NORMAL, UNIFORM};
+use crate::config::keys::{self, ARANGE, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};
+use crate::config::{Buffer, Dtype, Init, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};
 use crate::expr::{Expr, Scope, Value};
 
 /// Reads the workload; `params` are every parameter that a variant may have.
@@ -12,15 +16,17 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Option<Workload> {
     let dims = InScope::new("the dimensions", dims_of(&shapes));
     let scalar_scope =
         InScope::new("the dimensions and parameters", dims_of(&shapes).into_iter().chain(params.iter().cloned()));
+    let before = table.problems();
     let buffers = table.need("buffers").map(|item| buffers(&item, &dims, &shapes)).unwrap_or_default();
+    let buffers_right = table.problems() == before;
     let scalars = table.get("scalars").map(|item| scalars(&item, &scalar_scope)).unwrap_or_default();
-    let reference = table.need("reference").and_then(|item| reference(&item, &dims));
+    let reference = table.need("reference").and_then(|item| reference::reference(&item, &dims));
     let tolerance = table.need("tolerance").and_then(|item| tolerance(&item));
     let seeds = table.get("seeds").map_or_else(|| vec![0], |item| seeds(&item));
     let over_shapes = |key| table.get(key).and_then(|item| evaluated(&item, &dims, &shapes));
     let (flops, bytes) = (over_shapes("flops"), over_shapes("bytes"));
-    if let (Some(reference), false) = (&reference, buffers.is_empty()) {
-        check_roles(table, reference, &buffers);
+    if let (Some(reference), true) = (&reference, buffers_right) {
+        reference::check_buffers(table, reference, &buffers);
     }
     Some(Workload { seeds, reference: reference?, tolerance: tolerance?, scalars, shapes, buffers, flops, bytes })
 }
@@ -59,7 +65,7 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
         let dims: Vec<(String, i64)> = entries
             .free()
             .into_iter()
-            .filter_map(|(dim, extent)| Some((identifier(&dim, &extent)?, extent.whole(1..=i64::MAX)?)))
+            .filter_map(|(dim, extent)| Some((identifier(&dim, &extent)?, extent.whole(1..=i64::MAX).unwrap_or(1))))
             .collect();
         if entries.free().is_empty() {
             entries.report(format!("shape `{name}` has no dimensions"), None);
@@ -83,6 +89,12 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
         table.report("`workload.shapes` declares no shape", Some("small = { B = 1, S = 128 }".to_owned()));
     }
     shapes
+}
+
+/// The shapes that have every dimension an expression names; the others have an error of their own.
+fn shapes_with<'s>(expr: &Expr, shapes: &'s [Shape]) -> impl Iterator<Item = &'s Shape> {
+    let names = expr.names();
+    shapes.iter().filter(move |shape| names.iter().all(|name| shape.dims.iter().any(|(dim, _)| dim == name)))
 }
 
 fn same_names(a: &[(String, i64)], b: &[(String, i64)]) -> bool {
@@ -135,7 +147,8 @@ fn scalars(item: &Item<'_>, scope: &InScope) -> Vec<Scalar> {
         } else {
             (Some(ScalarType::F32), scope.expr(&item))
         };
-        Some(Scalar { name, dtype: dtype?, value: value?.value })
+        let value = value.map(|placed| placed.value).or_else(|| Expr::parse("0").ok());
+        Some(Scalar { name, dtype: dtype.unwrap_or(ScalarType::F32), value: value? })
     };
     table.free().into_iter().filter_map(scalar).collect()
 }
@@ -143,8 +156,7 @@ fn scalars(item: &Item<'_>, scope: &InScope) -> Vec<Scalar> {
 /// An expression that has to give a finite number at every shape.
 fn evaluated(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> {
     let expr = dims.expr(item)?.value;
-    let known = expr.names().iter().all(|name| dims.names.contains(name));
-    for shape in shapes.iter().filter(|_| known) {
+    for shape in shapes_with(&expr, shapes) {
         if let Err(e) = expr.eval_number(&dims_scope(shape)) {
             item.report(format!("`{}` at shape `{}`: {e}", item.place.key, shape.name), None);
         }
@@ -180,18 +192,18 @@ fn buffer(name: &Placed<String>, item: &Item<'_>, dims: &InScope, shapes: &[Shap
             item.report(format!("`{}` is given, but the buffer is no input", item.place.key), Some(help));
             None
         }
-        (Some(item), _) => Some(init(item)?),
+        (Some(item), _) => init(item),
         (None, Some(Role::Input)) => Some(Init::Normal { mean: 0.0, std: 1.0 }),
         (None, _) => None,
     };
-    Some(Buffer { name, dtype: dtype?, shape, init, role: role? })
+    let role = role.unwrap_or(Role::Output);
+    Some(Buffer { name, dtype: dtype.unwrap_or(Dtype::F32), shape, init, role })
 }
 
 /// The extent of an axis, a positive whole number at every shape.
 fn extent(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> {
     let expr = dims.expr(item)?.value;
-    let known = expr.names().iter().all(|name| dims.names.contains(name));
-    for shape in shapes.iter().filter(|_| known) {
+    for shape in shapes_with(&expr, shapes) {
         let problem = match expr.eval_int(&dims_scope(shape)) {
             Ok(v) if v > 0 => continue,
             Ok(v) => format!("`{}` is \"{expr}\", which gives {v} at shape `{}`", item.place.key, shape.name),
@@ -242,90 +254,6 @@ fn init(item: &Item<'_>) -> Option<Init> {
             Some(Init::Arange { start: number(&arange, "start", 0.0)?, step: number(&arange, "step", 1.0)? })
         }
         _ => inner.number("a finite number", |_| true).map(|value| Init::Constant { value }),
-    }
-}
-
-fn reference(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
-    let builtins: Vec<(&'static str, &'static str)> = BUILTINS.iter().map(|name| (*name, *name)).collect();
-    if !item.is_table() {
-        let name = item.one_of(&builtins)?;
-        return Some(Reference::Builtin { name: name.to_owned(), options: Vec::new() });
-    }
-    let table = item.table(&keys::REFERENCE)?;
-    let given: Vec<&str> = ["builtin", "entry", "npy"].into_iter().filter(|key| table.has(key)).collect();
-    let [kind] = given.as_slice() else {
-        item.expected("exactly one of builtin, entry, npy", None);
-        return None;
-    };
-    let strays = table.free().into_iter().map(|(_, item)| item);
-    let geometry = ["grid", "block"].into_iter().filter_map(|key| table.get(key));
-    let refused: Vec<Item<'_>> = match *kind {
-        "builtin" => geometry.collect(),
-        "entry" => strays.collect(),
-        _ => geometry.chain(strays).collect(),
-    };
-    for stray in refused {
-        stray.report(format!("`{}` means nothing beside `{kind}`", stray.place.key), None);
-    }
-    match *kind {
-        "builtin" => {
-            let options = table.free().into_iter().filter_map(|(name, item)| Some((name.value, option(&item)?)));
-            let options = options.collect();
-            Some(Reference::Builtin { name: table.get("builtin")?.one_of(&builtins)?.to_owned(), options })
-        }
-        "entry" => {
-            let axes = |key| -> Option<Vec<String>> {
-                let item: Item<'_> = table.need(key)?;
-                let exprs = super::kernel::axes(&item).iter().filter_map(|axis| dims.expr(axis)).collect::<Vec<_>>();
-                Some(exprs.into_iter().map(|e| e.value.text().to_owned()).collect())
-            };
-            let (grid, block) = (axes("grid"), axes("block"));
-            Some(Reference::Entry { entry: table.get("entry")?.name()?, grid: grid?, block: block? })
-        }
-        _ => npy(&table.get("npy")?),
-    }
-}
-
-/// An option of a built-in as text: `true`, `false`, a number or a word.
-fn option(item: &Item<'_>) -> Option<String> {
-    item.param().map(|value| match value {
-        Value::Bool(v) => v.to_string(),
-        other => other.to_string(),
-    })
-}
-
-fn npy(item: &Item<'_>) -> Option<Reference> {
-    let path = item.text()?;
-    let scope = InScope::new("shape and seed", ["shape".to_owned(), "seed".to_owned()]);
-    match crate::expr::template_names(&path) {
-        Ok(names) => {
-            for (message, help) in scope.strangers(&item.place.key, &path, &names) {
-                item.report(message, Some(help));
-            }
-        }
-        Err(e) => item.report(format!("`{}`: {e}", item.place.key), None),
-    }
-    Some(Reference::Npy { path: path.into() })
-}
-
-/// A built-in needs a certain number of inputs and outputs.
-fn check_roles(table: &Table<'_>, reference: &Reference, buffers: &[Buffer]) {
-    let Reference::Builtin { name, .. } = reference else { return };
-    let (inputs, text) = match name.as_str() {
-        "sdpa" => (3, "three inputs (q, k, v)"),
-        "gemm" => (2, "two inputs (a, b)"),
-        _ => (1, "one input"),
-    };
-    let count = |role| buffers.iter().filter(|buffer| buffer.role == role).count();
-    if (count(Role::Input), count(Role::Output)) != (inputs, 1)
-        && let Some(item) = table.get("reference")
-    {
-        let message = format!(
-            "`workload.reference` is `{name}`, which takes {text} and one output; the buffers have {} and {}",
-            count(Role::Input),
-            count(Role::Output)
-        );
-        item.report(message, Some("scratch buffers do not count".to_owned()));
     }
 }
 
