@@ -1,3 +1,4 @@
 //! ncugate
+pub mod commands;
 pub mod frame;
 pub mod ncu_rep;

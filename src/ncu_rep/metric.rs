@@ -129,7 +129,6 @@ pub struct Metric<'r> {
     pub name: &'r str,
     /// Aggregate value.
     pub value: MetricValue<'r>,
-    pub(crate) id: u32,
     message: Message<'r>,
 }
 
@@ -346,7 +345,7 @@ impl<'r> Metrics<'r> {
 
     fn decode(&self, message: Message<'r>, id: u32, body: Option<Message<'r>>) -> Result<Metric<'r>, ReportError> {
         let value = body.map_or(Ok(MetricValue::Missing), value)?;
-        Ok(Metric { name: self.report.name(id), value, id, message })
+        Ok(Metric { name: self.report.name(id), value, message })
     }
 
     /// The first metric with this canonical index.

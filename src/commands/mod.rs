@@ -1,0 +1,3 @@
+//! One file a subcommand: wiring, no logic.
+
+pub mod show;
