@@ -5,6 +5,7 @@ pub mod doctor;
 mod judged;
 mod record;
 mod run;
+pub mod show;
 
 use crate::bench;
 use crate::campaign::{self, CampaignError};

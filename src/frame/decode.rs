@@ -116,6 +116,10 @@ impl Plan {
     /// Decodes the launches `first..end`.
     fn decode(&self, report: &Report, first: usize, end: usize) -> Result<Decoded, ReportError> {
         let mut out = Decoded::default();
+        let rows = report.heads(first, end).iter().map(|head| head.metric_count as usize).sum::<usize>();
+        let rows = rows.min((end - first).saturating_mul(self.names.len()));
+        out.slots.reserve(rows);
+        out.values.reserve(rows);
         let mut scan = bulk::Scan::new(report);
         for launch in first..end {
             let before = out.slots.len();

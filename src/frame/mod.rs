@@ -3,8 +3,10 @@
 mod assemble;
 mod counted;
 mod decode;
+pub mod export;
 pub mod launches;
 mod quantities;
+pub mod rows;
 pub mod schema;
 
 pub use assemble::{Measured, quantities};

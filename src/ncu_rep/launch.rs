@@ -8,7 +8,7 @@ use super::metric::{Metric, MetricValue, Metrics};
 use super::nvtx::{self, NvtxRange};
 use super::report::Report;
 use super::rule::{self, RuleResult};
-use super::wire::{Field, Message, Span};
+use super::wire::{Field, Message, Span, short_tag};
 
 /// What was measured by one result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -204,7 +204,14 @@ impl Head {
             unsupported_device: false,
         };
         let mut fields = message.fields();
-        while let Some(field) = fields.next() {
+        let tag = short_tag(layout.metrics);
+        loop {
+            let skipped = if head.metric_count == 0 { 0 } else { fields.skip_run(tag) };
+            if skipped > 0 {
+                head.metric_count += skipped;
+                head.metrics.len = (body.start + fields.consumed() - head.metrics.start) as u32;
+            }
+            let Some(field) = fields.next() else { break };
             let field = field?;
             if field.number == layout.metrics {
                 field.bytes()?;

@@ -7,7 +7,7 @@ use super::error::{ReportError, WireProblem};
 use super::launch::Head;
 use super::report::Report;
 use super::unit::unit_of;
-use super::wire::{Field, Fields, Message};
+use super::wire::{Field, Fields, Message, short_tag, varint};
 
 /// A value as the report holds it, in base units.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,7 +129,6 @@ pub struct Metric<'r> {
     pub name: &'r str,
     /// Aggregate value.
     pub value: MetricValue<'r>,
-    pub(crate) id: u32,
     message: Message<'r>,
 }
 
@@ -185,6 +184,19 @@ fn instance<'r>(field: &Field<'r>) -> Result<Instance<'r>, ReportError> {
 /// Decodes a value; the last one where a message holds several, as protobuf has it.
 #[inline]
 pub(crate) fn value(message: Message<'_>) -> Result<MetricValue<'_>, ReportError> {
+    // What nearly every value is: one double, or one integer.
+    match message.bytes {
+        [DOUBLE_TAG, bits @ ..] if bits.len() == 8 => {
+            return Ok(MetricValue::Double(f64::from_le_bytes(bits.try_into().unwrap_or_default())));
+        }
+        [U64_TAG, rest @ ..] => {
+            let mut at = 0;
+            if let Some(value) = varint(rest, &mut at).filter(|_| at == rest.len()) {
+                return Ok(MetricValue::U64(value));
+            }
+        }
+        _ => {}
+    }
     let mut value = MetricValue::Missing;
     for field in message.fields() {
         let field = field?;
@@ -203,6 +215,10 @@ pub(crate) fn value(message: Message<'_>) -> Result<MetricValue<'_>, ReportError
 /// Name index and value message of a metric. Stops before the instances, which the writer puts behind.
 #[inline]
 pub(crate) fn head(message: Message<'_>) -> Result<(u32, Option<Message<'_>>), ReportError> {
+    // As the writer has it: the name, the value, then the end or the instances.
+    if let Some((id, value)) = usual_head(message) {
+        return Ok((id, Some(value)));
+    }
     let mut id = None;
     let mut value = None;
     for field in message.fields() {
@@ -223,17 +239,52 @@ pub(crate) fn head(message: Message<'_>) -> Result<(u32, Option<Message<'_>>), R
     }
 }
 
+/// The same for a metric that is written as nearly all are; `None` for every other.
+#[inline]
+fn usual_head(message: Message<'_>) -> Option<(u32, Message<'_>)> {
+    let bytes = message.bytes;
+    if *bytes.first()? != NAME_TAG {
+        return None;
+    }
+    let mut at = 1;
+    let id = u32::try_from(varint(bytes, &mut at)?).ok()?;
+    if *bytes.get(at)? != VALUE_TAG {
+        return None;
+    }
+    at += 1;
+    let len = usize::try_from(varint(bytes, &mut at)?).ok()?;
+    let end = at.checked_add(len)?;
+    let value = bytes.get(at..end)?;
+    let ends = match bytes.get(end) {
+        None => true,
+        // A category of one byte at the end.
+        Some(&CATEGORY_TAG) => bytes.len() == end + 2 && bytes.last().is_some_and(|last| *last < 0x80),
+        Some(&next) => next == INSTANCE_TAG,
+    };
+    ends.then_some((id, Message { name: "ProfileMetricValue", bytes: value, offset: message.offset + at }))
+}
+
+/// Tags of a metric's name, value, instances and category, and of a value's double and integer.
+const NAME_TAG: u8 = 0x08;
+const VALUE_TAG: u8 = 0x12;
+const INSTANCE_TAG: u8 = 0x1a;
+const CATEGORY_TAG: u8 = 0x20;
+const DOUBLE_TAG: u8 = 0x19;
+const U64_TAG: u8 = 0x28;
+
 /// The metric messages of a result, undecoded.
 #[derive(Debug, Clone)]
 pub(crate) struct RawMetrics<'r> {
     fields: Fields<'r>,
     number: u32,
+    tag: u8,
 }
 
 impl<'r> RawMetrics<'r> {
     pub fn new(data: &'r [u8], head: &Head) -> Self {
         let message = Message::new(head.kind.message_name(), data, head.metrics);
-        Self { fields: message.fields(), number: head.kind.metrics_field() }
+        let number = head.kind.metrics_field();
+        Self { fields: message.fields(), number, tag: short_tag(number) }
     }
 }
 
@@ -242,6 +293,9 @@ impl<'r> Iterator for RawMetrics<'r> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(message) = self.fields.next_short(self.tag, "ProfileMetricResult") {
+            return Some(Ok(message));
+        }
         loop {
             match self.fields.next()? {
                 Ok(field) if field.number == self.number => return Some(field.message("ProfileMetricResult")),
@@ -291,7 +345,7 @@ impl<'r> Metrics<'r> {
 
     fn decode(&self, message: Message<'r>, id: u32, body: Option<Message<'r>>) -> Result<Metric<'r>, ReportError> {
         let value = body.map_or(Ok(MetricValue::Missing), value)?;
-        Ok(Metric { name: self.report.name(id), value, id, message })
+        Ok(Metric { name: self.report.name(id), value, message })
     }
 
     /// The first metric with this canonical index.
