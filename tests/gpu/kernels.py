@@ -108,7 +108,7 @@ FAMILIES = {
         block=["THREADS"],
         defaults={"THREADS": 256, "ROWS_PER_BLOCK": 1, "VEC": 4},
         kind="softmax",
-    scalars=["R", "C"],
+        scalars=["R", "C"],
         timed=[{"R": 4096, "C": 512}, {"R": 4096, "C": 4096}],
         checked=[{"R": 37, "C": 128}, {"R": 5, "C": 1028}, {"R": 1024, "C": 4096}],
         cases=[{}, {"VEC": 1}, {"VEC": 2, "ROWS_PER_BLOCK": 4}, {"ROWS_PER_BLOCK": 8}, {"THREADS": 32}],
@@ -419,6 +419,15 @@ def time_variant(variant: Variant, shapes: list[Shape], rounds: int) -> None:
         variant.p90[shape_name(shape)] = statistics.quantiles(samples, n=10)[-1]
 
 
+def empty_launch(arch: str, folder: Path) -> float:
+    """Microseconds of a launch that does nothing: the floor under every other figure."""
+    source, cubin = folder / "empty.cu", folder / "empty.cubin"
+    source.write_text('extern "C" __global__ void empty() {}')
+    subprocess.run(["nvcc", f"-arch={arch}", "-cubin", str(source), "-o", str(cubin)], check=True)
+    function = cupy.RawModule(path=str(cubin)).get_function("empty")
+    return statistics.median(graph_samples([lambda: function((128,), (256,), ())], launches=20, rounds=60, warmup=10))
+
+
 def row(variant: Variant) -> str:
     times = " ".join(f"{name}:{p50:.2f}({variant.p90[name]:.2f})" for name, p50 in variant.p50.items())
     state = "ok " if not variant.errors else "BAD"
@@ -461,6 +470,8 @@ def main() -> int:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda v: build(v, arch, Path(folder)), variants))
         print(f"# {arch}: state, variant, registers/spilled bytes/static shared, worst |diff|, p50(p90) us", flush=True)
+        if not options.sanitize:
+            print(f"# an empty kernel: {empty_launch(arch, Path(folder)):.2f} us")
         for variant in variants:
             family = variant.family
             if variant.cubin is not None and options.sanitize:
