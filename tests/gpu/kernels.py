@@ -206,6 +206,33 @@ FAMILIES["sdpa_v3"] = Family(
     checked=[SMALL, *RAGGED, {"B": 3, "H": 2, "S": 200, "D": 64}],
     cases=[{"WHOLE_GRID": 0}, {"WHOLE_GRID": 1}, {"KEY_SPLIT": 1, "WARP_M": 16, "CAUSAL": 1}],
 )
+FAMILIES["sdpa_wmma"] = Family(
+    source="kernels/sdpa_wmma/sdpa_wmma.cu",
+    entry="sdpa_wmma",
+    grid=["(S + TILE_M - 1) // TILE_M", "B * H"],
+    block=["2 * TILE_M"],
+    shared="224*TILE_M + 288*STAGES*TILE_N",
+    defaults={"USE_WMMA": 1, "TILE_M": 128, "TILE_N": 64, "TILE_K": 32, "STAGES": 2, "Q_IN_REGISTERS": 0, "MIN_BLOCKS": 1, "CAUSAL": 0},
+    timed=[MISSION, B8H16],
+    valid=lambda m: not m["Q_IN_REGISTERS"] or (m["TILE_K"] == 64 and m["USE_WMMA"] == 1),
+    cases=[
+        {},
+        {"CAUSAL": 1},
+        {"USE_WMMA": 0},
+        {"TILE_N": 32},
+        {"TILE_N": 32, "MIN_BLOCKS": 4},
+        {"TILE_K": 64, "Q_IN_REGISTERS": 1, "TILE_M": 64},
+    ],
+    sweep={
+        "USE_WMMA": [0, 1],
+        "TILE_M": [64, 128],
+        "TILE_N": [32, 64],
+        "TILE_K": [16, 32, 64],
+        "STAGES": [1, 2],
+        "Q_IN_REGISTERS": [0, 1],
+        "MIN_BLOCKS": [1, 2, 4],
+    },
+)
 DEFECTS = ["UNCOALESCED", "NO_STAGING", "EXTRA_SYNCS", "DIVERGENT", "OVER_UNROLLED", "TINY_BLOCKS", "BANK_CONFLICTS"]
 FAMILIES["pathology"] = Family(
     source="kernels/pathology/pathology.cu",
