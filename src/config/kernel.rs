@@ -1,0 +1,67 @@
+//! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
+
+use crate::expr::{Expr, Value};
+use std::path::PathBuf;
+
+/// A kernel source and how to build and launch it; expressions see shape dimensions and variant parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelTemplate {
+    /// The `.cu` file.
+    pub source: PathBuf,
+    /// `extern "C"` name of the `__global__` function.
+    pub entry: String,
+    /// nvcc flags, minijinja templates over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
+    pub flags: Vec<String>,
+    /// Parameters passed as `-DNAME=value`.
+    pub defines: Vec<String>,
+    /// Blocks a grid, 1 to 3 expressions.
+    pub grid: Vec<Expr>,
+    /// Threads a block, 1 to 3 expressions.
+    pub block: Vec<Expr>,
+    /// Blocks a cluster, 1 to 3 expressions; none for an ordinary launch.
+    pub cluster: Vec<Expr>,
+    /// Dynamic shared memory a block in bytes.
+    pub dynamic_shared: Option<Expr>,
+    /// Names of buffers, scalars, or shape dimensions (passed as `int`), in the order of the signature.
+    pub args: Vec<String>,
+}
+
+/// Parameter values to combine, and what to leave out.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sweep {
+    /// Parameter name to its values, in the order of the file.
+    pub axes: Vec<(String, Vec<Value>)>,
+    /// Keeps the combinations for which it is true.
+    pub condition: Option<Expr>,
+}
+
+/// A program that computes, checks and times the workload itself (docs/external-commands.md).
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandTemplate {
+    /// Program and arguments, minijinja templates over the variant's parameters.
+    pub argv: Vec<String>,
+    /// Regular expression of the kernels that count; every launch inside the variant's NVTX range when absent.
+    pub kernel_filter: Option<String>,
+}
+
+/// How a named variant computes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum VariantSpecKind {
+    /// A kernel, with what the file overrides already merged over `[kernel]`.
+    Kernel(Box<KernelTemplate>),
+    /// An external command.
+    Command(CommandTemplate),
+}
+
+/// A variant or baseline named in the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VariantSpec {
+    /// Its name, also its id.
+    pub name: String,
+    /// Its parameters.
+    pub params: Vec<(String, Value)>,
+    /// How it computes.
+    pub kind: VariantSpecKind,
+    /// Line of its table in the file, from 1.
+    pub line: usize,
+}

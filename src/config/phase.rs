@@ -1,0 +1,98 @@
+//! A phase as understood: every default filled in, every name checked.
+
+use super::{KernelTemplate, ShapeName, Sweep, VariantSpec, Workload};
+use crate::gate::{Gate, GatePlan};
+use crate::metric::Better;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What the best variant is best at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objective {
+    /// A metric of the catalogue (`latency_p50`).
+    pub metric: String,
+    /// Which way is better.
+    pub better: Better,
+    /// The shape it is read at.
+    pub shape: ShapeName,
+}
+
+/// How variants are compiled.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BuildSettings {
+    /// nvcc to use instead of the one on `PATH`.
+    pub nvcc: Option<PathBuf>,
+    /// Architecture (`sm_90`) instead of the GPU's own.
+    pub arch: Option<String>,
+}
+
+/// How latency is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BenchSettings {
+    /// Untimed graph launches before the first sample.
+    pub warmup: u32,
+    /// Samples a variant and shape; rounds are interleaved over variants.
+    pub rounds: u32,
+    /// A sample lasts at least this long: a graph holds as many launches as that takes.
+    pub min_sample: Duration,
+    /// Most launches in one graph.
+    pub max_launches: u32,
+    /// Sets of buffers a graph rotates over.
+    pub buffer_sets: u32,
+    /// A correctness case or a sample that takes longer is a hang, and its worker is ended.
+    pub timeout: Duration,
+    /// Shapes that are timed.
+    pub shapes: Vec<ShapeName>,
+}
+
+/// How counters are collected.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileSettings {
+    /// ncu to use instead of the one on `PATH`.
+    pub ncu: Option<PathBuf>,
+    /// Shapes that are profiled.
+    pub shapes: Vec<ShapeName>,
+    /// Metrics to collect beside those that gates and report use: catalogue names or ncu names.
+    pub metrics: Vec<String>,
+    /// One ncu process may take this long.
+    pub timeout: Duration,
+    /// Launches of each variant and shape (spread of counters).
+    pub repeat: u32,
+}
+
+/// A phase: one experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phase {
+    /// The file it was read from.
+    pub file: PathBuf,
+    /// The file's text, as run.
+    pub text: String,
+    /// Short name, used for folders.
+    pub name: String,
+    /// Title for people.
+    pub title: String,
+    /// What the selected variant is best at.
+    pub objective: Objective,
+    /// Where the run kept in the repository is.
+    pub recording: Option<PathBuf>,
+    /// How variants are compiled.
+    pub build: BuildSettings,
+    /// How latency is measured.
+    pub bench: BenchSettings,
+    /// How counters are collected.
+    pub profile: ProfileSettings,
+    /// What is computed.
+    pub workload: Workload,
+    /// The swept kernel, if the phase has one.
+    pub kernel: Option<KernelTemplate>,
+    /// The sweep over it.
+    pub sweep: Sweep,
+    /// Variants named one by one.
+    pub variants: Vec<VariantSpec>,
+    /// What candidates are compared with; the first is the default.
+    pub baselines: Vec<VariantSpec>,
+    /// Requirements, in the order of the file.
+    pub gates: Vec<Gate>,
+    /// Tiers, stages, fallback, waivers, preconditions.
+    pub gate_plan: GatePlan,
+}

@@ -1,0 +1,232 @@
+//! What a kernel computes: shapes, buffers, scalars, and the result it is held to.
+
+use crate::expr::Expr;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+
+/// The name of a problem size, as the phase declares it (`mission`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ShapeName(pub String);
+
+impl fmt::Display for ShapeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One problem size: dimensions by name, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Its name.
+    pub name: ShapeName,
+    /// Dimension name to extent, all positive.
+    pub dims: Vec<(String, i64)>,
+}
+
+/// The type of one element of a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Dtype {
+    /// IEEE binary64.
+    #[serde(rename = "f64")]
+    F64,
+    /// IEEE binary32.
+    #[serde(rename = "f32")]
+    F32,
+    /// IEEE binary16.
+    #[serde(rename = "f16")]
+    F16,
+    /// bfloat16.
+    #[serde(rename = "bf16")]
+    Bf16,
+    /// OCP FP8 E4M3 (finite, no infinities).
+    #[serde(rename = "fp8-e4m3")]
+    Fp8E4m3,
+    /// OCP FP8 E5M2.
+    #[serde(rename = "fp8-e5m2")]
+    Fp8E5m2,
+    /// 32-bit signed integer.
+    #[serde(rename = "i32")]
+    I32,
+    /// 8-bit signed integer.
+    #[serde(rename = "i8")]
+    I8,
+    /// 8-bit unsigned integer.
+    #[serde(rename = "u8")]
+    U8,
+}
+
+impl Dtype {
+    /// Every type, in the order the documentation lists them.
+    pub const ALL: [Self; 9] =
+        [Self::F64, Self::F32, Self::F16, Self::Bf16, Self::Fp8E4m3, Self::Fp8E5m2, Self::I32, Self::I8, Self::U8];
+
+    /// The name a phase uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F64 => "f64",
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::Fp8E4m3 => "fp8-e4m3",
+            Self::Fp8E5m2 => "fp8-e5m2",
+            Self::I32 => "i32",
+            Self::I8 => "i8",
+            Self::U8 => "u8",
+        }
+    }
+
+    /// Bytes an element.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::F64 => 8,
+            Self::F32 | Self::I32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+            Self::Fp8E4m3 | Self::Fp8E5m2 | Self::I8 | Self::U8 => 1,
+        }
+    }
+}
+
+/// How a buffer is filled before every case.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Init {
+    /// Gaussian.
+    Normal {
+        /// Mean.
+        mean: f64,
+        /// Standard deviation.
+        std: f64,
+    },
+    /// Uniform on `[low, high)`.
+    Uniform {
+        /// Lower end.
+        low: f64,
+        /// Upper end.
+        high: f64,
+    },
+    /// `start + step * index`.
+    Arange {
+        /// First value.
+        start: f64,
+        /// Difference between neighbours.
+        step: f64,
+    },
+    /// The same value everywhere.
+    Constant {
+        /// The value.
+        value: f64,
+    },
+}
+
+/// What a kernel does with a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Read only: writing to it is an error of the variant.
+    Input,
+    /// Written whole and compared with the reference.
+    Output,
+    /// Free to use; cleared to zero before every case.
+    Scratch,
+}
+
+/// A device buffer of the workload.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Buffer {
+    /// Its name, used in `args` and by the reference.
+    pub name: String,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Extent of each axis, an expression over the shape's dimensions.
+    pub shape: Vec<Expr>,
+    /// How it is filled (inputs only).
+    pub init: Option<Init>,
+    /// What the kernel does with it.
+    pub role: Role,
+}
+
+/// The C type of a scalar argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScalarType {
+    /// `float`.
+    F32,
+    /// `double`.
+    F64,
+    /// `int`.
+    I32,
+    /// `long long`.
+    I64,
+    /// `unsigned`.
+    U32,
+}
+
+/// A scalar argument: a type and an expression over shape and variant parameters.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Scalar {
+    /// Its name, used in `args` and by the reference.
+    pub name: String,
+    /// C type it is passed as.
+    pub dtype: ScalarType,
+    /// Its value.
+    pub value: Expr,
+}
+
+/// Where the right answer comes from. All built-ins are evaluated in float64 on the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Reference {
+    /// Built in, by name (`sdpa`, `gemm`, `softmax`, `reduce`, `copy`), with its options.
+    Builtin {
+        /// Which one.
+        name: String,
+        /// Options of the built-in as strings, e.g. `causal = "true"`, `op = "max"`.
+        options: Vec<(String, String)>,
+    },
+    /// Another entry of the kernel's source, launched with the same arguments as one thread block grid of its own.
+    Entry {
+        /// Entry name.
+        entry: String,
+        /// Grid, expressions over the shape.
+        grid: Vec<String>,
+        /// Block, expressions over the shape.
+        block: Vec<String>,
+    },
+    /// A NumPy file; `{{ shape }}` and `{{ seed }}` in the path are substituted.
+    Npy {
+        /// Path, relative to the working directory.
+        path: PathBuf,
+    },
+}
+
+/// How far an output may be from the reference; every bound that is given must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Tolerance {
+    /// Largest absolute difference.
+    pub max_abs: Option<f64>,
+    /// Relative L2 norm of the difference.
+    pub rel_l2: Option<f64>,
+}
+
+/// What a kernel computes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Workload {
+    /// Seeds of the inputs; every one is a correctness case.
+    pub seeds: Vec<u64>,
+    /// The right answer.
+    pub reference: Reference,
+    /// How near to it an output must be.
+    pub tolerance: Tolerance,
+    /// Scalars by name.
+    pub scalars: Vec<Scalar>,
+    /// Problem sizes, in the order of the file.
+    pub shapes: Vec<Shape>,
+    /// Buffers, in the order of the file.
+    pub buffers: Vec<Buffer>,
+    /// Floating-point operations of one launch, for TFLOP/s and the roofline; an expression over the shape.
+    pub flops: Option<Expr>,
+    /// Bytes that have to move at least, for the roofline; an expression over the shape.
+    pub bytes: Option<Expr>,
+}

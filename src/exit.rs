@@ -1,0 +1,58 @@
+//! Outcomes and the exit statuses a merge depends on. The only place that knows the numbers.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All required gates passed, or the command did what it was asked.
+    Passed,
+    /// A required gate failed.
+    Failed,
+    /// The command line or the config is wrong.
+    Usage,
+    /// The environment or a tool failed: no GPU, no nvcc, no ncu, permission, device lost, bad report.
+    Environment,
+    /// Nothing was judged, or the noise is larger than the gate can resolve.
+    Inconclusive,
+}
+
+impl Outcome {
+    /// The status: 0, 1, 2, 3 or 4.
+    pub const fn status(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Environment => 3,
+            Self::Inconclusive => 4,
+        }
+    }
+
+    /// Where several hold: usage stops everything; then environment over failed over inconclusive over passed.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        const ORDER: [Outcome; 5] =
+            [Outcome::Usage, Outcome::Environment, Outcome::Failed, Outcome::Inconclusive, Outcome::Passed];
+        ORDER.into_iter().find(|o| *o == self || *o == other).unwrap_or(Self::Environment)
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(outcome.status())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Outcome::{Environment, Failed, Inconclusive, Passed};
+
+    #[test]
+    fn the_graver_outcome_wins() {
+        assert_eq!(Environment.and(Failed), Environment);
+        assert_eq!(Inconclusive.and(Failed), Failed);
+        assert_eq!(Passed.and(Inconclusive), Inconclusive);
+        assert_eq!(Passed.and(Passed).status(), 0);
+    }
+}

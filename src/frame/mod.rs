@@ -1,0 +1,12 @@
+//! Every polars frame of the program: typed in, typed out. Column names and types are in [`schema`].
+
+mod assemble;
+mod counted;
+mod decode;
+pub mod launches;
+mod quantities;
+pub mod schema;
+
+pub use assemble::{Measured, quantities};
+pub use counted::{Counted, case_of};
+pub use quantities::{Cell, Quantities};

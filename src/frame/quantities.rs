@@ -1,0 +1,107 @@
+//! One row a variant and shape, one column a metric: what gates, insight and reports read.
+
+use crate::config::ShapeName;
+use crate::plan::VariantId;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A measured value, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// A finite number in the metric's unit.
+    Value(f64),
+    /// Nothing was measured, and why.
+    Missing(Arc<str>),
+}
+
+impl Cell {
+    /// A value if it is finite, else missing: NaN and infinities never reach a gate as numbers.
+    pub fn finite(value: f64) -> Self {
+        if value.is_finite() { Self::Value(value) } else { Self::Missing(format!("measured as {value}").into()) }
+    }
+
+    /// The number, if there is one.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Self::Value(v) => Some(*v),
+            Self::Missing(_) => None,
+        }
+    }
+}
+
+/// Everything measured, by variant, shape and metric.
+#[derive(Debug, Clone, Default)]
+pub struct Quantities {
+    rows: Vec<(VariantId, ShapeName)>,
+    index: HashMap<(VariantId, ShapeName), usize>,
+    columns: Vec<(String, Vec<Cell>)>,
+    column_index: HashMap<String, usize>,
+    samples: HashMap<usize, Arc<[f64]>>,
+}
+
+impl Quantities {
+    /// An empty table with these rows; later rows with a key already there are dropped.
+    pub fn new(rows: impl IntoIterator<Item = (VariantId, ShapeName)>) -> Self {
+        let mut table = Self::default();
+        for key in rows {
+            if !table.index.contains_key(&key) {
+                table.index.insert(key.clone(), table.rows.len());
+                table.rows.push(key);
+            }
+        }
+        table
+    }
+
+    /// Variant and shape of every row, in order.
+    pub fn rows(&self) -> &[(VariantId, ShapeName)] {
+        &self.rows
+    }
+
+    /// Metric names, in the order they were added.
+    pub fn metrics(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Row of a variant and shape.
+    pub fn row(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
+        self.index.get(&(variant.clone(), shape.clone())).copied()
+    }
+
+    /// Adds or replaces a column; rows beyond `cells` are missing.
+    pub fn set_column(&mut self, metric: &str, mut cells: Vec<Cell>) {
+        cells.resize(self.rows.len(), Cell::Missing("not measured".into()));
+        match self.column_index.get(metric) {
+            Some(&at) => self.columns[at].1 = cells,
+            None => {
+                self.column_index.insert(metric.to_owned(), self.columns.len());
+                self.columns.push((metric.to_owned(), cells));
+            }
+        }
+    }
+
+    /// A whole column, aligned with [`Self::rows`].
+    pub fn column(&self, metric: &str) -> Option<&[Cell]> {
+        self.column_index.get(metric).map(|&at| self.columns[at].1.as_slice())
+    }
+
+    /// One value; a metric or row that is not here is missing with a reason.
+    pub fn read(&self, variant: &VariantId, shape: &ShapeName, metric: &str) -> Cell {
+        let Some(row) = self.row(variant, shape) else {
+            return Cell::Missing(format!("variant '{variant}' was not measured at shape '{shape}'").into());
+        };
+        self.column(metric).map_or_else(
+            || Cell::Missing(format!("metric '{metric}' was not collected").into()),
+            |column| column[row].clone(),
+        )
+    }
+
+    /// Keeps the latency samples of a row, in microseconds and the order they were taken.
+    pub fn set_samples(&mut self, row: usize, samples: Arc<[f64]>) {
+        self.samples.insert(row, samples);
+    }
+
+    /// Latency samples of a variant and shape, in microseconds; sample `i` of every variant is of the same round.
+    pub fn samples(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<[f64]>> {
+        self.row(variant, shape).and_then(|row| self.samples.get(&row))
+    }
+}

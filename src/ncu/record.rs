@@ -1,0 +1,34 @@
+//! What profiling a variant gave.
+
+use crate::config::ShapeName;
+use crate::plan::VariantId;
+use serde::{Deserialize, Serialize};
+
+/// How profiling one variant at one shape with one group of metrics ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum ProfileOutcome {
+    /// Its launches are in this report, inside the NVTX range `<variant>@<shape>`.
+    Profiled {
+        /// File name in the run's `reports` folder (`.ncu-rep`, or `.ncu-repz` in a recording).
+        report: String,
+    },
+    /// It has no launch in any report, and why.
+    Failed {
+        /// Why, with what to do.
+        reason: String,
+    },
+}
+
+/// A line of `profiles.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileRecord {
+    /// The variant.
+    pub variant: VariantId,
+    /// The shape.
+    pub shape: ShapeName,
+    /// ncu names that were asked for in this group, sorted.
+    pub metrics: Vec<String>,
+    /// What came of it.
+    pub outcome: ProfileOutcome,
+}

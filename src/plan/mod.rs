@@ -1,0 +1,15 @@
+//! A phase unrolled: every variant with a stable id, and what each launches at each shape.
+//!
+//! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
+
+mod fault;
+mod launch;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
+mod unroll;
+mod variant;
+
+pub use fault::PlanErrors;
+pub use unroll::unroll;
+pub use variant::{Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Variant, VariantId};

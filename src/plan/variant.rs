@@ -1,0 +1,154 @@
+//! The types of a plan.
+
+use crate::config::ShapeName;
+use crate::expr::Value;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+
+/// A variant's stable identity: its name, or `REGCAP=64,THREADS=128,...` in the order of the sweep.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VariantId(pub String);
+
+impl fmt::Display for VariantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Whether a variant competes or is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Can be selected; gates apply to it.
+    Candidate,
+    /// Others are compared with it; never selected.
+    Baseline,
+}
+
+/// One way to compute the workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Stable id.
+    pub id: VariantId,
+    /// Candidate or baseline.
+    pub standing: Standing,
+    /// Parameters with their values, in the order of the sweep.
+    pub params: Vec<(String, Value)>,
+    /// How it computes.
+    pub method: Method,
+}
+
+/// How a variant computes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// A kernel that is built and launched here.
+    Kernel(KernelPlan),
+    /// A program that does everything itself.
+    Command(CommandPlan),
+}
+
+/// A kernel with one choice of defines and flags.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelPlan {
+    /// The `.cu` file.
+    pub source: PathBuf,
+    /// Entry name.
+    pub entry: String,
+    /// nvcc flags, rendered.
+    pub flags: Vec<String>,
+    /// `-D` defines.
+    pub defines: Vec<(String, String)>,
+    /// One launch a shape, in the order of the phase's shapes.
+    pub launches: Vec<Launch>,
+}
+
+/// A program and its arguments, rendered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandPlan {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Regular expression of the kernels that count.
+    pub kernel_filter: Option<String>,
+}
+
+/// What is launched at one shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The shape.
+    pub shape: ShapeName,
+    /// Blocks a grid.
+    pub grid: [u32; 3],
+    /// Threads a block.
+    pub block: [u32; 3],
+    /// Blocks a cluster; `[1, 1, 1]` for an ordinary launch.
+    pub cluster: [u32; 3],
+    /// Dynamic shared memory a block in bytes.
+    pub dynamic_shared: u32,
+    /// Arguments in the order of the signature.
+    pub args: Vec<Arg>,
+}
+
+impl Launch {
+    /// Threads a block.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Blocks a grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+}
+
+/// A kernel argument.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arg {
+    /// Device pointer of the buffer of that name.
+    Buffer(String),
+    /// A value.
+    Scalar(ScalarValue),
+}
+
+/// A scalar with its C type.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScalarValue {
+    /// `float`
+    F32(f32),
+    /// `double`
+    F64(f64),
+    /// `int`
+    I32(i32),
+    /// `long long`
+    I64(i64),
+    /// `unsigned`
+    U32(u32),
+}
+
+/// Every variant of a phase: candidates in sweep order, then named candidates, then baselines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The variants.
+    pub variants: Vec<Variant>,
+}
+
+impl Plan {
+    /// The variant of that id.
+    pub fn variant(&self, id: &VariantId) -> Option<&Variant> {
+        self.variants.iter().find(|v| &v.id == id)
+    }
+
+    /// Those that compete.
+    pub fn candidates(&self) -> impl Iterator<Item = &Variant> {
+        self.variants.iter().filter(|v| v.standing == Standing::Candidate)
+    }
+
+    /// Those that are compared with.
+    pub fn baselines(&self) -> impl Iterator<Item = &Variant> {
+        self.variants.iter().filter(|v| v.standing == Standing::Baseline)
+    }
+}

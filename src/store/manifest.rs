@@ -1,0 +1,96 @@
+//! What a run was: when, where, with what.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// How far a run got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// Measuring, or ended without saying so (killed, disk full).
+    Running,
+    /// Stopped by a signal.
+    Interrupted,
+    /// Everything that the plan asks for was tried.
+    Complete,
+}
+
+/// The GPU that measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// `NVIDIA H200`.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub compute_capability: (u32, u32),
+    /// Streaming multiprocessors.
+    pub sms: u32,
+    /// Device memory in bytes.
+    pub memory: u64,
+    /// Largest dynamic shared memory a block can opt in to, in bytes.
+    pub shared_memory_optin: u32,
+}
+
+/// Everything that makes two runs comparable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Fingerprint {
+    /// The GPU, when one measured.
+    pub gpu: Option<Gpu>,
+    /// Driver version (`580.159.04`).
+    pub driver: Option<String>,
+    /// ncu version (`2025.3.1.0`).
+    pub ncu: Option<String>,
+    /// nvcc version (`13.0.88`).
+    pub nvcc: Option<String>,
+    /// ncu's clock control (`none`).
+    pub clock_control: String,
+    /// ncu's cache control (`all`).
+    pub cache_control: String,
+    /// ncu's replay mode (`kernel`).
+    pub replay_mode: String,
+}
+
+/// The source tree that was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Git {
+    /// Commit.
+    pub commit: String,
+    /// Whether tracked files differed from it.
+    pub dirty: bool,
+}
+
+/// A run's `manifest.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this layout.
+    pub schema: u32,
+    /// Version of ncugate that measured.
+    pub ncugate: String,
+    /// The phase's name.
+    pub phase: String,
+    /// The run's id, also its folder's name.
+    pub run: String,
+    /// How far it got.
+    pub state: RunState,
+    /// When it started.
+    pub started: Timestamp,
+    /// When it ended.
+    pub finished: Option<Timestamp>,
+    /// The command line.
+    pub argv: Vec<String>,
+    /// Machine and tools.
+    pub fingerprint: Fingerprint,
+    /// SHA-256 of the phase's text.
+    pub config_sha256: String,
+    /// SHA-256 of the measured part of the plan: variants, workload, bench and profile settings (not gates).
+    pub plan_sha256: String,
+    /// SHA-256 of every kernel source, by path.
+    pub sources: Vec<(String, String)>,
+    /// The commit.
+    pub git: Option<Git>,
+    /// Wall seconds by stage (`build`, `bench`, `profile`).
+    pub stage_seconds: Vec<(String, f64)>,
+    /// Whether host names, addresses and paths were taken out.
+    pub redacted: bool,
+    /// What went wrong beside single variants.
+    pub warnings: Vec<String>,
+}
