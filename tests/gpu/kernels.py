@@ -108,7 +108,7 @@ FAMILIES = {
         block=["THREADS"],
         defaults={"THREADS": 256, "ROWS_PER_BLOCK": 1, "VEC": 4},
         kind="softmax",
-    scalars=["R", "C"],
+        scalars=["R", "C"],
         timed=[{"R": 4096, "C": 512}, {"R": 4096, "C": 4096}],
         checked=[{"R": 37, "C": 128}, {"R": 5, "C": 1028}, {"R": 1024, "C": 4096}],
         cases=[{}, {"VEC": 1}, {"VEC": 2, "ROWS_PER_BLOCK": 4}, {"ROWS_PER_BLOCK": 8}, {"THREADS": 32}],
@@ -205,6 +205,33 @@ FAMILIES["sdpa_v3"] = Family(
     scalars=["B", "H", "S"],
     checked=[SMALL, *RAGGED, {"B": 3, "H": 2, "S": 200, "D": 64}],
     cases=[{"WHOLE_GRID": 0}, {"WHOLE_GRID": 1}, {"KEY_SPLIT": 1, "WARP_M": 16, "CAUSAL": 1}],
+)
+FAMILIES["sdpa_wmma"] = Family(
+    source="kernels/sdpa_wmma/sdpa_wmma.cu",
+    entry="sdpa_wmma",
+    grid=["(S + TILE_M - 1) // TILE_M", "B * H"],
+    block=["2 * TILE_M"],
+    shared="224*TILE_M + 288*STAGES*TILE_N",
+    defaults={"USE_WMMA": 1, "TILE_M": 128, "TILE_N": 64, "TILE_K": 32, "STAGES": 2, "Q_IN_REGISTERS": 0, "MIN_BLOCKS": 1, "CAUSAL": 0},
+    timed=[MISSION, B8H16],
+    valid=lambda m: not m["Q_IN_REGISTERS"] or (m["TILE_K"] == 64 and m["USE_WMMA"] == 1),
+    cases=[
+        {},
+        {"CAUSAL": 1},
+        {"USE_WMMA": 0},
+        {"TILE_N": 32},
+        {"TILE_N": 32, "MIN_BLOCKS": 4},
+        {"TILE_K": 64, "Q_IN_REGISTERS": 1, "TILE_M": 64},
+    ],
+    sweep={
+        "USE_WMMA": [0, 1],
+        "TILE_M": [64, 128],
+        "TILE_N": [32, 64],
+        "TILE_K": [16, 32, 64],
+        "STAGES": [1, 2],
+        "Q_IN_REGISTERS": [0, 1],
+        "MIN_BLOCKS": [1, 2, 4],
+    },
 )
 DEFECTS = ["UNCOALESCED", "NO_STAGING", "EXTRA_SYNCS", "DIVERGENT", "OVER_UNROLLED", "TINY_BLOCKS", "BANK_CONFLICTS"]
 FAMILIES["pathology"] = Family(
@@ -419,6 +446,15 @@ def time_variant(variant: Variant, shapes: list[Shape], rounds: int) -> None:
         variant.p90[shape_name(shape)] = statistics.quantiles(samples, n=10)[-1]
 
 
+def empty_launch(arch: str, folder: Path) -> float:
+    """Microseconds of a launch that does nothing: the floor under every other figure."""
+    source, cubin = folder / "empty.cu", folder / "empty.cubin"
+    source.write_text('extern "C" __global__ void empty() {}')
+    subprocess.run(["nvcc", f"-arch={arch}", "-cubin", str(source), "-o", str(cubin)], check=True)
+    function = cupy.RawModule(path=str(cubin)).get_function("empty")
+    return statistics.median(graph_samples([lambda: function((128,), (256,), ())], launches=20, rounds=60, warmup=10))
+
+
 def row(variant: Variant) -> str:
     times = " ".join(f"{name}:{p50:.2f}({variant.p90[name]:.2f})" for name, p50 in variant.p50.items())
     state = "ok " if not variant.errors else "BAD"
@@ -461,6 +497,8 @@ def main() -> int:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda v: build(v, arch, Path(folder)), variants))
         print(f"# {arch}: state, variant, registers/spilled bytes/static shared, worst |diff|, p50(p90) us", flush=True)
+        if not options.sanitize:
+            print(f"# an empty kernel: {empty_launch(arch, Path(folder)):.2f} us")
         for variant in variants:
             family = variant.family
             if variant.cubin is not None and options.sanitize:
