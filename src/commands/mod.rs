@@ -2,7 +2,7 @@
 
 mod check;
 pub mod doctor;
-mod judged;
+mod judge;
 mod record;
 mod run;
 pub mod show;
@@ -10,13 +10,14 @@ pub mod show;
 use crate::bench;
 use crate::campaign::{self, CampaignError};
 use crate::build::{BuildError, Nvcc};
-use crate::cli::{Cli, Command, RecordArgs, WorkerArgs};
+use crate::cli::{Cli, Command, WorkerArgs};
 use crate::config::{self, ConfigErrors};
 use crate::exit::Outcome;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{CompilerFacts, DeviceFacts, Facts};
 use crate::plan::PlanErrors;
 use crate::store::StoreError;
+use show::{ShowArgs, ShowError};
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 
@@ -41,6 +42,9 @@ pub enum CommandError {
     /// The worker cannot work.
     #[error(transparent)]
     Work(#[from] bench::WorkError),
+    /// Reports cannot be shown.
+    #[error(transparent)]
+    Show(#[from] ShowError),
     /// Something cannot be printed.
     #[error("cannot write to standard output: {0}")]
     Print(#[from] io::Error),
@@ -69,6 +73,9 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Doctor => doctor_command(&mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Schema => schema(&mut out),
+        Command::Show(args) => show_command(args, &mut out),
+        Command::Gate(args) => judge::gate(args, &mut out),
+        Command::Report(args) => judge::report(args, &mut out),
         Command::Worker(args) => {
             drop(out);
             worker(args)
@@ -94,14 +101,19 @@ pub fn report_error(error: &CommandError) -> Outcome {
 
 fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {
     match &args.job {
-        Some(job) => bench::work(job)?,
-        None => bench::report_device(0)?,
+        Some(job) if !args.probe => bench::work(job)?,
+        Some(_) | None => bench::report_device(0)?,
     }
     Ok(Outcome::Passed)
 }
 
 fn schema(out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    writeln!(out, "{:#}", config::keys::schema())?;
+    writeln!(out, "{:#}", config::schema())?;
+    Ok(Outcome::Passed)
+}
+
+fn show_command(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    show::show(args, out)?;
     Ok(Outcome::Passed)
 }
 
