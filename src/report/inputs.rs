@@ -1,0 +1,222 @@
+//! What a report is built from, and its assembly.
+
+use super::model::{Finding, MetricColumn, Report};
+use super::{gates, headline, provenance, text, variants};
+use crate::bench::{CheckRecord, LatencyRecord};
+use crate::build::BuildRecord;
+use crate::chart;
+use crate::config::Phase;
+use crate::frame::Quantities;
+use crate::gate::Judgement;
+use crate::metric::Better;
+use crate::ncu::ProfileRecord;
+use crate::plan::Plan;
+use crate::store::Manifest;
+use jiff::Timestamp;
+use std::collections::HashSet;
+
+/// What a metric is called, its unit, and which way it improves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricDescription {
+    /// What it is called.
+    pub title: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which way it improves.
+    pub better: Better,
+}
+
+/// Describes metrics by name; the catalogue, as far as a report needs it.
+pub trait MetricInfo {
+    /// The description, if the name is known.
+    fn describe(&self, metric: &str) -> Option<MetricDescription>;
+}
+
+impl<F: Fn(&str) -> Option<MetricDescription>> MetricInfo for F {
+    fn describe(&self, metric: &str) -> Option<MetricDescription> {
+        self(metric)
+    }
+}
+
+/// Where the run comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Measured by this command.
+    Live,
+    /// Read from a run on disk: its folder, as the reader would write it.
+    Recorded {
+        /// The folder.
+        folder: String,
+    },
+}
+
+/// What the chip can do at most, for the roofline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ceilings {
+    /// Device memory bandwidth in GB/s.
+    pub dram_gb_s: f64,
+    /// Compute ceilings: name and TFLOP/s (`tensor f16`, `f32`).
+    pub compute: Vec<(String, f64)>,
+}
+
+/// Everything a report is built from.
+pub struct Inputs<'a> {
+    /// The phase as run.
+    pub phase: &'a Phase,
+    /// Its variants.
+    pub plan: &'a Plan,
+    /// When, where, with what.
+    pub manifest: &'a Manifest,
+    /// How variants were built.
+    pub builds: &'a [BuildRecord],
+    /// Correctness cases.
+    pub checks: &'a [CheckRecord],
+    /// Latencies.
+    pub latencies: &'a [LatencyRecord],
+    /// What was profiled.
+    pub profiles: &'a [ProfileRecord],
+    /// Everything measured.
+    pub quantities: &'a Quantities,
+    /// The verdicts.
+    pub judgement: &'a Judgement,
+    /// What the counters say.
+    pub findings: &'a [Finding],
+    /// The metric catalogue.
+    pub metrics: &'a dyn MetricInfo,
+    /// Ceilings of the chip, when known.
+    pub ceilings: Option<Ceilings>,
+    /// Live or recorded.
+    pub source: Source,
+    /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.
+    pub now: Option<Timestamp>,
+}
+
+/// Findings shown; the gravest.
+const FINDINGS: usize = 3;
+
+impl Report {
+    /// Builds the report. Pure: the same inputs give the same report.
+    pub fn new(inputs: &Inputs<'_>) -> Self {
+        let metrics = metric_columns(inputs);
+        let gate_rows: Vec<_> = inputs.judgement.gates.iter().map(gates::row).collect();
+        let params = parameters(inputs.plan);
+        let rows = variants::rows(inputs, &metrics, &params);
+        let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
+        let objective_shape =
+            inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
+        let mut findings = inputs.findings.to_vec();
+        findings.sort_by_key(|f| f.severity);
+        findings.truncate(FINDINGS);
+        let mut report = Self {
+            title: text::line(&inputs.phase.title),
+            phase: text::line(&inputs.phase.name),
+            run: text::line(&inputs.manifest.run),
+            file: text::line(&inputs.phase.file.display().to_string()),
+            headline: headline::headline(inputs, &metrics),
+            source: provenance::origin(inputs),
+            gates: gate_rows,
+            tiers: inputs.judgement.tiers.iter().map(gates::tier).collect(),
+            stages: gates::stages(&inputs.judgement.stages),
+            fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
+            preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
+            waivers: gates::waivers(inputs.judgement),
+            deltas: variants::deltas(inputs, &metrics),
+            metrics,
+            params,
+            shapes,
+            objective_shape,
+            variants: rows,
+            findings: findings.iter().map(clean_finding).collect(),
+            charts: Vec::new(),
+            provenance: provenance::provenance(inputs),
+            missing: provenance::missing(inputs),
+            warnings: inputs
+                .judgement
+                .warnings
+                .iter()
+                .chain(&inputs.manifest.warnings)
+                .map(|w| text::line(w))
+                .collect(),
+            reproduce: provenance::reproduce(inputs),
+        };
+        report.charts = chart::charts(&report, &chart::Context::new(inputs));
+        report
+    }
+
+    /// The metric of that name and its column.
+    pub fn metric(&self, name: &str) -> Option<(usize, &MetricColumn)> {
+        self.metrics.iter().enumerate().find(|(_, m)| m.name == name)
+    }
+
+    /// Value of a variant at a shape, by index of the shape.
+    pub fn value(&self, variant: &super::VariantRow, shape: usize, metric: &str) -> Option<f64> {
+        let (column, _) = self.metric(metric)?;
+        variant.shapes.get(shape)?.values.get(column)?.number().map(|n| n.value)
+    }
+}
+
+/// Metrics that readers look for first; the rest follow in the order they were measured.
+const LEADING: [&str; 14] = [
+    "latency_p50",
+    "latency_p90",
+    "registers",
+    "spills",
+    "shared_mem",
+    "theoretical_occupancy",
+    "achieved_occupancy",
+    "eligible_warps",
+    "issue_slot_utilisation",
+    "tensor_pct",
+    "dram_pct",
+    "bank_conflict_pct",
+    "tflops",
+    "blocks_per_sm",
+];
+
+/// Columns that hold at least one value, or that a gate names.
+fn metric_columns(inputs: &Inputs<'_>) -> Vec<MetricColumn> {
+    let gated: HashSet<&str> = inputs.judgement.gates.iter().filter_map(|g| g.metric.as_deref()).collect();
+    let held = |name: &str| {
+        inputs.quantities.column(name).is_some_and(|cells| cells.iter().any(|cell| cell.value().is_some()))
+    };
+    let names: Vec<&str> = inputs.quantities.metrics().filter(|name| held(name) || gated.contains(name)).collect();
+    let leading = LEADING.into_iter().filter(|name| names.contains(name));
+    let rest = names.iter().copied().filter(|name| !LEADING.contains(name));
+    leading
+        .chain(rest)
+        .map(|name| {
+            let description = inputs.metrics.describe(name).unwrap_or_else(|| MetricDescription {
+                title: name.to_owned(),
+                unit: String::new(),
+                better: Better::Context,
+            });
+            MetricColumn {
+                name: text::line(name),
+                title: text::clip(&description.title, text::LABEL),
+                unit: text::clip(&description.unit, 16),
+                better: description.better,
+                gated: gated.contains(name),
+            }
+        })
+        .collect()
+}
+
+fn parameters(plan: &Plan) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in plan.variants.iter().flat_map(|v| &v.params) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+fn clean_finding(finding: &Finding) -> Finding {
+    Finding {
+        title: text::line(&finding.title),
+        sentence: text::line(&finding.sentence),
+        severity: finding.severity,
+        advice: text::line(&finding.advice),
+        variant: finding.variant.as_deref().map(text::line),
+    }
+}
