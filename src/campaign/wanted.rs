@@ -1,8 +1,8 @@
 //! Which metrics a phase needs: those its gates and its objective name, and those every report shows.
 
-use crate::config::{Phase, is_verbatim};
+use crate::config::Phase;
 use crate::gate::{Gate, Owner, Requirement};
-use crate::metric::{Catalogue, MetricError, Source};
+use crate::metric::{Catalogue, MetricError, Source, is_verbatim};
 use std::collections::BTreeSet;
 
 /// What every report shows beside what gates name. On the chips that were tried, the counters among them need two
