@@ -48,6 +48,9 @@ pub enum WorkError {
         /// Why.
         reason: String,
     },
+    /// A variant took the device down; the parent was told which.
+    #[error("the device was lost; what is left needs another process")]
+    Lost,
     /// The parent is gone.
     #[error("cannot report to the parent process")]
     Report(#[from] io::Error),
@@ -78,16 +81,18 @@ pub(super) enum Flow {
 
 /// Does the job in `job`, with events on standard output.
 ///
-/// Whatever else writes to standard output from here on (`printf` in a kernel) goes to standard error.
+/// Whatever else writes to standard output from here on (`printf` in a kernel) goes to standard error. Every error has
+/// been said as an event when this returns it.
 pub fn work(job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
-    let done = read(job).and_then(|job| run(job, &mut reporter));
-    match &done {
-        Ok(Flow::Onward) => reporter.say(&Event::Done)?,
-        Ok(Flow::Lost) => {}
-        Err(error) => reporter.say(&Event::Failed { reason: error.to_string() })?,
+    match read(job).and_then(|job| run(job, &mut reporter)) {
+        Ok(Flow::Onward) => Ok(reporter.say(&Event::Done)?),
+        Ok(Flow::Lost) => Err(WorkError::Lost),
+        Err(error) => {
+            reporter.say(&Event::Failed { reason: error.to_string() })?;
+            Err(error)
+        }
     }
-    done.map(|_| ())
 }
 
 /// Says on standard output what the device is, or that there is none.
@@ -125,7 +130,7 @@ fn run(job: Job, reporter: &mut Reporter) -> Result<Flow, WorkError> {
     }
 }
 
-/// A worker at work. Fields are dropped in order: kernels before nothing that they need.
+/// A worker at work. Fields are dropped in their order: kernels before the device that they are loaded on.
 pub(super) struct Worker<'a> {
     pub(super) kernels: HashMap<VariantId, Result<Kernel, DeviceError>>,
     pub(super) device: Device,
