@@ -102,6 +102,17 @@ impl Request {
             result,
         })
     }
+
+    /// Writes the request to `path`, and takes away a result of an earlier one.
+    pub fn write(&self, path: &Path) -> Result<(), ExternalError> {
+        let failed = |source| ExternalError::Request { path: path.to_owned(), source };
+        match std::fs::remove_file(&self.result) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            Ok(()) | Err(_) => {}
+        }
+        let text = serde_json::to_vec_pretty(self).map_err(|e| failed(e.into()))?;
+        std::fs::write(path, text).map_err(failed)
+    }
 }
 
 /// The program of a plan with the request's path in its environment; the profiler starts it the same way.
@@ -155,7 +166,7 @@ pub fn measure(
 ) -> Result<Measured, ExternalError> {
     let (path, result) = (folder.join("request.json"), folder.join("result.json"));
     let request = Request::new(phase, variant, RequestMode::Bench, result).ok_or(ExternalError::NoOutput)?;
-    write(&path, &request)?;
+    request.write(&path)?;
     let expected = Expected::new(phase, variant);
     let measured = match run(plan, &path, &request, limit(phase))? {
         Ok(text) => expected.judge(&text),
@@ -175,16 +186,6 @@ pub fn unmeasured(phase: &Phase, variant: &VariantId, reason: &str) -> Measured 
 fn limit(phase: &Phase) -> Duration {
     let units = cases(phase).len() + phase.bench.shapes.len();
     START_UP + phase.bench.timeout.saturating_mul(u32::try_from(units).unwrap_or(u32::MAX))
-}
-
-fn write(path: &Path, request: &Request) -> Result<(), ExternalError> {
-    let failed = |source| ExternalError::Request { path: path.to_owned(), source };
-    match std::fs::remove_file(&request.result) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-        Ok(()) | Err(_) => {}
-    }
-    let text = serde_json::to_vec_pretty(request).map_err(|e| failed(e.into()))?;
-    std::fs::write(path, text).map_err(failed)
 }
 
 /// The text of the result, or why there is none.

@@ -10,6 +10,7 @@ use super::question::AnswerError;
 use crate::config::ShapeName;
 use crate::plan::VariantId;
 use std::collections::HashMap;
+use std::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ pub enum WorkError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// Buffers of a shape cannot be had.
-    #[error("buffers of shape '{shape}' ({bytes} bytes a set): {source}")]
+    #[error("cannot have buffers of {bytes} bytes for shape '{shape}'")]
     Buffers {
         /// The shape.
         shape: ShapeName,
@@ -59,14 +60,14 @@ pub enum WorkError {
 impl WorkError {
     /// An answer that failed, as an error of the worker.
     pub(super) fn reference(shape: &ShapeName, seed: u64, error: &AnswerError) -> Self {
-        let mut reason = error.to_string();
-        let mut source = std::error::Error::source(error);
-        while let Some(cause) = source {
-            reason = format!("{reason}: {cause}");
-            source = cause.source();
-        }
-        Self::Reference { shape: shape.clone(), seed, reason }
+        Self::Reference { shape: shape.clone(), seed, reason: chain(error) }
     }
+}
+
+/// An error with its causes, on one line.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |&e| e.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Whether the worker can go on.
@@ -89,7 +90,7 @@ pub fn work(job: &Path) -> Result<(), WorkError> {
         Ok(Flow::Onward) => Ok(reporter.say(&Event::Done)?),
         Ok(Flow::Lost) => Err(WorkError::Lost),
         Err(error) => {
-            reporter.say(&Event::Failed { reason: error.to_string() })?;
+            reporter.say(&Event::Failed { reason: chain(&error) })?;
             Err(error)
         }
     }
