@@ -71,29 +71,25 @@ pub struct RequestShape {
     pub name: ShapeName,
     /// Dimensions by name.
     pub dims: BTreeMap<String, i64>,
-    /// Whether it is to be timed (bench) or launched (profile), beside being checked.
-    pub measured: bool,
 }
 
 impl Request {
-    /// The request of a variant of `phase`; none where the workload has no output.
+    /// The request of a variant of `phase`: every shape to bench, or those that are profiled; none where the workload
+    /// has no output.
     pub fn new(phase: &Phase, variant: &VariantId, mode: RequestMode, result: PathBuf) -> Option<Self> {
         let output = phase.workload.buffers.iter().find(|b| b.role == Role::Output)?;
-        let measured = match mode {
-            RequestMode::Bench => &phase.bench.shapes,
-            RequestMode::Profile => &phase.profile.shapes,
+        let asked = |shape: &&Shape| match mode {
+            RequestMode::Bench => true,
+            RequestMode::Profile => phase.profile.shapes.contains(&shape.name),
         };
-        let shape = |shape: &Shape| RequestShape {
-            name: shape.name.clone(),
-            dims: shape.dims.iter().cloned().collect(),
-            measured: measured.contains(&shape.name),
-        };
+        let shape =
+            |shape: &Shape| RequestShape { name: shape.name.clone(), dims: shape.dims.iter().cloned().collect() };
         Some(Self {
             version: PROTOCOL,
             mode,
             variant: variant.clone(),
             dtype: output.dtype,
-            shapes: phase.workload.shapes.iter().map(shape).collect(),
+            shapes: phase.workload.shapes.iter().filter(asked).map(shape).collect(),
             seeds: phase.workload.seeds.clone(),
             tolerance: phase.workload.tolerance,
             rounds: phase.bench.rounds,
@@ -219,7 +215,7 @@ struct RawResult {
     version: u32,
     status: RawStatus,
     #[serde(default)]
-    reason: String,
+    reason: Option<String>,
     #[serde(default)]
     software: BTreeMap<String, String>,
     #[serde(default)]
@@ -279,7 +275,8 @@ impl<'a> Expected<'a> {
             return self.crashed(&format!("the program's result has version {}, expected {PROTOCOL}", raw.version));
         }
         if raw.status == RawStatus::Absent {
-            return self.skipped(&format!("absent: {}", raw.reason));
+            return self
+                .skipped(&format!("absent: {}", raw.reason.as_deref().unwrap_or("the program does not say why")));
         }
         if let Some(reason) = self.unknown(&raw) {
             return self.crashed(&format!("the program's result is not valid: {reason}"));
