@@ -27,6 +27,10 @@ const START_UP: Duration = Duration::from_secs(120);
 /// Launches a sample that a program is asked for.
 const LAUNCHES: u32 = 20;
 
+/// What Python's `json` writes and JSON does not have.
+const NOT_JSON: &str =
+    " (NaN and Infinity are not JSON: give differences over finite elements, and count the others as nonfinite)";
+
 /// What a program is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -269,7 +273,10 @@ impl<'a> Expected<'a> {
     fn judge(&self, text: &str) -> Measured {
         let raw: RawResult = match serde_json::from_str(text) {
             Ok(raw) => raw,
-            Err(error) => return self.crashed(&format!("the program's result is not valid: {error}")),
+            Err(error) => {
+                let hint = if text.contains("NaN") || text.contains("Infinity") { NOT_JSON } else { "" };
+                return self.crashed(&format!("the program's result is not valid: {error}{hint}"));
+            }
         };
         if raw.version != PROTOCOL {
             return self.crashed(&format!("the program's result has version {}, expected {PROTOCOL}", raw.version));
