@@ -13,11 +13,14 @@ const BLOCK: [i64; 3] = [1024, 1024, 64];
 /// Largest cluster by axis; more than 8 blocks need a kernel that asks for it.
 const CLUSTER: [i64; 3] = [16, 16, 16];
 
+/// An expression and the values of the names it uses, in their order; none for a name that is not in scope.
+type Question = (String, Vec<Option<String>>);
+
 /// Values of expressions, kept by the values of the names they use: a sweep evaluates few distinct ones.
 #[derive(Default)]
 pub struct Memo {
     names: HashMap<String, Vec<String>>,
-    values: HashMap<(String, Vec<Option<String>>), Result<Value, ExprError>>,
+    values: HashMap<Question, Result<Value, ExprError>>,
 }
 
 impl Memo {

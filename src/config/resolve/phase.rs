@@ -135,7 +135,8 @@ fn values(workload: &Workload, params: &[String]) -> Vec<String> {
 fn subjects(variants: &[VariantSpec], baselines: &[VariantSpec], stages: &[Item<'_>]) -> Vec<String> {
     let named = baselines.iter().chain(variants).map(|spec| spec.name.clone());
     let stages = stages.iter().filter_map(|item| item.peek("name")?.text());
-    named.chain(stages).collect()
+    let words = ["baseline", "previous", "best"].map(str::to_owned);
+    words.into_iter().chain(named).chain(stages).collect()
 }
 
 /// The swept kernel, checked; reports a sweep or a phase without anything to run.

@@ -475,7 +475,7 @@ fn speedup_over_an_unknown_baseline() {
     31 | require = "speedup(\"flash\") > 1"
        |           ^^^^^^^^^^^^^^^^^^^^^^^^
        |
-       = help: none is declared
+       = help: known: baseline, previous, best
     "##);
 }
 
