@@ -10,7 +10,7 @@ pub use judgement::{
     Case, Correctness, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult, TierResult,
     VariantResult, Verdict,
 };
-pub use requirement::{Reads, RequirementError};
+pub use requirement::{Owner, Quantity, Reads, RequirementError};
 pub use rule::{
     Comparison, Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Precondition, Requirement, Scope,
     Stage, Tier, Waiver,

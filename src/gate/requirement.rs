@@ -11,15 +11,49 @@ use super::rule::{Comparison, Requirement};
 use crate::expr::{Expr, ExprError};
 use crate::metric::is_verbatim;
 
+/// Whose quantity a requirement reads.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// The variant that is judged.
+    Case,
+    /// The first baseline, or the stored run compared with.
+    Baseline,
+    /// The last accepted stage; outside stages, the run before.
+    Previous,
+    /// The leaderboard's best.
+    Best,
+    /// A baseline, variant or stage by name.
+    Named(String),
+}
+
+impl Owner {
+    /// The owner that is written so before a dot or in `speedup("...")`.
+    pub fn of_word(word: &str) -> Self {
+        match word {
+            "baseline" => Self::Baseline,
+            "previous" => Self::Previous,
+            "best" => Self::Best,
+            name => Self::Named(name.to_owned()),
+        }
+    }
+}
+
+/// A named value that a requirement reads: a metric, or a dimension, parameter or scalar of the variant that is judged.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Quantity {
+    /// Whose.
+    pub owner: Owner,
+    /// Its name; names of ncu's with their dots.
+    pub name: String,
+}
+
 /// Everything a requirement reads, each once and sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reads {
-    /// Metrics, dimensions, parameters and scalars of the variant that is judged.
-    pub own: Vec<String>,
-    /// Owner (`baseline`, `previous`, `best`, a variant) and its metric.
-    pub of: Vec<(String, String)>,
-    /// Arguments of `speedup("...")`; `speedup()` is over `baseline`.
-    pub speedups: Vec<String>,
+    /// Named values.
+    pub quantities: Vec<Quantity>,
+    /// Arguments of `speedup("...")`; `speedup()` is over the baseline.
+    pub speedups: Vec<Owner>,
 }
 
 /// Why a text is not a requirement.
@@ -78,10 +112,8 @@ impl Requirement {
                 collect(right, &mut reads);
             }
         }
-        reads.own.sort();
-        reads.own.dedup();
-        reads.of.sort();
-        reads.of.dedup();
+        reads.quantities.sort();
+        reads.quantities.dedup();
         reads.speedups.sort();
         reads.speedups.dedup();
         reads
@@ -222,18 +254,21 @@ fn literal_calls(text: &str, tokens: &[(usize, Token<'_>)]) -> Result<(), Requir
 }
 
 fn collect(expr: &Expr, reads: &mut Reads) {
+    let own = |name: &str| Quantity { owner: Owner::Case, name: name.to_owned() };
     for path in expr.paths() {
         match path.split_once('.') {
             None if matches!(path.as_str(), "speedup" | "ncu") => {}
-            Some((owner, metric)) if !is_verbatim(&path) => reads.of.push((owner.to_owned(), metric.to_owned())),
-            _ => reads.own.push(path),
+            Some((owner, metric)) if !is_verbatim(&path) => {
+                reads.quantities.push(Quantity { owner: Owner::of_word(owner), name: metric.to_owned() });
+            }
+            _ => reads.quantities.push(own(&path)),
         }
     }
     let tokens = tokens(expr.text());
     for at in 0..tokens.len() {
         match called(&tokens[at..]) {
-            Some(("ncu", name)) => reads.own.push(name.to_owned()),
-            Some((_, name)) => reads.speedups.push(name.to_owned()),
+            Some(("ncu", name)) => reads.quantities.push(own(name)),
+            Some((_, name)) => reads.speedups.push(Owner::of_word(name)),
             None => {}
         }
     }
@@ -254,9 +289,8 @@ mod tests {
 
     fn reads(text: &str) -> Vec<String> {
         let reads = Requirement::parse(text).unwrap().reads();
-        let of = reads.of.iter().map(|(owner, metric)| format!("{metric} of {owner}"));
-        let speedups = reads.speedups.iter().map(|name| format!("speedup over {name}"));
-        reads.own.iter().cloned().chain(of).chain(speedups).collect()
+        let named = reads.quantities.iter().map(|q| format!("{:?} {}", q.owner, q.name));
+        named.chain(reads.speedups.iter().map(|owner| format!("speedup over {owner:?}"))).collect()
     }
 
     #[test]
@@ -284,18 +318,29 @@ mod tests {
     fn names_of_ncu_keep_their_dots() {
         let text = "sm__a.avg.pct > 2 * baseline.sm__a.avg.pct";
         assert_eq!(parts(text), "sm__a.avg.pct|>|2 * baseline.sm__a.avg.pct");
-        assert_eq!(reads(text), ["sm__a.avg.pct", "sm__a.avg.pct of baseline"]);
-        assert_eq!(reads("not launch__waves > 1 and ncu('dram__bytes.sum') > 1"), ["dram__bytes.sum", "launch__waves"]);
+        assert_eq!(reads(text), ["Case sm__a.avg.pct", "Baseline sm__a.avg.pct"]);
+        assert_eq!(
+            reads("not launch__waves > 1 and ncu('dram__bytes.sum') > 1"),
+            ["Case dram__bytes.sum", "Case launch__waves"]
+        );
     }
 
     #[test]
     fn what_is_read_is_known() {
-        assert_eq!(reads("ipc * 2 > ipc"), ["ipc"]);
+        assert_eq!(reads("flash.ipc > 1"), ["Named(\"flash\") ipc"]);
+        assert_eq!(reads("ipc * 2 > ipc"), ["Case ipc"]);
         assert_eq!(
             reads("dram_bytes <= 1.05 * previous.dram_bytes and best.ipc < ipc and speedup(\"flash\") > S"),
-            ["S", "dram_bytes", "ipc", "ipc of best", "dram_bytes of previous", "speedup over flash"]
+            [
+                "Case S",
+                "Case dram_bytes",
+                "Case ipc",
+                "Previous dram_bytes",
+                "Best ipc",
+                "speedup over Named(\"flash\")"
+            ]
         );
-        assert_eq!(reads("speedup() > 1"), ["speedup over baseline"]);
+        assert_eq!(reads("speedup() > 1"), ["speedup over Baseline"]);
     }
 
     #[test]

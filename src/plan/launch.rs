@@ -3,7 +3,7 @@
 use super::fault::{Faults, reason};
 use super::variant::{Arg, Launch, ScalarValue};
 use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};
-use crate::expr::{Expr, ExprError, Scope, Value};
+use crate::expr::{Expr, ExprError, Scope, Value, render, template_names};
 use std::collections::HashMap;
 
 /// Largest grid by axis.
@@ -21,6 +21,7 @@ type Question = (String, Vec<Option<String>>);
 pub struct Memo {
     names: HashMap<String, Vec<String>>,
     values: HashMap<Question, Result<Value, ExprError>>,
+    texts: HashMap<Question, Result<String, ExprError>>,
 }
 
 impl Memo {
@@ -29,6 +30,17 @@ impl Memo {
         let names = self.names.entry(expr.text().to_owned()).or_insert_with(|| expr.names());
         let key = names.iter().map(|name| scope.get(name).map(|value| format!("{value:?}"))).collect();
         self.values.entry((expr.text().to_owned(), key)).or_insert_with(|| expr.eval(scope)).clone()
+    }
+
+    /// The template with the names of a scope filled in.
+    pub fn render(&mut self, template: &str, scope: &Scope) -> Result<String, ExprError> {
+        if !template.contains('{') {
+            return Ok(template.to_owned());
+        }
+        let names =
+            self.names.entry(template.to_owned()).or_insert_with(|| template_names(template).unwrap_or_default());
+        let key = names.iter().map(|name| scope.get(name).map(|value| format!("{value:?}"))).collect();
+        self.texts.entry((template.to_owned(), key)).or_insert_with(|| render(template, scope)).clone()
     }
 }
 

@@ -6,8 +6,8 @@ use crate::config::keys::{self, Spec};
 use crate::config::reader::{Item, Table};
 use crate::config::{Shape, ShapeName};
 use crate::gate::{
-    Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Precondition, Requirement, Scope, Stage, Tier,
-    Waiver,
+    Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Owner, Precondition, Quantity, Requirement, Scope,
+    Stage, Tier, Waiver,
 };
 use crate::metric::Catalogue;
 
@@ -17,7 +17,7 @@ pub struct Vocabulary<'n> {
     pub metrics: &'n Catalogue,
     /// Dimensions, parameters, scalars, `cc`, `dtype`.
     pub values: Vec<String>,
-    /// What `owner.metric` and `speedup("...")` may compare with.
+    /// Baselines, variants and stages that `owner.metric` and `speedup("...")` may compare with.
     pub subjects: Vec<String>,
     /// The shapes.
     pub shapes: &'n [Shape],
@@ -90,18 +90,22 @@ impl Vocabulary<'_> {
             }
         };
         let reads = requirement.reads();
-        let own = reads.own.iter().map(|name| (name, self.values.as_slice()));
-        let of = reads.of.iter().map(|(_, metric)| (metric, [].as_slice()));
-        for (name, values) in own.chain(of).filter(|(name, values)| !self.metrics.knows(name) && !values.contains(name))
-        {
-            let message = format!("`{}` is \"{text}\", whose `{name}` is unknown", item.place.key);
-            item.report(message, Some(self.unknown(name, values)));
+        for Quantity { owner, name } in &reads.quantities {
+            let values = if *owner == Owner::Case { self.values.as_slice() } else { &[] };
+            if !self.metrics.knows(name) && !values.contains(name) {
+                let message = format!("`{}` is \"{text}\", whose `{name}` is unknown", item.place.key);
+                item.report(message, Some(self.unknown(name, values)));
+            }
         }
-        let owners = reads.of.iter().map(|(owner, _)| owner).chain(&reads.speedups);
-        for owner in owners.filter(|owner| !self.subjects.contains(owner)) {
-            let message =
-                format!("`{}` compares with `{owner}`, which is no baseline, variant or stage", item.place.key);
-            item.report(message, Some(suggest(owner, self.subjects.iter().map(String::as_str))));
+        for owner in reads.quantities.iter().map(|quantity| &quantity.owner).chain(&reads.speedups) {
+            if let Owner::Named(name) = owner
+                && !self.subjects.contains(name)
+            {
+                let message =
+                    format!("`{}` compares with `{name}`, which is no baseline, variant or stage", item.place.key);
+                let words = ["baseline", "previous", "best"].into_iter();
+                item.report(message, Some(suggest(name, words.chain(self.subjects.iter().map(String::as_str)))));
+            }
         }
         Some(requirement)
     }
