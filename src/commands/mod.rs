@@ -16,6 +16,7 @@ use crate::exit::Outcome;
 use crate::frame::launches::FrameError;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{CompilerFacts, DeviceFacts, Facts};
+use crate::plan::PlanErrors;
 use crate::report::{RenderError, WriteError};
 use crate::store::StoreError;
 use show::{ShowArgs, ShowError};
@@ -29,6 +30,9 @@ pub enum CommandError {
     /// The phase's file is wrong.
     #[error("{}", .0.render(io::stderr().is_terminal()))]
     Config(#[from] ConfigErrors),
+    /// The phase cannot be unrolled.
+    #[error("{}", .0.0.render(io::stderr().is_terminal()))]
+    Plan(#[from] PlanErrors),
     /// Measuring ended early.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
@@ -73,7 +77,7 @@ impl CommandError {
     /// The exit status it means.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Config(_) | Self::Usage(_) | Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
+            Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
             Self::Campaign(_)

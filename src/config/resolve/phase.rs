@@ -9,8 +9,8 @@ use crate::config::{
     BenchSettings, BuildSettings, KernelTemplate, Objective, Phase, ProfileSettings, ShapeName, Sweep, VariantSpec,
     Workload,
 };
-use crate::gate::Gate;
-use crate::metric::{Better, Catalogue};
+use crate::gate::{Gate, Requirement};
+use crate::metric::{Better, Catalogue, Source};
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,9 +38,10 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
     }
     let gates = vocabulary.flat(&list(root, "gate"));
     let gate_plan = vocabulary.plan(root, &gates);
-    let judged = judged_shapes(&vocabulary, &gates, &gate_plan);
+    let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
     let build = build(root);
-    let (bench, profile) = (bench(root, &vocabulary, &judged), profile(root, &vocabulary, &judged));
+    let (bench, profile) =
+        (bench(root, &vocabulary, &judged(Source::Latency)), profile(root, &vocabulary, &judged(Source::Ncu)));
     let head = head?;
     Some(Phase {
         file: path.to_owned(),
@@ -226,14 +227,26 @@ fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<Shape
     Some(Objective { metric, better, shape: shape? })
 }
 
-/// The objective's shape and those that gates name, in the order of the file.
-fn judged_shapes(vocabulary: &Vocabulary<'_>, gates: &[Gate], plan: &crate::gate::GatePlan) -> Vec<ShapeName> {
+/// Shapes at which something of that kind is judged, and the objective's, in the order of the file.
+fn judged_shapes(
+    vocabulary: &Vocabulary<'_>,
+    gates: &[Gate],
+    plan: &crate::gate::GatePlan,
+    kind: Source,
+) -> Vec<ShapeName> {
     let grouped = plan.tiers.iter().map(|tier| &tier.gates).chain(plan.stages.iter().map(|stage| &stage.gates));
     let grouped = grouped.chain(plan.fallback.iter().map(|fallback| &fallback.gates));
-    let named: Vec<&ShapeName> =
-        gates.iter().chain(grouped.flatten()).flat_map(|gate| &gate.shapes).chain(&vocabulary.default_shape).collect();
+    let needing = gates.iter().chain(grouped.flatten()).filter(|gate| reads(&gate.require, kind));
+    let named: Vec<&ShapeName> = needing.flat_map(|gate| &gate.shapes).chain(&vocabulary.default_shape).collect();
     let declared = vocabulary.shapes.iter().map(|shape| shape.name.clone());
     declared.filter(|shape| named.contains(&shape)).collect()
+}
+
+/// Whether a requirement reads something that comes from `kind`.
+fn reads(requirement: &Requirement, kind: Source) -> bool {
+    let reads = requirement.reads();
+    let named = reads.quantities.iter().any(|read| Catalogue::embedded().source(&read.name) == Some(kind));
+    named || (kind == Source::Latency && !reads.speedups.is_empty())
 }
 
 fn build(root: &Table<'_>) -> BuildSettings {
