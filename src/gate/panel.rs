@@ -4,7 +4,7 @@ use super::ground::{Ground, Proof, finite};
 use super::judgement::{Correctness, Doubt, Verdict};
 use super::outcome::{Outcome, certain, holds, margin, of_difference};
 use super::reference::Reference;
-use super::rule::{Comparison, Gate};
+use super::rule::{Comparison, Gate, Requirement};
 use super::slot::{Absence, Slot, Timed, bind, own_timed};
 use super::test::{Form, Side, Test};
 use crate::expr::Value;
@@ -71,6 +71,18 @@ impl<'a> Panel<'a> {
             Reference::Own(name) => Catalogue::embedded().get(name),
             Reference::Of { .. } | Reference::Speedup { .. } => None,
         }
+    }
+
+    /// The left side, as a gate writes it.
+    pub fn subject(&self) -> String {
+        let reference = self.test.as_ref().ok().and_then(Test::subject);
+        reference.map_or_else(
+            || match &self.gate.require {
+                Requirement::Compare { left, .. } => left.text().to_owned(),
+                Requirement::Condition { text, .. } => text.clone(),
+            },
+            Reference::text,
+        )
     }
 
     /// Unit of what is measured.
