@@ -43,6 +43,33 @@ pub fn described<'r>(report: &'r Report, metric: &'r str) -> (&'r str, &'r str) 
     report.metric(metric).map_or((metric, ""), |(_, m)| (m.title.as_str(), m.unit.as_str()))
 }
 
+/// Baselines this many times slower than the slowest variant shown are named beside a chart, not drawn in it.
+pub const FAR: f64 = 1.5;
+
+/// ` Off the scale: sdpa_math (58.18).`
+pub fn off_the_scale(variants: &[(&VariantRow, f64)]) -> String {
+    if variants.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> =
+        variants.iter().map(|(v, y)| format!("{} ({})", v.short, crate::report::number::plain(*y))).collect();
+    format!(" Off the scale: {}.", names.join(", "))
+}
+
+/// What the short names of variants are made of.
+pub fn variant_axis(report: &Report) -> String {
+    if report.params.is_empty() { "variant".to_owned() } else { report.params.join(" · ") }
+}
+
+/// A title inside a sentence: `Latency p50` is `latency p50`, `DRAM bytes` stays.
+pub fn inside(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => first.to_lowercase().chain(letters).collect(),
+        _ => title.to_owned(),
+    }
+}
+
 /// The best `count` ranked variants, then every baseline.
 pub fn leaders(report: &Report, count: usize) -> Vec<&VariantRow> {
     let ranked = report.variants.iter().filter(|v| v.rank.is_some()).take(count);

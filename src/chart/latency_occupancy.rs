@@ -1,6 +1,6 @@
 //! The objective against occupancy, with the variants that nothing beats on both.
 
-use super::context::{Context, described};
+use super::context::{Context, described, inside};
 use super::spec::{Across, Axis, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Stroke, Table, Tone};
 use crate::gate::Verdict;
 use crate::metric::Better;
@@ -21,6 +21,7 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
         .iter()
         .filter_map(|v| Some((v, report.value(v, shape, occupancy)?, report.value(v, shape, &context.objective)?)))
         .collect();
+    let (points, beyond) = within(points);
     if points.is_empty() {
         return None;
     }
@@ -32,9 +33,11 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
     });
     Some(Chart {
         id: "latency-occupancy".to_owned(),
-        title: format!("{y_title} against {}", x_title.to_lowercase()),
-        note: "The line joins the variants that no other beats on both. Where it is flat, more occupancy buys nothing."
-            .to_owned(),
+        title: format!("{y_title} against {}", inside(x_title)),
+        note: format!(
+            "The line joins the variants that no other beats on both; where it is flat, more occupancy buys nothing.{}",
+            super::context::off_the_scale(&beyond)
+        ),
         x: Axis::new(x_title, x_unit, Scale::Linear),
         y: Axis::new(y_title, y_unit, Scale::Linear),
         series: series(&points, front),
@@ -45,6 +48,18 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
             points.iter().map(|(v, x, y)| vec![v.label.clone(), number::plain(*x), number::plain(*y)]),
         ),
     })
+}
+
+/// Points without the baselines that lie so far from every candidate that they would flatten the picture.
+#[expect(clippy::type_complexity, reason = "two lists, told apart by name at the one call")]
+fn within(points: Vec<(&VariantRow, f64, f64)>) -> (Vec<(&VariantRow, f64, f64)>, Vec<(&VariantRow, f64)>) {
+    let candidates = points.iter().filter(|(v, ..)| v.standing == Standing::Candidate);
+    let highest = candidates.map(|p| p.2).fold(f64::NEG_INFINITY, f64::max);
+    let far = |v: &VariantRow, y: f64| {
+        v.standing == Standing::Baseline && highest.is_finite() && y > highest * super::context::FAR
+    };
+    let beyond = points.iter().filter(|(v, _, y)| far(v, *y)).map(|(v, _, y)| (*v, *y)).collect();
+    (points.into_iter().filter(|(v, _, y)| !far(v, *y)).collect(), beyond)
 }
 
 fn series(points: &[(&VariantRow, f64, f64)], front: Vec<(f64, f64)>) -> Vec<Series> {

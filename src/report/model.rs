@@ -289,6 +289,8 @@ pub struct VariantRow {
     pub id: String,
     /// Its id, short enough for a table.
     pub label: String,
+    /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
+    pub short: String,
     /// Candidate or baseline.
     pub standing: Standing,
     /// Whether the objective chose it.
