@@ -23,12 +23,15 @@
 
   // ---- theme
   const root = document.documentElement;
-  const remember = (value) => { try { localStorage.setItem("ncugate-theme", value); } catch { /* a file may have no storage */ } };
-  try { const kept = localStorage.getItem("ncugate-theme"); if (kept === "light" || kept === "dark") root.dataset.theme = kept; } catch { /* as above */ }
+  const system = () => matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  // A page opened from disk may have no storage; then a choice lasts as long as the page.
+  const stored = (use) => { try { return use(localStorage); } catch { return null; } };
+  const kept = stored((storage) => storage.getItem("ncugate-theme"));
+  if (kept === "light" || kept === "dark") root.dataset.theme = kept;
   $("theme").addEventListener("click", () => {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-    remember(root.dataset.theme);
+    const next = (root.dataset.theme ?? system()) === "dark" ? "light" : "dark";
+    if (next === system()) delete root.dataset.theme; else root.dataset.theme = next;
+    stored((storage) => next === system() ? storage.removeItem("ncugate-theme") : storage.setItem("ncugate-theme", next));
   });
 
   // ---- state

@@ -18,6 +18,23 @@ const head = (page, title) => page.evaluate(`[...document.querySelectorAll("#gri
 const clickHead = (page, column) => page.evaluate(`document.querySelectorAll("#grid thead th")[${column}].querySelector("button").click()`);
 const count = async (page) => Number((await page.evaluate(`document.getElementById("count").textContent`)).split(" ")[0]);
 const choose = (page, label, value) => page.evaluate(`(() => { const s = [...document.querySelectorAll("#filters label")].find((l) => l.firstChild.textContent === ${JSON.stringify(label)}).querySelector("select,input"); s.value = ${JSON.stringify(value)}; s.dispatchEvent(new Event(s.tagName === "SELECT" ? "change" : "input", { bubbles: true })); })()`);
+/** Texts whose contrast with what is behind them is under 4.5 (WCAG AA); runs in the page. */
+function faintTexts() {
+  const parse = (text) => { const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number); return { rgb: [r, g, b], a }; };
+  const luminance = (rgb) => { const [r, g, b] = rgb.map((v) => { const c = v / 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = (node) => { for (let at = node; at; at = at.parentElement) { const colour = parse(getComputedStyle(at).backgroundColor); if (colour.a === 1) return colour.rgb; } return [255, 255, 255]; };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const faint = new Set();
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !node.checkVisibility() || ["SCRIPT", "STYLE"].includes(node.tagName)) continue;
+    const style = getComputedStyle(node);
+    const [a, b] = [luminance(parse(node.closest("svg") ? style.fill : style.color).rgb), luminance(behind(node))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) faint.add(`${contrast.toFixed(2)} ${node.tagName} ${node.className?.baseVal ?? node.className} ${walker.currentNode.data.trim().slice(0, 30)}`);
+  }
+  return [...faint].slice(0, 20);
+}
 const quiet = (page) => {
   assert.deepEqual(page.errors, []);
   assert.deepEqual(page.requests.filter((url) => !url.startsWith("file://") && !url.startsWith("data:")), []);
@@ -81,9 +98,12 @@ try {
   });
   await check("the theme switches and every text has contrast in both", page, async () => {
     const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
+    const faint = () => page.evaluate(`(${faintTexts})()`);
     const light = await ground();
+    assert.deepEqual(await faint(), []);
     await page.evaluate(`document.getElementById("theme").click()`);
     assert.notEqual(await ground(), light);
+    assert.deepEqual(await faint(), []);
     assert.equal(await page.evaluate(`getComputedStyle(document.querySelector("svg .ink text")).fill`), "rgb(222, 226, 232)");
     await page.evaluate(`document.getElementById("theme").click()`);
     assert.equal(await ground(), light);
