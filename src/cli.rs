@@ -1,1 +1,174 @@
-//! The command line.
+//! The command line as typed. What it means is the commands' business.
+
+use crate::commands::doctor::DoctorArgs;
+use crate::commands::show::ShowArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Sweep, verify, time, profile and gate CUDA kernels with Nsight Compute.
+///
+/// Exit status: 0 all required gates passed; 1 a required gate failed; 2 the command line or the config is wrong;
+/// 3 the environment or a tool failed; 4 inconclusive.
+#[derive(Debug, Parser)]
+#[command(name = "ncugate", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Build, verify, time, profile and judge a phase, and write its report
+    Run(RunArgs),
+    /// Check a phase without a GPU: the config, the build, and what no launch can change
+    Check(CheckArgs),
+    /// Judge what has been measured already: a run, a recording, or ncu reports
+    Gate(GateArgs),
+    /// Show the launches and metrics of ncu reports
+    Show(ShowArgs),
+    /// Say what is here to measure with, and what to do about what is not
+    Doctor(DoctorArgs),
+    /// Render the report of a stored run again
+    Report(ReportArgs),
+    /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
+    Record(RecordArgs),
+    /// Print the JSON Schema of the config, for editors
+    Schema,
+    /// Launch kernels for a parent process
+    #[command(hide = true)]
+    Worker(WorkerArgs),
+}
+
+/// Where measurements come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Source {
+    /// The GPU when there is one with ncu, else the recording that the phase names
+    Auto,
+    /// The GPU
+    Gpu,
+    /// The recording that the phase names
+    Recorded,
+}
+
+/// What standard output carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables for people
+    Text,
+    /// The results as JSON, and nothing else
+    Json,
+}
+
+/// Where runs and reports are kept.
+#[derive(Debug, Clone, Args)]
+pub struct Folders {
+    /// Folder of runs
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+    /// Folder of rendered reports
+    #[arg(long, value_name = "DIR", default_value = "reports")]
+    pub reports: PathBuf,
+}
+
+/// What is said, and where.
+#[derive(Debug, Clone, Args)]
+pub struct Saying {
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Also write a Markdown comment body (under 65,536 characters) to this file
+    #[arg(long, value_name = "FILE")]
+    pub comment: Option<PathBuf>,
+}
+
+/// `ncugate run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The phase
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// Where measurements come from
+    #[arg(long, value_enum, default_value_t = Source::Auto)]
+    pub source: Source,
+    /// Measure every variant, even those with equal machine code and equal launches
+    #[arg(long)]
+    pub no_share: bool,
+    /// Start anew instead of continuing an unfinished run
+    #[arg(long)]
+    pub fresh: bool,
+    /// Folders
+    #[command(flatten)]
+    pub folders: Folders,
+    /// Output
+    #[command(flatten)]
+    pub saying: Saying,
+}
+
+/// `ncugate check`
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The phases
+    #[arg(value_name = "CONFIG", required = true)]
+    pub configs: Vec<PathBuf>,
+    /// Architecture to build for; else the phase's, else the GPU's, else sm_90
+    #[arg(long, value_name = "ARCH")]
+    pub arch: Option<String>,
+    /// Look at the config alone
+    #[arg(long)]
+    pub no_build: bool,
+}
+
+/// `ncugate gate`
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// The phase
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// A run, a recording, or ncu reports (.ncu-rep, .ncu-repz)
+    #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
+    pub profile: Vec<PathBuf>,
+    /// Judge plain ncu reports although they do not tell whether results were right
+    #[arg(long)]
+    pub assume_correct: bool,
+    /// Folders
+    #[command(flatten)]
+    pub folders: Folders,
+    /// Output
+    #[command(flatten)]
+    pub saying: Saying,
+}
+
+/// `ncugate report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run's folder
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Folders
+    #[command(flatten)]
+    pub folders: Folders,
+    /// Output
+    #[command(flatten)]
+    pub saying: Saying,
+}
+
+/// `ncugate record`
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// The run's folder
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Folder of the recording; replaced if it is there
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// `ncugate worker`
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The job; without one, say what GPU is here
+    #[arg(value_name = "JOB")]
+    pub job: Option<PathBuf>,
+}

@@ -36,7 +36,8 @@ impl fmt::Display for Value {
 pub type Scope = BTreeMap<String, Value>;
 
 /// An expression that has been checked to compile.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(transparent)]
 pub struct Expr {
     text: String,
 }
@@ -105,6 +106,17 @@ impl Expr {
             .unwrap_or_default();
         names.sort();
         names
+    }
+
+    /// Names it uses with the attributes read of them (`baseline.latency_p50`), sorted.
+    pub fn paths(&self) -> Vec<String> {
+        let env = Environment::new();
+        let mut paths: Vec<String> = env
+            .compile_expression(&self.text)
+            .map(|e| e.undeclared_variables(true).into_iter().collect())
+            .unwrap_or_default();
+        paths.sort();
+        paths
     }
 
     /// Evaluates to a value; every name must be in `scope`.
@@ -183,6 +195,17 @@ pub fn render(template: &str, scope: &Scope) -> Result<String, ExprError> {
     env.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     env.render_str(template, minijinja::value::Serde(scope))
         .map_err(|e| ExprError::Evaluation { text: template.to_owned(), reason: reason(&e) })
+}
+
+/// Names a template uses that have to come from a scope, sorted.
+pub fn template_names(template: &str) -> Result<Vec<String>, ExprError> {
+    let env = Environment::new();
+    let parsed = env
+        .template_from_str(template)
+        .map_err(|e| ExprError::Syntax { text: template.to_owned(), reason: reason(&e) })?;
+    let mut names: Vec<String> = parsed.undeclared_variables(false).into_iter().collect();
+    names.sort();
+    Ok(names)
 }
 
 /// The candidate most like `name`, if one is near enough to suggest.

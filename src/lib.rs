@@ -13,7 +13,7 @@
 pub mod bench;
 pub mod build;
 pub mod chart;
-pub mod cli;
+// pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod exit;

@@ -1,12 +1,28 @@
 //! A phase's TOML file: as typed, and as understood.
 //!
-//! `raw` mirrors the file with serde and spans; `resolve` turns it into the types of this module and collects every
-//! error with its place in the file. Nothing here touches a GPU, a compiler or a kernel source.
+//! [`keys`] declares every key; `reader` reads TOML values by type and goes on after an error; `resolve` turns them
+//! into the types of this module, with defaults filled in and every name checked, so that all errors of a file come
+//! out at once. Nothing here touches a GPU, a compiler or a kernel source.
 
+mod error;
 pub mod kernel;
+pub mod keys;
+mod locate;
 pub mod phase;
+mod reader;
+mod reference;
+mod resolve;
+mod schema;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
 pub mod workload;
 
+pub use error::{ConfigErrors, Place, Problem};
 pub use kernel::{CommandTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
+pub use locate::locate;
 pub use phase::{BenchSettings, BuildSettings, Objective, Phase, ProfileSettings};
+pub use reference::{metric_table, reference};
+pub use resolve::{load, parse};
+pub use schema::schema;
 pub use workload::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};

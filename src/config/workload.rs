@@ -133,7 +133,7 @@ pub enum Role {
 }
 
 /// A device buffer of the workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Buffer {
     /// Its name, used in `args` and by the reference.
     pub name: String,
@@ -164,7 +164,7 @@ pub enum ScalarType {
 }
 
 /// A scalar argument: a type and an expression over shape and variant parameters.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scalar {
     /// Its name, used in `args` and by the reference.
     pub name: String,
@@ -211,7 +211,7 @@ pub struct Tolerance {
 }
 
 /// What a kernel computes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
     /// Seeds of the inputs; every one is a correctness case.
     pub seeds: Vec<u64>,

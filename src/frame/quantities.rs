@@ -100,6 +100,11 @@ impl Quantities {
         self.samples.insert(row, samples);
     }
 
+    /// Latency samples of a row, in microseconds.
+    pub fn samples_at(&self, row: usize) -> Option<&Arc<[f64]>> {
+        self.samples.get(&row)
+    }
+
     /// Latency samples of a variant and shape, in microseconds; sample `i` of every variant is of the same round.
     pub fn samples(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<[f64]>> {
         self.row(variant, shape).and_then(|row| self.samples.get(&row))

@@ -17,6 +17,16 @@ pub enum Verdict {
     Inconclusive,
 }
 
+/// Why a case is inconclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// Something was not measured, is not a number, or is not proven.
+    Missing,
+    /// The limit lies inside the interval: more rounds may tell.
+    Noise,
+}
+
 /// A gate judged for one variant at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Case {
@@ -26,6 +36,8 @@ pub struct Case {
     pub shape: ShapeName,
     /// The verdict.
     pub verdict: Verdict,
+    /// What kind of doubt makes it inconclusive; none otherwise.
+    pub doubt: Option<Doubt>,
     /// Why, where it did not pass.
     pub reason: Option<String>,
     /// Value of the left side.
@@ -152,6 +164,8 @@ pub struct StageResult {
     pub verdict: Verdict,
     /// Why it was kept or not.
     pub reason: String,
+    /// The best three correct variants of the stage, best first.
+    pub elite: Vec<VariantId>,
     /// Expected speedup over the last accepted stage.
     pub expected: Option<(f64, f64)>,
     /// Measured speedup over the last accepted stage.

@@ -1,15 +1,42 @@
 //! Requirements and their verdicts. Pure: judges what was measured, measures nothing.
 //!
 //! Fail closed: whatever is missing, not finite, empty or not comparable is inconclusive with a reason, never a pass.
+//!
+//! A gate is compiled once ([`test`]) with its names as slots ([`reference`]), the slots are bound to columns and other
+//! variants ([`slot`]), a panel judges variants one by one ([`panel`]), and verdicts are put together over shapes and
+//! variants ([`verdict`]). Tiers, stages, fallback and waivers are made of gates.
 
+mod correctness;
+mod fallback;
+mod ground;
+mod judge;
 mod judgement;
+mod outcome;
+mod panel;
+mod reference;
+mod requirement;
 mod rule;
+mod sentence;
+mod slot;
+mod stages;
+mod test;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
+mod tiers;
+mod verdict;
+mod waiver;
 
+pub use correctness::correctness;
+pub use ground::{Context, Stored};
+pub use judge::{judge, preconditions, static_gates};
 pub use judgement::{
-    Case, Correctness, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult, TierResult,
-    VariantResult, Verdict,
+    Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult,
+    TierResult, VariantResult, Verdict,
 };
+pub use requirement::{Owner, Quantity, Reads, RequirementError};
 pub use rule::{
     Comparison, Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Precondition, Requirement, Scope,
     Stage, Tier, Waiver,
 };
+pub use sentence::{number, quantity};

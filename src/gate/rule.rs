@@ -45,6 +45,8 @@ pub enum Requirement {
     Condition {
         /// The expression.
         condition: Expr,
+        /// As written.
+        text: String,
     },
 }
 
@@ -52,8 +54,7 @@ impl Requirement {
     /// As written.
     pub fn text(&self) -> &str {
         match self {
-            Self::Compare { text, .. } => text,
-            Self::Condition { condition } => condition.text(),
+            Self::Compare { text, .. } | Self::Condition { text, .. } => text,
         }
     }
 }

@@ -1,5 +1,13 @@
 //! The catalogue of logical metrics: what a gate may name, and where its value comes from on a chip.
+//!
+//! Says what to collect and how to compute; collecting is [`crate::ncu`]'s, filling tables [`crate::frame`]'s.
 
 mod better;
+mod catalogue;
+mod definition;
+mod family;
 
 pub use better::Better;
+pub use catalogue::{Catalogue, Kind, Metric, MetricError, Source, is_verbatim};
+pub use definition::{Definition, Formula};
+pub use family::Family;

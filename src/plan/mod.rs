@@ -2,6 +2,14 @@
 //!
 //! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
 
+mod fault;
+mod launch;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
+mod unroll;
 mod variant;
 
+pub use fault::PlanErrors;
+pub use unroll::unroll;
 pub use variant::{Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Variant, VariantId};

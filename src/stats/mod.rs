@@ -1,1 +1,11 @@
-//! The `stats` stage.
+//! Statistics of latency samples: quantiles, bootstrap intervals, comparison of two variants. Seeded and pure.
+//!
+//! What an interval means for a requirement is [`crate::gate`]'s.
+
+mod bootstrap;
+mod compare;
+mod quantile;
+
+pub use bootstrap::{Interval, Resampler, Resampling, Stream};
+pub use compare::{Comparison, Estimate, Pairing, compare};
+pub use quantile::{Statistic, StatsError, median, quantile};

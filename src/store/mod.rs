@@ -1,7 +1,114 @@
 //! A run on disk: `profiles/<phase>/<run>/`, the seam between measuring and judging.
 //!
-//! Records are appended line by line and flushed, so that whatever was measured before a crash is there after it.
+//! Records are appended line by line, so that whatever was measured before a crash is there after it. A recording is a
+//! run kept in the repository: the same files, compressed, with host names, addresses and paths taken out.
 
+mod journal;
 mod manifest;
+mod recording;
+mod run;
 
 pub use manifest::{Fingerprint, Git, Gpu, Manifest, RunState};
+pub use recording::record;
+pub use run::{Run, RunWriter, SCHEMA, unfinished};
+
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Why a run could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Writing failed.
+    #[error("cannot write {path}: {source}; what was measured before is kept: free the disk or fix the permission and run again to continue", path = .path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Reading failed.
+    #[error("cannot read {path}: {source}", path = .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A value has no JSON form.
+    #[error("cannot encode a record of {path}: {reason}", path = .path.display())]
+    Encode {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A line does not parse.
+    #[error("{path}:{line} is not a record of this program: {reason}", path = .path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// A folder is not a run.
+    #[error("{folder} is not a run: it has no {missing}", folder = .folder.display())]
+    NotARun {
+        /// The folder.
+        folder: PathBuf,
+        /// The file that is missing.
+        missing: &'static str,
+    },
+    /// The layout is another version's.
+    #[error("{folder} has layout {found}, this program reads {expected}: measure again", folder = .folder.display())]
+    Schema {
+        /// The folder.
+        folder: PathBuf,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        expected: u32,
+    },
+    /// A compressed file unpacks to more than any run holds.
+    #[error("{path} unpacks to more than {limit} bytes", path = .path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// An ncu report of the run cannot be read or redacted.
+    #[error("cannot use report {path}: {reason}", path = .path.display())]
+    Report {
+        /// The report.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Writes a file beside its place and renames it there, so that nobody ever reads half of it.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Write { path: path.to_owned(), source };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = folder.join(format!(".{name}.{}", std::process::id()));
+    let written = std::fs::File::create(&draft)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&draft);
+    }
+    written.map_err(failed)
+}
+
+/// Writes a value as indented JSON, atomically.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|e| StoreError::Encode { path: path.to_owned(), reason: e.to_string() })?;
+    bytes.push(b'\n');
+    write_atomically(path, &bytes)
+}

@@ -1,0 +1,117 @@
+//! What is wrong with a phase's file, and how it is shown: one block an error, with the line and a caret.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Where a value is: its key path (`kernel.grid[0]`) and its bytes in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Key path from the root; empty for the file itself.
+    pub key: String,
+    /// Byte range in the text.
+    pub span: Range<usize>,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where, when it is at a place in the file.
+    pub place: Option<Place>,
+    /// What is wrong, naming key and value.
+    pub message: String,
+    /// What is allowed, the nearest name, or what to do.
+    pub help: Option<String>,
+}
+
+/// Everything that is wrong with a phase, in the order of the file; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigErrors {
+    file: PathBuf,
+    text: String,
+    problems: Vec<Problem>,
+}
+
+impl ConfigErrors {
+    /// Problems of `file`, whose content is `text`; repeated ones are kept once.
+    pub fn new(file: &Path, text: &str, problems: Vec<Problem>) -> Self {
+        let mut kept: Vec<Problem> = Vec::with_capacity(problems.len());
+        for problem in problems {
+            if !kept.contains(&problem) {
+                kept.push(problem);
+            }
+        }
+        kept.sort_by_key(|p| p.place.as_ref().map_or(0, |place| place.span.start));
+        Self { file: file.to_owned(), text: text.to_owned(), problems: kept }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The problems, in the order of the file.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Line of a problem in the file, from 1; 0 for one without a place.
+    pub fn line(&self, problem: &Problem) -> usize {
+        problem.place.as_ref().map_or(0, |place| line_of(&self.text, place.span.start))
+    }
+
+    /// One block an error: message, file and line, the line with a caret, help.
+    pub fn render(&self, color: bool) -> String {
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        let path = self.file.display().to_string();
+        let blocks: Vec<String> = self
+            .problems
+            .iter()
+            .map(|problem| {
+                let mut group = Group::with_title(Level::ERROR.primary_title(problem.message.as_str()));
+                match &problem.place {
+                    Some(place) => {
+                        let annotation = AnnotationKind::Primary.span(first_line(&self.text, &place.span));
+                        group = group.element(Snippet::source(self.text.as_str()).path(&path).annotation(annotation));
+                    }
+                    None => group = group.element(annotate_snippets::Origin::path(&path)),
+                }
+                if let Some(help) = &problem.help {
+                    group = group.element(Level::HELP.message(help.as_str()));
+                }
+                renderer.render(&[group]).to_string()
+            })
+            .collect();
+        blocks.join("\n\n")
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
+/// Line of a byte offset, from 1.
+pub(super) fn line_of(text: &str, offset: usize) -> usize {
+    let end = offset.min(text.len());
+    text.as_bytes()[..end].iter().filter(|b| **b == b'\n').count() + 1
+}
+
+/// The part of a span on its first line, on character boundaries of the text.
+fn first_line(text: &str, span: &Range<usize>) -> Range<usize> {
+    let boundary = |mut at: usize| {
+        at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let start = boundary(span.start);
+    let end = boundary(span.end.max(start));
+    let line_end = text[start..end].find('\n').map_or(end, |at| start + at);
+    start..line_end
+}

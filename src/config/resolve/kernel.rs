@@ -1,0 +1,262 @@
+//! `[kernel]`, `[sweep]`, `[[variant]]`, `[[baseline]]`: ways to compute the workload.
+
+use super::scope::InScope;
+use super::workload::identifier;
+use super::{no_duplicates, suggest};
+use crate::config::keys;
+use crate::config::reader::{Item, Placed, Table};
+use crate::config::{CommandTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
+use crate::expr::{Expr, Value, template_names};
+use std::path::PathBuf;
+
+/// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
+#[derive(Debug, Clone, Default)]
+pub struct KernelParts {
+    source: Option<PathBuf>,
+    entry: Option<String>,
+    flags: Option<Vec<Placed<String>>>,
+    defines: Option<Vec<Placed<String>>>,
+    grid: Option<Vec<Placed<Expr>>>,
+    block: Option<Vec<Placed<Expr>>>,
+    cluster: Option<Vec<Placed<Expr>>>,
+    dynamic_shared: Option<Placed<Expr>>,
+    args: Option<Vec<Placed<String>>>,
+    /// Keys the file has, whether or not their values are right.
+    present: Vec<&'static str>,
+}
+
+const NEEDED: [&str; 5] = ["source", "entry", "grid", "block", "args"];
+
+/// What kernels are checked against.
+pub struct KernelNames<'n> {
+    /// Dimension names.
+    pub dims: &'n [String],
+    /// Names of buffers, scalars and dimensions.
+    pub args: &'n [String],
+}
+
+/// The 1 to 3 items of a grid, a block or a cluster.
+pub fn axes<'a>(item: &Item<'a>) -> Vec<Item<'a>> {
+    let axes = item.some_list();
+    if axes.len() > 3 {
+        item.expected("1 to 3 axes", None);
+    }
+    axes
+}
+
+/// Reads a whole or partial `[kernel]`.
+pub fn parts(table: &Table<'_>) -> KernelParts {
+    let placed_texts = |item: Item<'_>| -> Vec<Placed<String>> {
+        item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
+    };
+    let exprs = |item: Item<'_>| axes(&item).iter().filter_map(Item::expr).collect::<Vec<_>>();
+    KernelParts {
+        source: table.get("source").and_then(|item| item.text()).map(PathBuf::from),
+        entry: table.get("entry").and_then(|item| item.name()),
+        flags: table.get("flags").map(placed_texts),
+        defines: table.get("defines").map(placed_texts),
+        grid: table.get("grid").map(exprs),
+        block: table.get("block").map(exprs),
+        cluster: table.get("cluster").map(exprs),
+        dynamic_shared: table.get("dynamic_shared").and_then(|item| item.expr()),
+        args: table.get("args").map(placed_texts),
+        present: keys::KERNEL.keys.iter().map(|key| key.name).filter(|key| table.has(key)).collect(),
+    }
+}
+
+impl KernelParts {
+    /// These parts, and `base` where they say nothing.
+    fn over(mut self, base: &Self) -> Self {
+        self.present.extend(&base.present);
+        Self {
+            source: self.source.or_else(|| base.source.clone()),
+            entry: self.entry.or_else(|| base.entry.clone()),
+            flags: self.flags.or_else(|| base.flags.clone()),
+            defines: self.defines.or_else(|| base.defines.clone()),
+            grid: self.grid.or_else(|| base.grid.clone()),
+            block: self.block.or_else(|| base.block.clone()),
+            cluster: self.cluster.or_else(|| base.cluster.clone()),
+            dynamic_shared: self.dynamic_shared.or_else(|| base.dynamic_shared.clone()),
+            args: self.args.or_else(|| base.args.clone()),
+            present: self.present,
+        }
+    }
+
+    /// Reports what a kernel has to have and these parts lack; `at` is where it would have been.
+    pub fn complete(&self, at: &Table<'_>) {
+        for key in NEEDED.into_iter().filter(|key| !self.present.contains(key)) {
+            let doc = keys::KERNEL.key(key).map(|key| key.doc.to_owned());
+            at.report(format!("`{}.{key}` is missing", at.place.key), doc);
+        }
+    }
+
+    /// Reports names that are neither dimensions nor `params`; `whose` are the parameters.
+    pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, params: &[String], whose: &str) {
+        let own = InScope::new(whose.to_owned(), params.iter().cloned());
+        let all = names.dims.iter().chain(params).cloned();
+        let scope = InScope::new(format!("the dimensions and {whose}"), all);
+        let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
+        for expr in exprs.chain(&self.dynamic_shared) {
+            for (message, help) in scope.strangers(&expr.place.key, expr.value.text(), &expr.value.names()) {
+                at.report_at(&expr.place, message, Some(help));
+            }
+        }
+        for flag in self.flags.iter().flatten() {
+            check_template(at, flag, &own);
+        }
+        for define in self.defines.iter().flatten().filter(|define| !own.names.contains(&define.value)) {
+            let message = format!("`{}` is `{}`, which is not among {whose}", define.place.key, define.value);
+            at.report_at(&define.place, message, Some(suggest(&define.value, params.iter().map(String::as_str))));
+        }
+        for arg in self.args.iter().flatten().filter(|arg| !names.args.contains(&arg.value)) {
+            let message = format!("`{}` is `{}`, which is no buffer, scalar or dimension", arg.place.key, arg.value);
+            at.report_at(&arg.place, message, Some(suggest(&arg.value, names.args.iter().map(String::as_str))));
+        }
+    }
+
+    /// The kernel, when everything it needs was read.
+    pub fn template(&self) -> Option<KernelTemplate> {
+        let texts = |texts: &Vec<Placed<String>>| texts.iter().map(|text| text.value.clone()).collect();
+        let exprs = |exprs: &Vec<Placed<Expr>>| exprs.iter().map(|expr| expr.value.clone()).collect();
+        Some(KernelTemplate {
+            source: self.source.clone()?,
+            entry: self.entry.clone()?,
+            flags: self.flags.as_ref().map_or_else(|| vec!["-O3".to_owned(), "-lineinfo".to_owned()], texts),
+            defines: self.defines.as_ref().map(texts).unwrap_or_default(),
+            grid: self.grid.as_ref().map(exprs)?,
+            block: self.block.as_ref().map(exprs)?,
+            cluster: self.cluster.as_ref().map(exprs).unwrap_or_default(),
+            dynamic_shared: self.dynamic_shared.as_ref().map(|expr| expr.value.clone()),
+            args: self.args.as_ref().map(texts)?,
+        })
+    }
+}
+
+fn check_template(at: &Table<'_>, template: &Placed<String>, scope: &InScope) {
+    match template_names(&template.value) {
+        Ok(names) => {
+            for (message, help) in scope.strangers(&template.place.key, &template.value, &names) {
+                at.report_at(&template.place, message, Some(help));
+            }
+        }
+        Err(e) => at.report_at(&template.place, format!("`{}`: {e}", template.place.key), None),
+    }
+}
+
+/// Reads `[sweep]`.
+pub fn sweep(item: &Item<'_>) -> Sweep {
+    let Some(table) = item.table(&keys::SWEEP) else { return Sweep::default() };
+    let mut axes = Vec::new();
+    for (name, values) in table.free() {
+        let Some(name) = identifier(&name, &values) else { continue };
+        let items = values.some_list();
+        let mut seen: Vec<Value> = Vec::new();
+        for item in items {
+            let Some(value) = item.param() else { continue };
+            if seen.contains(&value) {
+                item.report(format!("`{}` repeats the value `{value}`", values.place.key), None);
+            }
+            seen.push(value);
+        }
+        axes.push((name, seen));
+    }
+    if table.free().is_empty() {
+        table.report("`sweep` declares no axis", Some("THREADS = [128, 256]".to_owned()));
+    }
+    let scope = InScope::new("the sweep's parameters", axes.iter().map(|(name, _)| name.clone()));
+    let condition = table.get("where").and_then(|item| scope.expr(&item)).map(|expr| expr.value);
+    Sweep { axes, condition }
+}
+
+/// Reads `[[variant]]` or `[[baseline]]`; `base` is `[kernel]`.
+pub fn variants(items: &[Item<'_>], base: Option<&KernelParts>, names: &KernelNames<'_>) -> Vec<VariantSpec> {
+    items.iter().filter_map(|item| variant(&item.table(&keys::VARIANT)?, base, names)).collect()
+}
+
+/// Reports names that variants and baselines share.
+pub fn no_shared_names(items: &[Item<'_>]) {
+    let names: Vec<(String, Item<'_>)> = items
+        .iter()
+        .filter_map(|item| {
+            let name = item.peek("name")?;
+            Some((name.text()?, name))
+        })
+        .collect();
+    no_duplicates("variant", names.iter().map(|(name, item)| (name.as_str(), item.clone())));
+}
+
+/// Parameter names and values of a variant.
+pub fn params(item: &Item<'_>) -> Vec<(String, Value)> {
+    let Some(table) = item.table(&keys::PARAMS) else { return Vec::new() };
+    let entries = table.free().into_iter();
+    entries
+        .filter_map(|(name, item)| Some((identifier(&name, &item)?, item.param().unwrap_or(Value::Int(0)))))
+        .collect()
+}
+
+fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_>) -> Option<VariantSpec> {
+    let name = table.need("name").and_then(|item| item.name());
+    let params = table.get("params").map(|item| params(&item)).unwrap_or_default();
+    let own: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
+    let shown = name.as_deref().unwrap_or("?").to_owned();
+    let whose = format!("the parameters of variant `{shown}`");
+    let command = table.get("command");
+    let kind = match (&command, table.get("kernel")) {
+        (Some(_), Some(kernel)) => {
+            kernel.report(format!("variant `{shown}` has both `kernel` and `command`"), Some("keep one".to_owned()));
+            None
+        }
+        (Some(item), None) => {
+            let argv = item.some_list();
+            let scope = InScope::new(whose, own);
+            for argument in &argv {
+                if let Some(text) = argument.text() {
+                    check_template(table, &argument.with(text), &scope);
+                }
+            }
+            let filter = table.get("kernel_filter").and_then(|item| filter(&item));
+            let argv = argv.iter().filter_map(Item::text).collect();
+            Some(VariantSpecKind::Command(CommandTemplate { argv, kernel_filter: filter }))
+        }
+        (None, kernel) => {
+            if let Some(filter) = table.get("kernel_filter") {
+                filter.report("`kernel_filter` is for external commands", Some("leave it out".to_owned()));
+            }
+            kernel_of(table, kernel, base, &shown).and_then(|parts| {
+                parts.check(table, names, &own, &whose);
+                parts.template().map(|kernel| VariantSpecKind::Kernel(Box::new(kernel)))
+            })
+        }
+    };
+    Some(VariantSpec { name: name?, params, kind: kind?, line: table.line() })
+}
+
+fn kernel_of(table: &Table<'_>, own: Option<Item<'_>>, base: Option<&KernelParts>, shown: &str) -> Option<KernelParts> {
+    match (own.and_then(|item| item.table(&keys::KERNEL)), base) {
+        (Some(kernel), Some(base)) => Some(parts(&kernel).over(base)),
+        (Some(kernel), None) => {
+            let parts = parts(&kernel);
+            parts.complete(&kernel);
+            Some(parts)
+        }
+        (None, Some(base)) => Some(base.clone()),
+        (None, None) => {
+            let help = "give it `kernel = { ... }` or `command = [...]`, or declare [kernel]".to_owned();
+            table.report(format!("variant `{shown}` has nothing to run"), Some(help));
+            None
+        }
+    }
+}
+
+fn filter(item: &Item<'_>) -> Option<String> {
+    let text = item.text()?;
+    match regex::Regex::new(&text) {
+        Ok(_) => Some(text),
+        Err(e) => {
+            let reason = e.to_string();
+            let last = reason.lines().last().unwrap_or_default().to_owned();
+            item.expected("a regular expression", Some(last));
+            None
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! From the text of a phase to what it means; every error of the file in one go.
+
+mod gates;
+mod kernel;
+mod phase;
+mod reference;
+mod scope;
+mod workload;
+
+use super::error::{ConfigErrors, Place, Problem};
+use super::keys::ROOT;
+use super::phase::Phase;
+use super::reader::{Item, Source, Table};
+use std::path::Path;
+use toml::de::DeTable;
+
+/// Reads and understands the phase in a file.
+pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        let problem = Problem {
+            place: None,
+            message: format!("cannot read the config: {e}"),
+            help: Some("give the path of a phase, a TOML file such as configs/phase_d.toml".to_owned()),
+        };
+        ConfigErrors::new(path, "", vec![problem])
+    })?;
+    parse(path, &text)
+}
+
+/// Understands the text of a phase; `path` is only named in errors.
+pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        let problems = errors.iter().map(|e| Problem {
+            place: e.span().map(|span| Place { key: String::new(), span }),
+            message: format!("not TOML: {}", e.message()),
+            help: None,
+        });
+        return Err(ConfigErrors::new(path, text, problems.collect()));
+    }
+    let source = Source::new(text);
+    let place = Place { key: String::new(), span: 0..0 };
+    let root = Table::new(&source, &ROOT, place, document.get_ref());
+    let phase = phase::phase(&root, path, text);
+    let problems = source.into_problems();
+    match phase {
+        Some(phase) if problems.is_empty() => Ok(phase),
+        _ => Err(ConfigErrors::new(path, text, problems)),
+    }
+}
+
+/// Reports names that occur twice among tables of one kind.
+fn no_duplicates<'a>(what: &str, names: impl Iterator<Item = (&'a str, Item<'a>)>) {
+    let mut seen: Vec<&str> = Vec::new();
+    for (name, item) in names {
+        if seen.contains(&name) {
+            item.report(format!("{what} `{name}` is declared twice"), Some("give each its own name".to_owned()));
+        }
+        seen.push(name);
+    }
+}
+
+/// `did you mean ...?` and the list of what is allowed.
+fn suggest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -> String {
+    let hint =
+        crate::expr::nearest(name, allowed.clone()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+    let mut list: Vec<&str> = allowed.collect();
+    list.dedup();
+    if list.is_empty() { "none is declared".to_owned() } else { format!("{hint}known: {}", list.join(", ")) }
+}

@@ -1,0 +1,337 @@
+//! The file as a whole: order of reading, settings, objective, and names that must not collide.
+
+use super::gates::Vocabulary;
+use super::kernel::{self, KernelNames, KernelParts};
+use super::workload::{self, dims_of};
+use crate::config::keys;
+use crate::config::reader::{Item, Table};
+use crate::config::{
+    BenchSettings, BuildSettings, Objective, Phase, ProfileSettings, ShapeName, Sweep, VariantSpec, Workload,
+};
+use crate::gate::Gate;
+use crate::metric::{Better, Catalogue};
+use std::path::Path;
+use std::time::Duration;
+
+/// Reads the file; none when something it needs could not be read (an error says what).
+pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
+    let list = |key| root.get(key).map(|item: Item<'_>| item.list()).unwrap_or_default();
+    let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
+    let (variant_items, baseline_items) = (list("variant"), list("baseline"));
+    let named: Vec<Item<'_>> = variant_items.iter().chain(&baseline_items).cloned().collect();
+    let params = all_params(&sweep, &named);
+    let workload = root.need("workload").and_then(|item| item.table(&keys::WORKLOAD)).map(|table| {
+        let read = workload::workload(&table, &params);
+        (table, read)
+    });
+    // Checks below need the names of a workload that could be read; without one its own errors are enough.
+    let (workload_table, workload) = match workload {
+        Some((table, Some(workload))) => (table, workload),
+        _ => return without_workload(root),
+    };
+    let collisions = Collisions { metrics: Catalogue::embedded(), workload: &workload, params: &params };
+    collisions.report(&workload_table);
+
+    let dims = dims_of(&workload.shapes);
+    let args = arg_names(&workload);
+    let kernel_names = KernelNames { dims: &dims, args: &args };
+    let parts = root.get("kernel").and_then(|item| item.table(&keys::KERNEL)).map(|table| {
+        let parts = kernel::parts(&table);
+        (table, parts)
+    });
+    let base = parts.as_ref().map(|(_, parts)| parts);
+    kernel::no_shared_names(&named);
+    let variants = kernel::variants(&variant_items, base, &kernel_names);
+    let baselines = kernel::variants(&baseline_items, base, &kernel_names);
+    let kernel = swept(root, parts.as_ref(), &sweep, &kernel_names);
+
+    let mut vocabulary = Vocabulary {
+        metrics: Catalogue::embedded(),
+        values: values(&workload, &params),
+        subjects: subjects(&variants, &baselines, &list("stage")),
+        shapes: &workload.shapes,
+        default_shape: workload.shapes.last().map(|shape| shape.name.clone()),
+    };
+    let head = root.need("phase").and_then(|item| item.table(&keys::PHASE)).map(|table| head(&table, &vocabulary));
+    if let Some(head) = &head {
+        vocabulary.default_shape = head.objective_shape.clone();
+    }
+    let gates = vocabulary.flat(&list("gate"));
+    let gate_plan = vocabulary.plan(root, &gates);
+    let judged = judged_shapes(&vocabulary, &gates, &gate_plan);
+    let build = build(root);
+    let bench = bench(root, &vocabulary, &judged);
+    let profile = profile(root, &vocabulary, &judged);
+    let head = head?;
+    Some(Phase {
+        file: path.to_owned(),
+        text: text.to_owned(),
+        title: head.title.or_else(|| head.name.clone())?,
+        name: head.name?,
+        objective: head.objective?,
+        recording: head.recording.map(Into::into),
+        build,
+        bench: bench?,
+        profile: profile?,
+        kernel,
+        sweep,
+        variants,
+        baselines,
+        gates,
+        gate_plan,
+        workload,
+    })
+}
+
+/// Errors of the tables that stand by themselves, when the workload could not be read.
+fn without_workload(root: &Table<'_>) -> Option<Phase> {
+    if let Some(table) = root.need("phase").and_then(|item| item.table(&keys::PHASE)) {
+        let _name: Option<String> = table.need("name").and_then(|item| item.name());
+    }
+    build(root);
+    for (key, spec) in [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL)] {
+        root.get(key).and_then(|item| item.table(spec));
+    }
+    for (key, spec) in [
+        ("variant", &keys::VARIANT),
+        ("baseline", &keys::VARIANT),
+        ("gate", &keys::GATE),
+        ("tier", &keys::TIER),
+        ("stage", &keys::STAGE),
+        ("precondition", &keys::PRECONDITION),
+        ("waiver", &keys::WAIVER),
+    ] {
+        for item in root.get(key).map(|item| item.list()).unwrap_or_default() {
+            item.table(spec);
+        }
+    }
+    None
+}
+
+/// Every parameter that some variant has, each once.
+fn all_params(sweep: &Sweep, named: &[Item<'_>]) -> Vec<String> {
+    let mut names: Vec<String> = sweep.axes.iter().map(|(name, _)| name.clone()).collect();
+    for (name, _) in named.iter().filter_map(|item| item.peek("params")).flat_map(|item| kernel::params(&item)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn arg_names(workload: &Workload) -> Vec<String> {
+    let buffers = workload.buffers.iter().map(|buffer| buffer.name.clone());
+    let scalars = workload.scalars.iter().map(|scalar| scalar.name.clone());
+    buffers.chain(scalars).chain(dims_of(&workload.shapes)).collect()
+}
+
+/// Values, not metrics, that a requirement may name.
+fn values(workload: &Workload, params: &[String]) -> Vec<String> {
+    let scalars = workload.scalars.iter().map(|scalar| scalar.name.clone());
+    let words = ["cc".to_owned(), "dtype".to_owned()];
+    dims_of(&workload.shapes).into_iter().chain(params.iter().cloned()).chain(scalars).chain(words).collect()
+}
+
+fn subjects(variants: &[VariantSpec], baselines: &[VariantSpec], stages: &[Item<'_>]) -> Vec<String> {
+    let named = baselines.iter().chain(variants).map(|spec| spec.name.clone());
+    let stages = stages.iter().filter_map(|item| item.peek("name")?.text());
+    named.chain(stages).collect()
+}
+
+/// The swept kernel, checked; reports a sweep or a phase without anything to run.
+fn swept(
+    root: &Table<'_>,
+    parts: Option<&(Table<'_>, KernelParts)>,
+    sweep: &Sweep,
+    names: &KernelNames<'_>,
+) -> Option<crate::config::KernelTemplate> {
+    let Some((table, parts)) = parts else {
+        if let Some(sweep) = root.get("sweep") {
+            let help = "declare [kernel], or give [[variant]] tables parameters of their own".to_owned();
+            sweep.report("`sweep` has no kernel to sweep", Some(help));
+        }
+        if !root.has("kernel") && !root.has("variant") {
+            let help = "declare [kernel], or at least one [[variant]]".to_owned();
+            root.report("the phase has nothing to run", Some(help));
+        }
+        return None;
+    };
+    parts.complete(table);
+    if root.has("sweep") || !root.has("variant") {
+        let params: Vec<String> = sweep.axes.iter().map(|(name, _)| name.clone()).collect();
+        parts.check(table, names, &params, "the sweep's parameters");
+    }
+    parts.template()
+}
+
+/// `[phase]` as read.
+struct Head {
+    name: Option<String>,
+    title: Option<String>,
+    objective: Option<Objective>,
+    objective_shape: Option<ShapeName>,
+    recording: Option<String>,
+}
+
+fn head(table: &Table<'_>, vocabulary: &Vocabulary<'_>) -> Head {
+    let last = vocabulary.shapes.last().map(|shape| shape.name.clone());
+    let objective_shape = table.get("objective_shape").map_or(last, |item| vocabulary.shape(&item));
+    Head {
+        name: table.need("name").and_then(|item| item.name()),
+        title: table.get("title").and_then(|item| item.text()),
+        objective: objective(table, vocabulary, objective_shape.clone()),
+        objective_shape,
+        recording: table.get("recording").and_then(|item| item.text()),
+    }
+}
+
+fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<ShapeName>) -> Option<Objective> {
+    let Some(item) = table.get("objective") else {
+        return Some(Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape: shape? });
+    };
+    let (metric, better) = if item.is_table() {
+        let inner = item.table(&keys::OBJECTIVE)?;
+        let (minimise, maximise) = (inner.get("minimise"), inner.get("maximise"));
+        match (minimise, maximise) {
+            (Some(item), None) => (vocabulary.metric(&item)?, Better::Lower),
+            (None, Some(item)) => (vocabulary.metric(&item)?, Better::Higher),
+            _ => {
+                item.expected("exactly one of minimise, maximise", None);
+                return None;
+            }
+        }
+    } else {
+        let metric = vocabulary.metric(&item)?;
+        match vocabulary.metrics.get(&metric).map(|metric| metric.better) {
+            Some(better @ (Better::Higher | Better::Lower)) => (metric, better),
+            Some(Better::Context) | None => {
+                let help = format!("objective = {{ minimise = \"{metric}\" }}, or maximise");
+                item.report(
+                    format!("`phase.objective`: whether more or less of `{metric}` is better is not known"),
+                    Some(help),
+                );
+                return None;
+            }
+        }
+    };
+    Some(Objective { metric, better, shape: shape? })
+}
+
+/// The objective's shape and those that gates name, in the order of the file.
+fn judged_shapes(vocabulary: &Vocabulary<'_>, gates: &[Gate], plan: &crate::gate::GatePlan) -> Vec<ShapeName> {
+    let grouped = plan.tiers.iter().map(|tier| &tier.gates).chain(plan.stages.iter().map(|stage| &stage.gates));
+    let grouped = grouped.chain(plan.fallback.iter().map(|fallback| &fallback.gates));
+    let named: Vec<&ShapeName> =
+        gates.iter().chain(grouped.flatten()).flat_map(|gate| &gate.shapes).chain(&vocabulary.default_shape).collect();
+    let declared = vocabulary.shapes.iter().map(|shape| shape.name.clone());
+    declared.filter(|shape| named.contains(&shape)).collect()
+}
+
+fn build(root: &Table<'_>) -> BuildSettings {
+    let Some(table) = root.get("build").and_then(|item| item.table(&keys::BUILD)) else {
+        return BuildSettings::default();
+    };
+    let arch = table.get("arch").and_then(|item| {
+        let text = item.text()?;
+        let digits = text.strip_prefix("sm_").unwrap_or_default().trim_end_matches(['a', 'f']);
+        if digits.len() < 2 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            item.expected("an architecture such as \"sm_90\"", None);
+        }
+        Some(text)
+    });
+    BuildSettings { nvcc: table.get("nvcc").and_then(|item| item.text()).map(Into::into), arch }
+}
+
+fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<BenchSettings> {
+    let table = match root.get("bench") {
+        Some(item) => Some(item.table(&keys::BENCH)?),
+        None => None,
+    };
+    let count = |key, low, default| settled(table.as_ref(), key, default, |item| item.count(low));
+    let (warmup, rounds) = (count("warmup", 0, 5), count("rounds", 1, 60));
+    let min_sample = count("min_sample_us", 1, 200);
+    let (max_launches, buffer_sets) = (count("max_launches", 1, 50), count("buffer_sets", 1, 4));
+    let timeout = count("timeout_s", 1, 30);
+    let shapes = measured(table.as_ref(), vocabulary, judged);
+    Some(BenchSettings {
+        warmup: warmup?,
+        rounds: rounds?,
+        min_sample: Duration::from_micros(u64::from(min_sample?)),
+        max_launches: max_launches?,
+        buffer_sets: buffer_sets?,
+        timeout: Duration::from_secs(u64::from(timeout?)),
+        shapes,
+    })
+}
+
+fn profile(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<ProfileSettings> {
+    let table = match root.get("profile") {
+        Some(item) => Some(item.table(&keys::PROFILE)?),
+        None => None,
+    };
+    let count = |key, default| settled(table.as_ref(), key, default, |item| item.count(1));
+    let (timeout, repeat) = (count("timeout_s", 300), count("repeat", 1));
+    let get = |key| table.as_ref().and_then(|table| table.get(key));
+    let metrics = get("metrics")
+        .map(|item| item.list().iter().filter_map(|item| vocabulary.metric(item)).collect())
+        .unwrap_or_default();
+    Some(ProfileSettings {
+        ncu: get("ncu").and_then(|item| item.text()).map(Into::into),
+        shapes: measured(table.as_ref(), vocabulary, judged),
+        metrics,
+        timeout: Duration::from_secs(u64::from(timeout?)),
+        repeat: repeat?,
+    })
+}
+
+/// A key's value, or the default where the file does not have the key.
+fn settled<T>(
+    table: Option<&Table<'_>>,
+    key: &'static str,
+    default: T,
+    read: impl Fn(&Item<'_>) -> Option<T>,
+) -> Option<T> {
+    table.and_then(|table| table.get(key)).map_or(Some(default), |item| read(&item))
+}
+
+/// The `shapes` of `[bench]` or `[profile]`: they have to hold those that are judged.
+fn measured(table: Option<&Table<'_>>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Vec<ShapeName> {
+    let Some(item) = table.and_then(|table| table.get("shapes")) else { return judged.to_vec() };
+    let shapes = vocabulary.shape_list(&item);
+    for missing in judged.iter().filter(|shape| !shapes.contains(shape)) {
+        let help = "add it, or leave `shapes` out".to_owned();
+        item.report(format!("`{}` lacks `{missing}`, which the objective or a gate reads", item.place.key), Some(help));
+    }
+    shapes
+}
+
+/// Names that an expression could not tell apart.
+struct Collisions<'c> {
+    metrics: &'c Catalogue,
+    workload: &'c Workload,
+    params: &'c [String],
+}
+
+impl Collisions<'_> {
+    fn report(&self, table: &Table<'_>) {
+        let dims = dims_of(&self.workload.shapes);
+        let scalars = self.workload.scalars.iter().map(|scalar| scalar.name.clone());
+        let buffers = self.workload.buffers.iter().map(|buffer| buffer.name.clone());
+        let mut seen: Vec<(String, &str)> = Vec::new();
+        let all = (dims.into_iter().map(|name| (name, "dimension")))
+            .chain(self.params.iter().map(|name| (name.clone(), "parameter")))
+            .chain(scalars.map(|name| (name, "scalar")))
+            .chain(buffers.map(|name| (name, "buffer")));
+        for (name, what) in all {
+            if what != "buffer" && self.metrics.knows(&name) {
+                let help = "rename it: a requirement could not tell them apart".to_owned();
+                table.report(format!("the {what} `{name}` has the name of a metric"), Some(help));
+            }
+            if let Some((_, other)) = seen.iter().find(|(known, _)| *known == name) {
+                let help = "rename one: expressions and arguments could not tell them apart".to_owned();
+                table.report(format!("`{name}` is both a {other} and a {what}"), Some(help));
+            }
+            seen.push((name, what));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! `workload.reference`: where the right answer comes from.
+
+use super::scope::InScope;
+use super::suggest;
+use crate::config::keys::{self, BUILTINS};
+use crate::config::reader::{Item, Placed, Table};
+use crate::config::{Buffer, Reference, Role};
+use crate::expr::Value;
+
+/// What a built-in takes. Buffers are found by these names; failing one, inputs and outputs are taken in the order of the
+/// file. That their extents fit is checked where the answer is computed.
+struct Takes {
+    name: &'static str,
+    inputs: &'static [&'static str],
+    optional: &'static [&'static str],
+    options: &'static [(&'static str, &'static [&'static str])],
+}
+
+const BOOLS: &[&str] = &["true", "false"];
+const TAKES: [Takes; 5] = [
+    Takes { name: "sdpa", inputs: &["q", "k", "v"], optional: &["k_scale", "v_scale"], options: &[("causal", BOOLS)] },
+    Takes { name: "gemm", inputs: &["a", "b"], optional: &["c_in"], options: &[("transpose_b", BOOLS)] },
+    Takes { name: "softmax", inputs: &["x"], optional: &[], options: &[] },
+    Takes { name: "reduce", inputs: &["x"], optional: &[], options: &[("op", &["sum", "max", "min", "mean"])] },
+    Takes { name: "copy", inputs: &["x"], optional: &[], options: &[] },
+];
+
+/// Reads `workload.reference`.
+pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
+    let builtins: Vec<(&'static str, &'static str)> = BUILTINS.iter().map(|name| (*name, *name)).collect();
+    if !item.is_table() {
+        let name = item.one_of(&builtins)?;
+        return Some(Reference::Builtin { name: name.to_owned(), options: Vec::new() });
+    }
+    let table = item.table(&keys::REFERENCE)?;
+    let given: Vec<&str> = ["builtin", "entry", "npy"].into_iter().filter(|key| table.has(key)).collect();
+    let [kind] = given.as_slice() else {
+        item.expected("exactly one of builtin, entry, npy", None);
+        return None;
+    };
+    let strays = table.free().into_iter().map(|(_, item)| item);
+    let geometry = ["grid", "block"].into_iter().filter_map(|key| table.get(key));
+    let refused: Vec<Item<'_>> = match *kind {
+        "builtin" => geometry.collect(),
+        "entry" => strays.collect(),
+        _ => geometry.chain(strays).collect(),
+    };
+    for stray in refused {
+        stray.report(format!("`{}` means nothing beside `{kind}`", stray.place.key), None);
+    }
+    match *kind {
+        "builtin" => {
+            let name = table.get("builtin")?.one_of(&builtins);
+            let takes = TAKES.iter().find(|takes| Some(takes.name) == name);
+            let given = table.free().into_iter();
+            let options = given.filter_map(|(key, item)| Some((option(takes, &key, &item)?, key.value)));
+            let options = options.map(|(value, key)| (key, value)).collect();
+            Some(Reference::Builtin { name: name?.to_owned(), options })
+        }
+        "entry" => {
+            let axes = |key| -> Option<Vec<String>> {
+                let item: Item<'_> = table.need(key)?;
+                let exprs = super::kernel::axes(&item).iter().filter_map(|axis| dims.expr(axis)).collect::<Vec<_>>();
+                Some(exprs.into_iter().map(|e| e.value.text().to_owned()).collect())
+            };
+            let (grid, block) = (axes("grid"), axes("block"));
+            Some(Reference::Entry { entry: table.get("entry")?.name()?, grid: grid?, block: block? })
+        }
+        _ => npy(&table.get("npy")?, dims),
+    }
+}
+
+/// An option of a built-in as text: `true`, `false`, a number or a word.
+fn option(takes: Option<&Takes>, name: &Placed<String>, item: &Item<'_>) -> Option<String> {
+    let text = match item.param()? {
+        Value::Bool(v) => v.to_string(),
+        other => other.to_string(),
+    };
+    let takes = takes?;
+    match takes.options.iter().find(|(option, _)| *option == name.value) {
+        Some((_, values)) if values.contains(&text.as_str()) => {}
+        Some((_, values)) => item.expected(&format!("one of {}", values.join(", ")), None),
+        None => {
+            let help = suggest(&name.value, takes.options.iter().map(|(option, _)| *option));
+            item.report(format!("`{}` has no option `{}`", takes.name, name.value), Some(help));
+        }
+    }
+    Some(text)
+}
+
+fn npy(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
+    let path = item.text()?;
+    let own = ["shape", "seed", "buffer"].map(str::to_owned);
+    let scope = InScope::new("`shape`, `seed`, `buffer` and the dimensions", own.into_iter().chain(dims.names.clone()));
+    match crate::expr::template_names(&path) {
+        Ok(names) => {
+            for (message, help) in scope.strangers(&item.place.key, &path, &names) {
+                item.report(message, Some(help));
+            }
+        }
+        Err(e) => item.report(format!("`{}`: {e}", item.place.key), None),
+    }
+    Some(Reference::Npy { path: path.into() })
+}
+
+/// Reports a built-in whose inputs and output are not among the buffers.
+pub fn check_buffers(table: &Table<'_>, reference: &Reference, buffers: &[Buffer]) {
+    let Reference::Builtin { name, .. } = reference else { return };
+    let Some(takes) = TAKES.iter().find(|takes| takes.name == name) else { return };
+    let of_role = |role| {
+        let named = buffers.iter().filter(move |buffer| buffer.role == role).map(|buffer| buffer.name.as_str());
+        named.filter(|name| !takes.optional.contains(name)).collect::<Vec<_>>()
+    };
+    let (inputs, outputs) = (of_role(Role::Input), of_role(Role::Output));
+    let named = takes.inputs.iter().all(|input| inputs.contains(input));
+    if (named || inputs.len() == takes.inputs.len()) && outputs.len() == 1 {
+        return;
+    }
+    if let Some(item) = table.get("reference") {
+        let listed = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let message = format!(
+            "`workload.reference` is `{name}`, which takes the inputs {} and one output; the file has the inputs {} and the outputs {}",
+            takes.inputs.join(", "),
+            listed(&inputs),
+            listed(&outputs)
+        );
+        item.report(message, Some("buffers are found by name, else by their order".to_owned()));
+    }
+}

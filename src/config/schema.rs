@@ -1,0 +1,58 @@
+//! The JSON Schema of a phase, for editors that complete and check TOML.
+
+use super::keys::{Kind, ROOT, Spec};
+use serde_json::{Map, Value, json};
+
+/// The schema of the file, from the same declarations that the reader refuses unknown keys by.
+pub fn schema() -> Value {
+    let mut schema = table(&ROOT);
+    if let Value::Object(entries) = &mut schema {
+        entries.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        entries.insert("title".to_owned(), json!("ncugate phase"));
+    }
+    schema
+}
+
+fn table(spec: &'static Spec) -> Value {
+    let properties: Map<String, Value> = spec
+        .keys
+        .iter()
+        .map(|key| {
+            let mut property = kind(&key.kind);
+            if let Value::Object(entries) = &mut property {
+                let default = key.default.map_or_else(String::new, |text| format!(" Default: {text}."));
+                entries.insert("description".to_owned(), json!(format!("{}{default}", key.doc)));
+            }
+            (key.name.to_owned(), property)
+        })
+        .collect();
+    let required: Vec<&str> = spec.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
+    let free = spec.free.as_ref().map_or(Value::Bool(false), kind);
+    let mut schema = json!({
+        "type": "object",
+        "description": spec.doc,
+        "properties": properties,
+        "additionalProperties": free,
+    });
+    if let (Value::Object(entries), false) = (&mut schema, required.is_empty()) {
+        entries.insert("required".to_owned(), json!(required));
+    }
+    schema
+}
+
+fn kind(of: &'static Kind) -> Value {
+    match of {
+        Kind::Text | Kind::Template | Kind::Requirement => json!({ "type": "string", "minLength": 1 }),
+        Kind::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_+=][A-Za-z0-9_.+=-]*$" }),
+        Kind::Expr => json!({ "type": ["string", "number"] }),
+        Kind::Bool => json!({ "type": "boolean" }),
+        Kind::Whole(low) => json!({ "type": "integer", "minimum": low }),
+        Kind::Number => json!({ "type": "number" }),
+        Kind::Date => json!({ "type": "string", "format": "date" }),
+        Kind::Param => json!({ "type": ["boolean", "number", "string"] }),
+        Kind::OneOf(words) => json!({ "enum": words }),
+        Kind::List(items) => json!({ "type": "array", "items": kind(items) }),
+        Kind::Table(spec) => table(spec),
+        Kind::Either(kinds) => json!({ "anyOf": kinds.iter().map(kind).collect::<Vec<_>>() }),
+    }
+}

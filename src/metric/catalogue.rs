@@ -1,0 +1,389 @@
+//! The catalogue file as understood.
+
+use super::{Better, Definition, Family, Formula};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+const EMBEDDED: &str = include_str!("catalogue.toml");
+
+/// How a metric repeats, and so how it is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Equal for equal code and launch: judged exactly.
+    Deterministic,
+    /// A hardware counter: repeats to within its spread.
+    Counter,
+    /// A statistic of latency samples: judged by an interval.
+    Timing,
+}
+
+/// Where a metric's value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The cubin.
+    Build,
+    /// The launch.
+    Launch,
+    /// Computed from launch, cubin and chip.
+    Occupancy,
+    /// The samples of the undisturbed timing.
+    Latency,
+    /// The correctness cases.
+    Check,
+    /// Nsight Compute.
+    Ncu,
+}
+
+/// A logical metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// The name a gate uses.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// Unit of its value; empty where it is a count or a ratio.
+    pub unit: String,
+    /// Which way it improves.
+    pub better: Better,
+    /// How it repeats.
+    pub kind: Kind,
+    /// Where it comes from.
+    pub source: Source,
+    /// Coefficient of variation between launches of one kernel, where it was measured.
+    pub spread: Option<f64>,
+    /// What it says, and how it misleads.
+    pub description: String,
+    formulas: BTreeMap<Family, Formula>,
+    absent_on: Vec<String>,
+}
+
+impl Metric {
+    /// Whether it is known without a GPU: from the cubin, the launch and the chip's limits.
+    pub fn is_static(&self) -> bool {
+        matches!(self.source, Source::Build | Source::Launch | Source::Occupancy)
+    }
+}
+
+/// Why a metric has no definition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MetricError {
+    /// Neither in the catalogue nor the name of an ncu metric.
+    #[error("metric '{name}' is unknown{}", .nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean '{n}'?")))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The most similar name.
+        nearest: Option<String>,
+    },
+    /// The chip is older or newer than the catalogue.
+    #[error("compute capability {}.{} is not in the metric catalogue; name ncu metrics verbatim on this chip", .cc.0, .cc.1)]
+    Chip {
+        /// Its compute capability.
+        cc: (u32, u32),
+    },
+    /// The chip does not have it.
+    #[error("metric '{name}' does not exist on compute capability {}.{}", .cc.0, .cc.1)]
+    Absent {
+        /// The name.
+        name: String,
+        /// The chip's compute capability.
+        cc: (u32, u32),
+    },
+    /// It does not come from Nsight Compute.
+    #[error("metric '{name}' is not counted by ncu")]
+    NotCounted {
+        /// The name.
+        name: String,
+    },
+}
+
+/// Every logical metric, in the order of the file.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    metrics: Vec<Metric>,
+    index: HashMap<String, usize>,
+}
+
+impl Catalogue {
+    /// The catalogue that ships with the program.
+    #[allow(clippy::panic, reason = "the file is embedded at build time and a test parses it")]
+    pub fn embedded() -> &'static Self {
+        static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+        CATALOGUE.get_or_init(|| Self::parse(EMBEDDED).unwrap_or_else(|e| panic!("embedded metric catalogue: {e}")))
+    }
+
+    /// A logical metric by name.
+    pub fn get(&self, name: &str) -> Option<&Metric> {
+        self.index.get(name).map(|&at| &self.metrics[at])
+    }
+
+    /// Every metric, in the order of the file.
+    pub fn metrics(&self) -> &[Metric] {
+        &self.metrics
+    }
+
+    /// Every name, in the order of the file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.metrics.iter().map(|m| m.name.as_str())
+    }
+
+    /// The name most like this one, to suggest.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        crate::expr::nearest(name, self.names())
+    }
+
+    /// Whether a gate may name it: a logical metric or an ncu metric.
+    pub fn knows(&self, name: &str) -> bool {
+        is_verbatim(name) || self.index.contains_key(name)
+    }
+
+    /// What to collect for a metric on a chip; an ncu metric is its own definition, its unit left to the reader.
+    pub fn definition(&self, name: &str, cc: (u32, u32)) -> Result<Definition, MetricError> {
+        if is_verbatim(name) {
+            return Ok(Definition::verbatim(name, String::new()));
+        }
+        let metric = self.get(name).ok_or_else(|| MetricError::Unknown {
+            name: name.to_owned(),
+            nearest: self.nearest(name).map(str::to_owned),
+        })?;
+        if metric.formulas.is_empty() {
+            return Err(MetricError::NotCounted { name: name.to_owned() });
+        }
+        let family = Family::of(cc).ok_or(MetricError::Chip { cc })?;
+        let formula = metric
+            .formulas
+            .get(&family)
+            .filter(|_| !metric.absent_on.contains(&format!("{}.{}", cc.0, cc.1)))
+            .ok_or_else(|| MetricError::Absent { name: name.to_owned(), cc })?;
+        Ok(Definition { formula: formula.clone(), unit: metric.unit.clone() })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let file: RawCatalogue = toml::from_str(text).map_err(|e| e.to_string())?;
+        let metrics: Vec<Metric> = file.metric.into_iter().map(RawMetric::understood).collect::<Result<_, _>>()?;
+        let index: HashMap<String, usize> = metrics.iter().enumerate().map(|(at, m)| (m.name.clone(), at)).collect();
+        if index.len() != metrics.len() {
+            return Err("a name is defined twice".into());
+        }
+        Ok(Self { metrics, index })
+    }
+}
+
+/// Whether a name is one of ncu's own rather than a logical metric's: a lower-case unit, two underscores, then words
+/// joined by dots (`sm__warps_active.avg.pct_of_peak_sustained_active`).
+pub fn is_verbatim(name: &str) -> bool {
+    let word = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let Some((unit, rest)) = name.split_once("__") else { return false };
+    unit.starts_with(|c: char| c.is_ascii_lowercase())
+        && unit.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        && rest.split('.').all(word)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCatalogue {
+    metric: Vec<RawMetric>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMetric {
+    name: String,
+    title: String,
+    unit: String,
+    better: Better,
+    kind: Kind,
+    source: Source,
+    spread: Option<f64>,
+    description: String,
+    ncu: Option<String>,
+    ncu_by_chip: Option<BTreeMap<String, Vec<String>>>,
+    sum: Option<Vec<String>>,
+    part: Option<Vec<String>>,
+    whole: Option<Vec<String>>,
+    product: Option<Vec<String>>,
+    factor: Option<f64>,
+    empty: Option<String>,
+    #[serde(default)]
+    absent_on: Vec<String>,
+    #[serde(default)]
+    only_on: Vec<String>,
+}
+
+impl RawMetric {
+    fn understood(self) -> Result<Metric, String> {
+        let formulas = self.formulas()?;
+        if self.source == Source::Ncu && formulas.is_empty() {
+            return Err(format!("'{}' comes from ncu and has no formula", self.name));
+        }
+        Ok(Metric {
+            name: self.name,
+            title: self.title,
+            unit: self.unit,
+            better: self.better,
+            kind: self.kind,
+            source: self.source,
+            spread: self.spread,
+            description: self.description,
+            formulas,
+            absent_on: self.absent_on,
+        })
+    }
+
+    fn formulas(&self) -> Result<BTreeMap<Family, Formula>, String> {
+        if let Some(table) = &self.ncu_by_chip {
+            let of_chip =
+                |(chip, names): (&String, &Vec<String>)| Ok((self.family(chip)?, Formula::Sum(names.clone())));
+            return table.iter().map(of_chip).collect();
+        }
+        let Some(formula) = self.formula()? else { return Ok(BTreeMap::new()) };
+        let families = match self.only_on.as_slice() {
+            [] => Family::ALL.to_vec(),
+            chips => chips.iter().map(|chip| self.family(chip)).collect::<Result<_, _>>()?,
+        };
+        Ok(families.into_iter().map(|family| (family, formula.clone())).collect())
+    }
+
+    fn formula(&self) -> Result<Option<Formula>, String> {
+        match (&self.ncu, &self.sum, &self.part, &self.whole, &self.product) {
+            (None, None, None, None, None) => Ok(None),
+            (Some(name), None, None, None, None) => Ok(Some(Formula::Sum(vec![name.clone()]))),
+            (None, Some(names), None, None, None) => Ok(Some(Formula::Sum(names.clone()))),
+            (None, None, Some(part), Some(whole), None) => Ok(Some(Formula::Share {
+                factor: self.factor.unwrap_or(100.0),
+                part: part.clone(),
+                whole: whole.clone(),
+                empty: self.empty.clone().ok_or_else(|| format!("'{}' lacks 'empty'", self.name))?,
+            })),
+            (None, None, None, None, Some(names)) => {
+                Ok(Some(Formula::Product { factor: self.factor.unwrap_or(1.0), names: names.clone() }))
+            }
+            _ => Err(format!("'{}' has more than one formula, or half of one", self.name)),
+        }
+    }
+
+    fn family(&self, chip: &str) -> Result<Family, String> {
+        let found = Family::ALL.into_iter().find(|family| family.name() == chip);
+        found.ok_or_else(|| format!("'{}' names family '{chip}', which is none", self.name))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const HOPPER: (u32, u32) = (9, 0);
+
+    /// Not in the captures; from NVIDIA's enumeration of the chip's metrics.
+    const NOT_CAPTURED: [&str; 7] = [
+        "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
+        "sm__ops_path_tensor_src_fp8.sum",
+        "smsp__inst_executed_op_local_ld.sum",
+        "smsp__inst_executed_op_local_st.sum",
+        "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+        "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+        "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
+    ];
+
+    #[test]
+    fn the_embedded_file_parses_and_every_metric_says_what_it_is() {
+        let catalogue = Catalogue::parse(EMBEDDED).unwrap();
+        assert!(catalogue.metrics.len() > 80);
+        for metric in &catalogue.metrics {
+            assert!(metric.description.len() > 8 && !metric.title.is_empty(), "{}", metric.name);
+            assert!(!is_verbatim(&metric.name), "{}", metric.name);
+        }
+    }
+
+    #[test]
+    fn names_that_other_rooms_use_are_there() {
+        let catalogue = Catalogue::embedded();
+        for name in [
+            "latency_p50",
+            "latency_p90",
+            "latency_mean",
+            "latency_min",
+            "registers",
+            "static_shared",
+            "shared_mem",
+            "spills",
+            "stack",
+            "local_bytes",
+            "theoretical_occupancy",
+            "blocks_per_sm",
+            "block_threads",
+            "grid_blocks",
+            "waves",
+            "achieved_occupancy",
+            "eligible_warps",
+            "active_warps",
+            "issue_slot_utilisation",
+            "tensor_pct",
+            "dram_pct",
+            "dram_bytes",
+            "l1_hit_pct",
+            "l2_hit_pct",
+            "bank_conflicts",
+            "bank_conflict_pct",
+            "duration",
+            "sm_pct",
+            "ipc",
+            "stall_long_scoreboard",
+            "correct",
+            "max_abs",
+            "tflops",
+        ] {
+            assert!(catalogue.get(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn hopper_definitions_are_names_that_ncu_knows() {
+        let known: std::collections::HashSet<&str> =
+            include_str!("../../tests/data/metric/h200-names.txt").lines().filter(|l| !l.starts_with('#')).collect();
+        let catalogue = Catalogue::embedded();
+        let mut counted = 0;
+        for metric in &catalogue.metrics {
+            let Ok(definition) = catalogue.definition(&metric.name, HOPPER) else { continue };
+            for name in definition.metrics() {
+                assert!(known.contains(name) || NOT_CAPTURED.contains(&name), "{}: {name}", metric.name);
+                counted += 1;
+            }
+        }
+        assert!(counted > 80, "{counted}");
+    }
+
+    #[test]
+    fn definitions_follow_the_chip() {
+        let catalogue = Catalogue::embedded();
+        let tensor = |cc| catalogue.definition("tensor_pct", cc).map(|d| d.metrics()[0].to_owned());
+        assert!(tensor(HOPPER).unwrap().starts_with("sm__pipe_tensor_type_hmma_hgmma"));
+        assert_eq!(tensor((8, 9)).unwrap(), "sm__pipe_tensor_cycles_active_v2.avg.pct_of_peak_sustained_elapsed");
+        assert_eq!(tensor((10, 3)).unwrap(), "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed");
+        assert_eq!(tensor((7, 0)), Err(MetricError::Chip { cc: (7, 0) }));
+        let absent = |name: &str, cc| matches!(catalogue.definition(name, cc), Err(MetricError::Absent { .. }));
+        assert!(absent("dram_bytes", (12, 1)) && !absent("dram_bytes", (12, 0)));
+        assert!(absent("stall_gmma", (8, 9)) && absent("stall_imc_miss", (10, 0)));
+    }
+
+    #[test]
+    fn unknown_uncounted_and_verbatim_names() {
+        let catalogue = Catalogue::embedded();
+        let error = catalogue.definition("eligable_warps", HOPPER).unwrap_err();
+        assert_eq!(error.to_string(), "metric 'eligable_warps' is unknown; did you mean 'eligible_warps'?");
+        assert!(matches!(catalogue.definition("latency_p50", HOPPER), Err(MetricError::NotCounted { .. })));
+        let verbatim = catalogue.definition("sm__warps_active.avg", (7, 0)).unwrap();
+        assert_eq!(verbatim.metrics(), ["sm__warps_active.avg"]);
+    }
+
+    #[test]
+    fn bank_conflicts_are_of_loads_over_wavefronts_of_loads() {
+        let definition = Catalogue::embedded().definition("bank_conflict_pct", HOPPER).unwrap();
+        let cell = definition.evaluate(&|name| Some(if name.contains("conflicts") { 2.0 } else { 4_194_304.0 }));
+        assert_eq!(cell.value(), Some(100.0 * 2.0 / 4_194_304.0));
+    }
+}

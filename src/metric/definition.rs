@@ -1,0 +1,158 @@
+//! How a logical metric is computed from what Nsight Compute counted on one chip.
+
+use crate::frame::Cell;
+
+/// What to collect on a chip, and what to make of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// The computation.
+    pub formula: Formula,
+    /// Unit of its value.
+    pub unit: String,
+}
+
+/// A computation over ncu metrics; nothing is clamped.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Formula {
+    /// The sum of these; a name that is there twice counts twice.
+    Sum(Vec<String>),
+    /// `factor * sum(part) / sum(whole)`.
+    Share {
+        /// 100 for a percentage.
+        factor: f64,
+        /// Numerator.
+        part: Vec<String>,
+        /// Denominator.
+        whole: Vec<String>,
+        /// Why there is no value when both are zero (`no shared-memory wavefronts`).
+        empty: String,
+    },
+    /// `factor * product`.
+    Product {
+        /// Factor.
+        factor: f64,
+        /// Factors measured.
+        names: Vec<String>,
+    },
+}
+
+impl Definition {
+    /// A metric that is collected and shown as it is.
+    pub fn verbatim(name: &str, unit: String) -> Self {
+        Self { formula: Formula::Sum(vec![name.to_owned()]), unit }
+    }
+
+    /// Names to collect, sorted, each once.
+    pub fn metrics(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = match &self.formula {
+            Formula::Sum(names) | Formula::Product { names, .. } => names.iter().map(String::as_str).collect(),
+            Formula::Share { part, whole, .. } => part.iter().chain(whole).map(String::as_str).collect(),
+        };
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The value for one launch; `read` gives a counter by name.
+    ///
+    /// A counter that is absent or not finite, and a share of nothing, make it missing with the reason.
+    pub fn evaluate(&self, read: &dyn Fn(&str) -> Option<f64>) -> Cell {
+        let value = match &self.formula {
+            Formula::Sum(names) => sum(names, read),
+            Formula::Product { factor, names } => {
+                names.iter().try_fold(*factor, |product, name| Ok(product * counter(name, read)?))
+            }
+            Formula::Share { factor, part, whole, empty } => share(*factor, part, whole, empty, read),
+        };
+        value.map_or_else(|reason| Cell::Missing(reason.into()), Cell::finite)
+    }
+
+    /// What is odd about a value, such as a percentage outside 0 to 100; the value stays as it was counted.
+    pub fn doubt(&self, value: f64) -> Option<String> {
+        (self.unit == "%" && !(0.0..=100.0).contains(&value))
+            .then(|| format!("{value:.1} % is outside 0 to 100: its parts were counted in different passes"))
+    }
+}
+
+fn counter(name: &str, read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
+    match read(name) {
+        Some(value) if value.is_finite() => Ok(value),
+        Some(value) => Err(format!("'{name}' was counted as {value}")),
+        None => Err(format!("'{name}' has no value")),
+    }
+}
+
+fn sum(names: &[String], read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
+    if names.is_empty() {
+        return Err("nothing to add up".into());
+    }
+    names.iter().try_fold(0.0, |total, name| Ok(total + counter(name, read)?))
+}
+
+fn share(
+    factor: f64,
+    part: &[String],
+    whole: &[String],
+    empty: &str,
+    read: &dyn Fn(&str) -> Option<f64>,
+) -> Result<f64, String> {
+    let (part, total) = (sum(part, read)?, sum(whole, read)?);
+    match (part, total) {
+        (0.0, 0.0) => Err(empty.to_owned()),
+        (_, 0.0) => Err(format!("{part} of {}, which was counted as 0", whole.join(" + "))),
+        _ => Ok(factor * part / total),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conflicts() -> Definition {
+        Definition {
+            formula: Formula::Share {
+                factor: 100.0,
+                part: vec!["conflicts".into()],
+                whole: vec!["wavefronts".into()],
+                empty: "no shared-memory wavefronts".into(),
+            },
+            unit: "%".into(),
+        }
+    }
+
+    fn counted(conflicts: f64, wavefronts: f64) -> impl Fn(&str) -> Option<f64> {
+        move |name| Some(if name == "conflicts" { conflicts } else { wavefronts })
+    }
+
+    #[test]
+    fn a_share_of_nothing_is_missing_not_zero() {
+        let cell = conflicts().evaluate(&counted(0.0, 0.0));
+        assert_eq!(cell, Cell::Missing("no shared-memory wavefronts".into()));
+        assert_eq!(conflicts().evaluate(&counted(3.0, 0.0)).value(), None);
+    }
+
+    #[test]
+    fn nan_and_absent_counters_are_missing() {
+        for odd in [f64::NAN, f64::INFINITY] {
+            assert_eq!(conflicts().evaluate(&counted(odd, 8.0)).value(), None);
+            assert_eq!(conflicts().evaluate(&counted(1.0, odd)).value(), None);
+        }
+        assert_eq!(conflicts().evaluate(&|_| None).value(), None);
+        assert_eq!(Definition::verbatim("a__b", String::new()).evaluate(&|_| Some(f64::NAN)).value(), None);
+    }
+
+    #[test]
+    fn nothing_is_clamped_and_the_odd_is_named() {
+        let value = conflicts().evaluate(&counted(12.0, 8.0)).value();
+        assert_eq!(value, Some(150.0));
+        assert!(conflicts().doubt(150.0).is_some_and(|d| d.contains("150.0 %")));
+        assert_eq!(conflicts().doubt(99.9), None);
+    }
+
+    #[test]
+    fn a_name_written_twice_counts_twice_and_is_collected_once() {
+        let fma = Definition { formula: Formula::Sum(vec!["b".into(), "a".into(), "b".into()]), unit: String::new() };
+        assert_eq!(fma.evaluate(&|name| Some(if name == "a" { 1.0 } else { 10.0 })).value(), Some(21.0));
+        assert_eq!(fma.metrics(), ["a", "b"]);
+    }
+}

@@ -1,0 +1,348 @@
+//! A report: opened, indexed once, and asked for the rest.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::archive::{Data, Limits};
+use super::block::{self, Block, Blocks, VERSION};
+use super::error::{ReportError, WireProblem};
+use super::launch::{Head, Launch, Process, ResultKind};
+use super::session::{self, Session};
+use super::source::{self, Source};
+use super::wire::{Message, Span};
+
+/// Bytes of results that are worked on before their pages are given back.
+const CHUNK_BYTES: usize = 32 << 20;
+
+/// An Nsight Compute report.
+///
+/// Opening maps the file (or decompresses it), walks every block and the top level of every result, and refuses what
+/// does not end exactly where it says. Metrics, instances, rules, NVTX states and sources are decoded when asked for.
+#[derive(Debug)]
+pub struct Report {
+    data: Data,
+    version: u64,
+    blocks: usize,
+    names: Names,
+    processes: Vec<Process>,
+    sessions: Vec<Span>,
+    sources: Vec<Span>,
+    heads: Vec<Head>,
+}
+
+/// Metric names: the string tables of all blocks, one behind the other, in file order.
+#[derive(Debug, Default)]
+struct Names {
+    spans: Vec<Span>,
+    /// For each entry the index of the first entry with the same name.
+    canonical: Vec<u32>,
+    /// Sorted by name, for looking up.
+    sorted: Vec<u32>,
+}
+
+/// Metrics to decode.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum MetricSelection<'a> {
+    /// Every metric.
+    #[default]
+    All,
+    /// Metrics by full name.
+    Named(&'a [String]),
+}
+
+/// What the walk over the blocks collects.
+#[derive(Default)]
+struct Index {
+    blocks: usize,
+    names: Vec<Span>,
+    processes: Vec<Process>,
+    process_index: HashMap<Process, u32>,
+    sessions: Vec<Span>,
+    sources: Vec<Span>,
+    results: Vec<(ResultKind, Span, u32)>,
+}
+
+impl Report {
+    /// Opens a report. Plain and zstd-compressed reports are told apart by content, whatever the name says.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no report, is truncated or damaged.
+    pub fn open(path: &Path) -> Result<Self, ReportError> {
+        Self::open_within(path, Limits::default())
+    }
+
+    /// Opens a report with other limits for decompression.
+    ///
+    /// # Errors
+    /// See [`Report::open`].
+    pub fn open_within(path: &Path, limits: Limits) -> Result<Self, ReportError> {
+        Self::index(Data::open(path, limits)?)
+    }
+
+    /// Reads a report from memory, plain or zstd-compressed.
+    ///
+    /// # Errors
+    /// See [`Report::open`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, ReportError> {
+        Self::index(Data::from_bytes(bytes, Limits::default())?)
+    }
+
+    fn index(data: Data) -> Result<Self, ReportError> {
+        let bytes = data.bytes();
+        let (version, start) = block::file_header(bytes)?;
+        let mut index = Index::default();
+        for block in Blocks::new(bytes, start) {
+            index.add(bytes, &block?)?;
+        }
+        let heads = scan_heads(&data, &index.results)?;
+        let names = Names::new(data.bytes(), index.names)?;
+        Ok(Self {
+            version,
+            blocks: index.blocks,
+            names,
+            processes: index.processes,
+            sessions: index.sessions,
+            sources: index.sources,
+            heads,
+            data,
+        })
+    }
+
+    /// The uncompressed bytes.
+    pub(crate) fn data(&self) -> &[u8] {
+        self.data.bytes()
+    }
+
+    /// Container version; 7 is the one that is known.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// What a person should know before trusting the numbers: a container version newer than the one known here.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.version > VERSION {
+            let version = self.version;
+            warnings
+                .push(format!("report container version {version} is newer than {VERSION}; unknown parts are skipped"));
+        }
+        warnings
+    }
+
+    /// Bytes of the uncompressed report.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.data.bytes().len()
+    }
+
+    /// Whether the report has no results.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Blocks of the container.
+    #[must_use]
+    pub fn block_count(&self) -> usize {
+        self.blocks
+    }
+
+    /// The results in the order that ncu numbers them.
+    pub fn launches(&self) -> impl ExactSizeIterator<Item = Launch<'_>> + DoubleEndedIterator {
+        self.heads.iter().enumerate().map(|(id, head)| Launch { report: self, head, id: id as u32 })
+    }
+
+    /// One result by the id that ncu prints.
+    #[must_use]
+    pub fn launch(&self, id: u32) -> Option<Launch<'_>> {
+        self.heads.get(id as usize).map(|head| Launch { report: self, head, id })
+    }
+
+    /// The profiled processes.
+    #[must_use]
+    pub fn processes(&self) -> &[Process] {
+        &self.processes
+    }
+
+    /// What the report says about the session: command line, versions, system, devices.
+    ///
+    /// # Errors
+    /// A damaged session.
+    pub fn session(&self) -> Result<Session, ReportError> {
+        let driver = self.heads.iter().find_map(|head| Launch { report: self, head, id: 0 }.driver());
+        let parts = self.sessions.iter().map(|span| Message::new("ReportSessionDetails", self.data(), *span));
+        session::merge(parts, driver)
+    }
+
+    /// Source entries: cubins, SASS, PTX, imported source files; entries with one reference are merged.
+    ///
+    /// # Errors
+    /// A damaged entry.
+    pub fn sources(&self) -> Result<Vec<Source<'_>>, ReportError> {
+        source::merge(self.sources.iter().map(|span| Message::new("SourceData", self.data(), *span)))
+    }
+
+    /// Metric names of the report, each once, in the order of the file. A name may belong to no launch.
+    pub fn metric_names(&self) -> impl Iterator<Item = &str> {
+        let first = self.names.canonical.iter().enumerate().filter(|&(id, &canonical)| id as u32 == canonical);
+        first.map(|(id, _)| self.name(id as u32))
+    }
+
+    pub(crate) fn name_count(&self) -> usize {
+        self.names.spans.len()
+    }
+
+    /// The name at an index of the string tables.
+    pub(crate) fn name(&self, id: u32) -> &str {
+        self.names.spans.get(id as usize).map_or("", |span| name_text(self.data(), *span))
+    }
+
+    /// The first index with the same name, or the error that `metric` has a name that no table holds.
+    #[inline]
+    pub(crate) fn canonical(&self, id: u32, metric: &Message<'_>) -> Result<u32, ReportError> {
+        self.names.canonical.get(id as usize).copied().ok_or(ReportError::Malformed {
+            message: metric.name,
+            field: 1,
+            offset: metric.offset as u64,
+            problem: WireProblem::UnknownName(u64::from(id)),
+        })
+    }
+
+    /// The index of a metric by its full name.
+    pub(crate) fn metric_id(&self, name: &str) -> Option<u32> {
+        let found = self.names.sorted.binary_search_by(|&id| self.name(id).cmp(name)).ok()?;
+        self.names.sorted.get(found).copied()
+    }
+
+    /// The launches in groups of about 32 MiB, so that their pages can be given back after each.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = (usize, usize)> {
+        chunks(self.heads.len(), |index| self.heads[index].body)
+    }
+
+    /// The launches `first..end`.
+    pub(crate) fn heads(&self, first: usize, end: usize) -> &[Head] {
+        self.heads.get(first..end).unwrap_or_default()
+    }
+
+    /// Gives back the pages of the launches `first..end`.
+    pub(crate) fn release(&self, first: usize, end: usize) {
+        release(&self.data, self.heads(first, end).iter().map(|head| head.body));
+    }
+}
+
+impl Index {
+    fn add(&mut self, data: &[u8], block: &Block<'_>) -> Result<(), ReportError> {
+        self.blocks += 1;
+        self.sessions.extend(block.session);
+        if let Some(strings) = block.strings {
+            for field in strings.fields() {
+                let field = field?;
+                if field.number == 1 {
+                    let bytes = field.bytes()?;
+                    std::str::from_utf8(bytes).map_err(|_| field.error(WireProblem::Utf8))?;
+                    self.names.push(field.span()?);
+                }
+            }
+        }
+        let process = match block.process {
+            Some(process) => self.process(process)?,
+            None => u32::MAX,
+        };
+        let Self { sources, results, .. } = self;
+        block.entries(data, |entry, span| {
+            match ResultKind::of(entry) {
+                Some(kind) => results.push((kind, span, process)),
+                None => sources.push(span),
+            }
+            Ok(())
+        })
+    }
+
+    /// The index of a process, which is added when it is new.
+    fn process(&mut self, message: Message<'_>) -> Result<u32, ReportError> {
+        let mut process = Process { pid: 0, host: String::new(), executable: String::new() };
+        for field in message.fields() {
+            let field = field?;
+            match field.number {
+                1 => process.pid = field.integer32()?,
+                2 => process.host = field.text()?.into_owned(),
+                3 => process.executable = field.text()?.into_owned(),
+                _ => {}
+            }
+        }
+        if let Some(&index) = self.process_index.get(&process) {
+            return Ok(index);
+        }
+        let index = self.processes.len() as u32;
+        self.processes.push(process.clone());
+        self.process_index.insert(process, index);
+        Ok(index)
+    }
+}
+
+impl Names {
+    fn new(data: &[u8], spans: Vec<Span>) -> Result<Self, ReportError> {
+        let mut sorted: Vec<u32> = (0..spans.len() as u32).collect();
+        let text = |id: u32| spans.get(id as usize).map_or("", |span| name_text(data, *span));
+        sorted.sort_by(|&a, &b| text(a).cmp(text(b)).then(a.cmp(&b)));
+        let mut canonical = vec![0; spans.len()];
+        let mut first = None;
+        for &id in &sorted {
+            let same = first.filter(|&first| text(first) == text(id)).unwrap_or(id);
+            first = Some(same);
+            if let Some(slot) = canonical.get_mut(id as usize) {
+                *slot = same;
+            }
+        }
+        sorted.retain(|&id| canonical.get(id as usize) == Some(&id));
+        Ok(Self { spans, canonical, sorted })
+    }
+}
+
+/// A name of the string tables; they were found to be UTF-8 when the report was indexed.
+fn name_text(data: &[u8], span: Span) -> &str {
+    std::str::from_utf8(span.of(data)).unwrap_or_default()
+}
+
+/// Groups of items whose bytes are about [`CHUNK_BYTES`], at least one item each.
+fn chunks(count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = (usize, usize)> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let first = next;
+        let mut bytes = 0;
+        while next < count && (bytes < CHUNK_BYTES || next == first) {
+            bytes += span(next).len as usize;
+            next += 1;
+        }
+        (next > first).then_some((first, next))
+    })
+}
+
+/// Gives back the pages from the first to the last of `spans`.
+fn release(data: &Data, spans: impl Iterator<Item = Span>) {
+    let (mut start, mut end) = (usize::MAX, 0);
+    for span in spans {
+        start = start.min(span.start);
+        end = end.max(span.start + span.len as usize);
+    }
+    if start < end && end - start >= CHUNK_BYTES {
+        data.release(start, end);
+    }
+}
+
+/// Scans the top level of all results, in parallel within a chunk.
+fn scan_heads(data: &Data, results: &[(ResultKind, Span, u32)]) -> Result<Vec<Head>, ReportError> {
+    let mut heads = Vec::with_capacity(results.len());
+    for (first, end) in chunks(results.len(), |index| results[index].1) {
+        let part = results.get(first..end).unwrap_or_default();
+        let scanned: Result<Vec<Head>, ReportError> =
+            part.par_iter().map(|&(kind, span, process)| Head::scan(data.bytes(), kind, span, process)).collect();
+        heads.extend(scanned?);
+        release(data, part.iter().map(|entry| entry.1));
+    }
+    Ok(heads)
+}

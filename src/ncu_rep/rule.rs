@@ -1,0 +1,279 @@
+//! What ncu's rules said about a launch.
+
+use std::borrow::Cow;
+
+use super::error::ReportError;
+use super::wire::{Field, Message, Value};
+
+/// How a message is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RuleMessageKind {
+    /// Nothing in particular.
+    #[default]
+    None,
+    /// Things are well.
+    Ok,
+    /// A warning.
+    Warning,
+    /// The rule failed.
+    Error,
+    /// An opportunity to optimize.
+    Optimization,
+    /// A kind that this program does not know.
+    Other(u32),
+}
+
+/// A message of a rule. The text has ncu's markup in it: `@section:ID:label@`, `@url:label:href@`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleMessage<'a> {
+    /// What it says.
+    pub text: Cow<'a, str>,
+    /// Short title.
+    pub title: Cow<'a, str>,
+    /// How it is meant.
+    pub kind: RuleMessageKind,
+}
+
+impl RuleMessage<'_> {
+    /// The text without markup: labels stay, targets go.
+    #[must_use]
+    pub fn plain_text(&self) -> String {
+        plain(&self.text)
+    }
+}
+
+/// What an estimated speedup is relative to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpeedupScope {
+    /// The unit that the rule looks at.
+    Local,
+    /// The kernel's whole time.
+    Global,
+    /// A scope that this program does not know.
+    Other(u32),
+}
+
+/// A metric that a rule points at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FocusMetric<'a> {
+    /// Metric name.
+    pub name: Cow<'a, str>,
+    /// Its value.
+    pub value: f64,
+    /// 0 default, 1 low, 2 high.
+    pub severity: u32,
+    /// What should happen to it.
+    pub hint: Cow<'a, str>,
+}
+
+/// One column of a rule's table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableColumn<'a> {
+    /// Heading.
+    pub name: Cow<'a, str>,
+    /// Cells, as text.
+    pub cells: Vec<String>,
+}
+
+/// A table of a rule.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RuleTable<'a> {
+    /// Columns.
+    pub columns: Vec<TableColumn<'a>>,
+}
+
+/// One item of a rule's result: a message, and what belongs to it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RuleItem<'a> {
+    /// The message.
+    pub message: Option<RuleMessage<'a>>,
+    /// Estimated speedup in percent. A cap, not a prediction.
+    pub speedup: Option<(SpeedupScope, f64)>,
+    /// Metrics it points at.
+    pub focus: Vec<FocusMetric<'a>>,
+    /// Tables.
+    pub tables: Vec<RuleTable<'a>>,
+}
+
+/// The result of one rule. A rule that had nothing to say has no items.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RuleResult<'a> {
+    /// Identifier of the rule.
+    pub id: Cow<'a, str>,
+    /// Name for people.
+    pub name: Cow<'a, str>,
+    /// Identifier of the section it belongs to.
+    pub section: Cow<'a, str>,
+    /// What it said.
+    pub items: Vec<RuleItem<'a>>,
+}
+
+pub(crate) fn decode(message: Message<'_>) -> Result<RuleResult<'_>, ReportError> {
+    let mut rule = RuleResult::default();
+    for field in message.fields() {
+        let field = field?;
+        match field.number {
+            1 => rule.id = field.text()?,
+            2 => rule.name = field.text()?,
+            3 => {
+                for part in field.message("RuleResultBody")?.fields() {
+                    let part = part?;
+                    if part.number == 1 {
+                        rule.items.push(item(part.message("RuleResultBodyItem")?)?);
+                    }
+                }
+            }
+            4 => rule.section = field.text()?,
+            _ => {}
+        }
+    }
+    Ok(rule)
+}
+
+fn item(message: Message<'_>) -> Result<RuleItem<'_>, ReportError> {
+    let mut item = RuleItem::default();
+    for field in message.fields() {
+        let field = field?;
+        match field.number {
+            1 => item.message = Some(rule_message(&field)?),
+            8 => item.focus.push(focus(&field)?),
+            10 => item.speedup = Some(speedup(&field)?),
+            12 => item.tables.push(table(&field)?),
+            _ => {}
+        }
+    }
+    Ok(item)
+}
+
+fn rule_message<'a>(field: &Field<'a>) -> Result<RuleMessage<'a>, ReportError> {
+    let mut message = RuleMessage::default();
+    for part in field.message("RuleResultMessage")?.fields() {
+        let part = part?;
+        match part.number {
+            1 => message.text = part.text()?,
+            2 => {
+                message.kind = match part.integer32()? {
+                    0 => RuleMessageKind::None,
+                    1 => RuleMessageKind::Ok,
+                    2 => RuleMessageKind::Warning,
+                    3 => RuleMessageKind::Error,
+                    4 => RuleMessageKind::Optimization,
+                    other => RuleMessageKind::Other(other),
+                }
+            }
+            4 => message.title = part.text()?,
+            _ => {}
+        }
+    }
+    Ok(message)
+}
+
+fn focus<'a>(field: &Field<'a>) -> Result<FocusMetric<'a>, ReportError> {
+    let mut focus = FocusMetric { name: Cow::Borrowed(""), value: f64::NAN, severity: 0, hint: Cow::Borrowed("") };
+    for part in field.message("RuleResultFocusMetric")?.fields() {
+        let part = part?;
+        match part.number {
+            2 => focus.name = part.text()?,
+            3 => focus.value = part.double()?,
+            4 => focus.severity = part.integer32()?,
+            5 => focus.hint = part.text()?,
+            _ => {}
+        }
+    }
+    Ok(focus)
+}
+
+fn speedup(field: &Field<'_>) -> Result<(SpeedupScope, f64), ReportError> {
+    let (mut scope, mut percent) = (SpeedupScope::Other(0), f64::NAN);
+    for part in field.message("RuleResultSpeedup")?.fields() {
+        let part = part?;
+        match part.number {
+            1 => {
+                scope = match part.integer32()? {
+                    1 => SpeedupScope::Local,
+                    2 => SpeedupScope::Global,
+                    other => SpeedupScope::Other(other),
+                }
+            }
+            2 => percent = part.double()?,
+            _ => {}
+        }
+    }
+    Ok((scope, percent))
+}
+
+fn table<'a>(field: &Field<'a>) -> Result<RuleTable<'a>, ReportError> {
+    let mut table = RuleTable::default();
+    for part in field.message("RuleResultTable")?.fields() {
+        let part = part?;
+        if part.number == 2 {
+            table.columns.push(column(&part)?);
+        }
+    }
+    Ok(table)
+}
+
+/// A column: its name, and its cells in field 4 (text), 5 (doubles) or 6 (integers); numbers one by one or packed.
+fn column<'a>(field: &Field<'a>) -> Result<TableColumn<'a>, ReportError> {
+    let mut column = TableColumn { name: Cow::Borrowed(""), cells: Vec::new() };
+    for part in field.message("RuleResultTableColumn")?.fields() {
+        let part = part?;
+        match (part.number, part.value) {
+            (1, _) => column.name = part.text()?,
+            (4, _) => column.cells.push(part.text()?.into_owned()),
+            (5, Value::Bytes(packed)) => {
+                let doubles = packed.as_chunks::<8>().0.iter();
+                column.cells.extend(doubles.map(|bytes| f64::from_le_bytes(*bytes).to_string()));
+            }
+            (5, _) => column.cells.push(part.double()?.to_string()),
+            (6, _) => {
+                let mut integers = Vec::new();
+                part.integers(&mut integers)?;
+                column.cells.extend(integers.iter().map(|value| value.cast_signed().to_string()));
+            }
+            _ => {}
+        }
+    }
+    Ok(column)
+}
+
+/// Takes ncu's markup out: `@section:ID:label@` and `@url:label:href@` become the label.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('@') {
+        let (before, marked) = rest.split_at(start);
+        out.push_str(before);
+        let inner = marked.get(1..).unwrap_or_default();
+        let Some((markup, behind)) = inner.split_once('@') else {
+            out.push_str(marked);
+            return out;
+        };
+        let mut parts = markup.splitn(3, ':');
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some("url"), Some(label), Some(_)) | (Some("section" | "metric" | "source"), Some(_), Some(label)) => {
+                out.push_str(label);
+                rest = behind;
+            }
+            _ => {
+                out.push('@');
+                rest = inner;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn markup_becomes_its_label() {
+        assert_eq!(plain("see @section:Occupancy:Occupancy@ now"), "see Occupancy now");
+        assert_eq!(plain("the @url:Guide:https://a.b/c:d@."), "the Guide.");
+        assert_eq!(plain("mail a@b and @ alone"), "mail a@b and @ alone");
+        assert_eq!(plain("@"), "@");
+    }
+}

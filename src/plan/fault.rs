@@ -1,0 +1,90 @@
+//! What is wrong with variants and launches: grouped, so that one wrong expression is one error and not ninety.
+
+use crate::config::{ConfigErrors, Phase, Place, Problem, locate};
+use crate::expr::ExprError;
+
+/// Everything that keeps a phase from being unrolled, shown as errors of its file are.
+pub type PlanErrors = ConfigErrors;
+
+/// One wrong value, of one variant and maybe one shape.
+#[derive(Debug, Clone)]
+struct Fault {
+    /// Key path.
+    key: String,
+    /// What is wrong, without the variant.
+    message: String,
+    /// What is allowed.
+    help: String,
+    /// The variant and shape that it was first seen with, and how many more there are.
+    first: String,
+    more: usize,
+}
+
+/// The part of an expression's error that its text is not in.
+pub fn reason(error: &ExprError) -> String {
+    match error {
+        ExprError::Evaluation { reason, .. } | ExprError::Syntax { reason, .. } => reason.clone(),
+        ExprError::Unknown { .. } | ExprError::Kind { .. } => error.to_string(),
+    }
+}
+
+/// Faults found so far.
+#[derive(Debug, Default)]
+pub struct Faults {
+    found: Vec<Fault>,
+}
+
+impl Faults {
+    /// Records a fault of `key`, seen with `subject` (a variant, maybe at a shape); what breaks the same rule (`help`) of
+    /// the same key again is only counted.
+    pub fn add(&mut self, key: &str, message: String, help: &str, subject: &str) {
+        match self.found.iter_mut().find(|fault| fault.key == key && fault.help == help) {
+            Some(fault) => fault.more += 1,
+            None => self.found.push(Fault {
+                key: key.to_owned(),
+                message,
+                help: help.to_owned(),
+                first: subject.to_owned(),
+                more: 0,
+            }),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// How many there are, repeated ones included.
+    pub fn count(&self) -> usize {
+        self.found.iter().map(|fault| fault.more + 1).sum()
+    }
+
+    /// The errors, each at the place of its key.
+    pub fn into_errors(self, phase: &Phase) -> PlanErrors {
+        let problems = self.found.into_iter().map(|fault| {
+            let subject = match (fault.first.is_empty(), fault.more) {
+                (true, _) => String::new(),
+                (false, 0) => format!(", for {}", fault.first),
+                (false, more) => format!(", for {} and {more} more", fault.first),
+            };
+            Problem {
+                place: place(&phase.text, &fault.key),
+                message: format!("`{}` {}{subject}", fault.key, fault.message),
+                help: (!fault.help.is_empty()).then_some(fault.help),
+            }
+        });
+        ConfigErrors::new(&phase.file, &phase.text, problems.collect())
+    }
+}
+
+/// Place of a key, or of the nearest table around it that the file has.
+fn place(text: &str, key: &str) -> Option<Place> {
+    let mut key = key;
+    loop {
+        if let Some(place) = locate(text, key) {
+            return Some(place);
+        }
+        key = &key[..key.rfind(['.', '['])?];
+    }
+}

@@ -1,0 +1,223 @@
+//! One launch: expressions evaluated at a shape, checked against what CUDA can launch on any chip.
+
+use super::fault::{Faults, reason};
+use super::variant::{Arg, Launch, ScalarValue};
+use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};
+use crate::expr::{Expr, ExprError, Scope, Value};
+use std::collections::HashMap;
+
+/// Largest grid by axis.
+const GRID: [i64; 3] = [i32::MAX as i64, 65_535, 65_535];
+/// Largest block by axis.
+const BLOCK: [i64; 3] = [1024, 1024, 64];
+/// Largest cluster by axis; more than 8 blocks need a kernel that asks for it.
+const CLUSTER: [i64; 3] = [16, 16, 16];
+
+/// Values of expressions, kept by the values of the names they use: a sweep evaluates few distinct ones.
+#[derive(Default)]
+pub struct Memo {
+    names: HashMap<String, Vec<String>>,
+    values: HashMap<(String, Vec<Option<String>>), Result<Value, ExprError>>,
+}
+
+impl Memo {
+    /// The expression's value in a scope.
+    pub fn eval(&mut self, expr: &Expr, scope: &Scope) -> Result<Value, ExprError> {
+        let names = self.names.entry(expr.text().to_owned()).or_insert_with(|| expr.names());
+        let key = names.iter().map(|name| scope.get(name).map(|value| format!("{value:?}"))).collect();
+        self.values.entry((expr.text().to_owned(), key)).or_insert_with(|| expr.eval(scope)).clone()
+    }
+}
+
+/// A variant's launch at a shape.
+pub struct Launching<'p> {
+    /// The kernel.
+    pub kernel: &'p KernelTemplate,
+    /// Key path of the kernel's table in the file.
+    pub key: &'p dyn Fn(&str) -> String,
+    /// What is computed.
+    pub workload: &'p Workload,
+    /// The shape.
+    pub shape: &'p Shape,
+    /// Dimensions and the variant's parameters.
+    pub scope: &'p Scope,
+    /// The variant and shape, for errors.
+    pub subject: &'p str,
+}
+
+impl Launching<'_> {
+    /// Evaluates the launch; faults are recorded and give none.
+    pub fn plan(&self, memo: &mut Memo, faults: &mut Faults) -> Option<Launch> {
+        let grid = self.axes("grid", &self.kernel.grid, GRID, memo, faults);
+        let block = self.axes("block", &self.kernel.block, BLOCK, memo, faults);
+        let cluster = self.axes("cluster", &self.kernel.cluster, CLUSTER, memo, faults);
+        let dynamic_shared = self.dynamic_shared(memo, faults);
+        let args: Vec<Option<Arg>> =
+            self.kernel.args.iter().enumerate().map(|(at, name)| self.arg(at, name, memo, faults)).collect();
+        let launch = Launch {
+            shape: self.shape.name.clone(),
+            grid: grid?,
+            block: block?,
+            cluster: cluster?,
+            dynamic_shared: dynamic_shared?,
+            args: args.into_iter().collect::<Option<_>>()?,
+        };
+        self.check_products(&launch, faults).then_some(launch)
+    }
+
+    fn fault(&self, faults: &mut Faults, key: &str, message: String, help: &str) {
+        faults.add(&(self.key)(key), message, help, self.subject);
+    }
+
+    /// The extents of up to three axes, 1 where there is none.
+    fn axes(
+        &self,
+        what: &str,
+        exprs: &[Expr],
+        limits: [i64; 3],
+        memo: &mut Memo,
+        faults: &mut Faults,
+    ) -> Option<[u32; 3]> {
+        let mut axes = Some([1_u32; 3]);
+        for (at, (expr, limit)) in exprs.iter().zip(limits).enumerate() {
+            let help = format!("{what} axis {at} is a whole number from 1 to {limit}");
+            match self.whole(&format!("{what}[{at}]"), expr, 1..=limit, &help, memo, faults) {
+                Some(extent) => {
+                    if let Some(axes) = &mut axes {
+                        axes[at] = extent;
+                    }
+                }
+                None => axes = None,
+            }
+        }
+        axes
+    }
+
+    /// An expression's value, a whole number in a range.
+    fn whole(
+        &self,
+        key: &str,
+        expr: &Expr,
+        range: std::ops::RangeInclusive<i64>,
+        help: &str,
+        memo: &mut Memo,
+        faults: &mut Faults,
+    ) -> Option<u32> {
+        let value = match memo.eval(expr, self.scope) {
+            Ok(value) => value,
+            Err(e) => {
+                let message = format!("is \"{expr}\", which cannot be evaluated: {}", reason(&e));
+                self.fault(faults, key, message, help);
+                return None;
+            }
+        };
+        let whole = whole_value(&value).filter(|v| range.contains(v)).and_then(|v| u32::try_from(v).ok());
+        if whole.is_none() {
+            let shown = match &value {
+                Value::Text(text) => format!("the text '{text}'"),
+                Value::Bool(v) => v.to_string(),
+                number => number.to_string(),
+            };
+            self.fault(faults, key, format!("is \"{expr}\", which gives {shown}"), help);
+        }
+        whole
+    }
+
+    fn dynamic_shared(&self, memo: &mut Memo, faults: &mut Faults) -> Option<u32> {
+        let Some(expr) = &self.kernel.dynamic_shared else { return Some(0) };
+        let help = "dynamic shared memory is a whole number of bytes, at least 0";
+        self.whole("dynamic_shared", expr, 0..=i64::from(i32::MAX), help, memo, faults)
+    }
+
+    fn arg(&self, at: usize, name: &str, memo: &mut Memo, faults: &mut Faults) -> Option<Arg> {
+        if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
+            return Some(Arg::Buffer(name.to_owned()));
+        }
+        if let Some(scalar) = self.workload.scalars.iter().find(|scalar| scalar.name == name) {
+            return self.scalar(scalar, memo, faults).map(Arg::Scalar);
+        }
+        let extent = self.shape.dims.iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent);
+        let value = extent.and_then(|extent| i32::try_from(extent).ok());
+        if value.is_none() {
+            let message = match extent {
+                Some(extent) => format!("passes {name} = {extent} as `int`, which cannot hold it"),
+                None => format!("names `{name}`, which is no buffer, scalar or dimension"),
+            };
+            let help = "declare a scalar with type \"i64\" for it";
+            self.fault(faults, &format!("args[{at}]"), message, help);
+        }
+        value.map(|value| Arg::Scalar(ScalarValue::I32(value)))
+    }
+
+    fn scalar(&self, scalar: &Scalar, memo: &mut Memo, faults: &mut Faults) -> Option<ScalarValue> {
+        let key = format!("workload.scalars.{}", scalar.name);
+        let value = match memo.eval(&scalar.value, self.scope) {
+            Ok(value) => value,
+            Err(e) => {
+                let message = format!("is \"{}\", which cannot be evaluated: {}", scalar.value, reason(&e));
+                faults.add(&key, message, "", self.subject);
+                return None;
+            }
+        };
+        let typed = typed(scalar.dtype, &value);
+        if typed.is_none() {
+            let message = format!("is \"{}\", which gives {value}, no {}", scalar.value, type_name(scalar.dtype));
+            faults.add(&key, message, "give the scalar another type or value", self.subject);
+        }
+        typed
+    }
+
+    /// Limits over all axes.
+    fn check_products(&self, launch: &Launch, faults: &mut Faults) -> bool {
+        let product = |axes: [u32; 3]| axes.iter().map(|&n| u64::from(n)).product::<u64>();
+        let before = faults.count();
+        if product(launch.block) > 1024 {
+            let message = format!("gives {} threads a block", product(launch.block));
+            self.fault(faults, "block", message, "a block has at most 1024 threads");
+        }
+        if product(launch.cluster) > 16 {
+            let message = format!("gives {} blocks a cluster", product(launch.cluster));
+            self.fault(faults, "cluster", message, "a cluster has at most 16 blocks");
+        }
+        if launch.grid.iter().zip(launch.cluster).any(|(grid, cluster)| grid % cluster != 0) {
+            let message = format!("{:?} does not divide the grid {:?}", launch.cluster, launch.grid);
+            self.fault(faults, "cluster", message, "a grid is whole clusters on every axis");
+        }
+        faults.count() == before
+    }
+}
+
+fn whole_value(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(v) => Some(*v),
+        Value::Float(v) if v.fract() == 0.0 && v.abs() < 9e15 => Some(*v as i64),
+        _ => None,
+    }
+}
+
+/// A value as a C type; none when the type cannot hold it.
+fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
+    let real = match value {
+        Value::Int(v) => Some(*v as f64),
+        Value::Float(v) => Some(*v),
+        Value::Bool(_) | Value::Text(_) => None,
+    };
+    let whole = whole_value(value);
+    match dtype {
+        ScalarType::F32 => real.map(|v| v as f32).filter(|v| v.is_finite()).map(ScalarValue::F32),
+        ScalarType::F64 => real.filter(|v| v.is_finite()).map(ScalarValue::F64),
+        ScalarType::I32 => whole.and_then(|v| i32::try_from(v).ok()).map(ScalarValue::I32),
+        ScalarType::I64 => whole.map(ScalarValue::I64),
+        ScalarType::U32 => whole.and_then(|v| u32::try_from(v).ok()).map(ScalarValue::U32),
+    }
+}
+
+const fn type_name(dtype: ScalarType) -> &'static str {
+    match dtype {
+        ScalarType::F32 => "finite f32",
+        ScalarType::F64 => "finite f64",
+        ScalarType::I32 => "i32",
+        ScalarType::I64 => "i64",
+        ScalarType::U32 => "u32",
+    }
+}

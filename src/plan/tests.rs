@@ -1,0 +1,103 @@
+//! The shipped phases, from their text to their plan.
+
+use super::{Arg, Method, Plan, ScalarValue, Standing, unroll};
+use crate::config::{Phase, load, parse};
+use std::path::Path;
+
+fn phase_d() -> Phase {
+    load(Path::new("configs/phase_d.toml")).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// `phase_d` with a piece of its text replaced.
+fn edited(from: &str, to: &str) -> Phase {
+    let text = phase_d().text;
+    assert!(text.contains(from));
+    parse(Path::new("phase.toml"), &text.replacen(from, to, 1)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn plan(phase: &Phase) -> Plan {
+    unroll(phase).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn phase_d_has_ninety_candidates_with_stable_ids() {
+    let plan = plan(&phase_d());
+    let ids: Vec<&str> = plan.candidates().map(|v| v.id.0.as_str()).collect();
+    assert_eq!(ids.len(), 90);
+    assert_eq!(ids[0], "REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16");
+    assert_eq!(ids[1], "REGCAP=64,THREADS=128,TILE_M=32,K_TILE=32");
+    assert_eq!(ids[89], "REGCAP=96,THREADS=256,TILE_M=64,K_TILE=64");
+    let baselines: Vec<&str> = plan.baselines().map(|v| v.id.0.as_str()).collect();
+    assert_eq!(baselines, ["sdpa_flash", "sdpa_efficient", "sdpa_math"]);
+    assert!(plan.variants[90..].iter().all(|v| v.standing == Standing::Baseline));
+}
+
+#[test]
+fn a_candidate_has_flags_defines_and_a_launch_at_every_shape() {
+    let plan = plan(&phase_d());
+    let Method::Kernel(kernel) = &plan.variants[89].method else { panic!("a kernel") };
+    assert_eq!(kernel.flags, ["-O3", "-lineinfo", "-maxrregcount=96"]);
+    let defines: Vec<String> = kernel.defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(defines, ["THREADS=256", "TILE_M=64", "K_TILE=64"]);
+    let [small, mission] = kernel.launches.as_slice() else { panic!("two shapes") };
+    assert_eq!((small.shape.0.as_str(), small.grid, small.block), ("small", [2, 2, 1], [256, 1, 1]));
+    assert_eq!((mission.grid, mission.cluster, mission.dynamic_shared), ([8, 8, 1], [1, 1, 1], 0));
+    let buffers = ["q", "k", "v", "o"].map(|name| Arg::Buffer(name.to_owned()));
+    let scalars = [Arg::Scalar(ScalarValue::I32(512)), Arg::Scalar(ScalarValue::F32(0.125))];
+    assert_eq!(mission.args, [buffers.as_slice(), &scalars].concat());
+}
+
+#[test]
+fn a_condition_prunes_and_leaves_the_other_ids_as_they_are() {
+    let all = plan(&phase_d());
+    let pruned = plan(&edited("THREADS <= 32 * TILE_M", "THREADS * K_TILE <= 4096"));
+    let ids: Vec<_> = pruned.candidates().map(|v| &v.id).collect();
+    assert_eq!(ids.len(), 40);
+    assert!(ids.iter().all(|id| all.variant(id).is_some()));
+}
+
+/// The softmax phase with a kernel that has no parameters.
+fn without_sweep() -> String {
+    let softmax = load(Path::new("configs/softmax.toml")).unwrap();
+    let (before, after) = softmax.text.split_once("[sweep]").unwrap();
+    let (_, after) = after.split_once("# The simplest").unwrap();
+    format!("{before}# The simplest{after}")
+        .replace("(R + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK", "R")
+        .replace("block = [\"THREADS\"]", "block = [128]")
+        .replace("defines = [\"THREADS\", \"ROWS_PER_BLOCK\", \"VEC\"]", "")
+}
+
+#[test]
+fn a_kernel_without_a_sweep_is_one_candidate_named_for_its_entry() {
+    let text = without_sweep();
+    let phase = parse(Path::new("softmax.toml"), &text).unwrap_or_else(|e| panic!("{e}"));
+    let ids: Vec<String> = plan(&phase).variants.into_iter().map(|v| v.id.0).collect();
+    assert_eq!(ids, ["softmax_rows", "plain"]);
+}
+
+#[test]
+fn scalars_have_their_type() {
+    let text = "scalars = { scale = { type = \"f64\", value = \"1 / D ** 0.5\" } }";
+    let phase = edited("scalars = { scale = \"1 / D ** 0.5\" }", text);
+    let Method::Kernel(kernel) = &plan(&phase).variants[0].method else { panic!("a kernel") };
+    assert_eq!(kernel.launches[0].args[5], Arg::Scalar(ScalarValue::F64(0.125)));
+}
+
+#[test]
+fn one_wrong_expression_is_one_error() {
+    let errors = unroll(&edited("block = [\"THREADS\"]", "block = [\"THREADS - 128\"]")).unwrap_err();
+    assert_eq!(errors.problems().len(), 1);
+    let message = &errors.problems()[0].message;
+    assert!(
+        message.ends_with("for variant REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16 at shape small and 59 more"),
+        "{message}"
+    );
+    assert_eq!(errors.problems()[0].place.as_ref().unwrap().key, "kernel.block[0]");
+}
+
+#[test]
+fn an_id_that_two_variants_have_is_an_error() {
+    let text = without_sweep().replace("name = \"plain\"", "name = \"softmax_rows\"");
+    let errors = unroll(&parse(Path::new("softmax.toml"), &text).unwrap()).unwrap_err();
+    assert_eq!(errors.problems()[0].message, "`phase` has two variants of the id softmax_rows");
+}

@@ -1,0 +1,255 @@
+//! Sweep, named variants and baselines to a [`Plan`].
+
+use super::fault::{Faults, PlanErrors, reason};
+use super::launch::{Launching, Memo};
+use super::variant::{CommandPlan, KernelPlan, Method, Plan, Standing, Variant, VariantId};
+use crate::config::{KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
+use crate::expr::{Scope, Value, render};
+use crate::gate::Scope as GateScope;
+
+/// Most variants of a phase.
+const MOST: usize = 1_000_000;
+
+/// Every variant of a phase: candidates in sweep order (the last axis fastest), then named ones, then baselines.
+///
+/// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
+/// that match no candidate.
+pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
+    let mut unrolling = Unrolling { phase, memo: Memo::default(), faults: Faults::default() };
+    let mut variants = unrolling.swept();
+    for (at, spec) in phase.variants.iter().enumerate() {
+        variants.extend(unrolling.named(spec, &format!("variant[{at}]"), Standing::Candidate));
+    }
+    for (at, spec) in phase.baselines.iter().enumerate() {
+        variants.extend(unrolling.named(spec, &format!("baseline[{at}]"), Standing::Baseline));
+    }
+    let plan = Plan { variants };
+    let mut faults = unrolling.faults;
+    if faults.is_empty() {
+        check_globs(phase, &plan, &mut faults);
+        check_ids(&plan, &mut faults);
+    }
+    if faults.is_empty() { Ok(plan) } else { Err(faults.into_errors(phase)) }
+}
+
+type Params = Vec<(String, Value)>;
+
+struct Unrolling<'p> {
+    phase: &'p Phase,
+    memo: Memo,
+    faults: Faults,
+}
+
+impl Unrolling<'_> {
+    /// `[kernel]` over `[sweep]`; without a sweep, one candidate named for its entry unless `[[variant]]`s exist.
+    fn swept(&mut self) -> Vec<Variant> {
+        let phase = self.phase;
+        let Some(kernel) = &phase.kernel else { return Vec::new() };
+        if phase.sweep.axes.is_empty() {
+            if !phase.variants.is_empty() {
+                return Vec::new();
+            }
+            let id = VariantId(kernel.entry.clone());
+            return self.kernel(id, Vec::new(), kernel, &kernel_key, Standing::Candidate).into_iter().collect();
+        }
+        let combinations = self.combinations();
+        combinations
+            .into_iter()
+            .filter_map(|params| self.kernel(sweep_id(&params), params, kernel, &kernel_key, Standing::Candidate))
+            .collect()
+    }
+
+    /// The combinations that the condition keeps.
+    fn combinations(&mut self) -> Vec<Params> {
+        let axes = &self.phase.sweep.axes;
+        let total = axes.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()));
+        let Some(total) = total.filter(|total| *total <= MOST) else {
+            let message = format!("has more than {MOST} combinations");
+            self.faults.add("sweep", message, "shorten its axes", "");
+            return Vec::new();
+        };
+        let all = (0..total).map(|index| combination(axes, index));
+        let Some(condition) = &self.phase.sweep.condition else { return all.collect() };
+        let mut kept = Vec::new();
+        for params in all {
+            match self.memo.eval(condition, &params.iter().cloned().collect()) {
+                Ok(Value::Bool(true)) => kept.push(params),
+                Ok(Value::Bool(false)) => {}
+                Ok(other) => {
+                    let message = format!("is \"{condition}\", which gives '{other}'");
+                    self.faults.add("sweep.where", message, "it has to be true or false", &sweep_id(&params).0);
+                }
+                Err(e) => {
+                    let message = format!("is \"{condition}\", which cannot be evaluated: {}", reason(&e));
+                    self.faults.add("sweep.where", message, "", &sweep_id(&params).0);
+                }
+            }
+        }
+        if kept.is_empty() && self.faults.is_empty() {
+            let message = format!("is \"{condition}\", which leaves none of the {total} combinations");
+            self.faults.add("sweep.where", message, "loosen it, or add values that it keeps", "");
+        }
+        kept
+    }
+
+    fn named(&mut self, spec: &VariantSpec, table: &str, standing: Standing) -> Option<Variant> {
+        let id = VariantId(spec.name.clone());
+        match &spec.kind {
+            VariantSpecKind::Kernel(kernel) => {
+                let text = &self.phase.text;
+                let key = |key: &str| {
+                    let own = format!("{table}.kernel.{key}");
+                    if locate(text, &own).is_some() { own } else { kernel_key(key) }
+                };
+                self.kernel(id, spec.params.clone(), kernel, &key, standing)
+            }
+            VariantSpecKind::Command(command) => {
+                let scope: Scope = spec.params.iter().cloned().collect();
+                let argv = self.rendered(&command.argv, &format!("{table}.command"), &scope, &id)?;
+                let method = Method::Command(CommandPlan { argv, kernel_filter: command.kernel_filter.clone() });
+                Some(Variant { id, standing, params: spec.params.clone(), method })
+            }
+        }
+    }
+
+    fn kernel(
+        &mut self,
+        id: VariantId,
+        params: Params,
+        kernel: &KernelTemplate,
+        key: &dyn Fn(&str) -> String,
+        standing: Standing,
+    ) -> Option<Variant> {
+        let mut scope: Scope = params.iter().cloned().collect();
+        let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
+        let defines = self.defines(kernel, key, &scope, &id);
+        let mut launches = Vec::with_capacity(self.phase.workload.shapes.len());
+        for shape in &self.phase.workload.shapes {
+            scope.extend(shape.dims.iter().map(|(dim, extent)| (dim.clone(), Value::Int(*extent))));
+            let launching = Launching {
+                kernel,
+                key,
+                workload: &self.phase.workload,
+                shape,
+                scope: &scope,
+                subject: &format!("variant {id} at shape {}", shape.name),
+            };
+            launches.extend(launching.plan(&mut self.memo, &mut self.faults));
+        }
+        let whole = launches.len() == self.phase.workload.shapes.len();
+        let plan = KernelPlan {
+            source: kernel.source.clone(),
+            entry: kernel.entry.clone(),
+            flags: flags?,
+            defines: defines?,
+            launches,
+        };
+        whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
+    }
+
+    /// The parameters that are passed as macros.
+    fn defines(
+        &mut self,
+        kernel: &KernelTemplate,
+        key: &dyn Fn(&str) -> String,
+        scope: &Scope,
+        id: &VariantId,
+    ) -> Option<Vec<(String, String)>> {
+        let mut defines = Some(Vec::with_capacity(kernel.defines.len()));
+        for (at, name) in kernel.defines.iter().enumerate() {
+            match (scope.get(name), &mut defines) {
+                (Some(value), Some(defines)) => defines.push((name.clone(), value.to_string())),
+                (Some(_), None) => {}
+                (None, _) => {
+                    let message = format!("is `{name}`, which is no parameter");
+                    self.faults.add(&key(&format!("defines[{at}]")), message, "", &format!("variant {id}"));
+                    defines = None;
+                }
+            }
+        }
+        defines
+    }
+
+    /// Templates with the parameters filled in.
+    fn rendered(&mut self, templates: &[String], key: &str, scope: &Scope, id: &VariantId) -> Option<Vec<String>> {
+        let mut texts = Some(Vec::with_capacity(templates.len()));
+        for (at, template) in templates.iter().enumerate() {
+            match (render(template, scope), &mut texts) {
+                (Ok(text), Some(texts)) => texts.push(text),
+                (Ok(_), None) => {}
+                (Err(e), _) => {
+                    let message = format!("is \"{template}\", which cannot be rendered: {}", reason(&e));
+                    self.faults.add(&format!("{key}[{at}]"), message, "", &format!("variant {id}"));
+                    texts = None;
+                }
+            }
+        }
+        texts
+    }
+}
+
+fn kernel_key(key: &str) -> String {
+    format!("kernel.{key}")
+}
+
+/// `REGCAP=64,THREADS=128`, in the order of the sweep.
+fn sweep_id(params: &[(String, Value)]) -> VariantId {
+    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    VariantId(pairs.join(","))
+}
+
+/// The combination of that index, the last axis fastest.
+fn combination(axes: &[(String, Vec<Value>)], index: usize) -> Params {
+    let mut rest = index;
+    let mut params: Params = Vec::with_capacity(axes.len());
+    for (name, values) in axes.iter().rev() {
+        params.push((name.clone(), values[rest % values.len()].clone()));
+        rest /= values.len();
+    }
+    params.reverse();
+    params
+}
+
+/// A gate, stage or fallback whose glob matches no candidate would judge nothing.
+fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
+    let mut globs: Vec<(String, &str)> = Vec::new();
+    for (at, gate) in phase.gates.iter().enumerate() {
+        if let GateScope::Matching(glob) = &gate.on {
+            globs.push((format!("gate[{at}].on"), glob));
+        }
+    }
+    for (at, tier) in phase.gate_plan.tiers.iter().enumerate() {
+        for (nth, gate) in tier.gates.iter().enumerate() {
+            if let GateScope::Matching(glob) = &gate.on {
+                let own = format!("tier[{at}].require[{nth}].on");
+                let key = if locate(&phase.text, &own).is_some() { own } else { format!("tier[{at}].on") };
+                globs.push((key, glob));
+            }
+        }
+    }
+    let stages = phase.gate_plan.stages.iter().enumerate();
+    globs.extend(stages.map(|(at, stage)| (format!("stage[{at}].variant"), stage.variant.as_str())));
+    globs.extend(phase.gate_plan.fallback.iter().map(|f| ("fallback.variant".to_owned(), f.variant.as_str())));
+    for (key, glob) in globs {
+        let matcher = globset::Glob::new(glob).map(|glob| glob.compile_matcher());
+        let matched = matcher.is_ok_and(|m| plan.candidates().any(|variant| m.is_match(&variant.id.0)));
+        if !matched {
+            let words = ["selected", "each", "any"];
+            let hint = crate::expr::nearest(glob, words.into_iter())
+                .filter(|_| key.ends_with(".on"))
+                .map_or_else(String::new, |word| format!("did you mean \"{word}\"? "));
+            let first = plan.candidates().next().map_or("none", |variant| variant.id.0.as_str());
+            let help = format!("{hint}a glob of variant ids; the first id is {first}");
+            faults.add(&key, format!("is \"{glob}\", which matches no candidate"), &help, "");
+        }
+    }
+}
+
+/// Ids tell variants apart everywhere after.
+fn check_ids(plan: &Plan, faults: &mut Faults) {
+    let mut seen = std::collections::HashSet::new();
+    for variant in plan.variants.iter().filter(|variant| !seen.insert(&variant.id)) {
+        let message = format!("has two variants of the id {}", variant.id);
+        faults.add("phase", message, "rename the named one, or change the sweep", "");
+    }
+}

@@ -1,0 +1,239 @@
+//! The bootstrap: how a statistic would vary if the rounds were drawn again.
+//!
+//! A resample is a list of rounds. Samples of the same stream and length are resampled with the same rounds, so that
+//! whatever disturbs a round disturbs both sides of a ratio alike (interleaved A/B). A resampled quantile is found by
+//! counting how often each rank was drawn, without sorting.
+
+use super::quantile::{Statistic, StatsError, finite, position};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A range that holds the true value with a probability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Probability, 0 to 1.
+    pub level: f64,
+}
+
+impl Interval {
+    /// Half its width: the smallest difference it can tell.
+    pub fn resolution(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
+
+/// How to resample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Resampling {
+    /// Resamples.
+    pub resamples: usize,
+    /// Level of intervals, 0 to 1.
+    pub level: f64,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Rounds drawn together (circular block bootstrap); above 1 where neighbouring rounds are alike.
+    pub block: usize,
+}
+
+impl Default for Resampling {
+    fn default() -> Self {
+        Self { resamples: 2000, level: 0.95, seed: 0x6e63_7567, block: 1 }
+    }
+}
+
+/// Which draws a sample is resampled with: equal streams are paired by round, different ones are independent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stream(pub u32);
+
+type Draws = Arc<[u32]>;
+
+/// Resamples samples; draws are made once for each stream and length.
+#[derive(Debug, Default)]
+pub struct Resampler {
+    settings: Resampling,
+    draws: Mutex<HashMap<(usize, Stream), Draws>>,
+}
+
+impl Resampler {
+    /// With these settings.
+    pub fn new(settings: Resampling) -> Self {
+        Self { settings, draws: Mutex::default() }
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &Resampling {
+        &self.settings
+    }
+
+    /// The statistic of every resample, in the order of the draws.
+    pub fn replicates(&self, samples: &[f64], statistic: Statistic, stream: Stream) -> Result<Vec<f64>, StatsError> {
+        finite(samples)?;
+        let needed = statistic.fewest(self.settings.level);
+        if samples.len() < needed {
+            return Err(StatsError::TooFew { have: samples.len(), needed });
+        }
+        let draws = self.draws(samples.len(), stream);
+        Ok(match statistic {
+            Statistic::Quantile(q) => quantiles(samples, q, &draws),
+            Statistic::Mean => means(samples, &draws),
+        })
+    }
+
+    /// The percentile interval of replicates; [`StatsError::NotFinite`] where one is not a number.
+    pub fn interval(&self, replicates: &[f64]) -> Result<Interval, StatsError> {
+        finite(replicates)?;
+        let tail = (1.0 - self.settings.level) / 2.0;
+        let mut values = replicates.to_vec();
+        Ok(Interval {
+            low: select(&mut values, tail),
+            high: select(&mut values, 1.0 - tail),
+            level: self.settings.level,
+        })
+    }
+
+    /// The interval of a statistic of one sample.
+    pub fn of(&self, samples: &[f64], statistic: Statistic) -> Result<Interval, StatsError> {
+        self.interval(&self.replicates(samples, statistic, Stream(0))?)
+    }
+
+    fn draws(&self, n: usize, stream: Stream) -> Draws {
+        let mut made = self.draws.lock().unwrap_or_else(PoisonError::into_inner);
+        made.entry((n, stream)).or_insert_with(|| draw(&self.settings, n, stream)).clone()
+    }
+}
+
+/// Rounds of every resample, one after the other.
+fn draw(settings: &Resampling, n: usize, stream: Stream) -> Draws {
+    let mix = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(stream.0) << 32);
+    let mut rng = ChaCha8Rng::seed_from_u64(settings.seed ^ mix);
+    let block = settings.block.clamp(1, n);
+    let mut rounds = Vec::with_capacity(n * settings.resamples);
+    for _ in 0..settings.resamples {
+        let end = rounds.len() + n;
+        while rounds.len() < end {
+            let start = ((u64::from(rng.next_u32()) * n as u64) >> 32) as usize;
+            let length = block.min(end - rounds.len());
+            rounds.extend((start..start + length).map(|round| (round % n) as u32));
+        }
+    }
+    rounds.into()
+}
+
+fn quantiles(samples: &[f64], q: f64, draws: &[u32]) -> Vec<f64> {
+    let n = samples.len();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_unstable_by(|&a, &b| samples[a].total_cmp(&samples[b]));
+    let mut rank = vec![0_u32; n];
+    for (place, &round) in order.iter().enumerate() {
+        rank[round] = place as u32;
+    }
+    let (at, fraction) = position(n, q);
+    let mut counts = vec![0_u32; n];
+    let value = |place: usize| samples[order[place]];
+    draws
+        .chunks_exact(n)
+        .map(|resample| {
+            counts.fill(0);
+            for &round in resample {
+                counts[rank[round as usize] as usize] += 1;
+            }
+            let (mut place, mut seen) = (0, counts[0] as usize);
+            while seen <= at {
+                place += 1;
+                seen += counts[place] as usize;
+            }
+            let low = value(place);
+            if fraction == 0.0 {
+                return low;
+            }
+            while seen <= at + 1 {
+                place += 1;
+                seen += counts[place] as usize;
+            }
+            low + fraction * (value(place) - low)
+        })
+        .collect()
+}
+
+fn means(samples: &[f64], draws: &[u32]) -> Vec<f64> {
+    let n = samples.len();
+    draws.chunks_exact(n).map(|r| r.iter().map(|&round| samples[round as usize]).sum::<f64>() / n as f64).collect()
+}
+
+/// Quantile by selection; reorders `values`.
+fn select(values: &mut [f64], q: f64) -> f64 {
+    let (at, fraction) = position(values.len(), q);
+    let (_, &mut low, above) = values.select_nth_unstable_by(at, f64::total_cmp);
+    let next = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
+    low + fraction * (next - low)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn wave(n: usize) -> Vec<f64> {
+        (0..n).map(|i| 10.0 + ((i * 37) % 17) as f64 / 17.0).collect()
+    }
+
+    #[test]
+    fn counting_gives_the_quantile_that_sorting_gives() {
+        let samples = wave(61);
+        let resampler = Resampler::new(Resampling { resamples: 200, ..Resampling::default() });
+        for q in [0.0, 0.25, 0.5, 0.9, 1.0] {
+            let replicates = resampler.replicates(&samples, Statistic::Quantile(q), Stream(0)).unwrap();
+            let draws = resampler.draws(61, Stream(0));
+            for (replicate, rounds) in replicates.iter().zip(draws.chunks_exact(61)) {
+                let drawn: Vec<f64> = rounds.iter().map(|&r| samples[r as usize]).collect();
+                let sorted = super::super::quantile(&drawn, q).unwrap();
+                assert!((replicate - sorted).abs() < 1e-12, "{q}: {replicate} {sorted}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_interval_of_the_mean_is_near_the_normal_one() {
+        let samples = wave(200);
+        let mean = Statistic::Mean.of(&samples).unwrap();
+        let variance = samples.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 199.0;
+        let half = 1.96 * (variance / 200.0).sqrt();
+        let interval = Resampler::default().of(&samples, Statistic::Mean).unwrap();
+        assert!((interval.resolution() / half - 1.0).abs() < 0.06, "{interval:?} {half}");
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_intervals_and_streams_differ() {
+        let samples = wave(60);
+        let (a, b) = (Resampler::default(), Resampler::default());
+        assert_eq!(a.of(&samples, Statistic::MEDIAN), b.of(&samples, Statistic::MEDIAN));
+        assert_ne!(a.draws(60, Stream(0)), a.draws(60, Stream(1)));
+    }
+
+    #[test]
+    fn blocks_keep_neighbours_together() {
+        let resampler = Resampler::new(Resampling { resamples: 10, block: 5, ..Resampling::default() });
+        let draws = resampler.draws(20, Stream(0));
+        for resample in draws.chunks_exact(20) {
+            for block in resample.chunks_exact(5) {
+                assert!(block.windows(2).all(|w| (w[0] + 1) % 20 == w[1]));
+            }
+        }
+    }
+
+    #[test]
+    fn too_few_and_non_finite_samples_have_no_interval() {
+        let resampler = Resampler::default();
+        assert_eq!(resampler.of(&[], Statistic::MEDIAN), Err(StatsError::Empty));
+        let few = resampler.of(&[1.0; 5], Statistic::MEDIAN);
+        assert_eq!(few, Err(StatsError::TooFew { have: 5, needed: 6 }));
+        assert_eq!(resampler.of(&wave(28), Statistic::P90), Err(StatsError::TooFew { have: 28, needed: 29 }));
+        assert!(matches!(resampler.of(&[f64::INFINITY; 9], Statistic::MEDIAN), Err(StatsError::NotFinite { .. })));
+    }
+}

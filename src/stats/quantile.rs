@@ -1,0 +1,128 @@
+//! Statistics of one sample.
+
+/// Why a sample has no statistic.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum StatsError {
+    /// No samples at all.
+    #[error("no samples")]
+    Empty,
+    /// A sample is NaN or infinite.
+    #[error("sample {index} is {value}")]
+    NotFinite {
+        /// Which, from 0.
+        index: usize,
+        /// What it is.
+        value: f64,
+    },
+    /// Too few for an interval of this statistic to be able to hold its level.
+    #[error("{have} samples, needs at least {needed}")]
+    TooFew {
+        /// Samples there are.
+        have: usize,
+        /// Samples it takes.
+        needed: usize,
+    },
+}
+
+/// A number that stands for a sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Statistic {
+    /// A quantile from 0 (minimum) to 1 (maximum).
+    Quantile(f64),
+    /// The arithmetic mean.
+    Mean,
+}
+
+impl Statistic {
+    /// The middle.
+    pub const MEDIAN: Self = Self::Quantile(0.5);
+    /// The 90th percentile.
+    pub const P90: Self = Self::Quantile(0.9);
+    /// The smallest.
+    pub const MINIMUM: Self = Self::Quantile(0.0);
+
+    /// Its value; samples must be finite and at least one.
+    pub fn of(self, samples: &[f64]) -> Result<f64, StatsError> {
+        match self {
+            Self::Quantile(q) => quantile(samples, q),
+            Self::Mean => {
+                finite(samples)?;
+                Ok(samples.iter().sum::<f64>() / samples.len() as f64)
+            }
+        }
+    }
+
+    /// Fewest samples from which an interval of this level can bracket it.
+    ///
+    /// `n` samples lie all on one side of the `q` quantile with probability `q^n + (1-q)^n`; below one minus that no
+    /// interval between samples can have the level. Mean and extremes are asked for what the median is.
+    pub fn fewest(self, level: f64) -> usize {
+        let q = match self {
+            Self::Quantile(q) if q > 0.0 && q < 1.0 => q,
+            _ => 0.5,
+        };
+        (2..10_000).find(|&n| q.powi(n) + (1.0 - q).powi(n) <= 1.0 - level).map_or(10_000, |n| n as usize)
+    }
+}
+
+/// The median.
+pub fn median(samples: &[f64]) -> Result<f64, StatsError> {
+    quantile(samples, 0.5)
+}
+
+/// The `q` quantile by linear interpolation between order statistics (type 7 of Hyndman and Fan).
+pub fn quantile(samples: &[f64], q: f64) -> Result<f64, StatsError> {
+    finite(samples)?;
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (at, fraction) = position(sorted.len(), q);
+    let next = (at + 1).min(sorted.len() - 1);
+    Ok(sorted[at] + fraction * (sorted[next] - sorted[at]))
+}
+
+/// Index of the lower order statistic, and how far towards the next one the quantile lies.
+pub(super) fn position(n: usize, q: f64) -> (usize, f64) {
+    let h = (n - 1) as f64 * q.clamp(0.0, 1.0);
+    (h.floor() as usize, h.fract())
+}
+
+pub(super) fn finite(samples: &[f64]) -> Result<(), StatsError> {
+    if samples.is_empty() {
+        return Err(StatsError::Empty);
+    }
+    match samples.iter().position(|v| !v.is_finite()) {
+        Some(index) => Err(StatsError::NotFinite { index, value: samples[index] }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_type_seven() {
+        let samples = [4.0, 1.0, 3.0, 2.0];
+        assert_eq!(median(&samples), Ok(2.5));
+        assert_eq!(quantile(&samples, 0.25), Ok(1.75));
+        assert!((quantile(&samples, 0.9).unwrap() - 3.7).abs() < 1e-12);
+        assert_eq!(quantile(&samples, 0.0), Ok(1.0));
+        assert_eq!(quantile(&samples, 1.0), Ok(4.0));
+        assert_eq!(median(&[7.0]), Ok(7.0));
+        assert_eq!(Statistic::Mean.of(&samples), Ok(2.5));
+    }
+
+    #[test]
+    fn nothing_and_nan_have_no_median() {
+        assert_eq!(median(&[]), Err(StatsError::Empty));
+        assert!(matches!(median(&[1.0, f64::NAN]), Err(StatsError::NotFinite { index: 1, .. })));
+        assert_eq!(Statistic::Mean.of(&[]), Err(StatsError::Empty));
+    }
+
+    #[test]
+    fn an_interval_takes_samples_on_both_sides() {
+        assert_eq!(Statistic::MEDIAN.fewest(0.95), 6);
+        assert_eq!(Statistic::P90.fewest(0.95), 29);
+    }
+}

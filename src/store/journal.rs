@@ -1,0 +1,114 @@
+//! Records on disk as JSON lines: appended and flushed one by one, read back with a torn last line forgiven.
+
+use super::StoreError;
+use serde::{Serialize, de::DeserializeOwned};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that records are appended to; each is on disk when [`Journal::append`] returns.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Opens `path` for appending; a torn last line of an earlier run is cut off first.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let failed = |source| StoreError::Write { path: path.to_owned(), source };
+        let mut file =
+            OpenOptions::new().create(true).read(true).write(true).truncate(false).open(path).map_err(failed)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed)?;
+        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+        file.set_len(whole as u64).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Appends one record as a line.
+    pub fn append<T: Serialize>(&mut self, record: &T) -> Result<(), StoreError> {
+        let mut line = serde_json::to_vec(record)
+            .map_err(|e| StoreError::Encode { path: self.path.clone(), reason: e.to_string() })?;
+        line.push(b'\n');
+        self.file.write_all(&line).map_err(|source| StoreError::Write { path: self.path.clone(), source })
+    }
+}
+
+/// Every record of `<stem>.jsonl`, or of `<stem>.jsonl.zst` in a recording; none where neither is there.
+///
+/// A last line without its end is what a crash leaves: it is dropped. Any other line that does not parse is an error.
+pub fn read<T: DeserializeOwned>(folder: &Path, stem: &str) -> Result<Vec<T>, StoreError> {
+    let Some((path, text)) = read_text(folder, &format!("{stem}.jsonl"))? else {
+        return Ok(Vec::new());
+    };
+    let whole = text.rfind('\n').map_or("", |at| &text[..at]);
+    whole
+        .lines()
+        .enumerate()
+        .map(|(i, line)| {
+            serde_json::from_str(line).map_err(|e| StoreError::Record {
+                path: path.clone(),
+                line: i + 1,
+                reason: e.to_string(),
+            })
+        })
+        .collect()
+}
+
+/// Text of `name` in `folder`, or of `name.zst`, with the path it came from.
+pub fn read_text(folder: &Path, name: &str) -> Result<Option<(PathBuf, String)>, StoreError> {
+    let plain = folder.join(name);
+    let packed = folder.join(format!("{name}.zst"));
+    let (path, bytes) = if plain.is_file() {
+        let bytes = std::fs::read(&plain).map_err(|source| StoreError::Read { path: plain.clone(), source })?;
+        (plain, bytes)
+    } else if packed.is_file() {
+        let failed = |source| StoreError::Read { path: packed.clone(), source };
+        let file = File::open(&packed).map_err(failed)?;
+        let mut bytes = Vec::new();
+        zstd::stream::read::Decoder::new(file)
+            .and_then(|d| d.take(MAX_TEXT).read_to_end(&mut bytes))
+            .map_err(failed)?;
+        if bytes.len() as u64 == MAX_TEXT {
+            return Err(StoreError::TooLarge { path: packed, limit: MAX_TEXT });
+        }
+        (packed, bytes)
+    } else {
+        return Ok(None);
+    };
+    String::from_utf8(bytes).map(|text| Some((path.clone(), text))).map_err(|e| StoreError::Record {
+        path,
+        line: 0,
+        reason: e.to_string(),
+    })
+}
+
+/// No record file is this large; one that unpacks to more is not ours.
+const MAX_TEXT: u64 = 4 << 30;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_last_line_is_dropped_and_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("n.jsonl");
+        Journal::open(&path).unwrap().append(&1).unwrap();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"half").unwrap();
+        assert_eq!(read::<i32>(folder.path(), "n").unwrap(), [1]);
+        Journal::open(&path).unwrap().append(&2).unwrap();
+        assert_eq!(read::<i32>(folder.path(), "n").unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn a_bad_line_in_the_middle_is_an_error_with_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("n.jsonl"), "1\nx\n3\n").unwrap();
+        let error = read::<i32>(folder.path(), "n").unwrap_err().to_string();
+        assert!(error.contains("n.jsonl:2"), "{error}");
+    }
+}

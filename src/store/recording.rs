@@ -1,0 +1,145 @@
+//! Runs kept in the repository: small, and without what is nobody's business.
+
+use super::{Run, StoreError, write_atomically};
+use crate::build::{BuildOutcome, BuildRecord};
+use crate::ncu::{ProfileOutcome, ProfileRecord};
+use crate::ncu_rep;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// zstd level of records: a recording is written once and cloned often.
+const LEVEL: i32 = 19;
+
+/// Writes `run` as a recording into `folder`: records compressed, reports as `.ncu-repz`, and host names, addresses,
+/// users' folders and machine code taken out. An older recording there is replaced once the new one is whole.
+pub fn record(run: &Run, folder: &Path) -> Result<(), StoreError> {
+    let draft = folder.with_extension("new");
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| StoreError::Write { path, source }
+    };
+    if draft.exists() {
+        std::fs::remove_dir_all(&draft).map_err(failed(&draft))?;
+    }
+    std::fs::create_dir_all(draft.join("reports")).map_err(failed(&draft))?;
+    let names = reports(run, &draft)?;
+    write_records(run, &names, &draft)?;
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(failed(folder))?;
+    }
+    std::fs::rename(&draft, folder).map_err(failed(folder))
+}
+
+/// Redacts and compresses every report; gives the new name of each.
+fn reports(run: &Run, draft: &Path) -> Result<BTreeMap<String, String>, StoreError> {
+    let redaction = ncu_rep::Redaction { sources: ncu_rep::Sources::Drop };
+    let mut names = BTreeMap::new();
+    for path in run.reports() {
+        let failed = |reason: String| StoreError::Report { path: path.clone(), reason };
+        let bytes = std::fs::read(&path).map_err(|e| failed(e.to_string()))?;
+        let redacted = ncu_rep::redact_with(&bytes, redaction).map_err(|e| failed(e.to_string()))?;
+        let packed = ncu_rep::compress(&redacted).map_err(|e| failed(e.to_string()))?;
+        let old = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let new = format!("{}.ncu-repz", old.trim_end_matches(".ncu-repz").trim_end_matches(".ncu-rep"));
+        write_atomically(&draft.join("reports").join(&new), &packed)?;
+        names.insert(old, new);
+    }
+    Ok(names)
+}
+
+fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> Result<(), StoreError> {
+    let mut manifest = run.manifest.clone();
+    manifest.redacted = true;
+    manifest.argv = manifest.argv.iter().map(|word| without_folders(word)).collect();
+    manifest.warnings = manifest.warnings.iter().map(|text| without_folders(text)).collect();
+    super::write_json(&draft.join("manifest.json"), &manifest)?;
+    write_atomically(&draft.join("phase.toml"), run.phase.as_bytes())?;
+    pack(draft, "plan.json", std::iter::once(&run.plan))?;
+    pack(draft, "workload.json", std::iter::once(&run.workload))?;
+    let builds: Vec<BuildRecord> = run.builds.iter().map(redacted_build).collect();
+    pack(draft, "builds.jsonl", &builds)?;
+    pack(draft, "checks.jsonl", &run.checks)?;
+    pack(draft, "latencies.jsonl", &run.latencies)?;
+    let profiles: Vec<ProfileRecord> = run.profiles.iter().map(|p| renamed(p, names)).collect();
+    pack(draft, "profiles.jsonl", &profiles)
+}
+
+fn pack<'a, T: Serialize + 'a>(
+    draft: &Path,
+    name: &str,
+    values: impl IntoIterator<Item = &'a T>,
+) -> Result<(), StoreError> {
+    let path = draft.join(format!("{name}.zst"));
+    let mut text = Vec::new();
+    for value in values {
+        serde_json::to_writer(&mut text, value)
+            .map_err(|e| StoreError::Encode { path: path.clone(), reason: e.to_string() })?;
+        text.push(b'\n');
+    }
+    let packed =
+        zstd::encode_all(text.as_slice(), LEVEL).map_err(|source| StoreError::Write { path: path.clone(), source })?;
+    write_atomically(&path, &packed)
+}
+
+fn redacted_build(record: &BuildRecord) -> BuildRecord {
+    let mut record = record.clone();
+    match &mut record.outcome {
+        BuildOutcome::Built { cubin, log, .. } => {
+            *cubin = std::path::PathBuf::new();
+            *log = without_folders(log);
+        }
+        BuildOutcome::Failed { message } => *message = without_folders(message),
+        BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => {}
+    }
+    record
+}
+
+fn renamed(record: &ProfileRecord, names: &BTreeMap<String, String>) -> ProfileRecord {
+    let mut record = record.clone();
+    match &mut record.outcome {
+        ProfileOutcome::Profiled { report } => {
+            if let Some(new) = names.get(report.as_str()) {
+                report.clone_from(new);
+            }
+        }
+        ProfileOutcome::Failed { reason } => *reason = without_folders(reason),
+    }
+    record
+}
+
+/// `text` with every absolute path reduced to its last part.
+fn without_folders(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('/') {
+        let starts_word = rest[..at]
+            .chars()
+            .next_back()
+            .or(out.chars().next_back())
+            .is_none_or(|c| c.is_whitespace() || matches!(c, '"' | '\'' | '=' | '(' | '[' | ':' | ',' | '<' | '`'));
+        out.push_str(&rest[..at]);
+        let end = rest[at..]
+            .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | ']' | ':' | ',' | '>' | '`'))
+            .map_or(rest.len(), |n| at + n);
+        let path = &rest[at..end];
+        let kept = if starts_word { path.rsplit('/').next().unwrap_or(path) } else { path };
+        out.push_str(kept);
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_folders;
+
+    #[test]
+    fn absolute_paths_lose_their_folders_and_nothing_else_changes() {
+        assert_eq!(without_folders("/home/ada/bin/ncugate run configs/d.toml"), "ncugate run configs/d.toml");
+        assert_eq!(without_folders("cannot open '/tmp/x y/job.json': denied"), "cannot open 'x y/job.json': denied");
+        assert_eq!(without_folders("kernels/a.cu(3): error at 1/2"), "kernels/a.cu(3): error at 1/2");
+        assert_eq!(without_folders("--out=/a/b/c.log,/d/e"), "--out=c.log,e");
+    }
+}

@@ -1,0 +1,50 @@
+//! The real captures of `tests/data`, and NVIDIA's `ncu_report` where a Python has it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names of the captured reports.
+pub fn reports() -> Vec<PathBuf> {
+    let folder = std::fs::read_dir(data("")).unwrap();
+    let mut paths: Vec<PathBuf> = folder
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".ncu-rep.zst"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// A file of `tests/data`.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// The uncompressed bytes of a compressed file of `tests/data`.
+pub fn plain(name: &str) -> Vec<u8> {
+    zstd::stream::decode_all(std::fs::File::open(data(name)).unwrap()).unwrap()
+}
+
+/// A Python that has `ncu_report`. Where there is none the caller has nothing to compare with, which is an error
+/// in CI and a remark elsewhere.
+pub fn oracle() -> Option<String> {
+    let python = std::env::var("NCUGATE_ORACLE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let found = Command::new(&python).args(["-c", "import ncu_report"]).output().is_ok_and(|out| out.status.success());
+    if found {
+        return Some(python);
+    }
+    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "`{python}` has no ncu_report: nothing to compare with");
+    eprintln!("skipped: `{python}` has no ncu_report (set NCUGATE_ORACLE_PYTHON)");
+    None
+}
+
+/// What `tests/oracle/dump.py` says about a report, one JSON value a line.
+pub fn dump(python: &str, report: &[u8], instances: usize) -> Vec<serde_json::Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("capture.ncu-rep");
+    std::fs::write(&path, report).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/dump.py");
+    let out = Command::new(python).arg(script).arg(&path).arg(instances.to_string()).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}

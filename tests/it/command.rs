@@ -1,0 +1,65 @@
+//! Runs the binary in a folder of its own and shows everything that came of it as one text.
+
+use assert_cmd::Command;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// The repository's root, where configs, kernels and recordings are.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A folder for one test, and the binary to run there.
+pub struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file and returns its path.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The binary in this folder, with no GPU, no tools and no cache of the machine in sight.
+    pub fn ncugate(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env("NCUGATE_CACHE", self.folder.path().join("cache"))
+            .env("CUDA_VISIBLE_DEVICES", "")
+            .env_remove("GITHUB_ACTIONS")
+            .env_remove("GITHUB_STEP_SUMMARY")
+            .env("NO_COLOR", "1");
+        command
+    }
+
+    /// Runs it and gives status, standard output and standard error.
+    pub fn run(&self, args: &[&str]) -> Finished {
+        let output = self.ncugate(args).output().unwrap();
+        Finished {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// What a run of the binary gave.
+#[derive(Debug)]
+pub struct Finished {
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
