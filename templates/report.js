@@ -44,12 +44,12 @@
     columns = [
       { key: "rank", title: "#", num: true, value: (v) => v.rank, show: (v) => v.rank === null ? "–" : String(v.rank) },
       { key: "verdict", title: "Gates", value: (v) => v.verdict, show: (v) => v.baseline ? el("span", { class: "tag" }, "baseline") : pill(v.verdict) },
+      { key: "stops", title: "Stopped by", cls: "stop", value: (v) => v.stops.length, show: (v) => el("bdi", { title: v.stops.join("; ") }, v.stops[0] ?? (v.shares ? "same code as " + v.shares : "")) },
       state.all || data.variants.some(nameless)
         ? { key: "name", title: "Variant", cls: "name", value: (v) => v.label, show: (v) => state.all || nameless(v) ? el("bdi", { title: v.label }, v.label) : "" } : null,
       ...data.params.map((name, at) => ({ key: "p" + at, title: name, num: true, value: (v) => sortable(v.params[at]), show: (v) => v.params[at] ?? "" })),
       { key: "correct", title: "Correct", value: (v) => v.correct[0], show: (v) => el("span", { title: v.correct[1], class: "pill " + cls(v.correct[0]) }, v.correct[0] === "pass" ? "right" : v.correct[0] === "fail" ? "wrong" : "unproven") },
       ...shown.map(([m, at]) => ({ key: "m" + at, title: m.title, unit: m.unit, num: true, value: (v) => number(v.values[state.shape][at]), show: (v) => measured(v.values[state.shape][at]) })),
-      { key: "stops", title: "Stopped by", cls: "stop", value: (v) => v.stops.length, show: (v) => el("bdi", { title: v.stops.join("; ") }, v.stops[0] ?? (v.shares ? "same code as " + v.shares : "")) },
     ].filter((c) => c !== null);
   }
   // A variant that its parameters do not tell apart.

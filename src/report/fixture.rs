@@ -11,7 +11,7 @@ use crate::config::{
 use crate::expr::{Expr, Value};
 use crate::frame::{Cell, Quantities};
 use crate::gate::{
-    Case, Correctness, FallbackResult, GatePlan, GateResult, Judgement, Level, PreconditionResult, Selection,
+    Case, Correctness, Doubt, FallbackResult, GatePlan, GateResult, Judgement, Level, PreconditionResult, Selection,
     StageResult, TierResult, VariantResult, Verdict, Waiver,
 };
 use crate::metric::Better;
@@ -618,6 +618,7 @@ fn gate_result(
                     Some(_) => Verdict::Fail,
                     None => Verdict::Inconclusive,
                 },
+                doubt: measured.is_none().then_some(Doubt::Missing),
                 reason: measured.is_none().then(|| "nothing was measured".to_owned()),
                 measured,
                 limit: Some(bound),
@@ -663,6 +664,7 @@ fn latency_gate(selected: &VariantId, latency: f64) -> GateResult {
         variant: selected.clone(),
         shape: ShapeName(OBJECTIVE.to_owned()),
         verdict: Verdict::Inconclusive,
+        doubt: Some(Doubt::Noise),
         reason: Some("the limit lies inside the interval".to_owned()),
         measured: Some(latency),
         limit: Some(latency * 1.001),
@@ -708,6 +710,7 @@ fn stages() -> Vec<StageResult> {
         accepted,
         verdict: if accepted { Verdict::Pass } else { Verdict::Fail },
         reason: if accepted { "its exit gates hold" } else { "slower than the last accepted stage" }.to_owned(),
+        elite: [VariantId(format!("stage_{name}"))].into(),
         expected,
         measured,
         cumulative,

@@ -116,7 +116,7 @@ impl Report {
             source: provenance::origin(inputs),
             gates: gate_rows,
             tiers: inputs.judgement.tiers.iter().map(gates::tier).collect(),
-            stages: gates::stages(&inputs.judgement.stages),
+            stages: inputs.judgement.stages.iter().map(gates::stage).collect(),
             fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
             preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
             waivers: gates::waivers(inputs.judgement),

@@ -147,7 +147,7 @@ fn stages(report: &Report) -> Option<String> {
             times(&stage.measured),
             times(&stage.cumulative),
             if stage.accepted { "yes" } else { "no" }.to_owned(),
-            stage.elite.map_or_else(String::new, |n| n.to_string()),
+            escape(&stage.elite.join(", ")),
             escape(&stage.reason),
         ]);
     }

@@ -198,8 +198,8 @@ pub struct StageRow {
     pub measured: Option<Number>,
     /// Measured speedup over the first.
     pub cumulative: Option<Number>,
-    /// Place among the three kept stages that gained most, from 1.
-    pub elite: Option<usize>,
+    /// The best three correct variants of the stage, best first.
+    pub elite: Vec<String>,
     /// Its gates.
     pub gates: Vec<GateRow>,
 }
