@@ -16,6 +16,9 @@
     return node;
   }
 
+  /** Attributes of a place that scrolls, reachable by keyboard. */
+  const region = (label) => ({ class: "scroll", tabindex: "0", role: "region", "aria-label": label });
+
   // A cell is a number, [number, text], or the reason why there is none.
   const number = (cell) => typeof cell === "number" ? cell : Array.isArray(cell) ? cell[0] : null;
   const text = (cell) => typeof cell === "number" ? String(cell) : Array.isArray(cell) ? cell[1] : "n/a";
@@ -183,7 +186,7 @@
     });
     place.replaceChildren(
       el("h3", {}, "Comparison", el("button", { type: "button", onclick: () => { state.pair = []; drawRows(); drawPair(); grid.focus(); } }, "Clear")),
-      el("div", { class: "scroll" }, el("table", { id: "pair" }, el("thead", {}, el("tr", {}, el("th", {}, "Metric"), el("th", { class: "num" }, el("bdi", {}, a.label)), el("th", { class: "num" }, el("bdi", {}, b.label)), el("th", { class: "num" }, "Change"))), el("tbody", {}, ...lines))));
+      el("div", region("Comparison of two variants"), el("table", { id: "pair" }, el("thead", {}, el("tr", {}, el("th", {}, "Metric"), el("th", { class: "num" }, el("bdi", {}, a.label)), el("th", { class: "num" }, el("bdi", {}, b.label)), el("th", { class: "num" }, "Change"))), el("tbody", {}, ...lines))));
   }
   function change(x, y, better) {
     if (x === null || y === null || x === 0) return el("td", { class: "num" }, x === y && x !== null ? "0.0 %" : "");
@@ -197,7 +200,7 @@
   dialog.addEventListener("close", () => grid.focus({ preventScroll: true }));
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   const pairs = (entries) => el("dl", { class: "pairs" }, ...entries.map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
-  const table = (heads, lines) => el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((h, at) => el("th", { class: at ? "num" : null }, h)))), el("tbody", {}, ...lines.map((line) => el("tr", {}, ...line.map((c, at) => el("td", { class: at ? "num" : null }, c)))))));
+  const table = (label, heads, lines) => el("div", region(label), el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((h, at) => el("th", { class: at ? "num" : null }, h)))), el("tbody", {}, ...lines.map((line) => el("tr", {}, ...line.map((c, at) => el("td", { class: at ? "num" : null }, c)))))));
   function open(v) {
     const facts = [["gates", v.baseline ? "a baseline: not judged" : pill(v.verdict)], ["rank", v.rank === null ? "none" : String(v.rank)], ["correctness", v.correct[1]],
       ...(v.shares ? [["shares results of", v.shares]] : []), ...v.stops.map((s) => ["stopped by", s]), ["build", v.build[1]], ["compiled with", el("code", {}, v.build[2])], ...(v.code ? [["machine code", el("code", {}, v.code)]] : []),
@@ -207,10 +210,10 @@
     dialog.replaceChildren(
       el("div", { class: "head" }, el("h2", { id: "detail-title" }, el("bdi", {}, v.id)), el("button", { type: "button", onclick: () => dialog.close() }, "Close")),
       el("div", { class: "body" }, el("h3", {}, "Facts"), pairs(facts),
-        ...(gates.length ? [el("h3", {}, "Gates"), table(["gate", "measured"], gates)] : []),
-        el("h3", {}, "Metrics"), table(["metric", ...data.shapes], metrics),
-        ...(v.checks.length ? [el("h3", {}, "Correctness"), table(["shape", "seed", "max |diff|", "relative L2", "verdict"], v.checks.map((c) => [c[0], String(c[1]), c[3] ?? "n/a", c[4] ?? "n/a", c[5] ? el("span", {}, pill(c[2]), " ", c[5]) : pill(c[2])]))] : []),
-        ...(v.uses.length ? [el("h3", {}, "Resources"), table(["resource", "used"], v.uses)] : []),
+        ...(gates.length ? [el("h3", {}, "Gates"), table("Gates of the variant", ["gate", "measured"], gates)] : []),
+        el("h3", {}, "Metrics"), table("Metrics of the variant", ["metric", ...data.shapes], metrics),
+        ...(v.checks.length ? [el("h3", {}, "Correctness"), table("Correctness of the variant", ["shape", "seed", "max |diff|", "relative L2", "verdict"], v.checks.map((c) => [c[0], String(c[1]), c[3] ?? "n/a", c[4] ?? "n/a", c[5] ? el("span", {}, pill(c[2]), " ", c[5]) : pill(c[2])]))] : []),
+        ...(v.uses.length ? [el("h3", {}, "Resources"), table("Resources of the variant", ["resource", "used"], v.uses)] : []),
         ...(v.build[3] ? [el("h3", {}, "Compiler"), el("pre", {}, el("bdi", {}, v.build[3]))] : [])));
     dialog.showModal();
     dialog.scrollTop = 0;

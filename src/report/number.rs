@@ -91,7 +91,7 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", separated(&count.to_string()))
 }
 
-fn scaled<'a>(value: f64, name: &'a str) -> (f64, &'a str) {
+fn scaled(value: f64, name: &str) -> (f64, &str) {
     let magnitude = value.abs();
     match name {
         "B" | "bytes" | "byte" if magnitude >= 1_073_741_824.0 => (value / 1_073_741_824.0, "GiB"),

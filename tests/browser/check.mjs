@@ -1,5 +1,6 @@
 // Opens rendered pages in a real browser and uses them: node check.mjs FOLDER (see run.sh).
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { launch } from "./browser.mjs";
 
@@ -34,6 +35,12 @@ function faintTexts() {
     if (contrast < 4.5) faint.add(`${contrast.toFixed(2)} ${node.tagName} ${node.className?.baseVal ?? node.className} ${walker.currentNode.data.trim().slice(0, 30)}`);
   }
   return [...faint].slice(0, 20);
+}
+/** Serious and critical findings of axe-core, where AXE names its axe.min.js. */
+async function barriers(page) {
+  if (!process.env.AXE) return [];
+  await page.evaluate(readFileSync(process.env.AXE, "utf8") + ";0");
+  return page.evaluate(`axe.run().then((r) => r.violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 120)).join(" || ")))`);
 }
 const quiet = (page) => {
   assert.deepEqual(page.errors, []);
@@ -117,6 +124,12 @@ try {
     assert.ok(data.length > 10_000);
   });
   quiet(page);
+  await check(process.env.AXE ? "axe-core finds no barrier" : "axe-core was not run (AXE names no axe.min.js)", page, async () => {
+    await page.send("Emulation.setEmulatedMedia", { media: "" });
+    assert.deepEqual(await barriers(page), []);
+    await page.evaluate(`document.querySelector("#grid tbody tr").click()`);
+    assert.deepEqual(await barriers(page), []);
+  });
   await page.close();
 
   page = await open("p90", { scheme: "dark" });
@@ -129,6 +142,7 @@ try {
   page = await open("p90", { width: 390, height: 844 });
   await check("nothing is wider than a telephone", page, async () => {
     assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
+    assert.deepEqual(await barriers(page), []);
   });
   quiet(page);
   await page.close();

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Renders the made-up runs of the report's tests and uses the pages in headless Chromium.
-# Needs node (18 or newer) and Chromium (CHROMIUM names another binary). In CI (CI=true) their absence is a failure.
+# Needs node (18 or newer) and Chromium (CHROMIUM names another binary); AXE may name axe-core's axe.min.js.
+# In CI (CI=true) their absence is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 for tool in node "${CHROMIUM:-chromium}"; do
