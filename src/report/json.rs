@@ -264,7 +264,7 @@ pub struct Found<'a> {
     /// What to try.
     pub advice: &'a str,
     /// The variant it is about.
-    pub variant: Option<&'a str>,
+    pub variant: &'a str,
 }
 
 impl<'a> Results<'a> {
@@ -393,7 +393,7 @@ fn findings(report: &Report) -> Vec<Found<'_>> {
     report
         .findings
         .iter()
-        .map(|f| Found { title: &f.title, sentence: &f.sentence, advice: &f.advice, variant: f.variant.as_deref() })
+        .map(|f| Found { title: &f.title, sentence: &f.sentence, advice: &f.advice, variant: &f.variant })
         .collect()
 }
 

@@ -234,8 +234,8 @@ fn findings(report: &Report) -> Option<String> {
     }
     let mut out = "## Findings\n\n".to_owned();
     for (at, finding) in report.findings.iter().enumerate() {
-        let about = finding.variant.as_ref().map_or_else(String::new, |v| format!(" ({})", escape(v)));
-        let _ = writeln!(out, "{}. **{}**{about}: {}", at + 1, escape(&finding.title), escape(&finding.sentence));
+        let (title, about) = (escape(&finding.title), escape(&text::clip(&finding.variant, text::LABEL)));
+        let _ = writeln!(out, "{}. **{title}** ({about}): {}", at + 1, escape(&finding.sentence));
         if !finding.advice.is_empty() {
             let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
         }

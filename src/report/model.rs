@@ -5,6 +5,7 @@
 use super::number::Number;
 use crate::chart::Chart;
 use crate::gate::{Level, Verdict};
+use crate::insight::Severity;
 use crate::metric::Better;
 use crate::plan::Standing;
 use serde::Serialize;
@@ -408,18 +409,6 @@ pub struct DeltaRow {
     pub better: Option<bool>,
 }
 
-/// How much a finding matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Limits the kernel.
-    High,
-    /// Worth a look.
-    Medium,
-    /// Good to know.
-    Note,
-}
-
 /// What the counters say about a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
@@ -432,7 +421,7 @@ pub struct Finding {
     /// What to try.
     pub advice: String,
     /// The variant it is about.
-    pub variant: Option<String>,
+    pub variant: String,
 }
 
 /// What was measured where, with what.
