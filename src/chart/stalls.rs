@@ -44,7 +44,11 @@ pub fn chart(report: &Report) -> Option<Chart> {
         title: "Warp states".to_owned(),
         note: format!("The best variant's warps wait most for {}.", words(states[0])),
         x: Axis::new("warp state", unit, Scale::Zero),
-        y: Axis::new("variant", "", Scale::Names(shown.iter().map(|v| v.label.clone()).collect())),
+        y: Axis::new(
+            &super::context::variant_axis(report),
+            "",
+            Scale::Names(shown.iter().map(|v| v.short.clone()).collect()),
+        ),
         series,
         limits: Vec::new(),
         alt: format!("{} states of {} variants, largest first.", states.len(), shown.len()),

@@ -1,7 +1,7 @@
 //! A made-up run for the tests of this room: every number comes from formulas below, none from a GPU.
 
-use super::inputs::{Ceilings, Inputs, MetricDescription, Source};
-use super::model::{Finding, Report, Severity};
+use super::inputs::{Inputs, Source};
+use super::model::Report;
 use crate::bench::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
 use crate::build::{BuildOutcome, BuildRecord, Resources};
 use crate::config::{
@@ -11,10 +11,11 @@ use crate::config::{
 use crate::expr::{Expr, Value};
 use crate::frame::{Cell, Quantities};
 use crate::gate::{
-    Case, Correctness, FallbackResult, GatePlan, GateResult, Judgement, Level, PreconditionResult, Selection,
+    Case, Correctness, Doubt, FallbackResult, GatePlan, GateResult, Judgement, Level, PreconditionResult, Selection,
     StageResult, TierResult, VariantResult, Verdict, Waiver,
 };
-use crate::metric::Better;
+use crate::insight::{Finding, Severity};
+use crate::metric::{Better, Catalogue};
 use crate::ncu::{ProfileOutcome, ProfileRecord};
 use crate::plan::{KernelPlan, Launch, Method, Plan, Standing, Variant, VariantId};
 use crate::store::{Fingerprint, Git, Gpu, Manifest, RunState};
@@ -97,11 +98,6 @@ impl Fixture {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &self.findings,
-            metrics: &describe,
-            ceilings: Some(Ceilings {
-                dram_gb_s: 4_800.0,
-                compute: vec![("tensor f16".to_owned(), 989.0), ("f32".to_owned(), 67.0)],
-            }),
             source: Source::Recorded { folder: "profiles/phase_d/example".to_owned() },
             now: Some("2026-11-24T09:00:00Z".parse().unwrap()),
         })
@@ -323,43 +319,41 @@ fn measured(at: usize, v: &Variant, heads: i64) -> Vec<f64> {
         0.6,
         0.3 * noise(seed + 11),
         0.2,
+        4.8e12,
+        67e12,
+        989e12,
     ]
 }
 
-const METRICS: [(&str, &str, &str, Better); 24] = [
-    ("latency_p50", "Latency p50", "us", Better::Lower),
-    ("latency_p90", "Latency p90", "us", Better::Lower),
-    ("registers", "Registers a thread", "", Better::Lower),
-    ("spills", "Spill instructions", "", Better::Lower),
-    ("shared_mem", "Shared memory a block", "bytes", Better::Lower),
-    ("theoretical_occupancy", "Theoretical occupancy", "%", Better::Higher),
-    ("achieved_occupancy", "Achieved occupancy", "%", Better::Higher),
-    ("eligible_warps", "Eligible warps a scheduler", "", Better::Higher),
-    ("issue_slot_utilisation", "Issue-slot utilisation", "%", Better::Higher),
-    ("tensor_pct", "Tensor pipe", "%", Better::Higher),
-    ("dram_pct", "DRAM throughput", "%", Better::Context),
-    ("dram_bytes", "DRAM bytes", "bytes", Better::Lower),
-    ("bank_conflict_pct", "Bank conflicts", "%", Better::Lower),
-    ("blocks_per_sm", "Blocks a multiprocessor", "", Better::Higher),
-    ("occupancy_limit_registers", "Limit by registers", "", Better::Context),
-    ("occupancy_limit_shared_mem", "Limit by shared memory", "", Better::Context),
-    ("occupancy_limit_warps", "Limit by warps", "", Better::Context),
-    ("occupancy_limit_blocks", "Limit by blocks", "", Better::Context),
-    ("stall_long_scoreboard", "Stall: long scoreboard", "cycles", Better::Lower),
-    ("stall_short_scoreboard", "Stall: short scoreboard", "cycles", Better::Lower),
-    ("stall_barrier", "Stall: barrier", "cycles", Better::Lower),
-    ("stall_wait", "Stall: wait", "cycles", Better::Lower),
-    ("stall_mio_throttle", "Stall: MIO throttle", "cycles", Better::Lower),
-    ("stall_math_pipe_throttle", "Stall: math pipe throttle", "cycles", Better::Lower),
+const METRICS: [&str; 27] = [
+    "latency_p50",
+    "latency_p90",
+    "registers",
+    "spills",
+    "shared_mem",
+    "theoretical_occupancy",
+    "achieved_occupancy",
+    "eligible_warps",
+    "issue_slot_utilisation",
+    "tensor_pct",
+    "dram_pct",
+    "dram_bytes",
+    "bank_conflict_pct",
+    "blocks_per_sm",
+    "occupancy_limit_registers",
+    "occupancy_limit_shared_mem",
+    "occupancy_limit_warps",
+    "occupancy_limit_blocks",
+    "stall_long_scoreboard",
+    "stall_short_scoreboard",
+    "stall_barrier",
+    "stall_wait",
+    "stall_mio_throttle",
+    "stall_math_pipe_throttle",
+    "dram_peak",
+    "fp32_peak",
+    "tensor_peak_fp16",
 ];
-
-fn describe(name: &str) -> Option<MetricDescription> {
-    METRICS.iter().find(|m| m.0 == name).map(|(_, title, unit, better)| MetricDescription {
-        title: (*title).to_owned(),
-        unit: (*unit).to_owned(),
-        better: *better,
-    })
-}
 
 fn quantities(plan: &Plan, rounds: u64) -> Quantities {
     let rows: Vec<(VariantId, ShapeName)> =
@@ -384,7 +378,7 @@ fn quantities(plan: &Plan, rounds: u64) -> Quantities {
             }
         }
     }
-    for ((name, ..), cells) in METRICS.iter().zip(columns) {
+    for (name, cells) in METRICS.iter().zip(columns) {
         table.set_column(name, cells);
     }
     table
@@ -509,7 +503,7 @@ const GATES: [(&str, &str, f64, &str); 7] = [
     ("issue_slot_utilisation", ">=", 50.0, "issue slots"),
     ("theoretical_occupancy", ">=", 33.0, "theoretical occupancy"),
     ("achieved_occupancy", ">=", 20.0, "achieved occupancy"),
-    ("registers", "<=", 72.0, "registers"),
+    ("registers", "<=", 64.0, "registers"),
     ("spills", "==", 0.0, "no spills"),
     ("shared_mem", "<=", 49_152.0, "shared memory"),
 ];
@@ -549,13 +543,21 @@ fn judgement(plan: &Plan, quantities: &Quantities) -> Judgement {
             stopped_by: stops,
         }
     });
-    let failing: Vec<&str> = gates.iter().filter(|g| g.verdict == Verdict::Fail).map(|g| g.name.as_str()).collect();
-    let verdict = if failing.is_empty() { Verdict::Pass } else { Verdict::Fail };
+    let named = |verdict: Verdict| -> Vec<&str> {
+        let required = gates.iter().filter(|g| g.level == Level::Required && g.verdict == verdict);
+        required.map(|g| g.name.as_str()).collect()
+    };
+    let (failing, open) = (named(Verdict::Fail), named(Verdict::Inconclusive));
+    let verdict = match (failing.len(), open.len()) {
+        (0, 0) => Verdict::Pass,
+        (0, _) => Verdict::Inconclusive,
+        _ => Verdict::Fail,
+    };
     Judgement {
         verdict,
         reason: match failing.len() {
-            0 => format!("All {} gates hold for the selected variant.", gates.len()),
-            n => format!("{n} of {} required gates fail: {}.", gates.len(), failing.join(", ")),
+            0 => format!("{} of {} required gates cannot be told: {}.", open.len(), gates.len() - 1, open.join(", ")),
+            n => format!("{n} of {} required gates fail: {}.", gates.len() - 1, failing.join(", ")),
         },
         selected: Some(Selection {
             variant: selected.clone(),
@@ -611,6 +613,7 @@ fn gate_result(
                     Some(_) => Verdict::Fail,
                     None => Verdict::Inconclusive,
                 },
+                doubt: measured.is_none().then_some(Doubt::Missing),
                 reason: measured.is_none().then(|| "nothing was measured".to_owned()),
                 measured,
                 limit: Some(bound),
@@ -636,7 +639,7 @@ fn gate_result(
         on: "selected".to_owned(),
         level: if at == 1 { Level::Advisory } else { Level::Required },
         metric: Some(metric.to_owned()),
-        unit: describe(metric).unwrap().unit,
+        unit: Catalogue::embedded().get(metric).unwrap().unit.clone(),
         line: 40 + 5 * at,
         verdict,
         reason: match verdict {
@@ -657,6 +660,7 @@ fn latency_gate(selected: &VariantId, latency: f64) -> GateResult {
         variant: selected.clone(),
         shape: ShapeName(OBJECTIVE.to_owned()),
         verdict: Verdict::Inconclusive,
+        doubt: Some(Doubt::Noise),
         reason: Some("the limit lies inside the interval".to_owned()),
         measured: Some(latency),
         limit: Some(latency * 1.001),
@@ -703,6 +707,7 @@ fn stages() -> Vec<StageResult> {
         accepted,
         verdict: if accepted { Verdict::Pass } else { Verdict::Fail },
         reason: if accepted { "its exit gates hold" } else { "slower than the last accepted stage" }.to_owned(),
+        elite: [VariantId(format!("stage_{name}"))].into(),
         expected,
         measured,
         cumulative,
@@ -712,28 +717,31 @@ fn stages() -> Vec<StageResult> {
 }
 
 fn findings(judgement: &Judgement) -> Vec<Finding> {
-    let variant = judgement.selected.as_ref().map(|s| s.variant.0.clone());
-    vec![
-        Finding {
-            title: "Barriers cost little".to_owned(),
-            sentence: "Warps wait 0.4 cycles an instruction at barriers.".to_owned(),
-            severity: Severity::Note,
-            advice: String::new(),
-            variant: None,
-        },
-        Finding {
-            title: "Registers limit occupancy".to_owned(),
-            sentence: "Registers hold the kernel to 5 blocks a multiprocessor; shared memory would allow 9.".to_owned(),
-            severity: Severity::High,
-            advice: "Lower REGCAP to 64, or split the accumulator.".to_owned(),
-            variant: variant.clone(),
-        },
-        Finding {
-            title: "Warps wait for global memory".to_owned(),
-            sentence: "Long scoreboard takes 3.1 of 6.2 cycles between issues.".to_owned(),
-            severity: Severity::Medium,
-            advice: "Load the next K tile while this one is used (cp.async).".to_owned(),
-            variant,
-        },
+    let selected = judgement.selected.as_ref().unwrap();
+    [
+        (
+            Severity::Warning,
+            "Registers limit occupancy",
+            "Registers hold the kernel to 5 blocks a multiprocessor; shared memory would allow 9.",
+            "Lower REGCAP to 64, or split the accumulator.",
+        ),
+        (
+            Severity::Advice,
+            "Warps wait for global memory",
+            "Long scoreboard takes 3.1 of 6.2 cycles between issues.",
+            "Load the next K tile while this one is used (cp.async).",
+        ),
+        (Severity::Note, "Barriers cost little", "Warps wait 0.4 cycles an instruction at barriers.", ""),
     ]
+    .map(|(severity, title, sentence, advice)| Finding {
+        variant: selected.variant.clone(),
+        shape: ShapeName(OBJECTIVE.to_owned()),
+        title: title.to_owned(),
+        sentence: sentence.to_owned(),
+        severity,
+        stake: 20.0,
+        metrics: Vec::new(),
+        advice: advice.to_owned(),
+    })
+    .into()
 }

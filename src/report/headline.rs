@@ -123,7 +123,7 @@ fn note(inputs: &Inputs<'_>, metric: &MetricColumn, selected: &VariantId, value:
         });
         return match theirs {
             Some((name, theirs)) if metric.better == Better::Lower => {
-                format!("{}× {name}", number::plain(theirs / value))
+                format!("{}× the speed of {name}", number::plain(theirs / value))
             }
             Some((name, theirs)) => format!("{} against {name}", number::change(value / theirs)),
             None => format!("at shape {}", text::line(&inputs.phase.objective.shape.0)),
