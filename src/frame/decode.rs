@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::launches::cell;
-use crate::ncu_rep::{MetricSelection, MetricValue, Report, ReportError, bulk};
+use crate::ncu_rep::bulk::{self, Turn};
+use crate::ncu_rep::{MetricSelection, MetricValue, Report, ReportError};
 
 /// Metrics that the launches frame needs, whatever is selected.
 const ATTRIBUTES: [&str; 8] = [
@@ -124,7 +125,7 @@ impl Plan {
         for launch in first..end {
             let before = out.slots.len();
             let mut attributes: [Attribute; ATTRIBUTES.len()] = Default::default();
-            scan.launch(launch, |id, body| {
+            scan.launch(launch, |id, body, turn| {
                 let slot = self.slots.get(id as usize).copied().unwrap_or(NONE);
                 let attribute = self.attributes.get(id as usize).copied().unwrap_or(NONE);
                 if slot == NONE && attribute == NONE {
@@ -132,12 +133,10 @@ impl Plan {
                 }
                 let value = body.value()?;
                 if slot != NONE {
-                    let (number, text) = cell(&value);
-                    if let Some(text) = text {
-                        out.texts.push((out.slots.len(), text));
+                    match turn {
+                        Turn::First => out.push(slot, &value),
+                        Turn::Again => out.replace(before, slot, &value),
                     }
-                    out.slots.push(slot);
-                    out.values.push(number);
                 }
                 if let Some(place) = attributes.get_mut(attribute as usize) {
                     *place = value.into();
@@ -152,6 +151,30 @@ impl Plan {
 }
 
 impl Decoded {
+    fn push(&mut self, slot: u32, value: &MetricValue<'_>) {
+        let (number, text) = cell(value);
+        if let Some(text) = text {
+            self.texts.push((self.slots.len(), text));
+        }
+        self.slots.push(slot);
+        self.values.push(number);
+    }
+
+    /// Gives the row of `slot` of the launch that starts at row `first` another value.
+    fn replace(&mut self, first: usize, slot: u32, value: &MetricValue<'_>) {
+        let rows = self.slots.get(first..).unwrap_or_default();
+        let Some(row) = rows.iter().position(|other| *other == slot).map(|row| first + row) else { return };
+        let (number, text) = cell(value);
+        if let Some(place) = self.values.get_mut(row) {
+            *place = number;
+        }
+        self.texts.retain(|(at, _)| *at != row);
+        if let Some(text) = text {
+            let at = self.texts.partition_point(|(other, _)| *other < row);
+            self.texts.insert(at, (row, text));
+        }
+    }
+
     fn append(&mut self, mut part: Self) {
         let first = self.slots.len();
         self.rows.append(&mut part.rows);
