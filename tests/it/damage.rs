@@ -268,3 +268,15 @@ proptest! {
         let _ = CsvReport::parse(&text);
     }
 }
+
+/// The fuzzer starts from this report; `NCUGATE_WRITE_SEEDS=1` writes it anew.
+#[test]
+fn the_seed_of_the_fuzzer_is_the_crafted_report() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/container/crafted.ncu-rep");
+    let crafted = file(7, &blocks());
+    if std::env::var_os("NCUGATE_WRITE_SEEDS").is_some() {
+        std::fs::write(&path, &crafted).unwrap();
+        std::fs::write(path.with_extension("ncu-repz"), compress(&crafted).unwrap()).unwrap();
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), crafted);
+}
