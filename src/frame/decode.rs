@@ -62,15 +62,18 @@ impl From<MetricValue<'_>> for Attribute {
     }
 }
 
+/// The attributes of a launch in the order of [`ATTRIBUTES`].
+pub(super) type Attributes = [Attribute; ATTRIBUTES.len()];
+
 /// The metrics of a report, launch after launch.
 #[derive(Debug, Default)]
 pub(super) struct Decoded {
-    /// String-table index of each slot.
+    /// Place of the name of each slot.
     pub names: Vec<u32>,
     /// Rows of each launch.
     pub rows: Vec<usize>,
-    /// Attributes of each launch, in the order of [`ATTRIBUTES`].
-    pub attributes: Vec<[Attribute; ATTRIBUTES.len()]>,
+    /// Attributes of the launches of the chunk that is being decoded.
+    attributes: Vec<Attributes>,
     /// Slot of each row: which metric it is.
     pub slots: Vec<u32>,
     /// Number of each row; `None` for text and missing values.
@@ -81,9 +84,9 @@ pub(super) struct Decoded {
 
 /// What is wanted of each name of the string tables.
 struct Plan {
-    /// Slot by canonical name index, [`NONE`] for what is not selected.
+    /// Slot by place of the name, [`NONE`] for what is not selected.
     slots: Vec<u32>,
-    /// Attribute by canonical name index, [`NONE`] for what is none.
+    /// Attribute by place of the name, [`NONE`] for what is none.
     attributes: Vec<u32>,
     names: Vec<u32>,
 }
@@ -98,7 +101,7 @@ impl Plan {
                 plan.names.clone_from(&plan.slots);
             }
             MetricSelection::Named(names) => {
-                for id in names.iter().filter_map(|name| report.metric_id(name)) {
+                for id in names.iter().filter_map(|name| report.metric_place(name)) {
                     if let Some(slot) = plan.slots.get_mut(id as usize).filter(|slot| **slot == NONE) {
                         *slot = plan.names.len() as u32;
                         plan.names.push(id);
@@ -107,7 +110,7 @@ impl Plan {
             }
         }
         for (index, name) in ATTRIBUTES.iter().enumerate() {
-            if let Some(slot) = report.metric_id(name).and_then(|id| plan.attributes.get_mut(id as usize)) {
+            if let Some(slot) = report.metric_place(name).and_then(|id| plan.attributes.get_mut(id as usize)) {
                 *slot = index as u32;
             }
         }
@@ -124,7 +127,7 @@ impl Plan {
         let mut scan = bulk::Scan::new(report);
         for launch in first..end {
             let before = out.slots.len();
-            let mut attributes: [Attribute; ATTRIBUTES.len()] = Default::default();
+            let mut attributes = Attributes::default();
             scan.launch(launch, |id, body, turn| {
                 let slot = self.slots.get(id as usize).copied().unwrap_or(NONE);
                 let attribute = self.attributes.get(id as usize).copied().unwrap_or(NONE);
@@ -185,8 +188,13 @@ impl Decoded {
     }
 }
 
-/// Decodes the selected metrics of all launches.
-pub(super) fn metrics(report: &Report, selection: MetricSelection<'_>) -> Result<Decoded, ReportError> {
+/// Decodes the selected metrics of all launches. `chunk` is called with the ordinal of the first launch and the
+/// attributes of those decoded since the last call, while their pages are in memory.
+pub(super) fn metrics(
+    report: &Report,
+    selection: MetricSelection<'_>,
+    mut chunk: impl FnMut(usize, &[Attributes]) -> Result<(), ReportError>,
+) -> Result<Decoded, ReportError> {
     let plan = Plan::new(report, selection);
     let mut decoded = Decoded::default();
     for (first, end) in report.chunks() {
@@ -198,6 +206,8 @@ pub(super) fn metrics(report: &Report, selection: MetricSelection<'_>) -> Result
         for part in parts? {
             decoded.append(part);
         }
+        chunk(first, &decoded.attributes)?;
+        decoded.attributes.clear();
         report.release(first, end);
     }
     decoded.names = plan.names;

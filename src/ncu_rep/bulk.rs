@@ -34,7 +34,7 @@ impl<'r> Scan<'r> {
         Self { report, seen: IdSet::new(report.name_count()) }
     }
 
-    /// Calls `metric` with the canonical name index and the value of every metric of a launch.
+    /// Calls `metric` with the place of its name and the value of every metric of a launch.
     ///
     /// # Errors
     /// A damaged metric, and what `metric` returns.
@@ -48,7 +48,7 @@ impl<'r> Scan<'r> {
         for message in RawMetrics::new(self.report.data(), head) {
             let message = message?;
             let (id, body) = metric::head(message)?;
-            let id = self.report.canonical(id, &message)?;
+            let id = self.report.place(id, &message)?;
             let turn = if self.seen.insert(id) { Turn::First } else { Turn::Again };
             metric(id, Body(body), turn)?;
         }

@@ -473,7 +473,7 @@ impl<'r> Launch<'r> {
     /// # Errors
     /// A damaged metric.
     pub fn find_metric(&self, name: &str) -> Result<Option<Metric<'r>>, ReportError> {
-        let Some(id) = self.report.metric_id(name) else { return Ok(None) };
+        let Some(id) = self.report.metric_place(name) else { return Ok(None) };
         metric::find(self.report, self.head, id)
     }
 

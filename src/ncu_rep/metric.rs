@@ -339,7 +339,7 @@ pub struct Metrics<'r> {
     damage: Option<Damage<'r>>,
 }
 
-/// A metric of a launch: canonical name index, message, undecoded value.
+/// A metric of a launch: place of its name, message, undecoded value.
 type Found<'r> = (u32, Message<'r>, Option<Message<'r>>);
 
 /// Where a launch is damaged. Errors cannot be copied; walking there again makes another.
@@ -386,10 +386,10 @@ impl<'r> Metrics<'r> {
 /// Which metric a message is.
 fn identify<'r>(report: &Report, message: Message<'r>) -> Result<Found<'r>, ReportError> {
     let (id, body) = head(message)?;
-    Ok((report.canonical(id, &message)?, message, body))
+    Ok((report.place(id, &message)?, message, body))
 }
 
-/// The last metric of a launch with this canonical name index.
+/// The last metric of a launch with this place of its name.
 pub(crate) fn find<'r>(report: &'r Report, launch: &Head, wanted: u32) -> Result<Option<Metric<'r>>, ReportError> {
     let mut last = None;
     for message in RawMetrics::new(report.data(), launch) {
