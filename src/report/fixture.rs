@@ -605,7 +605,6 @@ fn gate_result(
                 _ => bound - m,
             });
             Case {
-                doubt: None,
                 variant: v.id.clone(),
                 shape: shape.clone(),
                 verdict: match margin {
@@ -656,7 +655,6 @@ fn gate_result(
 
 fn latency_gate(selected: &VariantId, latency: f64) -> GateResult {
     let case = Case {
-        doubt: None,
         variant: selected.clone(),
         shape: ShapeName(OBJECTIVE.to_owned()),
         verdict: Verdict::Inconclusive,
@@ -701,7 +699,6 @@ fn stages() -> Vec<StageResult> {
         ("swizzled", false, Some((1.02, 1.05)), Some(0.97), Some(1.2508)),
     ]
     .map(|(name, accepted, expected, measured, cumulative)| StageResult {
-        elite: Vec::new(),
         name: name.to_owned(),
         variant: Some(VariantId(format!("stage_{name}"))),
         accepted,
