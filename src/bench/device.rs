@@ -24,6 +24,12 @@ pub enum DeviceError {
         /// How many there are.
         count: i32,
     },
+    /// The driver lacks calls that are used here.
+    #[error("the driver knows CUDA {}.{}, and 11.8 is the oldest that has all calls used here; update it", cuda.0, cuda.1)]
+    OldDriver {
+        /// Newest CUDA version it knows, major and minor.
+        cuda: (u32, u32),
+    },
     /// A call of the driver failed.
     #[error("{call}: {reason}")]
     Cuda {

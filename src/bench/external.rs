@@ -27,6 +27,10 @@ const START_UP: Duration = Duration::from_secs(120);
 /// Launches a sample that a program is asked for.
 const LAUNCHES: u32 = 20;
 
+/// What Python's `json` writes and JSON does not have.
+const NOT_JSON: &str =
+    " (NaN and Infinity are not JSON: give differences over finite elements, and count the others as nonfinite)";
+
 /// What a program is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -71,29 +75,25 @@ pub struct RequestShape {
     pub name: ShapeName,
     /// Dimensions by name.
     pub dims: BTreeMap<String, i64>,
-    /// Whether it is to be timed (bench) or launched (profile), beside being checked.
-    pub measured: bool,
 }
 
 impl Request {
-    /// The request of a variant of `phase`; none where the workload has no output.
+    /// The request of a variant of `phase`: every shape to bench, or those that are profiled; none where the workload
+    /// has no output.
     pub fn new(phase: &Phase, variant: &VariantId, mode: RequestMode, result: PathBuf) -> Option<Self> {
         let output = phase.workload.buffers.iter().find(|b| b.role == Role::Output)?;
-        let measured = match mode {
-            RequestMode::Bench => &phase.bench.shapes,
-            RequestMode::Profile => &phase.profile.shapes,
+        let asked = |shape: &&Shape| match mode {
+            RequestMode::Bench => true,
+            RequestMode::Profile => phase.profile.shapes.contains(&shape.name),
         };
-        let shape = |shape: &Shape| RequestShape {
-            name: shape.name.clone(),
-            dims: shape.dims.iter().cloned().collect(),
-            measured: measured.contains(&shape.name),
-        };
+        let shape =
+            |shape: &Shape| RequestShape { name: shape.name.clone(), dims: shape.dims.iter().cloned().collect() };
         Some(Self {
             version: PROTOCOL,
             mode,
             variant: variant.clone(),
             dtype: output.dtype,
-            shapes: phase.workload.shapes.iter().map(shape).collect(),
+            shapes: phase.workload.shapes.iter().filter(asked).map(shape).collect(),
             seeds: phase.workload.seeds.clone(),
             tolerance: phase.workload.tolerance,
             rounds: phase.bench.rounds,
@@ -101,6 +101,17 @@ impl Request {
             warmup: phase.bench.warmup,
             result,
         })
+    }
+
+    /// Writes the request to `path`, and takes away a result of an earlier one.
+    pub fn write(&self, path: &Path) -> Result<(), ExternalError> {
+        let failed = |source| ExternalError::Request { path: path.to_owned(), source };
+        match std::fs::remove_file(&self.result) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            Ok(()) | Err(_) => {}
+        }
+        let text = serde_json::to_vec_pretty(self).map_err(|e| failed(e.into()))?;
+        std::fs::write(path, text).map_err(failed)
     }
 }
 
@@ -155,7 +166,7 @@ pub fn measure(
 ) -> Result<Measured, ExternalError> {
     let (path, result) = (folder.join("request.json"), folder.join("result.json"));
     let request = Request::new(phase, variant, RequestMode::Bench, result).ok_or(ExternalError::NoOutput)?;
-    write(&path, &request)?;
+    request.write(&path)?;
     let expected = Expected::new(phase, variant);
     let measured = match run(plan, &path, &request, limit(phase))? {
         Ok(text) => expected.judge(&text),
@@ -175,16 +186,6 @@ pub fn unmeasured(phase: &Phase, variant: &VariantId, reason: &str) -> Measured 
 fn limit(phase: &Phase) -> Duration {
     let units = cases(phase).len() + phase.bench.shapes.len();
     START_UP + phase.bench.timeout.saturating_mul(u32::try_from(units).unwrap_or(u32::MAX))
-}
-
-fn write(path: &Path, request: &Request) -> Result<(), ExternalError> {
-    let failed = |source| ExternalError::Request { path: path.to_owned(), source };
-    match std::fs::remove_file(&request.result) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-        Ok(()) | Err(_) => {}
-    }
-    let text = serde_json::to_vec_pretty(request).map_err(|e| failed(e.into()))?;
-    std::fs::write(path, text).map_err(failed)
 }
 
 /// The text of the result, or why there is none.
@@ -218,7 +219,7 @@ struct RawResult {
     version: u32,
     status: RawStatus,
     #[serde(default)]
-    reason: String,
+    reason: Option<String>,
     #[serde(default)]
     software: BTreeMap<String, String>,
     #[serde(default)]
@@ -272,13 +273,17 @@ impl<'a> Expected<'a> {
     fn judge(&self, text: &str) -> Measured {
         let raw: RawResult = match serde_json::from_str(text) {
             Ok(raw) => raw,
-            Err(error) => return self.crashed(&format!("the program's result is not valid: {error}")),
+            Err(error) => {
+                let hint = if text.contains("NaN") || text.contains("Infinity") { NOT_JSON } else { "" };
+                return self.crashed(&format!("the program's result is not valid: {error}{hint}"));
+            }
         };
         if raw.version != PROTOCOL {
             return self.crashed(&format!("the program's result has version {}, expected {PROTOCOL}", raw.version));
         }
         if raw.status == RawStatus::Absent {
-            return self.skipped(&format!("absent: {}", raw.reason));
+            return self
+                .skipped(&format!("absent: {}", raw.reason.as_deref().unwrap_or("the program does not say why")));
         }
         if let Some(reason) = self.unknown(&raw) {
             return self.crashed(&format!("the program's result is not valid: {reason}"));

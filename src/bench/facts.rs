@@ -6,6 +6,9 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use serde::{Deserialize, Serialize};
 
+/// The CUDA version that brought the newest call used here (`cuLaunchKernelEx`).
+const OLDEST_CUDA: (u32, u32) = (11, 8);
+
 /// What a device is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceFacts {
@@ -27,12 +30,16 @@ pub struct DeviceFacts {
     pub threads_sm: u32,
     /// L2 cache in bytes.
     pub l2_bytes: u64,
-    /// Highest clock of the multiprocessors in kHz.
-    pub clock_khz: u32,
-    /// Highest clock of the memory in kHz.
-    pub memory_clock_khz: u32,
-    /// Width of the memory bus in bits.
-    pub memory_bus_bits: u32,
+    /// Blocks a multiprocessor holds.
+    pub blocks_sm: u32,
+    /// Shared memory that the driver keeps of every block, in bytes.
+    pub shared_memory_reserved: u32,
+    /// Highest clock of the multiprocessors in kHz, where the driver tells.
+    pub clock_khz: Option<u32>,
+    /// Highest clock of the memory in kHz, where the driver tells.
+    pub memory_clock_khz: Option<u32>,
+    /// Width of the memory bus in bits, where the driver tells.
+    pub memory_bus_bits: Option<u32>,
     /// Version of the driver (`580.159.04`), where the system tells.
     pub driver: Option<String>,
     /// Newest CUDA version the driver knows, major and minor.
@@ -72,6 +79,11 @@ pub(super) fn find(ordinal: u32) -> Result<sys::CUdevice, DeviceError> {
         }
         other => other.map_err(cuda("cuInit"))?,
     }
+    // The bindings look a call up when it is made, and panic where it is missing.
+    let cuda_version = cuda_version()?;
+    if cuda_version < OLDEST_CUDA {
+        return Err(DeviceError::OldDriver { cuda: cuda_version });
+    }
     let count = result::device::get_count().map_err(cuda("cuDeviceGetCount"))?;
     match i32::try_from(ordinal) {
         Ok(index) if index < count => result::device::get(index).map_err(cuda("cuDeviceGet")),
@@ -86,6 +98,7 @@ pub(super) fn facts(device: sys::CUdevice) -> Result<DeviceFacts, DeviceError> {
         let value = unsafe { result::device::get_attribute(device, attribute) };
         value.map(|v| u32::try_from(v).unwrap_or(0)).map_err(cuda("cuDeviceGetAttribute"))
     };
+    let told = |which: Attribute| attribute(which).ok().filter(|&value| value > 0);
     // SAFETY: as above.
     let memory = unsafe { result::device::total_mem(device) }.map_err(cuda("cuDeviceTotalMem"))?;
     Ok(DeviceFacts {
@@ -101,9 +114,11 @@ pub(super) fn facts(device: sys::CUdevice) -> Result<DeviceFacts, DeviceError> {
         registers_sm: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
         threads_sm: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
         l2_bytes: u64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
-        clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
-        memory_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
-        memory_bus_bits: attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?,
+        blocks_sm: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
+        shared_memory_reserved: attribute(Attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?,
+        clock_khz: told(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        memory_clock_khz: told(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+        memory_bus_bits: told(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
         driver: driver_version(),
         cuda: cuda_version()?,
     })

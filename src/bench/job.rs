@@ -117,18 +117,13 @@ pub struct JobBuffer {
 
 impl JobBuffer {
     /// Elements.
-    pub fn len(&self) -> usize {
+    pub fn elements(&self) -> usize {
         self.extents.iter().product()
-    }
-
-    /// Whether it has no elements (it never does: extents are positive).
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Bytes.
     pub fn bytes(&self) -> usize {
-        self.len() * self.dtype.size()
+        self.elements() * self.dtype.size()
     }
 }
 
@@ -185,7 +180,7 @@ impl JobKernel {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum JobError {
     /// An expression failed.
-    #[error("{what} at shape '{shape}': {source}")]
+    #[error("{what} at shape '{shape}'")]
     Expression {
         /// The buffer, scalar or reference launch.
         what: String,

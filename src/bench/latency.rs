@@ -15,7 +15,7 @@ const PILOT: u32 = 4;
 
 /// Microseconds that the device is kept busy with while a sample is being queued, so that none of the queueing is
 /// in it; it also brings code and data of the variant back into the caches.
-const LEAD_IN_US: f64 = 30.0;
+const LEAD_IN_US: f64 = 60.0;
 
 /// A variant being timed at a shape.
 struct Entrant {
@@ -70,7 +70,10 @@ impl Worker<'_> {
             }
         }
         for entrant in entrants.into_iter().flatten() {
-            let outcome = LatencyOutcome::Timed { samples: entrant.samples, launches: entrant.launches };
+            let outcome = match entrant.samples.is_empty() {
+                false => LatencyOutcome::Timed { samples: entrant.samples, launches: entrant.launches },
+                true => LatencyOutcome::Failed { reason: "the phase asks for no rounds".to_owned() },
+            };
             self.timed(&entrant.variant, shape, outcome)?;
         }
         Ok(Flow::Onward)

@@ -43,7 +43,8 @@ impl Inputs {
             .map(|buffer| match buffer.init.filter(|_| buffer.role == Role::Input) {
                 None => (Vec::new(), Vec::new()),
                 Some(init) => {
-                    let bytes = element::encode(buffer.dtype, &fill::values(init, seed, &buffer.name, buffer.len()));
+                    let bytes =
+                        element::encode(buffer.dtype, &fill::values(init, seed, &buffer.name, buffer.elements()));
                     let values = element::decode(buffer.dtype, &bytes);
                     (bytes, values)
                 }

@@ -7,6 +7,7 @@ use super::latency::BufferSet;
 use super::worker::{Flow, WorkError, Worker};
 use crate::config::ShapeName;
 use crate::plan::VariantId;
+use std::ffi::CString;
 
 /// The NVTX range of a profiled launch.
 pub fn range_name(variant: &VariantId, shape: &ShapeName) -> String {
@@ -66,7 +67,9 @@ impl Worker<'_> {
         let kernel = self.kernels[&planned.variant].as_ref().map_err(Clone::clone)?;
         kernel.allow(launch)?;
         let arguments = set.arguments(launch, shape)?;
-        let name = nvtx::Str::from_string_lossy(range_name(&planned.variant, &shape.name));
+        // A byte string: of a wide one ncu keeps the terminating NUL as a character of the name.
+        let name = CString::new(range_name(&planned.variant, &shape.name))
+            .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;
         let range = nvtx::LocalRange::new(name);
         let launched = self.device.launch(kernel, launch, &arguments).and_then(|()| self.device.synchronize());
         drop(range);

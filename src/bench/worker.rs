@@ -10,6 +10,7 @@ use super::question::AnswerError;
 use crate::config::ShapeName;
 use crate::plan::VariantId;
 use std::collections::HashMap;
+use std::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ pub enum WorkError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// Buffers of a shape cannot be had.
-    #[error("buffers of shape '{shape}' ({bytes} bytes a set): {source}")]
+    #[error("cannot have buffers of {bytes} bytes for shape '{shape}'")]
     Buffers {
         /// The shape.
         shape: ShapeName,
@@ -48,6 +49,9 @@ pub enum WorkError {
         /// Why.
         reason: String,
     },
+    /// A variant took the device down; the parent was told which.
+    #[error("the device was lost; what is left needs another process")]
+    Lost,
     /// The parent is gone.
     #[error("cannot report to the parent process")]
     Report(#[from] io::Error),
@@ -56,14 +60,14 @@ pub enum WorkError {
 impl WorkError {
     /// An answer that failed, as an error of the worker.
     pub(super) fn reference(shape: &ShapeName, seed: u64, error: &AnswerError) -> Self {
-        let mut reason = error.to_string();
-        let mut source = std::error::Error::source(error);
-        while let Some(cause) = source {
-            reason = format!("{reason}: {cause}");
-            source = cause.source();
-        }
-        Self::Reference { shape: shape.clone(), seed, reason }
+        Self::Reference { shape: shape.clone(), seed, reason: chain(error) }
     }
+}
+
+/// An error with its causes, on one line.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |&e| e.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Whether the worker can go on.
@@ -78,16 +82,18 @@ pub(super) enum Flow {
 
 /// Does the job in `job`, with events on standard output.
 ///
-/// Whatever else writes to standard output from here on (`printf` in a kernel) goes to standard error.
+/// Whatever else writes to standard output from here on (`printf` in a kernel) goes to standard error. Every error has
+/// been said as an event when this returns it.
 pub fn work(job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
-    let done = read(job).and_then(|job| run(job, &mut reporter));
-    match &done {
-        Ok(Flow::Onward) => reporter.say(&Event::Done)?,
-        Ok(Flow::Lost) => {}
-        Err(error) => reporter.say(&Event::Failed { reason: error.to_string() })?,
+    match read(job).and_then(|job| run(job, &mut reporter)) {
+        Ok(Flow::Onward) => Ok(reporter.say(&Event::Done)?),
+        Ok(Flow::Lost) => Err(WorkError::Lost),
+        Err(error) => {
+            reporter.say(&Event::Failed { reason: chain(&error) })?;
+            Err(error)
+        }
     }
-    done.map(|_| ())
 }
 
 /// Says on standard output what the device is, or that there is none.
@@ -125,7 +131,7 @@ fn run(job: Job, reporter: &mut Reporter) -> Result<Flow, WorkError> {
     }
 }
 
-/// A worker at work. Fields are dropped in order: kernels before nothing that they need.
+/// A worker at work. Fields are dropped in their order: kernels before the device that they are loaded on.
 pub(super) struct Worker<'a> {
     pub(super) kernels: HashMap<VariantId, Result<Kernel, DeviceError>>,
     pub(super) device: Device,

@@ -189,10 +189,8 @@ impl CommandTarget {
 impl Target for CommandTarget {
     fn command(&self, cases: &[Case]) -> io::Result<Command> {
         let mut request = self.request.clone();
-        for shape in &mut request.shapes {
-            shape.measured = cases.iter().any(|(_, name)| *name == shape.name);
-        }
-        std::fs::write(&self.path, serde_json::to_vec(&request)?)?;
+        request.shapes.retain(|shape| cases.iter().any(|(_, name)| *name == shape.name));
+        request.write(&self.path).map_err(io::Error::other)?;
         external::command(&self.plan, &self.path).ok_or_else(|| io::Error::other("the command is empty"))
     }
 }

@@ -1,6 +1,6 @@
 //! Which metrics a phase needs: those its gates and its objective name, and those every report shows.
 
-use crate::config::{Phase, is_verbatim};
+use crate::config::Phase;
 use crate::gate::{Gate, Owner, Requirement};
 use crate::metric::{Catalogue, MetricError, Source};
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ pub fn metrics(phase: &Phase) -> Vec<String> {
     for requirement in requirements(phase) {
         more.extend(requirement.reads().quantities.into_iter().map(|read| read.name));
     }
-    let known = |name: &String| is_verbatim(name) || Catalogue::embedded().get(name).is_some();
+    let known = |name: &String| Catalogue::embedded().source(name).is_some();
     names.extend(more.into_iter().filter(|name| known(name) && !SHOWN.contains(&name.as_str())));
     names
 }
@@ -61,7 +61,7 @@ pub fn profiles_baselines(phase: &Phase) -> bool {
 }
 
 fn is_counter(name: &str) -> bool {
-    is_verbatim(name) || Catalogue::embedded().get(name).is_some_and(|metric| metric.source == Source::Ncu)
+    Catalogue::embedded().source(name) == Some(Source::Ncu)
 }
 
 /// ncu's own names of everything that has to be counted on a chip; a metric that the chip lacks is left out, and its

@@ -8,18 +8,21 @@ mod run;
 pub mod show;
 
 use crate::bench;
-use crate::campaign::{self, CampaignError};
 use crate::build::{BuildError, Nvcc};
+use crate::campaign::{self, CampaignError};
 use crate::cli::{Cli, Command, WorkerArgs};
 use crate::config::{self, ConfigErrors};
 use crate::exit::Outcome;
+use crate::frame::launches::FrameError;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{CompilerFacts, DeviceFacts, Facts};
 use crate::plan::PlanErrors;
+use crate::report::{RenderError, WriteError};
 use crate::store::StoreError;
 use show::{ShowArgs, ShowError};
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 
 /// Why a command could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +31,7 @@ pub enum CommandError {
     #[error("{}", .0.render(io::stderr().is_terminal()))]
     Config(#[from] ConfigErrors),
     /// The phase cannot be unrolled.
-    #[error("{0}")]
+    #[error("{}", .0.0.render(io::stderr().is_terminal()))]
     Plan(#[from] PlanErrors),
     /// Measuring ended early.
     #[error(transparent)]
@@ -48,6 +51,23 @@ pub enum CommandError {
     /// Something cannot be printed.
     #[error("cannot write to standard output: {0}")]
     Print(#[from] io::Error),
+    /// A report's numbers cannot be made into a frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A report cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// A report cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A recording does not hold what the phase asks for.
+    #[error("the recording in {} does not hold what the phase asks for; it has:{}\nmeasure again on a GPU, then keep the run with `ncugate record`", folder.display(), lacks.iter().map(|l| format!("\n  {l}")).collect::<String>())]
+    Recording {
+        /// Its folder.
+        folder: PathBuf,
+        /// What it lacks.
+        lacks: Vec<String>,
+    },
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -59,7 +79,17 @@ impl CommandError {
         match self {
             Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) => Outcome::Usage,
-            Self::Campaign(_) | Self::Store(_) | Self::Build(_) | Self::Work(_) | Self::Print(_) => Outcome::Environment,
+            Self::Show(error) if error.is_usage() => Outcome::Usage,
+            Self::Campaign(_)
+            | Self::Store(_)
+            | Self::Build(_)
+            | Self::Work(_)
+            | Self::Print(_)
+            | Self::Show(_)
+            | Self::Frame(_)
+            | Self::Render(_)
+            | Self::Write(_)
+            | Self::Recording { .. } => Outcome::Environment,
         }
     }
 }

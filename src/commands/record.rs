@@ -11,6 +11,11 @@ pub fn record(args: &RecordArgs, out: &mut dyn Write) -> Result<Outcome, Command
     let run = Run::load(&args.run)?;
     let bytes = store::record(&run, &args.output)?;
     let variants = run.plan.variants.len();
-    writeln!(out, "recorded {variants} variants of run {} in {} ({bytes} bytes)", run.manifest.run, args.output.display())?;
+    writeln!(
+        out,
+        "recorded {variants} variants of run {} in {} ({bytes} bytes)",
+        run.manifest.run,
+        args.output.display()
+    )?;
     Ok(Outcome::Passed)
 }

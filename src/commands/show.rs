@@ -140,6 +140,13 @@ pub enum ShowError {
     },
 }
 
+impl ShowError {
+    /// Whether the command line asks for what is not there, rather than a report being damaged or a disk full.
+    pub const fn is_usage(&self) -> bool {
+        matches!(self, Self::NoReport { .. } | Self::Pattern { .. } | Self::NoMetric { .. } | Self::NoLaunch { .. })
+    }
+}
+
 /// Shows reports on `out`. A reader that closes the pipe early ends it quietly.
 ///
 /// # Errors

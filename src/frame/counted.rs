@@ -115,7 +115,8 @@ impl Owners {
 /// The case that the innermost range of the form `<variant>@<shape>` names.
 pub fn case_of(ranges: &str) -> Option<Key> {
     ranges.rsplit(" > ").find_map(|range| {
-        let (variant, shape) = range.rsplit_once('@')?;
+        // ncu keeps the terminating NUL of a wide string as part of the name.
+        let (variant, shape) = range.trim_end_matches('\0').rsplit_once('@')?;
         Some((VariantId(variant.to_owned()), ShapeName(shape.to_owned())))
     })
 }
@@ -201,6 +202,7 @@ mod tests {
     fn the_innermost_range_that_names_a_case_counts() {
         let (variant, shape) = case_of("step > REGCAP=64,T=128@mission").unwrap();
         assert_eq!((variant.0.as_str(), shape.0.as_str()), ("REGCAP=64,T=128", "mission"));
+        assert_eq!(case_of("flash@small\0").unwrap().1.0, "small");
         assert_eq!(case_of("warm-up"), None);
     }
 

@@ -127,6 +127,12 @@ impl Scan<'_> {
             let consumed = self.text.len() - self.at - open.len() + length;
             return self.slot(reference, consumed);
         }
+        if let Some(open) = after.strip_prefix('[') {
+            let Some((metric, length)) = literal(open, ']') else { return self.copy(chain_length) };
+            let consumed = self.text.len() - self.at - open.len() + length;
+            let reference = Reference::Of { owner: chain, metric: metric.to_owned() };
+            return self.slot(reference, consumed);
+        }
         self.slot(Reference::of_chain(&chain), chain_length);
     }
 
@@ -148,15 +154,20 @@ fn call(function: &str, open: &str) -> Option<(Reference, usize)> {
     if function == "speedup" && inside.starts_with(')') {
         return Some((Reference::Speedup { over: "baseline".to_owned() }, skipped + 1));
     }
+    let (argument, length) = literal(open, ')')?;
+    Reference::of_call(function, argument).map(|reference| (reference, length))
+}
+
+/// One literal text and what closes the bracket it is in: the text, and bytes to behind the closing.
+fn literal(open: &str, closing: char) -> Option<(&str, usize)> {
+    let inside = open.trim_start();
     if !inside.starts_with(['"', '\'']) {
         return None;
     }
     let length = quoted(inside);
     let argument = inside.get(1..length.checked_sub(1)?)?;
-    let tail = &inside[length..];
-    let close = tail.trim_start();
-    let reference = Reference::of_call(function, argument)?;
-    close.starts_with(')').then(|| (reference, skipped + length + (tail.len() - close.len()) + 1))
+    let tail = inside[length..].trim_start();
+    tail.starts_with(closing).then(|| (argument, open.len() - tail.len() + closing.len_utf8()))
 }
 
 fn is_name(c: char) -> bool {

@@ -61,7 +61,7 @@ impl<'env> Test<'env> {
             Requirement::Compare { left, comparison, right, .. } => {
                 Form::Compare { left: side(left.text())?, comparison: *comparison, right: side(right.text())? }
             }
-            Requirement::Condition { condition } => Form::Condition(side(condition.text())?),
+            Requirement::Condition { condition, .. } => Form::Condition(side(condition.text())?),
         };
         Ok(Self { form, references })
     }

@@ -199,7 +199,7 @@ impl Words<'_, '_> {
         };
         let subject = match &self.panel.gate.require {
             super::rule::Requirement::Compare { left, .. } => left.text(),
-            super::rule::Requirement::Condition { condition } => condition.text(),
+            super::rule::Requirement::Condition { condition, .. } => condition.text(),
         };
         let around =
             outcome.interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", number(low), number(high)));

@@ -12,7 +12,7 @@ fn good() -> Value {
     let check =
         |shape: &str, seed: u64| json!({"shape": shape, "seed": seed, "max_abs": 1e-4, "rel_l2": 1e-5, "nonfinite": 0});
     json!({
-        "version": 1, "status": "ok", "software": {"torch": "2.9"},
+        "version": 1, "status": "ok", "reason": null, "software": {"torch": "2.9"},
         "checks": [check("s", 0), check("s", 1), check("l", 0), check("l", 1)],
         "latency": [{"shape": "l", "unit": "us", "launches": 20, "samples": [5.0, 6.0, 5.5]}],
     })
@@ -86,7 +86,8 @@ fn numbers_that_mean_nothing_are_refused() {
         assert!(checks == "...." && latency.is_some(), "{key} {value}");
     }
     let nan = good().to_string().replace("5.5", "NaN");
-    assert_eq!(summary(&Expected::new(&phase(), &id()).judge(&nan)).0, "cccc");
+    let (checks, latency) = summary(&Expected::new(&phase(), &id()).judge(&nan));
+    assert!(checks == "cccc" && latency.unwrap().contains("NaN and Infinity are not JSON"));
 }
 
 #[test]
@@ -142,7 +143,9 @@ fn a_request_says_all_there_is_to_do() {
     assert_eq!(value["version"], 1);
     assert_eq!(value["mode"], "profile");
     assert_eq!(value["dtype"], "f16");
-    assert_eq!(value["shapes"][1], json!({"name": "l", "dims": {"N": 64}, "measured": true}));
+    assert_eq!(value["shapes"], json!([{"name": "l", "dims": {"N": 64}}]), "those that are profiled");
+    let bench = Request::new(&phase(), &id(), RequestMode::Bench, PathBuf::from("/r.json")).unwrap();
+    assert_eq!(bench.shapes.len(), 2);
     assert_eq!(value["seeds"], json!([0, 1]));
     assert_eq!((&value["rounds"], &value["launches"], &value["warmup"]), (&json!(3), &json!(20), &json!(1)));
 }

@@ -12,7 +12,7 @@ use super::job::{JobBuffer, JobShape};
 use crate::config::{Role, ShapeName};
 use crate::expr::nearest;
 use gemm::Gemm;
-use rows::{Copy, Reduce, Softmax};
+use rows::{Identity, Reduce, Softmax};
 use sdpa::Sdpa;
 use serde::{Deserialize, Serialize};
 
@@ -135,7 +135,7 @@ pub enum Bound {
     /// Reduction.
     Reduce(Reduce),
     /// Copy.
-    Copy(Copy),
+    Copy(Identity),
 }
 
 impl Bound {
@@ -208,7 +208,7 @@ impl Builtin {
             Self::Gemm { transpose_b } => Gemm::bind(&fit, transpose_b).map(Bound::Gemm),
             Self::Softmax => Softmax::bind(&fit).map(Bound::Softmax),
             Self::Reduce { op } => Reduce::bind(&fit, op).map(Bound::Reduce),
-            Self::Copy => Copy::bind(&fit).map(Bound::Copy),
+            Self::Copy => Identity::bind(&fit).map(Bound::Copy),
         }
     }
 }

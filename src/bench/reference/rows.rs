@@ -1,4 +1,4 @@
-//! References over the last axis: softmax, reductions, and the plain copy.
+//! References over the last axis: softmax, reductions, and the identity that a copy is held to.
 
 use super::{Fit, ReduceOp, ReferenceError, Values};
 use rayon::prelude::*;
@@ -71,12 +71,12 @@ fn reduced(op: ReduceOp, row: &[f64]) -> f64 {
 
 /// `y` is `x`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Copy {
+pub struct Identity {
     pub(super) x: usize,
     pub(super) y: usize,
 }
 
-impl Copy {
+impl Identity {
     pub(super) fn bind(fit: &Fit<'_>) -> Result<Self, ReferenceError> {
         let [x] = fit.inputs(["x"], &[])?;
         let y = fit.output("y")?;

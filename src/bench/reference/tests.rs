@@ -62,7 +62,8 @@ fn attention_agrees_with_plain_loops_over_heads_and_blocks() {
         output("o", &extents),
     ]);
     let normal = Init::Normal { mean: 0.0, std: 1.0 };
-    let values: Vec<Vec<f64>> = shape.buffers[..5].iter().map(|b| fill::values(normal, 3, &b.name, b.len())).collect();
+    let values: Vec<Vec<f64>> =
+        shape.buffers[..5].iter().map(|b| fill::values(normal, 3, &b.name, b.elements())).collect();
     let inputs: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
     let got = compute(parse("sdpa", &[]).unwrap(), &shape, &inputs);
     let at = |b: usize, h: usize, r: usize, d: usize| values[b][(h * rows + r) * depth + d];

@@ -42,7 +42,7 @@ fn defaults() {
     assert_eq!(phase.workload.buffers[1].init, None);
     let gate = &phase.gates[0];
     assert_eq!((&gate.on, gate.level, gate.at_least, gate.line), (&Scope::Selected, Level::Required, None, 29));
-    assert_eq!(gate.shapes, [phase.objective.shape.clone()]);
+    assert_eq!(gate.shapes, std::slice::from_ref(&phase.objective.shape));
 }
 
 #[test]
