@@ -51,7 +51,7 @@ class Family:
     defaults: dict[str, int]
     shared: str = "0"
     cluster: str = "1"
-    kind: str = "attention"  # or "softmax"
+    kind: str = "attention"  # or "fp8 attention", "softmax"
     scalars: list[str] = field(default_factory=lambda: ["S"])  # i32 arguments between the buffers and the scale
     timed: list[Shape] = field(default_factory=lambda: [MISSION, B4H16, B8H16])
     checked: list[Shape] = field(default_factory=lambda: [SMALL, *RAGGED, MISSION])
@@ -233,6 +233,16 @@ FAMILIES["sdpa_wmma"] = Family(
         "MIN_BLOCKS": [1, 2, 4],
     },
 )
+FAMILIES["sdpa_fp8"] = Family(
+    source="kernels/sdpa_fp8/sdpa_fp8.cu",
+    entry="sdpa_fp8",
+    grid=["(S + 63) // 64", "B * H"],
+    block=["128 if STAGE < 4 else 160"],
+    defaults={"STAGE": 5},
+    kind="fp8 attention",
+    timed=[MISSION, B8H16],
+    cases=[{"STAGE": stage} for stage in range(6)],
+)
 DEFECTS = ["UNCOALESCED", "NO_STAGING", "EXTRA_SYNCS", "DIVERGENT", "OVER_UNROLLED", "TINY_BLOCKS", "BANK_CONFLICTS"]
 FAMILIES["pathology"] = Family(
     source="kernels/pathology/pathology.cu",
@@ -328,6 +338,33 @@ class Attention:
         return (scores.softmax(-1) @ v).cpu().numpy()
 
 
+def e4m3(codes: numpy.ndarray) -> numpy.ndarray:
+    """The values of fp8 e4m3 codes, in float64."""
+    sign, exponent, mantissa = codes >> 7, (codes >> 3 & 15).astype(int), (codes & 7).astype(float)
+    size = numpy.where(exponent == 0, numpy.ldexp(mantissa, -9), numpy.ldexp(8 + mantissa, exponent - 10))
+    return numpy.where(sign == 1, -size, size)
+
+
+class Fp8Attention(Attention):
+    """The same with keys and values of fp8 and a scale a head."""
+
+    def __init__(self, shape: Shape, seed: int, causal: bool, on_gpu: bool) -> None:
+        random = numpy.random.default_rng(seed)
+        dims = [shape[name] for name in "BHSD"]
+        q = random.standard_normal(dims, dtype=numpy.float32).astype(numpy.float16)
+        largest = 0x44  # 3.0
+        sign = random.integers(0, 2, (2, *dims), dtype=numpy.uint8) << 7
+        codes = random.integers(0, largest + 1, (2, *dims), dtype=numpy.uint8) | sign
+        scales = random.uniform(0.5, 1.5, (2, dims[0] * dims[1])).astype(numpy.float32)
+        self.scale = 1.0 / shape["D"] ** 0.5
+        by_head = scales.astype(numpy.float64).reshape(2, dims[0], dims[1], 1, 1)
+        self.host = [q, *(e4m3(codes) * by_head)]
+        self.expected = (self.by_torch if on_gpu else self.by_numpy)(causal)
+        self.host = [q, *codes, *scales]
+        self.tail = [numpy.float32(self.scale)]
+        self.dtype = numpy.float16
+
+
 class Softmax:
     """Inputs, reference and arguments of a row softmax."""
 
@@ -341,7 +378,7 @@ class Softmax:
         self.dtype = numpy.float32
 
 
-KINDS = {"attention": Attention, "softmax": Softmax}
+KINDS = {"attention": Attention, "fp8 attention": Fp8Attention, "softmax": Softmax}
 
 
 class Launch:
