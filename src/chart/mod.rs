@@ -1,1 +1,43 @@
-//! The `chart` stage.
+//! Charts: what is drawn is data ([`Chart`]), built one file a chart; [`svg`] draws any of them.
+//!
+//! Reads the report's rows; decides no verdict.
+
+mod axis;
+mod context;
+mod distribution;
+mod gate_metric;
+mod heat;
+mod latency_occupancy;
+mod limiters;
+pub mod palette;
+mod parameters;
+mod roofline;
+mod scaling;
+mod spec;
+mod stages;
+mod stalls;
+pub mod svg;
+
+pub use context::Context;
+pub use spec::{
+    Across, Axis, Bar, Cell, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Spread, Stroke, Table, Tone,
+    quartiles,
+};
+
+use crate::report::Report;
+
+/// Every chart the report has data for, in the order of the page.
+pub fn charts(report: &Report, context: &Context) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    charts.extend(heat::chart(report, context));
+    charts.extend(latency_occupancy::chart(report, context));
+    charts.extend(distribution::chart(report, context));
+    charts.extend(gate_metric::charts(report, context));
+    charts.extend(parameters::chart(report, context));
+    charts.extend(stages::chart(report));
+    charts.extend(scaling::charts(report, context));
+    charts.extend(roofline::chart(report, context));
+    charts.extend(stalls::chart(report));
+    charts.extend(limiters::chart(report));
+    charts
+}

@@ -1,0 +1,79 @@
+//! Work a second against work a byte, under the ceilings of the chip.
+
+use super::context::Context;
+use super::spec::{Axis, Chart, Glyph, Marks, Point, Scale, Series, Stroke, Table, Tone};
+use crate::gate::Verdict;
+use crate::insight::{Ceiling, Roofline};
+use crate::plan::Standing;
+use crate::report::{Report, VariantRow, number};
+use std::collections::HashMap;
+
+/// The chart, when DRAM bytes and the chip's peaks were measured.
+///
+/// Work a second uses the undisturbed latency, not the duration under the profiler.
+pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
+    let roof = context.roofline.as_ref()?;
+    let rows: HashMap<&str, &VariantRow> = report.variants.iter().map(|v| (v.id.as_str(), v)).collect();
+    let points: Vec<(&VariantRow, f64, f64)> = roof
+        .standings
+        .iter()
+        .filter_map(|s| Some((*rows.get(s.variant.0.as_str())?, s.intensity, s.performance / 1e12)))
+        .collect();
+    let lowest = points.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
+    let highest = points.iter().map(|p| p.1).fold(0.0, f64::max);
+    if !lowest.is_finite() {
+        return None;
+    }
+    let mut series: Vec<Series> =
+        roof.ceilings.iter().enumerate().map(|(at, c)| ceiling(roof, at, c, (lowest, highest))).collect();
+    series.extend(measured(&points));
+    Some(Chart {
+        id: "roofline".to_owned(),
+        title: "Roofline".to_owned(),
+        note: format!(
+            "Ceilings: {} of device memory and the compute peaks named, at the clocks that ran. Left of a ridge, bytes are \
+             the limit.",
+            number::with_unit(roof.bandwidth, "byte/s")
+        ),
+        x: Axis::new("operations a DRAM byte", "FLOP/B", Scale::Log),
+        y: Axis::new("operations a second", "TFLOP/s", Scale::Log),
+        series,
+        limits: Vec::new(),
+        alt: format!("{} variants under {} ceilings.", points.len(), roof.ceilings.len()),
+        table: Table::new(
+            ["variant", "FLOP/B", "TFLOP/s"],
+            points.iter().map(|(v, x, y)| vec![v.label.clone(), number::plain(*x), number::plain(*y)]),
+        ),
+    })
+}
+
+/// Memory's slope up to the ridge, then the peak.
+fn ceiling(roof: &Roofline, at: usize, ceiling: &Ceiling, (lowest, highest): (f64, f64)) -> Series {
+    let left = lowest.min(ceiling.ridge) / 4.0;
+    let peak = ceiling.peak / 1e12;
+    let line =
+        vec![(left, left * roof.bandwidth / 1e12), (ceiling.ridge, peak), (highest.max(ceiling.ridge) * 4.0, peak)];
+    let stroke = if at + 1 == roof.ceilings.len() { Stroke::Solid } else { Stroke::Dashed };
+    let name = format!("{} {}", ceiling.name, number::with_unit(ceiling.peak, "flop/s"));
+    Series { name, tone: Tone::Muted, marks: Marks::Line(stroke, line) }
+}
+
+fn measured(points: &[(&VariantRow, f64, f64)]) -> Vec<Series> {
+    let of = |name: &str, tone, glyph, keep: &dyn Fn(&VariantRow) -> bool| {
+        let label = |v: &VariantRow, x: f64, y: f64| {
+            format!("{}: {} FLOP/B, {} TFLOP/s", v.label, number::plain(x), number::plain(y))
+        };
+        let kept = points.iter().filter(|(v, ..)| keep(v)).take(400);
+        let marks = kept.map(|(v, x, y)| Point { x: *x, y: *y, label: label(v, *x, *y) }).collect();
+        Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, marks) }
+    };
+    let candidate = |v: &VariantRow| v.standing == Standing::Candidate;
+    let mut series = vec![
+        of("stopped by a gate", Tone::Bad, Glyph::Cross, &|v| candidate(v) && v.verdict != Verdict::Pass),
+        of("holds every gate", Tone::Good, Glyph::Disc, &|v| candidate(v) && v.verdict == Verdict::Pass),
+        of("baseline", Tone::Baseline, Glyph::Diamond, &|v| !candidate(v)),
+        of("selected", Tone::Chosen, Glyph::Ring, &|v| v.selected),
+    ];
+    series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
+    series
+}

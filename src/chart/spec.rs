@@ -1,0 +1,270 @@
+//! A chart as data: series, axes, limits, words. Knows nothing of pixels.
+
+use serde::Serialize;
+
+/// A chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Chart {
+    /// Stable id, also its file name.
+    pub id: String,
+    /// Title.
+    pub title: String,
+    /// What to look for, in a sentence.
+    pub note: String,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Series, drawn in order.
+    pub series: Vec<Series>,
+    /// Limits of gates and ceilings.
+    pub limits: Vec<LimitLine>,
+    /// What the chart shows, for those who do not see it.
+    pub alt: String,
+    /// The numbers behind it.
+    pub table: Table,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Axis {
+    /// What is along it.
+    pub label: String,
+    /// Its unit; empty for a count.
+    pub unit: String,
+    /// How values become places.
+    pub scale: Scale,
+}
+
+impl Axis {
+    /// An axis with a scale.
+    pub fn new(label: &str, unit: &str, scale: Scale) -> Self {
+        Self { label: label.to_owned(), unit: unit.to_owned(), scale }
+    }
+
+    /// `latency p50 (µs)`.
+    pub fn caption(&self) -> String {
+        match crate::report::number::unit(&self.unit) {
+            "" => self.label.clone(),
+            unit => format!("{} ({unit})", self.label),
+        }
+    }
+}
+
+/// How values become places.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Evenly spaced, around the values.
+    Linear,
+    /// Evenly spaced, from zero.
+    Zero,
+    /// Powers of ten; values must be positive.
+    Log,
+    /// One row a name, the first on top (vertical axis only); values are row numbers from 0.
+    Names(Vec<String>),
+}
+
+/// The colour a series is drawn in; see [`super::palette`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tone {
+    /// What holds.
+    Good,
+    /// What does not hold.
+    Bad,
+    /// What others are compared with.
+    Baseline,
+    /// The selected one.
+    Chosen,
+    /// Behind the others.
+    Muted,
+    /// One of several, by number.
+    Nth(usize),
+}
+
+/// The shape of a point; never the only difference between series, and never missing where colour is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Glyph {
+    /// A disc.
+    Disc,
+    /// A cross.
+    Cross,
+    /// A diamond.
+    Diamond,
+    /// A circle around another point.
+    Ring,
+    /// A triangle.
+    Triangle,
+    /// A small dot, for many.
+    Dot,
+}
+
+/// What is drawn together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// Its name in the legend; empty keeps it out.
+    pub name: String,
+    /// Its colour.
+    pub tone: Tone,
+    /// Its marks.
+    pub marks: Marks,
+}
+
+/// Marks of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Marks {
+    /// Points.
+    Points(Glyph, Vec<Point>),
+    /// A line through points.
+    Line(Stroke, Vec<(f64, f64)>),
+    /// Horizontal bars in rows of [`Scale::Names`].
+    Bars(Vec<Bar>),
+    /// Horizontal boxes in rows of [`Scale::Names`].
+    Boxes(Vec<Spread>),
+    /// Columns of stacked shares in rows of [`Scale::Names`].
+    Cells(Vec<Cell>),
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stroke {
+    /// Whole.
+    Solid,
+    /// Dashed.
+    Dashed,
+}
+
+/// A point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// Along the horizontal axis.
+    pub x: f64,
+    /// Along the vertical axis.
+    pub y: f64,
+    /// What it is.
+    pub label: String,
+}
+
+/// A horizontal bar.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    /// Row.
+    pub row: usize,
+    /// Where it starts.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// What it is.
+    pub label: String,
+}
+
+/// A distribution.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spread {
+    /// Row.
+    pub row: usize,
+    /// Least, first quartile, median, third quartile, greatest.
+    pub quartiles: [f64; 5],
+    /// What it is.
+    pub label: String,
+}
+
+/// A column of shares.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    /// Row.
+    pub row: usize,
+    /// Left edge.
+    pub from: f64,
+    /// Right edge.
+    pub to: f64,
+    /// Share of those counted that fail.
+    pub fail: f64,
+    /// Share that cannot be told.
+    pub unknown: f64,
+    /// What it is.
+    pub label: String,
+}
+
+/// Which axis a limit crosses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Across {
+    /// A vertical line at a value of x.
+    X,
+    /// A horizontal line at a value of y.
+    Y,
+}
+
+/// A line that values are held to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LimitLine {
+    /// Which axis.
+    pub across: Across,
+    /// Where.
+    pub value: f64,
+    /// What it is (`registers <= 64`).
+    pub label: String,
+}
+
+/// The numbers behind a chart.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Table {
+    /// Column heads.
+    pub head: Vec<String>,
+    /// Rows, at most [`Table::LONGEST`].
+    pub rows: Vec<Vec<String>>,
+    /// Rows that were left out.
+    pub left_out: usize,
+}
+
+impl Table {
+    /// Most rows kept; the rest is in `results.json`.
+    pub const LONGEST: usize = 200;
+
+    /// A table of the first [`Self::LONGEST`] rows.
+    pub fn new<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
+        let left_out = rows.len().saturating_sub(Self::LONGEST);
+        rows.truncate(Self::LONGEST);
+        Self { head: head.iter().map(|h| (*h).to_owned()).collect(), rows, left_out }
+    }
+}
+
+/// Least, first quartile, median, third quartile and greatest of the finite values; none of nothing.
+/// Quantiles are interpolated linearly (type 7 of Hyndman and Fan).
+pub fn quartiles(values: &[f64]) -> Option<[f64; 5]> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    let at = |share: f64| {
+        let place = share * last as f64;
+        let (low, part) = (place.floor() as usize, place.fract());
+        sorted[low] + (sorted[(low + 1).min(last)] - sorted[low]) * part
+    };
+    Some([at(0.0), at(0.25), at(0.5), at(0.75), at(1.0)])
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_interpolate_and_skip_what_is_not_finite() {
+        assert_eq!(quartiles(&[4.0, 1.0, 3.0, 2.0, f64::NAN]).unwrap(), [1.0, 1.75, 2.5, 3.25, 4.0]);
+        assert_eq!(quartiles(&[7.0]).unwrap(), [7.0; 5]);
+        assert_eq!(quartiles(&[]), None);
+        assert_eq!(quartiles(&[f64::NAN]), None);
+    }
+
+    #[test]
+    fn long_tables_say_what_they_leave_out() {
+        let table = Table::new(["a"], (0..250).map(|n| vec![n.to_string()]));
+        assert_eq!((table.rows.len(), table.left_out), (200, 50));
+    }
+}

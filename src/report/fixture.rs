@@ -1,0 +1,744 @@
+//! A made-up run for the tests of this room: every number comes from formulas below, none from a GPU.
+
+use super::inputs::{Inputs, Source};
+use super::model::Report;
+use crate::bench::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
+use crate::build::{BuildOutcome, BuildRecord, Resources};
+use crate::config::{
+    BenchSettings, BuildSettings, Objective, Phase, ProfileSettings, Reference, Shape, ShapeName, Sweep, Tolerance,
+    Workload,
+};
+use crate::expr::{Expr, Value};
+use crate::frame::{Cell, Quantities};
+use crate::gate::{
+    Case, Correctness, Doubt, FallbackResult, GatePlan, GateResult, Judgement, Level, PreconditionResult, Selection,
+    StageResult, TierResult, VariantResult, Verdict, Waiver,
+};
+use crate::insight::{Finding, Severity};
+use crate::metric::{Better, Catalogue};
+use crate::ncu::{ProfileOutcome, ProfileRecord};
+use crate::plan::{KernelPlan, Launch, Method, Plan, Standing, Variant, VariantId};
+use crate::store::{Fingerprint, Git, Gpu, Manifest, RunState};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A run and its judgement.
+pub struct Fixture {
+    pub phase: Phase,
+    pub plan: Plan,
+    pub manifest: Manifest,
+    pub builds: Vec<BuildRecord>,
+    pub checks: Vec<CheckRecord>,
+    pub latencies: Vec<LatencyRecord>,
+    pub profiles: Vec<ProfileRecord>,
+    pub quantities: Quantities,
+    pub judgement: Judgement,
+    pub findings: Vec<Finding>,
+}
+
+/// Values of each parameter, enough for `variants` combinations.
+fn axes(variants: usize) -> Vec<(&'static str, Vec<i64>)> {
+    let (regcaps, tiles, stages) = match variants {
+        0..=6 => (vec![64, 72, 80], vec![16], vec![2]),
+        7..=90 => (vec![64, 72, 80, 88, 96], vec![16, 32, 64], vec![2]),
+        91..=1_000 => ((0..28).map(|n| 40 + 4 * n).collect(), vec![16, 24, 32, 40, 48, 64], vec![2]),
+        _ => ((0..28).map(|n| 40 + 4 * n).collect(), vec![16, 24, 32, 40, 48, 64], (1..=10).collect()),
+    };
+    let threads = if variants <= 6 { vec![128, 256] } else { vec![128, 192, 256] };
+    let tile_m = if variants <= 6 { vec![32] } else { vec![32, 64] };
+    let mut axes = vec![("REGCAP", regcaps), ("THREADS", threads), ("TILE_M", tile_m), ("K_TILE", tiles)];
+    if stages.len() > 1 {
+        axes.push(("STAGES", stages));
+    }
+    axes
+}
+
+/// A number in 0..1 that depends on nothing but its seed.
+fn noise(seed: u64) -> f64 {
+    let mut x = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+const SHAPES: [(&str, i64, i64, i64); 3] = [("small", 1, 2, 512), ("mission", 1, 8, 512), ("wide", 1, 16, 512)];
+const OBJECTIVE: &str = "mission";
+
+impl Fixture {
+    /// A phase of about so many variants (6, 90, 1,000 or 10,000).
+    pub fn new(variants: usize) -> Self {
+        let plan = plan(variants);
+        let phase = phase();
+        let quantities = quantities(&plan, if variants <= 6 { 12 } else { 60 });
+        let judgement = judgement(&plan, &quantities);
+        Self {
+            builds: plan.variants.iter().enumerate().map(|(at, v)| build(at, v)).collect(),
+            checks: checks(&plan),
+            latencies: latencies(&plan, &quantities),
+            profiles: profiles(&plan),
+            manifest: manifest(),
+            findings: findings(&judgement),
+            phase,
+            plan,
+            quantities,
+            judgement,
+        }
+    }
+
+    /// The report on it.
+    pub fn report(&self) -> Report {
+        Report::new(&Inputs {
+            phase: &self.phase,
+            plan: &self.plan,
+            manifest: &self.manifest,
+            builds: &self.builds,
+            checks: &self.checks,
+            latencies: &self.latencies,
+            profiles: &self.profiles,
+            quantities: &self.quantities,
+            judgement: &self.judgement,
+            findings: &self.findings,
+            source: Source::Recorded { folder: "profiles/phase_d/example".to_owned() },
+            now: Some("2026-11-24T09:00:00Z".parse().unwrap()),
+        })
+    }
+}
+
+/// A small run whose every text tries to be markup.
+pub fn hostile() -> Fixture {
+    const NAME: &str = "</script><img src=x onerror=alert(1)>";
+    let mut fixture = Fixture::new(6);
+    let long = format!("kernel<{}>", "T,".repeat(10_000));
+    let names = [NAME.to_owned(), format!("a\0b\u{202E}txt.exe\u{1b}[31m"), "שלום|`x`<!--".to_owned(), long];
+    for (at, name) in names.iter().enumerate() {
+        let old = fixture.plan.variants[at].id.clone();
+        rename(&mut fixture, &old, &VariantId(name.clone()));
+    }
+    fixture.phase.title = format!("{NAME} ]]> \0");
+    fixture.phase.file = "configs/<b>x</b>,line=1.toml".into();
+    fixture.phase.text = format!("# {NAME}\n{{{{ 7 * 7 }}}}\n");
+    fixture.judgement.reason = format!("{NAME}\n::error::smuggled\n@everyone");
+    for gate in &mut fixture.judgement.gates {
+        gate.name = format!("{} {NAME}", gate.name);
+        gate.reason = format!("]]>{NAME}\n::error::{}", gate.reason);
+    }
+    for finding in &mut fixture.findings {
+        finding.title = NAME.to_owned();
+    }
+    fixture.judgement.warnings.push(NAME.to_owned());
+    if let BuildOutcome::Built { log, .. } = &mut fixture.builds[0].outcome {
+        *log = format!("{NAME}\0{}", "w".repeat(20_000));
+    }
+    fixture
+}
+
+fn rename(fixture: &mut Fixture, old: &VariantId, new: &VariantId) {
+    let swap = |id: &mut VariantId| {
+        if id == old {
+            *id = new.clone();
+        }
+    };
+    fixture.plan.variants.iter_mut().for_each(|v| swap(&mut v.id));
+    fixture.builds.iter_mut().for_each(|b| swap(&mut b.variant));
+    fixture.checks.iter_mut().for_each(|c| swap(&mut c.variant));
+    fixture.judgement.variants.iter_mut().for_each(|r| swap(&mut r.variant));
+    fixture.judgement.selected.iter_mut().for_each(|s| swap(&mut s.variant));
+    fixture.judgement.gates.iter_mut().flat_map(|g| &mut g.cases).for_each(|c| swap(&mut c.variant));
+    let quantities = &fixture.quantities;
+    let mut rows: Vec<(VariantId, ShapeName)> = quantities.rows().to_vec();
+    rows.iter_mut().for_each(|(id, _)| swap(id));
+    let mut renamed = Quantities::new(rows);
+    for metric in quantities.metrics() {
+        renamed.set_column(metric, quantities.column(metric).unwrap().to_vec());
+    }
+    for (row, (id, shape)) in quantities.rows().iter().enumerate() {
+        if let Some(samples) = quantities.samples(id, shape) {
+            renamed.set_samples(row, samples.clone());
+        }
+    }
+    fixture.quantities = renamed;
+}
+
+fn plan(variants: usize) -> Plan {
+    let mut choices: Vec<Vec<(String, Value)>> = vec![Vec::new()];
+    for (name, values) in axes(variants) {
+        choices = choices
+            .iter()
+            .flat_map(|chosen| {
+                values
+                    .iter()
+                    .map(move |v| chosen.iter().cloned().chain([(name.to_owned(), Value::Int(*v))]).collect::<Vec<_>>())
+            })
+            .collect();
+    }
+    let candidates = choices.into_iter().map(|params| {
+        let id = params.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(",");
+        variant(id, params, Standing::Candidate)
+    });
+    let baselines = ["sdpa_flash", "sdpa_math"].map(|id| variant(id.to_owned(), Vec::new(), Standing::Baseline));
+    Plan { variants: candidates.chain(baselines).collect() }
+}
+
+fn variant(id: String, params: Vec<(String, Value)>, standing: Standing) -> Variant {
+    let threads = param(&params, "THREADS").unwrap_or(128) as u32;
+    let launches = SHAPES.map(|(shape, _, heads, s)| Launch {
+        shape: ShapeName(shape.to_owned()),
+        grid: [(s as u32).div_ceil(32), heads as u32, 1],
+        block: [threads, 1, 1],
+        cluster: [1, 1, 1],
+        dynamic_shared: 0,
+        args: Vec::new(),
+    });
+    let kernel = KernelPlan {
+        source: "kernels/sdpa_scalar/sdpa_scalar.cu".into(),
+        entry: "sdpa_scalar".to_owned(),
+        flags: vec!["-O3".to_owned(), "-lineinfo".to_owned()],
+        defines: params.iter().map(|(n, v)| (n.clone(), v.to_string())).collect(),
+        launches: launches.into(),
+    };
+    Variant { id: VariantId(id), standing, params, method: Method::Kernel(kernel) }
+}
+
+fn param(params: &[(String, Value)], name: &str) -> Option<i64> {
+    params.iter().find(|(n, _)| n == name).and_then(|(_, v)| match v {
+        Value::Int(v) => Some(*v),
+        _ => None,
+    })
+}
+
+fn phase() -> Phase {
+    let name = |s: &str| ShapeName(s.to_owned());
+    let all: Vec<ShapeName> = SHAPES.iter().map(|s| name(s.0)).collect();
+    Phase {
+        file: "configs/phase_d.toml".into(),
+        text: "[phase]\nname = \"phase_d\"\n".to_owned(),
+        name: "phase_d".to_owned(),
+        title: "Phase D: occupancy attack".to_owned(),
+        objective: Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape: name(OBJECTIVE) },
+        recording: None,
+        build: BuildSettings::default(),
+        bench: BenchSettings {
+            warmup: 3,
+            rounds: 60,
+            min_sample: Duration::from_millis(1),
+            max_launches: 64,
+            buffer_sets: 3,
+            timeout: Duration::from_secs(10),
+            shapes: all.clone(),
+        },
+        profile: ProfileSettings {
+            ncu: None,
+            shapes: all,
+            metrics: Vec::new(),
+            timeout: Duration::from_secs(60),
+            repeat: 1,
+        },
+        workload: Workload {
+            seeds: vec![0, 1, 2],
+            reference: Reference::Builtin { name: "sdpa".to_owned(), options: Vec::new() },
+            tolerance: Tolerance { max_abs: Some(2e-3), rel_l2: None },
+            scalars: Vec::new(),
+            shapes: SHAPES
+                .iter()
+                .map(|(shape, b, h, s)| Shape {
+                    name: name(shape),
+                    dims: [("B", *b), ("H", *h), ("S", *s), ("D", 64)].map(|(n, v)| (n.to_owned(), v)).into(),
+                })
+                .collect(),
+            buffers: Vec::new(),
+            flops: Some(Expr::parse("4 * B * H * S * S * D").unwrap()),
+            bytes: None,
+        },
+        kernel: None,
+        sweep: Sweep::default(),
+        variants: Vec::new(),
+        baselines: Vec::new(),
+        gates: Vec::new(),
+        gate_plan: GatePlan::default(),
+    }
+}
+
+/// Wrong, unbuilt and refused variants, by place in the plan.
+fn broken(at: usize) -> Option<&'static str> {
+    match at % 89 {
+        13 => Some("wrong"),
+        31 => Some("unbuilt"),
+        57 => Some("refused"),
+        _ => None,
+    }
+}
+
+fn registers(v: &Variant) -> f64 {
+    let cap = param(&v.params, "REGCAP").unwrap_or(96) as f64;
+    let tile = param(&v.params, "K_TILE").unwrap_or(32) as f64;
+    (58.0 + tile * 0.55).round().min(cap)
+}
+
+/// Values of the metrics at a shape, in the order of [`METRICS`].
+fn measured(at: usize, v: &Variant, heads: i64) -> Vec<f64> {
+    let seed = at as u64 * 1_000 + heads as u64;
+    let threads = param(&v.params, "THREADS").unwrap_or(192) as f64;
+    let tile = param(&v.params, "K_TILE").unwrap_or(32) as f64;
+    let cap = param(&v.params, "REGCAP").unwrap_or(88) as f64;
+    let rows = param(&v.params, "TILE_M").unwrap_or(64) as f64;
+    let registers = registers(v);
+    let spills = (58.0 + tile * 0.55 - cap).max(0.0).round();
+    let shared = tile * 64.0 * 4.0 * 2.0 + rows * 64.0 * 2.0;
+    let by_registers = (65_536.0 / (registers * threads)).floor();
+    let by_shared = (233_472.0 / (shared + 1_024.0)).floor();
+    let by_warps = (64.0 / (threads / 32.0)).floor();
+    let blocks = by_registers.min(by_shared).min(by_warps).max(1.0);
+    let theoretical = blocks * threads / 2_048.0 * 100.0;
+    let achieved = theoretical * (0.78 + 0.12 * noise(seed));
+    let base = 15.0 + 0.35 * spills + 210.0 / achieved + (threads - 192.0).abs() * 0.012 + (64.0 - rows) * 0.03;
+    let latency = base * (heads as f64 / 8.0).powf(0.9) * (1.0 + 0.02 * noise(seed + 1));
+    let latency = if v.standing == Standing::Baseline { latency * [0.62, 2.6][at % 2] } else { latency };
+    let eligible = (achieved / 22.0 * (0.7 + 0.3 * noise(seed + 2))).max(0.2);
+    vec![
+        latency,
+        latency * (1.03 + 0.03 * noise(seed + 3)),
+        registers,
+        spills,
+        shared,
+        theoretical,
+        achieved,
+        eligible,
+        (28.0 + 14.0 * eligible + 6.0 * noise(seed + 4)).min(96.0),
+        0.0,
+        (12.0 + 8.0 * noise(seed + 5)).min(100.0),
+        (2.1e6 + 1e5 * noise(seed + 6)) * heads as f64,
+        (6.0 * noise(seed + 7)).floor(),
+        blocks,
+        by_registers,
+        by_shared,
+        by_warps,
+        32.0,
+        3.2 - 0.02 * achieved + noise(seed + 8),
+        1.4 + noise(seed + 9),
+        0.9 * noise(seed + 10),
+        0.6,
+        0.3 * noise(seed + 11),
+        0.2,
+        4.8e12,
+        67e12,
+        989e12,
+    ]
+}
+
+const METRICS: [&str; 27] = [
+    "latency_p50",
+    "latency_p90",
+    "registers",
+    "spills",
+    "shared_mem",
+    "theoretical_occupancy",
+    "achieved_occupancy",
+    "eligible_warps",
+    "issue_slot_utilisation",
+    "tensor_pct",
+    "dram_pct",
+    "dram_bytes",
+    "bank_conflict_pct",
+    "blocks_per_sm",
+    "occupancy_limit_registers",
+    "occupancy_limit_shared_mem",
+    "occupancy_limit_warps",
+    "occupancy_limit_blocks",
+    "stall_long_scoreboard",
+    "stall_short_scoreboard",
+    "stall_barrier",
+    "stall_wait",
+    "stall_mio_throttle",
+    "stall_math_pipe_throttle",
+    "dram_peak",
+    "fp32_peak",
+    "tensor_peak_fp16",
+];
+
+fn quantities(plan: &Plan, rounds: u64) -> Quantities {
+    let rows: Vec<(VariantId, ShapeName)> =
+        plan.variants.iter().flat_map(|v| SHAPES.iter().map(|s| (v.id.clone(), ShapeName(s.0.to_owned())))).collect();
+    let mut table = Quantities::new(rows);
+    let mut columns = vec![Vec::new(); METRICS.len()];
+    for (at, v) in plan.variants.iter().enumerate() {
+        for (shape, (_, _, heads, _)) in SHAPES.iter().enumerate() {
+            let values = measured(at, v, *heads);
+            for (column, value) in columns.iter_mut().zip(&values) {
+                column.push(match broken(at) {
+                    Some(why) => Cell::Missing(format!("variant is {why}").into()),
+                    None => Cell::finite(*value),
+                });
+            }
+            if broken(at).is_none() {
+                let sample = |n: u64| {
+                    let seed = at as u64 * 7_919 + shape as u64 * 104_729 + n;
+                    values[0] * (0.992 + 0.016 * noise(seed) + if noise(seed + 1) > 0.95 { 0.06 } else { 0.0 })
+                };
+                table.set_samples(at * SHAPES.len() + shape, (0..rounds).map(sample).collect::<Arc<[f64]>>());
+            }
+        }
+    }
+    for (name, cells) in METRICS.iter().zip(columns) {
+        table.set_column(name, cells);
+    }
+    table
+}
+
+fn build(at: usize, v: &Variant) -> BuildRecord {
+    let resources = Resources {
+        registers: registers(v) as u32,
+        static_shared: 8_192,
+        stack: 0,
+        local: 0,
+        spills: 0,
+        constant: 912,
+        barriers: 1,
+    };
+    let outcome = match broken(at) {
+        Some("unbuilt") => BuildOutcome::Failed { message: "sdpa_scalar.cu(41): error: no instance".to_owned() },
+        Some("refused") => {
+            BuildOutcome::Refused { reasons: vec!["needs 61,440 of 49,152 bytes".to_owned()], resources }
+        }
+        _ => BuildOutcome::Built {
+            cubin: std::path::PathBuf::new(),
+            cubin_sha256: format!("{at:064x}"),
+            code_sha256: format!("{:064x}", at + 1),
+            resources,
+            arch: "sm_90".to_owned(),
+            cached: false,
+            log: String::new(),
+        },
+    };
+    BuildRecord { variant: v.id.clone(), shares: None, outcome }
+}
+
+fn checks(plan: &Plan) -> Vec<CheckRecord> {
+    let differences = Differences { max_abs: 4.9e-4, rel_l2: 1.1e-4, nonfinite: 0, compared: 262_144 };
+    let outcome = |at| match broken(at) {
+        Some("wrong") => CheckOutcome::Wrong {
+            differences: Differences { max_abs: 0.31, ..differences },
+            reason: "max |diff| 0.31 is over 0.002".to_owned(),
+        },
+        Some(_) => CheckOutcome::Skipped { reason: "there is nothing to launch".to_owned() },
+        None => CheckOutcome::Correct { differences },
+    };
+    let cases = |(at, v): (usize, &Variant)| {
+        let id = v.id.clone();
+        ["small", "mission"].into_iter().flat_map(move |shape| {
+            let id = id.clone();
+            (0..3).map(move |seed| CheckRecord {
+                variant: id.clone(),
+                shape: ShapeName(shape.to_owned()),
+                seed,
+                outcome: outcome(at),
+            })
+        })
+    };
+    plan.variants.iter().enumerate().flat_map(cases).collect()
+}
+
+fn latencies(plan: &Plan, quantities: &Quantities) -> Vec<LatencyRecord> {
+    let shape = ShapeName(OBJECTIVE.to_owned());
+    plan.variants
+        .iter()
+        .map(|v| LatencyRecord {
+            variant: v.id.clone(),
+            shape: shape.clone(),
+            outcome: match quantities.samples(&v.id, &shape) {
+                Some(samples) => LatencyOutcome::Timed { samples: samples.to_vec(), launches: 8 },
+                None => LatencyOutcome::Failed { reason: "not proven correct".to_owned() },
+            },
+        })
+        .collect()
+}
+
+fn profiles(plan: &Plan) -> Vec<ProfileRecord> {
+    let record = |v: &Variant| ProfileRecord {
+        variant: v.id.clone(),
+        shape: ShapeName(OBJECTIVE.to_owned()),
+        metrics: Vec::new(),
+        outcome: ProfileOutcome::Profiled { report: "group0.ncu-repz".to_owned() },
+    };
+    plan.variants.iter().map(record).collect()
+}
+
+fn manifest() -> Manifest {
+    Manifest {
+        schema: 1,
+        ncugate: "0.1.0".to_owned(),
+        phase: "phase_d".to_owned(),
+        run: "example".to_owned(),
+        state: RunState::Complete,
+        started: "2026-11-21T04:05:06Z".parse().unwrap(),
+        finished: Some("2026-11-21T04:05:37Z".parse().unwrap()),
+        argv: ["ncugate", "run", "configs/phase_d.toml"].map(str::to_owned).into(),
+        fingerprint: Fingerprint {
+            gpu: Some(Gpu {
+                name: "NVIDIA Example GPU".to_owned(),
+                compute_capability: (9, 0),
+                sms: 132,
+                memory: 150_000_000_000,
+                shared_memory_optin: 232_448,
+            }),
+            driver: Some("580.00".to_owned()),
+            ncu: Some("2025.3.1.0".to_owned()),
+            nvcc: Some("13.0.88".to_owned()),
+            clock_control: "none".to_owned(),
+            cache_control: "all".to_owned(),
+            replay_mode: "kernel".to_owned(),
+        },
+        config_sha256: "c".repeat(64),
+        plan_sha256: "d".repeat(64),
+        sources: vec![("kernels/sdpa_scalar/sdpa_scalar.cu".to_owned(), "e".repeat(64))],
+        git: Some(Git { commit: "f".repeat(40), dirty: true }),
+        stage_seconds: [("build", 4.2), ("bench", 18.31), ("profile", 6.9)].map(|(n, s)| (n.to_owned(), s)).into(),
+        redacted: true,
+        warnings: Vec::new(),
+    }
+}
+
+/// Metric, what its values must be, the bound, and what the gate is called.
+const GATES: [(&str, &str, f64, &str); 7] = [
+    ("eligible_warps", ">=", 1.2, "eligible warps"),
+    ("issue_slot_utilisation", ">=", 50.0, "issue slots"),
+    ("theoretical_occupancy", ">=", 33.0, "theoretical occupancy"),
+    ("achieved_occupancy", ">=", 20.0, "achieved occupancy"),
+    ("registers", "<=", 64.0, "registers"),
+    ("spills", "==", 0.0, "no spills"),
+    ("shared_mem", "<=", 49_152.0, "shared memory"),
+];
+
+fn judgement(plan: &Plan, quantities: &Quantities) -> Judgement {
+    let shape = ShapeName(OBJECTIVE.to_owned());
+    let mut order: Vec<(&VariantId, f64)> = plan
+        .candidates()
+        .filter_map(|v| Some((&v.id, quantities.read(&v.id, &shape, "latency_p50").value()?)))
+        .collect();
+    order.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let selected = order[0].0.clone();
+    let gates: Vec<GateResult> = GATES
+        .iter()
+        .enumerate()
+        .map(|(at, gate)| gate_result(at, *gate, plan, quantities, &selected))
+        .chain([latency_gate(&selected, order[0].1)])
+        .collect();
+    let variants = plan.variants.iter().enumerate().map(|(at, v)| {
+        let stops = stopped_by(&gates, &v.id);
+        VariantResult {
+            variant: v.id.clone(),
+            correctness: match broken(at) {
+                None => Correctness::Proven { cases: 6, max_abs: 4.9e-4 },
+                Some("wrong") => {
+                    Correctness::Wrong { reason: "small, seed 0: max |diff| 0.31 is over 0.002".to_owned() }
+                }
+                Some(_) => Correctness::Unproven { reason: "there is nothing to launch".to_owned() },
+            },
+            objective: quantities.read(&v.id, &shape, "latency_p50").value(),
+            rank: order.iter().position(|(id, _)| *id == &v.id).map(|n| n + 1),
+            verdict: match broken(at) {
+                None if stops.is_empty() => Verdict::Pass,
+                None | Some("wrong") => Verdict::Fail,
+                Some(_) => Verdict::Inconclusive,
+            },
+            stopped_by: stops,
+        }
+    });
+    let named = |verdict: Verdict| -> Vec<&str> {
+        let required = gates.iter().filter(|g| g.level == Level::Required && g.verdict == verdict);
+        required.map(|g| g.name.as_str()).collect()
+    };
+    let (failing, open) = (named(Verdict::Fail), named(Verdict::Inconclusive));
+    let verdict = match (failing.len(), open.len()) {
+        (0, 0) => Verdict::Pass,
+        (0, _) => Verdict::Inconclusive,
+        _ => Verdict::Fail,
+    };
+    Judgement {
+        verdict,
+        reason: match failing.len() {
+            0 => format!("{} of {} required gates cannot be told: {}.", open.len(), gates.len() - 1, open.join(", ")),
+            n => format!("{n} of {} required gates fail: {}.", gates.len() - 1, failing.join(", ")),
+        },
+        selected: Some(Selection {
+            variant: selected.clone(),
+            metric: "latency_p50".to_owned(),
+            value: order[0].1,
+            unit: "us".to_owned(),
+            among: order.len(),
+        }),
+        variants: variants.collect(),
+        tiers: vec![TierResult {
+            name: "minimum".to_owned(),
+            required: true,
+            verdict: Verdict::Pass,
+            gates: vec![gates[6].clone()],
+        }],
+        tier_reached: Some("minimum".to_owned()),
+        stages: stages(),
+        fallback: None::<FallbackResult>,
+        preconditions: vec![PreconditionResult {
+            name: "aligned".to_owned(),
+            condition: "S % 16 == 0".to_owned(),
+            verdict: Verdict::Pass,
+            reason: "true at 3 shapes".to_owned(),
+        }],
+        warnings: vec!["duration under the profiler is 1.4 times the undisturbed latency".to_owned()],
+        gates,
+    }
+}
+
+fn gate_result(
+    at: usize,
+    (metric, sign, bound, name): (&str, &str, f64, &str),
+    plan: &Plan,
+    quantities: &Quantities,
+    selected: &VariantId,
+) -> GateResult {
+    let shape = ShapeName(OBJECTIVE.to_owned());
+    let cases: Vec<Case> = plan
+        .candidates()
+        .map(|v| {
+            let measured = quantities.read(&v.id, &shape, metric).value();
+            let margin = measured.map(|m| match sign {
+                ">=" => m - bound,
+                "==" => -(m - bound).abs(),
+                _ => bound - m,
+            });
+            Case {
+                variant: v.id.clone(),
+                shape: shape.clone(),
+                verdict: match margin {
+                    Some(m) if m >= 0.0 => Verdict::Pass,
+                    Some(_) => Verdict::Fail,
+                    None => Verdict::Inconclusive,
+                },
+                doubt: measured.is_none().then_some(Doubt::Missing),
+                reason: measured.is_none().then(|| "nothing was measured".to_owned()),
+                measured,
+                limit: Some(bound),
+                margin,
+                interval: None,
+                samples: 1,
+            }
+        })
+        .collect();
+    let deciding = cases.iter().position(|c| &c.variant == selected);
+    let verdict = deciding.map_or(Verdict::Inconclusive, |at| cases[at].verdict);
+    let waiver = Waiver {
+        gate: name.to_owned(),
+        variant: "*".to_owned(),
+        reason: "the counter is wrong on this driver".to_owned(),
+        owner: "kernels team".to_owned(),
+        expires: "2027-01-31".parse().unwrap(),
+        line: 88,
+    };
+    GateResult {
+        name: name.to_owned(),
+        require: format!("{metric} {sign} {bound}"),
+        on: "selected".to_owned(),
+        level: if at == 1 { Level::Advisory } else { Level::Required },
+        metric: Some(metric.to_owned()),
+        unit: Catalogue::embedded().get(metric).unwrap().unit.clone(),
+        line: 40 + 5 * at,
+        verdict,
+        reason: match verdict {
+            Verdict::Pass => "the selected variant holds it".to_owned(),
+            Verdict::Fail => "the selected variant does not hold it".to_owned(),
+            Verdict::Inconclusive => "nothing was measured".to_owned(),
+        },
+        deciding,
+        cases,
+        waived: (at == 2).then(|| waiver.clone()),
+        expired_waiver: None,
+    }
+}
+
+fn latency_gate(selected: &VariantId, latency: f64) -> GateResult {
+    let case = Case {
+        variant: selected.clone(),
+        shape: ShapeName(OBJECTIVE.to_owned()),
+        verdict: Verdict::Inconclusive,
+        doubt: Some(Doubt::Noise),
+        reason: Some("the limit lies inside the interval".to_owned()),
+        measured: Some(latency),
+        limit: Some(latency * 1.001),
+        margin: Some(latency * 0.001),
+        interval: Some((latency * 0.996, latency * 1.004)),
+        samples: 60,
+    };
+    GateResult {
+        name: "latency".to_owned(),
+        require: "latency_p50 <= 0.98 * baseline.latency_p50".to_owned(),
+        on: "selected".to_owned(),
+        level: Level::Required,
+        metric: Some("latency_p50".to_owned()),
+        unit: "us".to_owned(),
+        line: 90,
+        verdict: Verdict::Inconclusive,
+        reason: "the limit lies inside the interval of 60 samples".to_owned(),
+        deciding: Some(0),
+        cases: vec![case],
+        waived: None,
+        expired_waiver: None,
+    }
+}
+
+fn stopped_by(gates: &[GateResult], variant: &VariantId) -> Vec<String> {
+    let stop = |gate: &GateResult| {
+        let case = gate.cases.iter().find(|c| &c.variant == variant && c.verdict == Verdict::Fail)?;
+        Some(format!("{} by {}", gate.require, super::number::plain(case.margin?.abs())))
+    };
+    gates.iter().filter(|g| g.level == Level::Required).filter_map(stop).collect()
+}
+
+fn stages() -> Vec<StageResult> {
+    [
+        ("baseline", true, None, Some(1.0), Some(1.0)),
+        ("cp_async", true, Some((1.10, 1.15)), Some(1.18), Some(1.18)),
+        ("vectorised", true, Some((1.05, 1.10)), Some(1.06), Some(1.2508)),
+        ("swizzled", false, Some((1.02, 1.05)), Some(0.97), Some(1.2508)),
+    ]
+    .map(|(name, accepted, expected, measured, cumulative)| StageResult {
+        name: name.to_owned(),
+        variant: Some(VariantId(format!("stage_{name}"))),
+        accepted,
+        verdict: if accepted { Verdict::Pass } else { Verdict::Fail },
+        reason: if accepted { "its exit gates hold" } else { "slower than the last accepted stage" }.to_owned(),
+        elite: [VariantId(format!("stage_{name}"))].into(),
+        expected,
+        measured,
+        cumulative,
+        gates: Vec::new(),
+    })
+    .into()
+}
+
+fn findings(judgement: &Judgement) -> Vec<Finding> {
+    let selected = judgement.selected.as_ref().unwrap();
+    [
+        (
+            Severity::Warning,
+            "Registers limit occupancy",
+            "Registers hold the kernel to 5 blocks a multiprocessor; shared memory would allow 9.",
+            "Lower REGCAP to 64, or split the accumulator.",
+        ),
+        (
+            Severity::Advice,
+            "Warps wait for global memory",
+            "Long scoreboard takes 3.1 of 6.2 cycles between issues.",
+            "Load the next K tile while this one is used (cp.async).",
+        ),
+        (Severity::Note, "Barriers cost little", "Warps wait 0.4 cycles an instruction at barriers.", ""),
+    ]
+    .map(|(severity, title, sentence, advice)| Finding {
+        variant: selected.variant.clone(),
+        shape: ShapeName(OBJECTIVE.to_owned()),
+        title: title.to_owned(),
+        sentence: sentence.to_owned(),
+        severity,
+        stake: 20.0,
+        metrics: Vec::new(),
+        advice: advice.to_owned(),
+    })
+    .into()
+}

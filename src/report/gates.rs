@@ -1,0 +1,133 @@
+//! Gates, tiers, stages, fallback, preconditions and waivers as rows.
+
+use super::model::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
+use super::number::Number;
+use super::text;
+use crate::gate::{
+    FallbackResult, GateResult, Judgement, PreconditionResult, StageResult, TierResult, Verdict, Waiver,
+};
+
+/// A gate as a row.
+pub fn row(gate: &GateResult) -> GateRow {
+    let deciding = gate.deciding.and_then(|at| gate.cases.get(at));
+    let number = |value: Option<f64>| value.filter(|v| v.is_finite()).map(Number::new);
+    let limit = deciding.and_then(|c| c.limit).filter(|v| v.is_finite());
+    let margin = deciding.and_then(|c| c.margin).filter(|v| v.is_finite());
+    GateRow {
+        name: text::line(&gate.name),
+        require: text::line(&gate.require),
+        on: text::line(&gate.on),
+        level: gate.level,
+        line: gate.line,
+        metric: gate.metric.as_deref().map(text::line),
+        unit: text::line(&gate.unit),
+        verdict: gate.verdict,
+        reason: text::line(&gate.reason),
+        measured: number(deciding.and_then(|c| c.measured)),
+        limit: limit.map(Number::new),
+        margin: margin.map(Number::new),
+        margin_share: margin.zip(limit).map(|(margin, limit)| share(margin, limit)),
+        interval: deciding.and_then(|c| c.interval).map(|(low, high)| (Number::new(low), Number::new(high))),
+        samples: deciding.map_or(0, |c| c.samples),
+        decided_by: deciding.map(|c| Decider { variant: text::line(&c.variant.0), shape: text::line(&c.shape.0) }),
+        counts: counts(gate),
+        waived: gate.waived.as_ref().map(|w| waiver(w, false)),
+    }
+}
+
+/// Margin over limit, held to -1 to 1; a limit of zero gives the sign of the margin.
+fn share(margin: f64, limit: f64) -> f64 {
+    if limit == 0.0 {
+        return if margin == 0.0 { 0.0 } else { margin.signum() };
+    }
+    (margin / limit.abs()).clamp(-1.0, 1.0)
+}
+
+fn counts(gate: &GateResult) -> Counts {
+    let mut counts = Counts::default();
+    for case in &gate.cases {
+        match case.verdict {
+            Verdict::Pass => counts.pass += 1,
+            Verdict::Fail => counts.fail += 1,
+            Verdict::Inconclusive => counts.inconclusive += 1,
+        }
+    }
+    counts
+}
+
+/// A tier as a row.
+pub fn tier(tier: &TierResult) -> TierRow {
+    TierRow {
+        name: text::line(&tier.name),
+        required: tier.required,
+        verdict: tier.verdict,
+        gates: tier.gates.iter().map(row).collect(),
+    }
+}
+
+/// A stage as a row.
+pub fn stage(stage: &StageResult) -> StageRow {
+    StageRow {
+        name: text::line(&stage.name),
+        variant: stage.variant.as_ref().map(|v| text::line(&v.0)),
+        accepted: stage.accepted,
+        verdict: stage.verdict,
+        reason: text::line(&stage.reason),
+        expected: stage.expected.map(|(from, to)| (Number::new(from), Number::new(to))),
+        measured: stage.measured.map(Number::new),
+        cumulative: stage.cumulative.map(Number::new),
+        elite: stage.elite.iter().map(|v| text::clip(&v.0, text::LABEL)).collect(),
+        gates: stage.gates.iter().map(row).collect(),
+    }
+}
+
+/// The fallback as a row.
+pub fn fallback(fallback: &FallbackResult) -> FallbackRow {
+    FallbackRow {
+        variant: fallback.variant.as_ref().map(|v| text::line(&v.0)),
+        verdict: fallback.verdict,
+        reason: text::line(&fallback.reason),
+        gates: fallback.gates.iter().map(row).collect(),
+    }
+}
+
+/// A go/no-go condition as a row.
+pub fn precondition(condition: &PreconditionResult) -> PreconditionRow {
+    PreconditionRow {
+        name: text::line(&condition.name),
+        condition: text::line(&condition.condition),
+        verdict: condition.verdict,
+        reason: text::line(&condition.reason),
+    }
+}
+
+/// Every waiver that met a gate, those in force first.
+pub fn waivers(judgement: &Judgement) -> Vec<WaiverRow> {
+    let nested = judgement
+        .tiers
+        .iter()
+        .flat_map(|t| &t.gates)
+        .chain(judgement.stages.iter().flat_map(|s| &s.gates))
+        .chain(judgement.fallback.iter().flat_map(|f| &f.gates));
+    let gates: Vec<&GateResult> = judgement.gates.iter().chain(nested).collect();
+    let mut rows: Vec<WaiverRow> = Vec::new();
+    let in_force = gates.iter().filter_map(|g| g.waived.as_ref()).map(|w| waiver(w, false));
+    let expired = gates.iter().filter_map(|g| g.expired_waiver.as_ref()).map(|w| waiver(w, true));
+    for row in in_force.chain(expired) {
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn waiver(waiver: &Waiver, expired: bool) -> WaiverRow {
+    WaiverRow {
+        gate: text::line(&waiver.gate),
+        variant: text::line(&waiver.variant),
+        reason: text::line(&waiver.reason),
+        owner: text::line(&waiver.owner),
+        expires: waiver.expires.to_string(),
+        expired,
+    }
+}

@@ -1,0 +1,135 @@
+//! The banner: what a reader has to know in ten seconds, written by rules from the data.
+
+use super::inputs::Inputs;
+use super::model::{Fact, Headline, MetricColumn};
+use super::{number, text};
+use crate::gate::{Correctness, VariantResult, Verdict};
+use crate::metric::Better;
+use crate::plan::VariantId;
+
+/// Writes the banner.
+pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
+    let judgement = inputs.judgement;
+    let fallback = judgement.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass);
+    let label = match judgement.verdict {
+        Verdict::Pass if fallback => "Fallback",
+        Verdict::Pass => "Pass",
+        Verdict::Fail if fallback => "Fallback",
+        Verdict::Fail => "Fail",
+        Verdict::Inconclusive => "Inconclusive",
+    };
+    Headline {
+        verdict: judgement.verdict,
+        label: label.to_owned(),
+        reason: text::line(&judgement.reason),
+        obstacle: obstacle(inputs),
+        scope: scope(inputs),
+        tier: tier(inputs),
+        selected: judgement.selected.as_ref().map(|s| text::line(&s.variant.0)),
+        facts: facts(inputs, metrics),
+    }
+}
+
+/// `the fastest correct variant A fails registers <= 64 by 6; the fastest that nothing stops is B, +3.2 %`.
+fn obstacle(inputs: &Inputs<'_>) -> Option<String> {
+    let mut ranked: Vec<&VariantResult> = inputs.judgement.variants.iter().filter(|v| v.rank.is_some()).collect();
+    ranked.sort_by_key(|v| v.rank);
+    let first = ranked.first()?;
+    let stop = first.stopped_by.first()?;
+    let mut sentence =
+        format!("The best variant, {}, fails {}", text::clip(&first.variant.0, text::LABEL), text::line(stop));
+    match ranked.iter().find(|v| v.verdict == Verdict::Pass) {
+        Some(free) => {
+            let cost = free.objective.zip(first.objective).map_or_else(String::new, |(ours, best)| {
+                format!(" at {} of its {}", number::change(ours / best), text::line(&inputs.phase.objective.metric))
+            });
+            sentence.push_str(&format!(
+                "; the best that no gate stops is {}{cost}.",
+                text::clip(&free.variant.0, text::LABEL)
+            ));
+        }
+        None => sentence.push_str("; no variant holds every required gate."),
+    }
+    Some(sentence)
+}
+
+fn scope(inputs: &Inputs<'_>) -> String {
+    let right = |v: &&VariantResult| matches!(v.correctness, Correctness::Proven { .. });
+    let candidates = inputs.plan.candidates().count();
+    let proven = inputs
+        .judgement
+        .variants
+        .iter()
+        .filter(right)
+        .filter(|r| inputs.plan.candidates().any(|v| v.id == r.variant))
+        .count();
+    format!(
+        "{} on {}, {} proven correct over {}; {}",
+        number::counted(inputs.judgement.gates.len(), "gate"),
+        number::counted(candidates, "variant"),
+        number::plain(proven as f64),
+        number::counted(inputs.checks.len(), "check"),
+        number::counted(inputs.plan.baselines().count(), "baseline"),
+    )
+}
+
+fn tier(inputs: &Inputs<'_>) -> Option<String> {
+    let tiers = &inputs.judgement.tiers;
+    if tiers.is_empty() {
+        return None;
+    }
+    let reached = inputs.judgement.tier_reached.as_deref();
+    let at = reached.and_then(|name| tiers.iter().position(|t| t.name == name)).map_or(0, |at| at + 1);
+    let next = tiers.get(at).map(|tier| {
+        let missing = tier
+            .gates
+            .iter()
+            .find(|g| g.verdict != Verdict::Pass)
+            .map_or_else(|| "its gates".to_owned(), |g| text::line(&g.require));
+        format!("; {missing} keeps {} away", text::line(&tier.name))
+    });
+    let reached = reached.map_or_else(|| "no tier".to_owned(), text::line);
+    Some(format!("{reached}{}", next.unwrap_or_default()))
+}
+
+/// Numbers of the selected variant that a reader looks for first.
+const FACTS: [&str; 6] =
+    ["latency_p50", "achieved_occupancy", "eligible_warps", "registers", "issue_slot_utilisation", "shared_mem"];
+
+fn facts(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
+    let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
+    let objective = inputs.phase.objective.metric.as_str();
+    let names = std::iter::once(objective).chain(FACTS.into_iter().filter(|name| *name != objective));
+    names
+        .filter_map(|name| {
+            let metric = metrics.iter().find(|m| m.name == name)?;
+            let value = inputs.quantities.read(&selected.variant, &inputs.phase.objective.shape, name).value()?;
+            Some(Fact {
+                label: metric.title.clone(),
+                text: number::with_unit(value, &metric.unit),
+                note: note(inputs, metric, &selected.variant, value),
+            })
+        })
+        .collect()
+}
+
+/// The speed beside the default baseline for the objective, else the gate's limit.
+fn note(inputs: &Inputs<'_>, metric: &MetricColumn, selected: &VariantId, value: f64) -> String {
+    if metric.name == inputs.phase.objective.metric {
+        let baseline = inputs.plan.baselines().next();
+        let theirs = baseline.and_then(|b| {
+            let value = inputs.quantities.read(&b.id, &inputs.phase.objective.shape, &metric.name).value()?;
+            Some((text::clip(&b.id.0, 24), value))
+        });
+        return match theirs {
+            Some((name, theirs)) if metric.better == Better::Lower => {
+                format!("{}× the speed of {name}", number::plain(theirs / value))
+            }
+            Some((name, theirs)) => format!("{} against {name}", number::change(value / theirs)),
+            None => format!("at shape {}", text::line(&inputs.phase.objective.shape.0)),
+        };
+    }
+    let gate = inputs.judgement.gates.iter().find(|g| g.metric.as_deref() == Some(metric.name.as_str()));
+    let judged = gate.filter(|g| g.cases.iter().any(|c| &c.variant == selected));
+    judged.map_or_else(String::new, |g| text::line(&g.require))
+}

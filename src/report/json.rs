@@ -1,0 +1,439 @@
+//! `results.json`: every value, for programs. A contract of its own, so that the page may change without it.
+//!
+//! Numbers are in the unit their metric names and in full precision; what was not measured is `null` in `values` and
+//! says why in `missing`.
+
+use super::error::RenderError;
+use super::markdown::word;
+use super::model::{GateRow, Report, VariantRow};
+use super::number::Number;
+use crate::gate::Level;
+use crate::metric::Better;
+use crate::plan::Standing;
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Version of the contract; a field that changes its meaning or goes raises it.
+pub const SCHEMA: u32 = 1;
+
+/// The JSON file, on one line.
+pub fn json(report: &Report) -> Result<String, RenderError> {
+    Ok(serde_json::to_string(&Results::new(report))? + "\n")
+}
+
+/// JSON Schema of `results.json`.
+pub fn schema() -> Result<String, RenderError> {
+    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Results<'static>))? + "\n")
+}
+
+/// Everything a run gave.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Results<'a> {
+    /// Version of this contract.
+    pub schema: u32,
+    /// Short name of the phase.
+    pub phase: &'a str,
+    /// Title of the phase.
+    pub title: &'a str,
+    /// Id of the run.
+    pub run: &'a str,
+    /// `pass`, `fail` or `inconclusive`.
+    pub verdict: &'a str,
+    /// One sentence why.
+    pub reason: &'a str,
+    /// Highest tier reached, with what keeps the next away.
+    pub tier: Option<&'a str>,
+    /// Id of the selected variant.
+    pub selected: Option<&'a str>,
+    /// Whether this is a replay of a recording.
+    pub replay: bool,
+    /// Where it was measured, in a sentence.
+    pub source: &'a str,
+    /// Gates, in the order of the file.
+    pub gates: Vec<Gate<'a>>,
+    /// Tiers, easiest first.
+    pub tiers: Vec<Group<'a>>,
+    /// Stages, in order.
+    pub stages: Vec<Stage<'a>>,
+    /// The fallback, when one was taken.
+    pub fallback: Option<Group<'a>>,
+    /// Go/no-go conditions.
+    pub preconditions: Vec<Condition<'a>>,
+    /// Waivers, in force and expired.
+    pub waivers: Vec<Waived<'a>>,
+    /// Metrics by name.
+    #[schemars(with = "std::collections::BTreeMap<String, Metric<'static>>")]
+    pub metrics: IndexMap<&'a str, Metric<'a>>,
+    /// Variants, best first, then baselines.
+    pub variants: Vec<Variant<'a>>,
+    /// What the counters say, gravest first.
+    pub findings: Vec<Found<'a>>,
+    /// What is not in the numbers, and why.
+    pub missing: &'a [String],
+    /// What the reader must be warned of.
+    pub warnings: &'a [String],
+    /// What was measured where, with what.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub provenance: IndexMap<&'a str, &'a str>,
+    /// Wall seconds by stage of the program.
+    #[schemars(with = "std::collections::BTreeMap<String, f64>")]
+    pub stage_seconds: IndexMap<&'a str, f64>,
+    /// SHA-256 of every kernel source.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub sources: IndexMap<&'a str, &'a str>,
+    /// The command line.
+    pub argv: &'a str,
+    /// The phase's file as run.
+    pub config: &'a str,
+}
+
+/// A judged gate.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Gate<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The requirement as written.
+    pub require: &'a str,
+    /// `selected`, `each`, `any` or a glob.
+    pub on: &'a str,
+    /// `required` or `advisory`.
+    pub level: &'a str,
+    /// Line in the phase's file.
+    pub line: usize,
+    /// The metric on its left side.
+    pub metric: Option<&'a str>,
+    /// Unit of measured, limit, margin and interval.
+    pub unit: &'a str,
+    /// `pass`, `fail` or `inconclusive`.
+    pub verdict: &'a str,
+    /// Why.
+    pub reason: &'a str,
+    /// Measured value of the case that decided.
+    pub measured: Option<f64>,
+    /// Its limit.
+    pub limit: Option<f64>,
+    /// Distance inside the limit; negative outside.
+    pub margin: Option<f64>,
+    /// Confidence interval of the measured value.
+    pub interval: Option<(f64, f64)>,
+    /// Samples behind the measured value.
+    pub samples: usize,
+    /// Variant that decided.
+    pub variant: Option<&'a str>,
+    /// Shape that decided.
+    pub shape: Option<&'a str>,
+    /// Cases that pass.
+    pub passing: usize,
+    /// Cases that fail.
+    pub failing: usize,
+    /// Cases that cannot be told.
+    pub inconclusive: usize,
+    /// Reason of the waiver in force.
+    pub waived: Option<&'a str>,
+}
+
+/// Gates judged together: a tier, or the fallback.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Group<'a> {
+    /// Name of the tier, or variant of the fallback.
+    pub name: &'a str,
+    /// `pass`, `fail` or `inconclusive`.
+    pub verdict: &'a str,
+    /// Whether the phase must reach it.
+    pub required: bool,
+    /// Its gates.
+    pub gates: Vec<Gate<'a>>,
+}
+
+/// A judged stage.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Stage<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The variant that stands for it.
+    pub variant: Option<&'a str>,
+    /// Whether it was kept.
+    pub accepted: bool,
+    /// `pass`, `fail` or `inconclusive`.
+    pub verdict: &'a str,
+    /// Why it was kept or not.
+    pub reason: &'a str,
+    /// Expected speedup over the last accepted stage.
+    pub expected: Option<(f64, f64)>,
+    /// Measured speedup over the last accepted stage.
+    pub measured: Option<f64>,
+    /// Measured speedup over the first.
+    pub cumulative: Option<f64>,
+    /// The best three correct variants of the stage, best first.
+    pub elite: &'a [String],
+    /// Its gates.
+    pub gates: Vec<Gate<'a>>,
+}
+
+/// A judged go/no-go condition.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Condition<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// As written.
+    pub condition: &'a str,
+    /// `pass`, `fail` or `inconclusive`.
+    pub verdict: &'a str,
+    /// Why.
+    pub reason: &'a str,
+}
+
+/// A waiver.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Waived<'a> {
+    /// The gate it lets pass.
+    pub gate: &'a str,
+    /// For which variants.
+    pub variant: &'a str,
+    /// Why.
+    pub reason: &'a str,
+    /// Who answers for it.
+    pub owner: &'a str,
+    /// Last day it holds.
+    pub expires: &'a str,
+    /// Whether it has expired.
+    pub expired: bool,
+}
+
+/// What a metric is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Metric<'a> {
+    /// What it is called.
+    pub title: &'a str,
+    /// Its unit.
+    pub unit: &'a str,
+    /// `higher`, `lower` or `context`.
+    pub better: &'a str,
+}
+
+/// A variant.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Variant<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// `candidate` or `baseline`.
+    pub standing: &'a str,
+    /// Its parameters.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub params: IndexMap<&'a str, &'a str>,
+    /// Rank by the objective among correct candidates, from 1.
+    pub rank: Option<usize>,
+    /// `pass`, `fail` or `inconclusive`.
+    pub verdict: &'a str,
+    /// Gates that do not hold for it, worst first.
+    pub stopped_by: &'a [String],
+    /// The variant whose measurements it shares.
+    pub shares: Option<&'a str>,
+    /// Whether it computes the right thing: `pass`, `fail` or `inconclusive`.
+    pub correct: &'a str,
+    /// In words.
+    pub correctness: &'a str,
+    /// How it was built, in words.
+    pub build: &'a str,
+    /// Values by shape.
+    #[schemars(with = "std::collections::BTreeMap<String, Values<'static>>")]
+    pub shapes: IndexMap<&'a str, Values<'a>>,
+}
+
+/// What was measured at a shape.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Values<'a> {
+    /// Value by metric; null where there is none.
+    #[schemars(with = "std::collections::BTreeMap<String, Option<f64>>")]
+    pub values: IndexMap<&'a str, Option<f64>>,
+    /// Why there is no value, by metric.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub missing: IndexMap<&'a str, &'a str>,
+    /// Latency samples in microseconds, in the order they were taken.
+    pub samples: &'a [f64],
+}
+
+/// A finding.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Found<'a> {
+    /// In a few words.
+    pub title: &'a str,
+    /// With the numbers.
+    pub sentence: &'a str,
+    /// What to try.
+    pub advice: &'a str,
+    /// The variant it is about.
+    pub variant: &'a str,
+}
+
+impl<'a> Results<'a> {
+    /// The contract's view of a report.
+    pub fn new(report: &'a Report) -> Self {
+        Self {
+            schema: SCHEMA,
+            phase: &report.phase,
+            title: &report.title,
+            run: &report.run,
+            verdict: word(report.headline.verdict),
+            reason: &report.headline.reason,
+            tier: report.headline.tier.as_deref(),
+            selected: report.headline.selected.as_deref(),
+            replay: report.source.replay,
+            source: &report.source.sentence,
+            gates: gates(&report.gates),
+            tiers: report
+                .tiers
+                .iter()
+                .map(|t| Group {
+                    name: &t.name,
+                    verdict: word(t.verdict),
+                    required: t.required,
+                    gates: gates(&t.gates),
+                })
+                .collect(),
+            stages: stages(report),
+            fallback: report.fallback.as_ref().map(|f| Group {
+                name: f.variant.as_deref().unwrap_or_default(),
+                verdict: word(f.verdict),
+                required: true,
+                gates: gates(&f.gates),
+            }),
+            preconditions: conditions(report),
+            waivers: waivers(report),
+            metrics: report.metrics.iter().map(|m| (m.name.as_str(), metric(m))).collect(),
+            variants: report.variants.iter().map(|v| variant(report, v)).collect(),
+            findings: findings(report),
+            missing: &report.missing,
+            warnings: &report.warnings,
+            provenance: report.provenance.facts.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+            stage_seconds: report.provenance.stages.iter().map(|(k, v)| (k.as_str(), v.value)).collect(),
+            sources: report.provenance.hashes.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+            argv: &report.provenance.argv,
+            config: &report.provenance.config,
+        }
+    }
+}
+
+fn gates(rows: &[GateRow]) -> Vec<Gate<'_>> {
+    let value = |n: &Option<Number>| n.as_ref().map(|n| n.value);
+    rows.iter()
+        .map(|row| Gate {
+            name: &row.name,
+            require: &row.require,
+            on: &row.on,
+            level: match row.level {
+                Level::Required => "required",
+                Level::Advisory => "advisory",
+            },
+            line: row.line,
+            metric: row.metric.as_deref(),
+            unit: &row.unit,
+            verdict: word(row.verdict),
+            reason: &row.reason,
+            measured: value(&row.measured),
+            limit: value(&row.limit),
+            margin: value(&row.margin),
+            interval: row.interval.as_ref().map(|(low, high)| (low.value, high.value)),
+            samples: row.samples,
+            variant: row.decided_by.as_ref().map(|d| d.variant.as_str()),
+            shape: row.decided_by.as_ref().map(|d| d.shape.as_str()),
+            passing: row.counts.pass,
+            failing: row.counts.fail,
+            inconclusive: row.counts.inconclusive,
+            waived: row.waived.as_ref().map(|w| w.reason.as_str()),
+        })
+        .collect()
+}
+
+fn stages(report: &Report) -> Vec<Stage<'_>> {
+    report
+        .stages
+        .iter()
+        .map(|s| Stage {
+            name: &s.name,
+            variant: s.variant.as_deref(),
+            accepted: s.accepted,
+            verdict: word(s.verdict),
+            reason: &s.reason,
+            expected: s.expected.as_ref().map(|(low, high)| (low.value, high.value)),
+            measured: s.measured.as_ref().map(|n| n.value),
+            cumulative: s.cumulative.as_ref().map(|n| n.value),
+            elite: &s.elite,
+            gates: gates(&s.gates),
+        })
+        .collect()
+}
+
+fn conditions(report: &Report) -> Vec<Condition<'_>> {
+    let row = |c: &'_ super::model::PreconditionRow| word(c.verdict);
+    report
+        .preconditions
+        .iter()
+        .map(|c| Condition { name: &c.name, condition: &c.condition, verdict: row(c), reason: &c.reason })
+        .collect()
+}
+
+fn waivers(report: &Report) -> Vec<Waived<'_>> {
+    report
+        .waivers
+        .iter()
+        .map(|w| Waived {
+            gate: &w.gate,
+            variant: &w.variant,
+            reason: &w.reason,
+            owner: &w.owner,
+            expires: &w.expires,
+            expired: w.expired,
+        })
+        .collect()
+}
+
+fn findings(report: &Report) -> Vec<Found<'_>> {
+    report
+        .findings
+        .iter()
+        .map(|f| Found { title: &f.title, sentence: &f.sentence, advice: &f.advice, variant: &f.variant })
+        .collect()
+}
+
+fn metric(metric: &super::MetricColumn) -> Metric<'_> {
+    let better = match metric.better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+        Better::Context => "context",
+    };
+    Metric { title: &metric.title, unit: &metric.unit, better }
+}
+
+fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> Variant<'a> {
+    let params = report.params.iter().zip(&row.params).filter_map(|(name, v)| Some((name.as_str(), v.as_deref()?)));
+    Variant {
+        id: &row.id,
+        standing: match row.standing {
+            Standing::Candidate => "candidate",
+            Standing::Baseline => "baseline",
+        },
+        params: params.collect(),
+        rank: row.rank,
+        verdict: word(row.verdict),
+        stopped_by: &row.stopped_by,
+        shares: row.shares.as_deref(),
+        correct: word(row.correctness.verdict),
+        correctness: &row.correctness.text,
+        build: &row.build.text,
+        shapes: report.shapes.iter().map(String::as_str).zip(row.shapes.iter().map(|s| values(report, s))).collect(),
+    }
+}
+
+fn values<'a>(report: &'a Report, shape: &'a super::ShapeValues) -> Values<'a> {
+    let mut values = IndexMap::with_capacity(report.metrics.len());
+    let mut missing = IndexMap::new();
+    for (metric, measure) in report.metrics.iter().zip(&shape.values) {
+        values.insert(metric.name.as_str(), measure.number().map(|n| n.value));
+        if let super::Measure::Missing(reason) = measure {
+            missing.insert(metric.name.as_str(), reason.as_str());
+        }
+    }
+    Values { values, missing, samples: &shape.samples }
+}

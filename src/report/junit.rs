@@ -1,0 +1,87 @@
+//! `junit.xml`: a gate is a test case.
+//!
+//! fail is a failure; inconclusive is an error; a failure that does not count (advisory, or waived) is skipped with
+//! its reason, so that it shows without turning a pipeline red. Tiers, stages and the fallback are suites of their own.
+
+use super::error::RenderError;
+use super::model::{GateRow, Report};
+use super::number;
+use crate::gate::{Level, Verdict};
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+
+/// The JUnit file.
+pub fn junit(report: &Report) -> Result<String, RenderError> {
+    let mut junit = quick_junit::Report::new(report.phase.as_str());
+    junit.add_test_suite(suite(report, "gates", &report.gates));
+    for tier in &report.tiers {
+        junit.add_test_suite(suite(report, &format!("tier {}", tier.name), &tier.gates));
+    }
+    for stage in &report.stages {
+        junit.add_test_suite(suite(report, &format!("stage {}", stage.name), &stage.gates));
+    }
+    if let Some(fallback) = &report.fallback {
+        junit.add_test_suite(suite(report, "fallback", &fallback.gates));
+    }
+    Ok(junit.to_string()?)
+}
+
+fn suite(report: &Report, name: &str, gates: &[GateRow]) -> TestSuite {
+    let mut suite = TestSuite::new(format!("{}: {name}", report.phase));
+    suite.add_test_cases(gates.iter().map(|gate| case(report, gate)));
+    suite
+}
+
+fn case(report: &Report, gate: &GateRow) -> TestCase {
+    let mut case = TestCase::new(gate.name.as_str(), status(gate));
+    case.set_classname(format!("{}.{}", report.phase, gate.on));
+    case.extra.insert("file".into(), report.file.as_str().into());
+    case.extra.insert("line".into(), gate.line.to_string().as_str().into());
+    case.set_system_out(details(gate));
+    case
+}
+
+fn status(gate: &GateRow) -> TestCaseStatus {
+    let mut status = match (gate.verdict, gate.level, &gate.waived) {
+        (Verdict::Pass, _, None) => return TestCaseStatus::success(),
+        (_, _, Some(waiver)) => {
+            let mut status = TestCaseStatus::skipped();
+            let said = format!("waived by {} until {}: {}", waiver.owner, waiver.expires, waiver.reason);
+            status.set_message(said);
+            return status;
+        }
+        (_, Level::Advisory, None) => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(format!("advisory: {}", gate.reason));
+            return status;
+        }
+        (Verdict::Fail, Level::Required, None) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        (Verdict::Inconclusive, Level::Required, None) => TestCaseStatus::non_success(NonSuccessKind::Error),
+    };
+    status.set_message(gate.reason.as_str());
+    status.set_type(if gate.verdict == Verdict::Fail { "gate" } else { "inconclusive" });
+    status
+}
+
+fn details(gate: &GateRow) -> String {
+    let value = |n: &Option<number::Number>| {
+        n.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::with_unit(n.value, &gate.unit))
+    };
+    let mut lines = vec![
+        format!("requires: {}", gate.require),
+        format!("measured: {}", value(&gate.measured)),
+        format!("limit: {}", value(&gate.limit)),
+        format!("margin: {}", value(&gate.margin)),
+        format!(
+            "cases: {} pass, {} fail, {} inconclusive",
+            gate.counts.pass, gate.counts.fail, gate.counts.inconclusive
+        ),
+    ];
+    if let Some((low, high)) = &gate.interval {
+        lines.push(format!("interval: {} to {} over {}", low.text, high.text, number::counted(gate.samples, "sample")));
+    }
+    if let Some(decider) = &gate.decided_by {
+        lines.push(format!("decided by: {} at {}", decider.variant, decider.shape));
+    }
+    lines.push(format!("reason: {}", gate.reason));
+    lines.join("\n")
+}

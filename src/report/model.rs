@@ -1,0 +1,440 @@
+//! The report as data: built once by [`Report::new`](super::Report::new), read by every renderer.
+//!
+//! Holds values and the text that people read; knows no clock, disk or environment.
+
+use super::number::Number;
+use crate::chart::Chart;
+use crate::gate::{Level, Verdict};
+use crate::insight::Severity;
+use crate::metric::Better;
+use crate::plan::Standing;
+use serde::Serialize;
+
+/// A judged run, ready to be shown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Title of the phase.
+    pub title: String,
+    /// Short name of the phase.
+    pub phase: String,
+    /// Id of the run.
+    pub run: String,
+    /// File of the phase, for annotations.
+    pub file: String,
+    /// What a reader has to know in ten seconds.
+    pub headline: Headline,
+    /// Where the numbers come from.
+    pub source: Origin,
+    /// Gates, in the order of the file.
+    pub gates: Vec<GateRow>,
+    /// Tiers, easiest first.
+    pub tiers: Vec<TierRow>,
+    /// Stages, in order.
+    pub stages: Vec<StageRow>,
+    /// The fallback, when one was taken.
+    pub fallback: Option<FallbackRow>,
+    /// Go/no-go conditions.
+    pub preconditions: Vec<PreconditionRow>,
+    /// Waivers, in force and expired.
+    pub waivers: Vec<WaiverRow>,
+    /// Metrics that were measured, in the order of columns.
+    pub metrics: Vec<MetricColumn>,
+    /// Parameters of the variants, in the order of the sweep.
+    pub params: Vec<String>,
+    /// Shapes, in the order of the phase.
+    pub shapes: Vec<String>,
+    /// Index in `shapes` of the objective's shape.
+    pub objective_shape: usize,
+    /// Candidates and baselines, best first.
+    pub variants: Vec<VariantRow>,
+    /// The selected variant beside each baseline.
+    pub deltas: Vec<Delta>,
+    /// What the counters say, gravest first.
+    pub findings: Vec<Finding>,
+    /// Charts, in the order of the page.
+    pub charts: Vec<Chart>,
+    /// What was measured where, with what.
+    pub provenance: Provenance,
+    /// What is not in the numbers, and why.
+    pub missing: Vec<String>,
+    /// What the reader must be warned of.
+    pub warnings: Vec<String>,
+    /// Commands that make this report again.
+    pub reproduce: Vec<String>,
+}
+
+/// The banner.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Headline {
+    /// Verdict of the phase.
+    pub verdict: Verdict,
+    /// `Pass`, `Fail`, `Inconclusive` or `Fallback`.
+    pub label: String,
+    /// One sentence why.
+    pub reason: String,
+    /// What stops the fastest variant, and the fastest that nothing stops; where that adds something.
+    pub obstacle: Option<String>,
+    /// What was judged: gates, variants, baselines, correctness cases.
+    pub scope: String,
+    /// Highest tier reached, with what keeps the next away.
+    pub tier: Option<String>,
+    /// Id of the selected variant.
+    pub selected: Option<String>,
+    /// Numbers of the selected variant.
+    pub facts: Vec<Fact>,
+}
+
+/// One headline number.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fact {
+    /// What it is.
+    pub label: String,
+    /// The number with its unit.
+    pub text: String,
+    /// What it is compared with, or the spread.
+    pub note: String,
+}
+
+/// Whether the run was measured now or is replayed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Origin {
+    /// Whether it is a recording.
+    pub replay: bool,
+    /// `replay of a run recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1`.
+    pub sentence: String,
+    /// How long ago it was measured, when that is known.
+    pub age: Option<String>,
+}
+
+/// A gate in the table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GateRow {
+    /// Its name.
+    pub name: String,
+    /// The requirement as written.
+    pub require: String,
+    /// Which variants.
+    pub on: String,
+    /// Required or advisory.
+    pub level: Level,
+    /// Line in the phase's file.
+    pub line: usize,
+    /// The metric on its left side, when it is one.
+    pub metric: Option<String>,
+    /// Unit of measured, limit and margin.
+    pub unit: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+    /// Measured value of the deciding case.
+    pub measured: Option<Number>,
+    /// Its limit.
+    pub limit: Option<Number>,
+    /// Distance inside the limit; negative outside.
+    pub margin: Option<Number>,
+    /// Margin over limit, -1 to 1, for the bar.
+    pub margin_share: Option<f64>,
+    /// Confidence interval of the measured value.
+    pub interval: Option<(Number, Number)>,
+    /// Samples behind the measured value.
+    pub samples: usize,
+    /// Variant and shape that decided.
+    pub decided_by: Option<Decider>,
+    /// Cases that pass, fail, and cannot be told.
+    pub counts: Counts,
+    /// The waiver in force.
+    pub waived: Option<WaiverRow>,
+}
+
+/// The case that decided a gate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Decider {
+    /// Variant.
+    pub variant: String,
+    /// Shape.
+    pub shape: String,
+}
+
+/// Cases by verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// That pass.
+    pub pass: usize,
+    /// That fail.
+    pub fail: usize,
+    /// That cannot be told.
+    pub inconclusive: usize,
+}
+
+/// A tier.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TierRow {
+    /// Its name.
+    pub name: String,
+    /// Whether the phase must reach it.
+    pub required: bool,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Its gates.
+    pub gates: Vec<GateRow>,
+}
+
+/// A stage of a staged plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StageRow {
+    /// Its name.
+    pub name: String,
+    /// The variant that stands for it.
+    pub variant: Option<String>,
+    /// Whether it was kept.
+    pub accepted: bool,
+    /// The verdict of its exit gates.
+    pub verdict: Verdict,
+    /// Why it was kept or not.
+    pub reason: String,
+    /// Expected speedup, from and to.
+    pub expected: Option<(Number, Number)>,
+    /// Measured speedup over the last accepted stage.
+    pub measured: Option<Number>,
+    /// Measured speedup over the first.
+    pub cumulative: Option<Number>,
+    /// The best three correct variants of the stage, best first.
+    pub elite: Vec<String>,
+    /// Its gates.
+    pub gates: Vec<GateRow>,
+}
+
+/// The fallback.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FallbackRow {
+    /// The variant taken.
+    pub variant: Option<String>,
+    /// The verdict of its own gates.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+    /// Its gates.
+    pub gates: Vec<GateRow>,
+}
+
+/// A go/no-go condition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PreconditionRow {
+    /// Its name.
+    pub name: String,
+    /// As written.
+    pub condition: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+}
+
+/// A waiver.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WaiverRow {
+    /// The gate it lets pass.
+    pub gate: String,
+    /// For which variants.
+    pub variant: String,
+    /// Why.
+    pub reason: String,
+    /// Who answers for it.
+    pub owner: String,
+    /// Last day it holds.
+    pub expires: String,
+    /// Whether it has expired.
+    pub expired: bool,
+}
+
+/// A measured metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricColumn {
+    /// Its name in gates and results.
+    pub name: String,
+    /// What it is called.
+    pub title: String,
+    /// Its unit (`us`, `bytes`, `%`, or empty).
+    pub unit: String,
+    /// Which way it improves.
+    pub better: Better,
+    /// Whether a gate judges it.
+    pub gated: bool,
+}
+
+/// A value, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Measured.
+    Number(Number),
+    /// Not measured, and why.
+    Missing(String),
+}
+
+impl Measure {
+    /// The number, if there is one.
+    pub fn number(&self) -> Option<&Number> {
+        match self {
+            Self::Number(number) => Some(number),
+            Self::Missing(_) => None,
+        }
+    }
+}
+
+/// A variant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VariantRow {
+    /// Its id.
+    pub id: String,
+    /// Its id, short enough for a table.
+    pub label: String,
+    /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
+    pub short: String,
+    /// Candidate or baseline.
+    pub standing: Standing,
+    /// Whether the objective chose it.
+    pub selected: bool,
+    /// Rank by the objective among correct candidates, from 1.
+    pub rank: Option<usize>,
+    /// Whether every required gate holds for it.
+    pub verdict: Verdict,
+    /// Parameter values, aligned with [`Report::params`].
+    pub params: Vec<Option<String>>,
+    /// Whether it computes the right thing.
+    pub correctness: CorrectnessRow,
+    /// Gates that do not hold for it, worst first, with what it lacks.
+    pub stopped_by: Vec<String>,
+    /// The variant whose measurements it shares.
+    pub shares: Option<String>,
+    /// How it was built.
+    pub build: BuildRow,
+    /// Values by shape, aligned with [`Report::shapes`].
+    pub shapes: Vec<ShapeValues>,
+    /// Verdict by gate, aligned with [`Report::gates`]; none where the gate was not judged for it.
+    pub gates: Vec<Option<GateCell>>,
+}
+
+/// A gate at a variant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GateCell {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Measured against limit, or what it lacks.
+    pub text: String,
+}
+
+/// Whether a variant computes the right thing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CorrectnessRow {
+    /// Proven right, wrong, or neither.
+    pub verdict: Verdict,
+    /// In words.
+    pub text: String,
+    /// Every case.
+    pub cases: Vec<CheckRow>,
+}
+
+/// A correctness case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckRow {
+    /// Shape.
+    pub shape: String,
+    /// Seed.
+    pub seed: u64,
+    /// Right, wrong, or not run.
+    pub verdict: Verdict,
+    /// Largest absolute difference.
+    pub max_abs: Option<Number>,
+    /// Relative L2 norm of the difference.
+    pub rel_l2: Option<Number>,
+    /// Why it is not right.
+    pub reason: Option<String>,
+}
+
+/// How a variant was built.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BuildRow {
+    /// Whether there is something to launch.
+    pub verdict: Verdict,
+    /// `built for sm_90`, `external command`, or why there is nothing to launch.
+    pub text: String,
+    /// What the compiler printed.
+    pub log: String,
+    /// nvcc flags and defines, or the command line.
+    pub command: String,
+    /// SHA-256 of the entry's machine code.
+    pub code_sha256: Option<String>,
+    /// Registers, spills and the like.
+    pub resources: Vec<(String, Number)>,
+}
+
+/// What was measured at one shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShapeValues {
+    /// Grid, block and dynamic shared memory of the launch.
+    pub launch: String,
+    /// Values, aligned with [`Report::metrics`].
+    pub values: Vec<Measure>,
+    /// Latency samples in microseconds, in the order they were taken.
+    pub samples: Vec<f64>,
+}
+
+/// The selected variant beside a baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Delta {
+    /// Id of the baseline.
+    pub baseline: String,
+    /// Shape.
+    pub shape: String,
+    /// Metrics both have.
+    pub rows: Vec<DeltaRow>,
+}
+
+/// A metric of two variants.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeltaRow {
+    /// Title of the metric.
+    pub title: String,
+    /// Unit.
+    pub unit: String,
+    /// Of the selected variant.
+    pub selected: Number,
+    /// Of the baseline.
+    pub baseline: Number,
+    /// Change from baseline to selected.
+    pub change: String,
+    /// Whether the selected variant is better; none where neither way is, or they are equal.
+    pub better: Option<bool>,
+}
+
+/// What the counters say about a variant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// In a few words.
+    pub title: String,
+    /// With the numbers.
+    pub sentence: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What to try.
+    pub advice: String,
+    /// The variant it is about.
+    pub variant: String,
+}
+
+/// What was measured where, with what.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Provenance {
+    /// Label and value, in order.
+    pub facts: Vec<(String, String)>,
+    /// Wall seconds by stage.
+    pub stages: Vec<(String, Number)>,
+    /// Source path and SHA-256.
+    pub hashes: Vec<(String, String)>,
+    /// The command line.
+    pub argv: String,
+    /// The phase's file as run.
+    pub config: String,
+}

@@ -1,0 +1,188 @@
+//! How numbers are written for people. The only place that rounds.
+//!
+//! Values keep their full precision in the model; what is here decides digits, separators and units of their text.
+
+use serde::Serialize;
+
+/// A value with the text that people read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Number {
+    /// The value in the unit it was measured in.
+    pub value: f64,
+    /// The value as written in a column whose head names the unit.
+    pub text: String,
+}
+
+impl Number {
+    /// A number with the text of [`plain`].
+    pub fn new(value: f64) -> Self {
+        Self { value, text: plain(value) }
+    }
+}
+
+/// Four significant digits, thousands separated, whole numbers kept whole.
+pub fn plain(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-4..1e15).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    if value.fract() == 0.0 || magnitude >= 999.95 {
+        return separated(&format!("{value:.0}"));
+    }
+    let decimals = (3 - (magnitude * 1.000_05).log10().floor() as i32).clamp(0, 8) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A value with its unit, in the multiple of it that reads best (`48 KiB`, `12.31 µs`, `61.2 %`).
+pub fn with_unit(value: f64, unit: &str) -> String {
+    let (value, unit) = scaled(value, unit);
+    if unit.is_empty() { plain(value) } else { format!("{} {unit}", plain(value)) }
+}
+
+/// A change in percent with its sign: `+3.2 %`.
+pub fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if !percent.is_finite() {
+        return "n/a".to_owned();
+    }
+    let decimals = if percent.abs() < 100.0 { 1 } else { 0 };
+    let text = format!("{percent:+.decimals$}");
+    if text.trim_matches(['+', '-', '0', '.']).is_empty() { "0.0 %".to_owned() } else { format!("{text} %") }
+}
+
+/// A unit as people write it: `us` is `µs`.
+pub fn unit(name: &str) -> &str {
+    match name {
+        "us" => "µs",
+        "pct" | "percent" => "%",
+        other => other,
+    }
+}
+
+/// Seconds as `3.2 s` or `2 min 5 s`.
+pub fn seconds(value: f64) -> String {
+    if value < 60.0 {
+        return with_unit(value, "s");
+    }
+    let whole = value.round() as u64;
+    format!("{} min {} s", whole / 60, whole % 60)
+}
+
+/// An age in the largest unit that fits: `3 days`.
+pub fn age(seconds: i64) -> String {
+    let (count, name) = match seconds.max(0) {
+        s @ 0..60 => (s, "second"),
+        s @ 60..3_600 => (s / 60, "minute"),
+        s @ 3_600..86_400 => (s / 3_600, "hour"),
+        s => (s / 86_400, "day"),
+    };
+    counted(count as usize, name)
+}
+
+/// `1 gate`, `7 gates`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", separated(&count.to_string()))
+}
+
+fn scaled(value: f64, name: &str) -> (f64, &str) {
+    let magnitude = value.abs();
+    match name {
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" if magnitude >= 1_073_741_824.0 => {
+            (value / 1_073_741_824.0, "GiB")
+        }
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" if magnitude >= 1_048_576.0 => {
+            (value / 1_048_576.0, "MiB")
+        }
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" if magnitude >= 1024.0 => (value / 1024.0, "KiB"),
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" => (value, "B"),
+        "us" if magnitude >= 1e6 => (value / 1e6, "s"),
+        "us" if magnitude >= 1e4 => (value / 1e3, "ms"),
+        "ns" if magnitude >= 1e9 => (value / 1e9, "s"),
+        "ns" if magnitude >= 1e6 => (value / 1e6, "ms"),
+        "ns" if magnitude >= 1e3 => (value / 1e3, "µs"),
+        "hz" => (value / 1e9, "GHz"),
+        "byte/s" if magnitude >= 1e12 => (value / 1e12, "TB/s"),
+        "byte/s" => (value / 1e9, "GB/s"),
+        "flop/s" if magnitude >= 1e12 => (value / 1e12, "TFLOP/s"),
+        "flop/s" => (value / 1e9, "GFLOP/s"),
+        // what is counted is what the metric is called
+        "register/thread" | "warp" | "block" | "thread" | "thread/block" | "inst" => (value, ""),
+        other => (value, unit(other)),
+    }
+}
+
+fn separated(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    text.push_str(sign);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_significant_digits_and_whole_numbers_whole() {
+        for (value, text) in [
+            (12.3456, "12.35"),
+            (0.125, "0.1250"),
+            (64.0, "64"),
+            (0.0, "0"),
+            (-0.0, "0"),
+            (1234.5, "1,234"),
+            (999.96, "1,000"),
+            (99.999, "100.0"),
+            (49152.0, "49,152"),
+            (-1_234_567.0, "-1,234,567"),
+            (0.000_012_34, "1.234e-5"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(plain(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn units_take_the_multiple_that_reads_best() {
+        assert_eq!(with_unit(49152.0, "bytes"), "48 KiB");
+        assert_eq!(with_unit(1000.0, "bytes"), "1,000 B");
+        assert_eq!(with_unit(12.3, "us"), "12.30 µs");
+        assert_eq!(with_unit(12_345.0, "us"), "12.35 ms");
+        assert_eq!(with_unit(2500.0, "ns"), "2.500 µs");
+        assert_eq!(with_unit(2.0, ""), "2");
+        assert_eq!(with_unit(64.0, "register/thread"), "64");
+        assert_eq!(with_unit(989.5e12, "flop/s"), "989.5 TFLOP/s");
+        assert_eq!(with_unit(61.2, "%"), "61.20 %");
+    }
+
+    #[test]
+    fn changes_carry_their_sign() {
+        assert_eq!(change(1.032), "+3.2 %");
+        assert_eq!(change(0.5), "-50.0 %");
+        assert_eq!(change(1.0), "0.0 %");
+        assert_eq!(change(0.99999), "0.0 %");
+        assert_eq!(change(f64::INFINITY), "n/a");
+    }
+
+    #[test]
+    fn counts_and_times_read_as_words() {
+        assert_eq!(counted(1, "gate"), "1 gate");
+        assert_eq!(counted(1_000, "variant"), "1,000 variants");
+        assert_eq!(age(7_300), "2 hours");
+        assert_eq!(seconds(125.2), "2 min 5 s");
+        assert_eq!(seconds(3.25), "3.250 s");
+    }
+}

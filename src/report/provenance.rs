@@ -1,0 +1,177 @@
+//! Where the numbers come from, what is not in them, and how to make them again.
+
+use super::inputs::{Inputs, Source};
+use super::model::{Origin, Provenance};
+use super::number::{self, Number};
+use super::text;
+use crate::bench::{CheckOutcome, LatencyOutcome};
+use crate::build::BuildOutcome;
+use crate::ncu::ProfileOutcome;
+use crate::store::RunState;
+use std::collections::BTreeMap;
+
+/// Live or replay, in a sentence.
+pub fn origin(inputs: &Inputs<'_>) -> Origin {
+    let manifest = inputs.manifest;
+    let gpu = manifest.fingerprint.gpu.as_ref().map_or_else(|| "an unknown GPU".to_owned(), |g| text::line(&g.name));
+    let date = manifest.started.strftime("%Y-%m-%d");
+    let ncu = manifest.fingerprint.ncu.as_ref().map_or_else(String::new, |v| format!(", ncu {}", text::line(v)));
+    let (replay, how) = match &inputs.source {
+        Source::Live => (false, "measured on"),
+        Source::Recorded { .. } => (true, "replay of a run recorded on"),
+    };
+    let age = inputs.now.map(|now| number::age(now.as_second() - manifest.started.as_second()));
+    Origin { replay, sentence: format!("{how} {gpu}, {date}{ncu}"), age }
+}
+
+/// Machine, tools, source and command line.
+pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
+    let manifest = inputs.manifest;
+    let fingerprint = &manifest.fingerprint;
+    let known = |value: &Option<String>| value.as_deref().map_or_else(|| "unknown".to_owned(), text::line);
+    let gpu = fingerprint.gpu.as_ref().map_or_else(
+        || "unknown".to_owned(),
+        |g| {
+            let (major, minor) = g.compute_capability;
+            let memory = number::with_unit(g.memory as f64, "bytes");
+            format!("{} (compute capability {major}.{minor}, {} SMs, {memory})", text::line(&g.name), g.sms)
+        },
+    );
+    let git = manifest.git.as_ref().map_or_else(
+        || "not in a git repository".to_owned(),
+        |git| format!("{}{}", text::line(&git.commit), if git.dirty { ", with changes not committed" } else { "" }),
+    );
+    let finished = manifest.finished.map_or_else(|| "not finished".to_owned(), |t| t.to_string());
+    let facts = [
+        ("GPU", gpu),
+        ("driver", known(&fingerprint.driver)),
+        ("Nsight Compute", known(&fingerprint.ncu)),
+        ("nvcc", known(&fingerprint.nvcc)),
+        ("clock control", text::line(&fingerprint.clock_control)),
+        ("cache control", text::line(&fingerprint.cache_control)),
+        ("replay mode", text::line(&fingerprint.replay_mode)),
+        ("ncugate", text::line(&manifest.ncugate)),
+        ("started", manifest.started.to_string()),
+        ("finished", finished),
+        ("state", state(manifest.state).to_owned()),
+        ("commit", git),
+        ("phase file", text::line(&inputs.phase.file.display().to_string())),
+        ("phase SHA-256", text::line(&manifest.config_sha256)),
+        ("plan SHA-256", text::line(&manifest.plan_sha256)),
+        ("redacted", if manifest.redacted { "host names, addresses and paths" } else { "nothing" }.to_owned()),
+    ];
+    Provenance {
+        facts: facts.into_iter().map(|(label, value)| (label.to_owned(), value)).collect(),
+        stages: manifest.stage_seconds.iter().map(|(name, s)| (text::line(name), Number::new(*s))).collect(),
+        hashes: manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash))).collect(),
+        argv: text::line(&manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ")),
+        config: text::whole(&inputs.phase.text),
+    }
+}
+
+fn state(state: RunState) -> &'static str {
+    match state {
+        RunState::Running => "never said that it ended (killed, or the disk was full)",
+        RunState::Interrupted => "stopped by a signal",
+        RunState::Complete => "complete",
+    }
+}
+
+/// What is not in the numbers: by reason, with how many variants it concerns.
+pub fn missing(inputs: &Inputs<'_>) -> Vec<String> {
+    let mut reasons = Reasons::default();
+    for build in inputs.builds {
+        match &build.outcome {
+            BuildOutcome::Failed { message } => {
+                reasons.add("does not compile", message.lines().next().unwrap_or_default(), &build.variant.0);
+            }
+            BuildOutcome::Refused { reasons: why, .. } => {
+                reasons.add("never launched", &why.join("; "), &build.variant.0);
+            }
+            BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => {}
+        }
+    }
+    for check in inputs.checks {
+        match &check.outcome {
+            CheckOutcome::Crashed { reason } => reasons.add("crashed", reason, &check.variant.0),
+            CheckOutcome::Skipped { reason } => reasons.add("not checked", reason, &check.variant.0),
+            CheckOutcome::Correct { .. } | CheckOutcome::Wrong { .. } => {}
+        }
+    }
+    for latency in inputs.latencies {
+        if let LatencyOutcome::Failed { reason } = &latency.outcome {
+            reasons.add("not timed", reason, &latency.variant.0);
+        }
+    }
+    for profile in inputs.profiles {
+        if let ProfileOutcome::Failed { reason } = &profile.outcome {
+            reasons.add("not profiled", reason, &profile.variant.0);
+        }
+    }
+    let mut lines = reasons.lines();
+    lines.extend(unseen(inputs));
+    if inputs.manifest.state != RunState::Complete {
+        lines.insert(0, format!("the run is not whole: {}", state(inputs.manifest.state)));
+    }
+    lines
+}
+
+/// Stages of the program that have no record at all for some variants.
+fn unseen(inputs: &Inputs<'_>) -> Vec<String> {
+    let built: std::collections::HashSet<_> = inputs.builds.iter().map(|b| &b.variant).collect();
+    let absent = inputs.plan.variants.iter().filter(|v| !built.contains(&v.id)).count();
+    (absent > 0)
+        .then(|| {
+            format!("{} of the plan have no record: the run did not reach them", number::counted(absent, "variant"))
+        })
+        .into_iter()
+        .collect()
+}
+
+/// Reasons with the variants they concern.
+#[derive(Default)]
+struct Reasons(BTreeMap<(&'static str, String), Vec<String>>);
+
+impl Reasons {
+    fn add(&mut self, what: &'static str, why: &str, variant: &str) {
+        let variants = self.0.entry((what, text::clip(why, 240))).or_default();
+        if variants.last().is_none_or(|last| last != variant) {
+            variants.push(variant.to_owned());
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let line = |((what, why), variants): (&(&'static str, String), &Vec<String>)| {
+            let first = text::clip(variants.first().map_or("", String::as_str), text::LABEL);
+            let others = match variants.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {} more", number::plain(more as f64)),
+            };
+            format!("{what}: {first}{others}: {why}")
+        };
+        self.0.iter().map(line).collect()
+    }
+}
+
+/// Commands that judge and render the same run, and that measure it again.
+pub fn reproduce(inputs: &Inputs<'_>) -> Vec<String> {
+    let file = quoted(&text::line(&inputs.phase.file.display().to_string()));
+    let mut commands = Vec::new();
+    if let Some(git) = &inputs.manifest.git {
+        commands.push(format!("git checkout {}", text::line(&git.commit)));
+    }
+    if let Source::Recorded { .. } = &inputs.source {
+        commands.push(format!("ncugate run {file} --source recorded"));
+    }
+    commands.push(format!("ncugate run {file} --source gpu"));
+    commands
+}
+
+/// An argument as a shell would need it.
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        return argument.to_owned();
+    }
+    format!("'{}'", argument.replace('\'', "'\\''"))
+}

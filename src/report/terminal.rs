@@ -1,0 +1,172 @@
+//! The end of a run in the terminal: the best variants, the gates, the verdict last.
+
+use super::error::RenderError;
+use super::model::{GateRow, Report, VariantRow};
+use super::number;
+use super::text;
+use crate::gate::{Level, Verdict};
+use std::fmt::Write as _;
+
+/// Whether the terminal takes colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colours {
+    /// ANSI sequences.
+    Ansi,
+    /// Plain text.
+    Plain,
+}
+
+/// How the terminal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Screen {
+    /// Columns; fewer than 60 count as 60.
+    pub columns: usize,
+    /// Colours.
+    pub colours: Colours,
+}
+
+/// Variants shown.
+const TOP: usize = 5;
+
+/// What a run prints last.
+pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> {
+    let columns = screen.columns.max(60);
+    let mut out = format!("{}\n{}\n\n", text::clip(&report.title, columns), text::clip(&source(report), columns));
+    out.push_str(&variants(report, columns));
+    out.push('\n');
+    let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, 28);
+    for gate in &report.gates {
+        out.push_str(&gate_line(gate, widest, columns, screen.colours));
+    }
+    for line in report.missing.iter().take(5).chain(report.warnings.iter().take(5)) {
+        let _ = writeln!(out, "{}", text::clip(&format!("note: {line}"), columns));
+    }
+    let more = report.missing.len().saturating_sub(5) + report.warnings.len().saturating_sub(5);
+    if more > 0 {
+        let _ = writeln!(out, "note: {more} more in the report");
+    }
+    out.push('\n');
+    for line in wrapped(&report.headline.scope, columns) {
+        let _ = writeln!(out, "{line}");
+    }
+    let label = paint(&report.headline.label.to_uppercase(), report.headline.verdict, screen.colours);
+    let mut lines =
+        wrapped(&format!("{} {}", "#".repeat(report.headline.label.len()), report.headline.reason), columns)
+            .into_iter();
+    let first = lines.next().unwrap_or_default();
+    let _ = writeln!(out, "{label}{}", first.trim_start_matches('#'));
+    for line in lines {
+        let _ = writeln!(out, "{line}");
+    }
+    Ok(out)
+}
+
+fn source(report: &Report) -> String {
+    let age = report.source.age.as_ref().map_or_else(String::new, |age| format!(", {age} ago"));
+    format!("{}{age}", report.source.sentence)
+}
+
+/// Rank, variant and as many leading metrics as fit.
+fn variants(report: &Report, columns: usize) -> String {
+    let ranked: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
+    let baselines = report.variants.iter().filter(|v| v.standing == crate::plan::Standing::Baseline).take(2);
+    let rows: Vec<&VariantRow> = ranked.into_iter().chain(baselines).collect();
+    if rows.is_empty() {
+        return "no variant is proven correct and measured\n".to_owned();
+    }
+    let value = |v: &VariantRow, at: usize| {
+        let values = v.shapes.get(report.objective_shape).and_then(|s| s.values.get(at));
+        values.and_then(|m| m.number()).map_or_else(|| "n/a".to_owned(), |n| n.text.clone())
+    };
+    let name = rows.iter().map(|v| v.label.chars().count()).max().unwrap_or(0).clamp(8, columns / 2 + 6);
+    let mut room = columns - name - 5;
+    let mut shown: Vec<(usize, String, usize)> = Vec::new();
+    for (at, metric) in report.metrics.iter().enumerate() {
+        let head = match number::unit(&metric.unit) {
+            "" => metric.name.clone(),
+            unit => format!("{} {unit}", metric.name),
+        };
+        let width = rows.iter().map(|v| value(v, at).chars().count()).max().unwrap_or(0).max(head.chars().count());
+        if width + 2 > room {
+            break;
+        }
+        room -= width + 2;
+        shown.push((at, head, width));
+    }
+    let mut out = format!("{:>3}  {:<name$}", "#", "variant");
+    for (_, head, width) in &shown {
+        let _ = write!(out, "  {head:>width$}");
+    }
+    out.push('\n');
+    for variant in rows {
+        let rank = variant.rank.map_or_else(|| "-".to_owned(), |r| r.to_string());
+        let _ = write!(out, "{rank:>3}  {:<name$}", text::clip(&variant.label, name));
+        for (at, _, width) in &shown {
+            let _ = write!(out, "  {:>width$}", value(variant, *at));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn gate_line(gate: &GateRow, widest: usize, columns: usize, colours: Colours) -> String {
+    let state = match (&gate.waived, gate.verdict) {
+        (Some(_), _) => "waived",
+        (None, Verdict::Pass) => "pass",
+        (None, Verdict::Fail) => "FAIL",
+        (None, Verdict::Inconclusive) => "unsure",
+    };
+    let advisory = if gate.level == Level::Advisory { " (advisory)" } else { "" };
+    let value = |n: &number::Number| number::with_unit(n.value, &gate.unit);
+    let measured = match (&gate.measured, &gate.limit) {
+        (Some(measured), Some(limit)) => format!("{} against {}", value(measured), value(limit)),
+        (Some(measured), None) => value(measured),
+        (None, _) => gate.reason.clone(),
+    };
+    let name = text::clip(&gate.name, widest);
+    let rest = text::clip(&format!("{name:<widest$}  {measured}{advisory}"), columns - 8);
+    format!("{}  {rest}\n", paint(&format!("{state:<6}"), gate.verdict, colours))
+}
+
+fn paint(text: &str, verdict: Verdict, colours: Colours) -> String {
+    let code = match verdict {
+        Verdict::Pass => "32",
+        Verdict::Fail => "31",
+        Verdict::Inconclusive => "33",
+    };
+    match colours {
+        Colours::Ansi => format!("\u{1b}[1;{code}m{text}\u{1b}[0m"),
+        Colours::Plain => text.to_owned(),
+    }
+}
+
+/// Lines of at most `columns` characters, broken at spaces; a longer word is cut.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let word = text::clip(word, columns);
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(&word);
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_wrap_at_spaces() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("overlongword x", 6), ["overl…", "x"]);
+    }
+}

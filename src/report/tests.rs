@@ -1,0 +1,190 @@
+//! The renderers together, on the made-up run of [`super::fixture`].
+
+use super::fixture::{Fixture, hostile};
+use super::terminal::{Colours, Screen};
+use super::{github, html, json, junit, markdown, terminal, write};
+
+fn small() -> super::Report {
+    Fixture::new(6).report()
+}
+
+#[test]
+fn markdown_reads_as_text() {
+    insta::assert_snapshot!(markdown::markdown(&small()).unwrap());
+}
+
+#[test]
+fn junit_counts_gates() {
+    insta::assert_snapshot!(junit::junit(&small()).unwrap());
+}
+
+#[test]
+fn json_holds_every_value() {
+    let mut report = small();
+    for shape in report.variants.iter_mut().flat_map(|v| &mut v.shapes) {
+        shape.samples.truncate(2);
+    }
+    report.variants.truncate(2);
+    let value: serde_json::Value = serde_json::from_str(&json::json(&report).unwrap()).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&value).unwrap());
+}
+
+#[test]
+fn terminal_ends_with_the_verdict() {
+    let screen = Screen { columns: 80, colours: Colours::Plain };
+    let text = terminal::terminal(&small(), screen).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn annotations_point_at_the_gate() {
+    insta::assert_snapshot!(github::annotations(&small()).unwrap());
+}
+
+#[test]
+fn colours_only_when_asked() {
+    let with = |colours| terminal::terminal(&small(), Screen { columns: 100, colours }).unwrap();
+    assert!(!with(Colours::Plain).contains('\u{1b}'));
+    assert!(with(Colours::Ansi).contains("\u{1b}[1;31mFAIL\u{1b}[0m"));
+}
+
+#[test]
+fn the_same_run_renders_to_the_same_bytes() {
+    let (one, other) = (small(), small());
+    assert_eq!(html::html(&one).unwrap(), html::html(&other).unwrap());
+    assert_eq!(json::json(&one).unwrap(), json::json(&other).unwrap());
+}
+
+#[test]
+fn the_schema_is_current() {
+    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/results.schema.json");
+    let schema = json::schema().unwrap();
+    if std::env::var_os("NCUGATE_BLESS").is_some() {
+        write::replace(committed.as_ref(), &schema).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(committed).unwrap(), schema, "run this test with NCUGATE_BLESS=1");
+}
+
+#[test]
+fn hostile_text_stays_text_everywhere() {
+    let report = hostile().report();
+    let page = html::html(&report).unwrap();
+    assert!(!page.contains("<img"), "markup in the page");
+    assert_eq!(page.matches("</script>").count(), 2);
+    assert!(!page.contains("<!--") && !page.contains('\0') && !page.contains('\u{202E}'));
+    assert!(page.contains("{{ 7 * 7 }}") || page.contains("&#x7b;"), "a template in the data is not evaluated");
+    let text = markdown::markdown(&report).unwrap();
+    assert!(!text.contains("<img") && !text.contains("@everyone") && !text.contains('\0'));
+    let xml = junit::junit(&report).unwrap();
+    assert!(!xml.contains("<img") && !xml.contains('\0'));
+    let lines = github::annotations(&report).unwrap();
+    assert!(lines.lines().all(|l| l.starts_with("::") && l.contains("file=configs/<b>x</b>%2Cline=1.toml,line=")));
+    assert!(!lines.contains("\n::error::smuggled"));
+    let screen = Screen { columns: 80, colours: Colours::Plain };
+    let shown = terminal::terminal(&report, screen).unwrap();
+    assert!(!shown.contains('\u{1b}') && !shown.contains('\0'));
+    assert!(shown.lines().all(|line| line.chars().count() <= 80));
+    for chart in &report.charts {
+        let svg = crate::chart::svg::draw(chart, crate::chart::svg::Setting::File).unwrap();
+        assert!(!svg.contains("<img") && !svg.contains("<script"), "{}", chart.id);
+    }
+}
+
+#[test]
+fn a_comment_always_fits() {
+    let report = Fixture::new(1_000).report();
+    let mut hostile = hostile().report();
+    hostile.gates = (0..2_000).flat_map(|_| hostile.gates.first().cloned()).collect();
+    for report in [&report, &hostile] {
+        let comment = github::comment(report).unwrap();
+        assert!(comment.len() < 65_536, "{}", comment.len());
+        assert!(github::summary(report).unwrap().len() < 1_048_576);
+    }
+}
+
+#[test]
+fn a_thousand_variants_stay_under_six_megabytes() {
+    let page = html::html(&Fixture::new(1_000).report()).unwrap();
+    assert!(page.len() < 6_000_000, "{} bytes", page.len());
+}
+
+#[test]
+fn every_chart_is_drawn_with_title_axes_and_words() {
+    let report = Fixture::new(90).report();
+    let ids: Vec<&str> = report.charts.iter().map(|c| c.id.as_str()).collect();
+    for expected in [
+        "gates-by-variant",
+        "latency-occupancy",
+        "latency-distribution",
+        "gate-registers",
+        "parameter-effects",
+        "stages",
+        "scaling-h",
+        "roofline",
+        "stalls",
+        "occupancy-limiters",
+    ] {
+        assert!(ids.contains(&expected), "{expected} is not in {ids:?}");
+    }
+    for chart in &report.charts {
+        let svg = crate::chart::svg::draw(chart, crate::chart::svg::Setting::File).unwrap();
+        assert!(svg.contains("role=\"img\"") && svg.contains("<title>"), "{}", chart.id);
+        assert!(!chart.alt.is_empty() && !chart.table.rows.is_empty(), "{}", chart.id);
+        assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count(), "{}", chart.id);
+    }
+}
+
+#[test]
+fn nothing_measured_is_a_report_too() {
+    let mut fixture = Fixture::new(6);
+    fixture.quantities = crate::frame::Quantities::default();
+    fixture.judgement.selected = None;
+    fixture.judgement.gates.clear();
+    fixture.judgement.variants.clear();
+    fixture.judgement.stages.clear();
+    (fixture.builds, fixture.checks, fixture.latencies) = (Vec::new(), Vec::new(), Vec::new());
+    let report = fixture.report();
+    assert!(report.missing.iter().any(|line| line.contains("8 variants of the plan have no record")));
+    html::html(&report).unwrap();
+    markdown::markdown(&report).unwrap();
+    junit::junit(&report).unwrap();
+    json::json(&report).unwrap();
+    terminal::terminal(&report, Screen { columns: 80, colours: Colours::Plain }).unwrap();
+}
+
+#[test]
+fn a_written_report_has_its_files_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = write::write(&small(), folder.path()).unwrap();
+    let mut names: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["charts", "junit.xml", "report.html", "report.md", "results.json"]);
+    assert!(written.page.ends_with("report.html"));
+    let text = std::fs::read_to_string(folder.path().join("report.md")).unwrap();
+    for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(folder.path().join(link).is_file(), "{link}");
+    }
+}
+
+/// Pages for the browser test, in the folder that `NCUGATE_PAGES` names.
+#[test]
+#[ignore = "writes pages for tests/browser/run.sh"]
+fn pages() {
+    let folder = std::path::PathBuf::from(std::env::var("NCUGATE_PAGES").unwrap());
+    let mut pages = vec![("hostile", hostile())];
+    pages.extend([("p6", 6), ("p90", 90), ("p1000", 1_000), ("p10000", 10_000)].map(|(n, v)| (n, Fixture::new(v))));
+    for (name, fixture) in pages {
+        let folder = folder.join(name);
+        write::prove_writable(&folder).unwrap();
+        let started = std::time::Instant::now();
+        let report = fixture.report();
+        write::write(&report, &folder).unwrap();
+        let took = started.elapsed().as_secs_f64();
+        let bytes = std::fs::metadata(folder.join("report.html")).unwrap().len();
+        std::fs::write(folder.join("took.txt"), format!("{took:.3} s, {bytes} bytes\n")).unwrap();
+    }
+}

@@ -1,0 +1,280 @@
+//! Variants as rows, and the selected one beside each baseline.
+
+use super::inputs::Inputs;
+use super::model::{
+    BuildRow, CheckRow, CorrectnessRow, Delta, DeltaRow, GateCell, Measure, MetricColumn, ShapeValues, VariantRow,
+};
+use super::number::{self, Number};
+use super::text;
+use crate::bench::{CheckOutcome, CheckRecord};
+use crate::build::{BuildOutcome, BuildRecord, Resources};
+use crate::config::ShapeName;
+use crate::frame::Cell;
+use crate::gate::{Case, Correctness, GateResult, Level, VariantResult, Verdict};
+use crate::metric::Better;
+use crate::plan::{Method, Standing, Variant, VariantId};
+use std::collections::HashMap;
+
+/// Everything about variants, by id.
+struct Index<'a> {
+    builds: HashMap<&'a VariantId, &'a BuildRecord>,
+    checks: HashMap<&'a VariantId, Vec<&'a CheckRecord>>,
+    results: HashMap<&'a VariantId, &'a VariantResult>,
+    gates: Vec<HashMap<&'a VariantId, &'a Case>>,
+}
+
+impl<'a> Index<'a> {
+    fn new(inputs: &Inputs<'a>) -> Self {
+        let mut checks: HashMap<&VariantId, Vec<&CheckRecord>> = HashMap::new();
+        for check in inputs.checks {
+            checks.entry(&check.variant).or_default().push(check);
+        }
+        Self {
+            builds: inputs.builds.iter().map(|b| (&b.variant, b)).collect(),
+            checks,
+            results: inputs.judgement.variants.iter().map(|r| (&r.variant, r)).collect(),
+            gates: inputs.judgement.gates.iter().map(worst_cases).collect(),
+        }
+    }
+}
+
+/// The gravest case of every variant a gate judged.
+fn worst_cases(gate: &GateResult) -> HashMap<&VariantId, &Case> {
+    let grave = |verdict: Verdict| match verdict {
+        Verdict::Fail => 2,
+        Verdict::Inconclusive => 1,
+        Verdict::Pass => 0,
+    };
+    let mut worst: HashMap<&VariantId, &Case> = HashMap::new();
+    for case in &gate.cases {
+        let kept = worst.entry(&case.variant).or_insert(case);
+        if grave(case.verdict) > grave(kept.verdict) {
+            *kept = case;
+        }
+    }
+    worst
+}
+
+/// Candidates by rank, then those without one in the order of the plan, then baselines.
+pub fn rows(inputs: &Inputs<'_>, metrics: &[MetricColumn], params: &[String]) -> Vec<VariantRow> {
+    let index = Index::new(inputs);
+    let mut rows: Vec<VariantRow> =
+        inputs.plan.variants.iter().map(|variant| row(inputs, &index, variant, metrics, params)).collect();
+    rows.sort_by_key(|row| (row.standing == Standing::Baseline, row.rank.unwrap_or(usize::MAX)));
+    rows
+}
+
+fn row(
+    inputs: &Inputs<'_>,
+    index: &Index<'_>,
+    variant: &Variant,
+    metrics: &[MetricColumn],
+    params: &[String],
+) -> VariantRow {
+    let result = index.results.get(&variant.id);
+    let build = index.builds.get(&variant.id);
+    let parameter =
+        |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| text::clip(&v.to_string(), 32));
+    VariantRow {
+        id: text::line(&variant.id.0),
+        label: text::clip(&variant.id.0, text::LABEL),
+        short: short(variant, params),
+        standing: variant.standing,
+        selected: inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id),
+        rank: result.and_then(|r| r.rank),
+        verdict: result.map_or(Verdict::Inconclusive, |r| r.verdict),
+        params: params.iter().map(parameter).collect(),
+        correctness: correctness(result.map(|r| &r.correctness), index.checks.get(&variant.id)),
+        stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(s)).collect()),
+        shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
+        build: build_row(variant, build.map(|b| &b.outcome)),
+        shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, variant, &s.name, metrics)).collect(),
+        gates: inputs
+            .judgement
+            .gates
+            .iter()
+            .zip(&index.gates)
+            .map(|(g, cases)| cell(g, cases, variant, result))
+            .collect(),
+    }
+}
+
+fn short(variant: &Variant, params: &[String]) -> String {
+    if params.is_empty() || variant.params.len() < params.len() {
+        return text::clip(&variant.id.0, 28);
+    }
+    let value = |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| v.to_string());
+    text::clip(&params.iter().filter_map(value).collect::<Vec<_>>().join(" · "), 40)
+}
+
+/// What a gate says of a variant: its own case where it was judged for it, else what stops the variant (every required
+/// gate is judged for each candidate alone, and what does not hold is in `stopped_by`, led by the requirement's text).
+fn cell(
+    gate: &GateResult,
+    cases: &HashMap<&VariantId, &Case>,
+    variant: &Variant,
+    result: Option<&&VariantResult>,
+) -> Option<GateCell> {
+    if let Some(case) = cases.get(&variant.id) {
+        return Some(GateCell { verdict: case.verdict, text: case_text(gate, case) });
+    }
+    let result = result.filter(|_| variant.standing == Standing::Candidate && gate.level == Level::Required)?;
+    let stop = result.stopped_by.iter().find_map(|stop| Some((stop, stop.strip_prefix(gate.require.as_str())?)));
+    let wrong = matches!(result.correctness, Correctness::Wrong { .. });
+    match stop {
+        Some((stop, rest)) if rest.is_empty() || rest.starts_with(" by ") || (rest.starts_with(": ") && wrong) => {
+            Some(GateCell { verdict: Verdict::Fail, text: text::line(stop) })
+        }
+        Some((stop, rest)) if rest.starts_with(": ") => {
+            Some(GateCell { verdict: Verdict::Inconclusive, text: text::line(stop) })
+        }
+        _ => {
+            let judged_alone = matches!(gate.on.as_str(), "selected" | "each" | "any");
+            let proven = matches!(result.correctness, Correctness::Proven { .. });
+            (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(&gate.require) })
+        }
+    }
+}
+
+fn case_text(gate: &GateResult, case: &Case) -> String {
+    match (case.measured, &case.reason) {
+        (_, Some(reason)) => text::line(reason),
+        (Some(measured), None) => {
+            format!("{} ({})", number::with_unit(measured, &gate.unit), text::line(&gate.require))
+        }
+        (None, None) => text::line(&gate.require),
+    }
+}
+
+fn correctness(result: Option<&Correctness>, checks: Option<&Vec<&CheckRecord>>) -> CorrectnessRow {
+    let (verdict, words) = match result {
+        Some(Correctness::Proven { cases, max_abs }) => {
+            (Verdict::Pass, format!("{}, max |diff| {max_abs:.2e}", number::counted(*cases, "case")))
+        }
+        Some(Correctness::Wrong { reason }) => (Verdict::Fail, text::line(reason)),
+        Some(Correctness::Unproven { reason }) => (Verdict::Inconclusive, text::line(reason)),
+        None => (Verdict::Inconclusive, "not judged".to_owned()),
+    };
+    let cases = checks.map_or_else(Vec::new, |checks| checks.iter().map(|c| check(c)).collect());
+    CorrectnessRow { verdict, text: words, cases }
+}
+
+fn check(record: &CheckRecord) -> CheckRow {
+    let (verdict, differences, reason) = match &record.outcome {
+        CheckOutcome::Correct { differences } => (Verdict::Pass, Some(differences), None),
+        CheckOutcome::Wrong { differences, reason } => (Verdict::Fail, Some(differences), Some(reason)),
+        CheckOutcome::Crashed { reason } => (Verdict::Fail, None, Some(reason)),
+        CheckOutcome::Skipped { reason } => (Verdict::Inconclusive, None, Some(reason)),
+    };
+    CheckRow {
+        shape: text::line(&record.shape.0),
+        seed: record.seed,
+        verdict,
+        max_abs: differences.map(|d| Number::new(d.max_abs)),
+        rel_l2: differences.map(|d| Number::new(d.rel_l2)),
+        reason: reason.map(|r| text::line(r)),
+    }
+}
+
+fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
+    let command = match &variant.method {
+        Method::Kernel(plan) => {
+            let defines = plan.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
+            plan.flags.iter().cloned().chain(defines).collect::<Vec<_>>().join(" ")
+        }
+        Method::Command(plan) => plan.argv.join(" "),
+    };
+    let (verdict, words, log, code, resources) = match outcome {
+        Some(BuildOutcome::Built { arch, log, code_sha256, resources, .. }) => {
+            (Verdict::Pass, format!("built for {arch}"), log.as_str(), Some(code_sha256), resource_rows(resources))
+        }
+        Some(BuildOutcome::Failed { message }) => {
+            (Verdict::Fail, "does not compile".to_owned(), message.as_str(), None, Vec::new())
+        }
+        Some(BuildOutcome::Refused { reasons, resources }) => {
+            (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, resource_rows(resources))
+        }
+        Some(BuildOutcome::NotNeeded) => (Verdict::Pass, "external command".to_owned(), "", None, Vec::new()),
+        None => (Verdict::Inconclusive, "was not built".to_owned(), "", None, Vec::new()),
+    };
+    BuildRow {
+        verdict,
+        text: text::line(&words),
+        log: text::clean(log),
+        command: text::line(&command),
+        code_sha256: code.map(|c| text::line(c)),
+        resources,
+    }
+}
+
+fn resource_rows(resources: &Resources) -> Vec<(String, Number)> {
+    [
+        ("registers", resources.registers),
+        ("static shared memory (bytes)", resources.static_shared),
+        ("stack (bytes)", resources.stack),
+        ("local memory (bytes)", resources.local),
+        ("spill instructions", resources.spills),
+        ("constant bank 0 (bytes)", resources.constant),
+        ("barriers", resources.barriers),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), Number::new(f64::from(value))))
+    .collect()
+}
+
+fn values(inputs: &Inputs<'_>, variant: &Variant, shape: &ShapeName, metrics: &[MetricColumn]) -> ShapeValues {
+    let launch = match &variant.method {
+        Method::Kernel(plan) => plan.launches.iter().find(|l| &l.shape == shape).map_or_else(String::new, |l| {
+            let dims = |[x, y, z]: [u32; 3]| format!("{x}×{y}×{z}");
+            let dynamic = number::with_unit(f64::from(l.dynamic_shared), "bytes");
+            format!("grid {}, block {}, dynamic shared memory {dynamic}", dims(l.grid), dims(l.block))
+        }),
+        Method::Command(_) => String::new(),
+    };
+    let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
+        Cell::Value(value) => Measure::Number(Number::new(value)),
+        Cell::Missing(reason) => Measure::Missing(text::line(&reason)),
+    };
+    ShapeValues {
+        launch,
+        values: metrics.iter().map(measure).collect(),
+        samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
+    }
+}
+
+/// The selected variant beside each baseline at the objective's shape.
+pub fn deltas(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
+    let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
+    let shape = &inputs.phase.objective.shape;
+    let row = |baseline: &VariantId, metric: &MetricColumn| {
+        let of = |id: &VariantId| inputs.quantities.read(id, shape, &metric.name).value();
+        let (ours, theirs) = (of(&selected.variant)?, of(baseline)?);
+        Some(DeltaRow {
+            title: metric.title.clone(),
+            unit: metric.unit.clone(),
+            selected: Number::new(ours),
+            baseline: Number::new(theirs),
+            change: if ours == theirs { "0.0 %".to_owned() } else { number::change(ours / theirs) },
+            better: improved(ours, theirs, metric.better),
+        })
+    };
+    inputs
+        .plan
+        .baselines()
+        .map(|baseline| Delta {
+            baseline: text::line(&baseline.id.0),
+            shape: text::line(&shape.0),
+            rows: metrics.iter().filter_map(|metric| row(&baseline.id, metric)).collect(),
+        })
+        .filter(|delta| !delta.rows.is_empty())
+        .collect()
+}
+
+fn improved(ours: f64, theirs: f64, better: Better) -> Option<bool> {
+    match better {
+        _ if ours == theirs => None,
+        Better::Higher => Some(ours > theirs),
+        Better::Lower => Some(ours < theirs),
+        Better::Context => None,
+    }
+}

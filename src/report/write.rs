@@ -1,0 +1,95 @@
+//! Writes a report's files: each whole or not at all. The only part of the room that touches the disk.
+
+use super::error::WriteError;
+use super::model::Report;
+use super::{html, json, junit, markdown};
+use crate::chart::svg::{self, Setting};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Files of a written report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The folder.
+    pub folder: PathBuf,
+    /// `report.html`.
+    pub page: PathBuf,
+}
+
+/// Makes the folder and proves that a file in it can be written, before anything is measured.
+pub fn prove_writable(folder: &Path) -> Result<(), WriteError> {
+    fs::create_dir_all(folder).map_err(|source| disk(folder, source))?;
+    let probe = folder.join(format!(".ncugate-probe-{}", std::process::id()));
+    fs::write(&probe, b"ncugate").map_err(|source| disk(folder, source))?;
+    fs::remove_file(&probe).map_err(|source| disk(&probe, source))
+}
+
+/// Renders everything, then writes `report.html`, `report.md`, `results.json`, `junit.xml` and `charts/*.svg`.
+pub fn write(report: &Report, folder: &Path) -> Result<Written, WriteError> {
+    let files = [
+        ("results.json", json::json(report)?),
+        ("junit.xml", junit::junit(report)?),
+        ("report.md", markdown::markdown(report)?),
+        ("report.html", html::html(report)?),
+    ];
+    let drawn: Result<Vec<_>, _> =
+        report.charts.iter().map(|c| Ok((format!("{}.svg", c.id), svg::draw(c, Setting::File)?))).collect();
+    let drawn = drawn.map_err(super::RenderError::Chart)?;
+    let charts = folder.join("charts");
+    fs::create_dir_all(&charts).map_err(|source| disk(&charts, source))?;
+    for (name, text) in &drawn {
+        replace(&charts.join(name), text)?;
+    }
+    for (name, text) in &files {
+        replace(&folder.join(name), text)?;
+    }
+    Ok(Written { folder: folder.to_owned(), page: folder.join("report.html") })
+}
+
+/// Writes a file beside its place, then moves it there.
+pub fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = fs::File::create(&draft).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let moved = written.and_then(|()| fs::rename(&draft, path));
+    moved.map_err(|source| {
+        // The draft may not exist; the first error is the one to tell.
+        let _ = fs::remove_file(&draft);
+        disk(path, source)
+    })
+}
+
+fn disk(path: &Path, source: std::io::Error) -> WriteError {
+    WriteError::Disk { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("taken");
+        fs::write(&file, "x").unwrap();
+        let error = prove_writable(&file.join("sub")).unwrap_err().to_string();
+        assert!(error.contains("taken") && error.contains("choose another folder"), "{error}");
+        prove_writable(&folder.path().join("new/deep")).unwrap();
+        assert_eq!(fs::read_dir(folder.path().join("new/deep")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn replacing_leaves_no_draft() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        replace(&path, "one").unwrap();
+        replace(&path, "two").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
