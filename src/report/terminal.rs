@@ -52,7 +52,8 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     if let Some(obstacle) = &report.headline.obstacle {
         paragraph(&mut out, obstacle, columns);
     }
-    let label = paint(&report.headline.label.to_uppercase(), report.headline.verdict, screen.colours);
+    let tone = if report.falls_back() { Verdict::Inconclusive } else { report.headline.verdict };
+    let label = paint(&report.headline.label.to_uppercase(), tone, screen.colours);
     let mut lines =
         wrapped(&format!("{} {}", "#".repeat(report.headline.label.len()), report.headline.reason), columns)
             .into_iter();

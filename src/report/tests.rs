@@ -181,6 +181,29 @@ fn the_map_of_gates_says_what_the_judge_says() {
 }
 
 #[test]
+fn a_fallback_warns_and_turns_nothing_red() {
+    use crate::gate::{FallbackResult, Verdict};
+    let mut fixture = Fixture::new(6);
+    let mut gate = fixture.judgement.gates[5].clone();
+    gate.name = "fallback is lean".to_owned();
+    fixture.judgement.fallback = Some(FallbackResult {
+        variant: Some(fixture.plan.variants[1].id.clone()),
+        verdict: Verdict::Pass,
+        reason: "the fallback holds its gates".to_owned(),
+        gates: vec![gate],
+    });
+    fixture.judgement.verdict = Verdict::Pass;
+    let report = fixture.report();
+    assert_eq!(report.headline.label, "Fallback");
+    let xml = junit::junit(&report).unwrap();
+    assert!(xml.contains("failures=\"0\" errors=\"0\"") && xml.contains("the fallback is taken"), "{xml}");
+    assert!(!github::annotations(&report).unwrap().contains("::error"));
+    let screen = Screen { columns: 80, colours: Colours::Ansi };
+    assert!(terminal::terminal(&report, screen).unwrap().contains("\u{1b}[1;33mFALLBACK"));
+    assert!(html::html(&report).unwrap().contains("banner inconclusive"));
+}
+
+#[test]
 fn nothing_measured_is_a_report_too() {
     let mut fixture = Fixture::new(6);
     fixture.quantities = crate::frame::Quantities::default();
