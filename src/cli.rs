@@ -1,6 +1,5 @@
 //! The command line as typed. What it means is the commands' business.
 
-use crate::commands::doctor::DoctorArgs;
 use crate::commands::show::ShowArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -29,7 +28,7 @@ pub enum Command {
     /// Show the launches and metrics of ncu reports
     Show(ShowArgs),
     /// Say what is here to measure with, and what to do about what is not
-    Doctor(DoctorArgs),
+    Doctor,
     /// Render the report of a stored run again
     Report(ReportArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
@@ -168,7 +167,10 @@ pub struct RecordArgs {
 /// `ncugate worker`
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// The job; without one, say what GPU is here
-    #[arg(value_name = "JOB")]
+    /// The job
+    #[arg(value_name = "JOB", required_unless_present = "probe")]
     pub job: Option<PathBuf>,
+    /// Say what GPU is here instead
+    #[arg(long)]
+    pub probe: bool,
 }

@@ -12,8 +12,9 @@
 
 pub mod bench;
 pub mod build;
+pub mod campaign;
 pub mod chart;
-// pub mod cli;
+pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod exit;

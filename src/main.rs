@@ -1,2 +1,14 @@
 //! The thin binary: parse, call, print the error chain once, exit.
-fn main() {}
+
+use clap::Parser;
+use ncugate::cli::Cli;
+use ncugate::commands;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match commands::dispatch(&cli) {
+        Ok(outcome) => outcome.into(),
+        Err(error) => commands::report_error(&error).into(),
+    }
+}

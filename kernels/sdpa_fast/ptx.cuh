@@ -62,36 +62,9 @@ __device__ __forceinline__ void barrier(int id, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// The cluster's barrier and its shared memory came with sm_90; before it a block is alone and its own addresses do.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define PTX_SHARED_SPACE "shared::cluster"
-#else
-#define PTX_SHARED_SPACE "shared"
-#endif
-
-// All threads of the cluster; what they wrote to shared memory before is visible after.
-__device__ __forceinline__ void cluster_barrier() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-#else
-    __syncthreads();
-#endif
-}
-
-// The address, in the cluster's window, of what `address` is in the shared memory of the cluster's block `rank`.
-__device__ __forceinline__ uint32_t address_in(uint32_t address, uint32_t rank) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    uint32_t mapped;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(rank));
-    return mapped;
-#else
-    return address;
-#endif
-}
-
 __device__ __forceinline__ float4 load4(uint32_t address) {
     float4 x;
-    asm volatile("ld." PTX_SHARED_SPACE ".v4.f32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
                  : "r"(address)
                  : "memory");
@@ -100,8 +73,40 @@ __device__ __forceinline__ float4 load4(uint32_t address) {
 
 __device__ __forceinline__ float2 load2(uint32_t address) {
     float2 x;
-    asm volatile("ld." PTX_SHARED_SPACE ".v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(address) : "memory");
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(address) : "memory");
     return x;
 }
+
+// Clusters came with sm_90. Before it these exist only so that code which never calls them compiles.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+
+// The barrier of all threads of the cluster, in two halves; what they wrote before the first is visible after the second.
+__device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
+
+// The address, in the cluster's window, of what `address` is in the shared memory of the cluster's block `rank`.
+__device__ __forceinline__ uint32_t address_in(uint32_t address, uint32_t rank) {
+    uint32_t mapped;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(rank));
+    return mapped;
+}
+
+__device__ __forceinline__ void cluster_store4(uint32_t address, float4 x) {
+    asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w) : "memory");
+}
+
+__device__ __forceinline__ void cluster_store2(uint32_t address, float2 x) {
+    asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x.x), "f"(x.y) : "memory");
+}
+
+#else
+
+__device__ void cluster_arrive();
+__device__ void cluster_wait();
+__device__ uint32_t address_in(uint32_t address, uint32_t rank);
+__device__ void cluster_store4(uint32_t address, float4 x);
+__device__ void cluster_store2(uint32_t address, float2 x);
+
+#endif
 
 }  // namespace ptx

@@ -1,5 +1,30 @@
 //! Variants to cubins: nvcc in parallel, cached by content, with the resources each entry really uses.
+//!
+//! A variant that nvcc refuses, or whose launch cannot work on the chip, is a result ([`BuildOutcome`]); what stops a whole
+//! build (no nvcc, a cache that cannot be written) is a [`BuildError`]. Nothing is launched here.
 
+mod arch;
+mod budget;
+mod cache;
+mod compile;
+mod cubin;
+mod digest;
+mod error;
+mod nvcc;
+mod nvinfo;
 mod outcome;
+mod ptxas;
+mod refuse;
+mod share;
+#[cfg(test)]
+mod tests;
 
+pub use arch::Arch;
+pub use budget::{SharedArray, shared_arrays};
+pub use cache::Cache;
+pub use compile::{Builder, Progress, Sharing};
+pub use cubin::{CubinError, Entry, Traffic};
+pub use error::BuildError;
+pub use nvcc::{Nvcc, Unit};
 pub use outcome::{BuildOutcome, BuildRecord, Resources};
+pub use ptxas::FunctionReport;

@@ -11,11 +11,15 @@ pub struct Resources {
     pub registers: u32,
     /// Static shared memory a block in bytes, without what the driver reserves.
     pub static_shared: u32,
-    /// Stack frame a thread in bytes.
+    /// Stack frame a thread in bytes, spills included.
     pub stack: u32,
-    /// Local memory a thread in bytes: stack frame and what spilled.
+    /// Local memory a thread in bytes: the stack of the entry and of what it calls, spills included. Recursion, whose
+    /// depth nobody knows, is not in it.
     pub local: u32,
-    /// Spill instructions (stores and loads the compiler marks as register spilling) in the machine code.
+    /// Instructions in the machine code, of the entry and of what it calls, that store a spilled register or load it
+    /// back: a static count, neither bytes nor executions. Those that the compiler marks as spilling in the cubin
+    /// (CUDA 13 does; to shared memory too, where that is asked for). Where ptxas reports more spilled bytes than are
+    /// marked, all loads and stores of local memory are counted instead: an upper bound, never 0 for code that spills.
     pub spills: u32,
     /// Constant bank 0 bytes (parameters and driver constants).
     pub constant: u32,
@@ -33,7 +37,8 @@ pub enum BuildOutcome {
         cubin: PathBuf,
         /// SHA-256 of the cubin.
         cubin_sha256: String,
-        /// SHA-256 of the entry's machine code: equal code with an equal launch is measured once.
+        /// SHA-256 of the entry's machine code, with the constants and variables it can see and its resources: equal code
+        /// with an equal launch is measured once.
         code_sha256: String,
         /// What it uses.
         resources: Resources,
@@ -41,7 +46,7 @@ pub enum BuildOutcome {
         arch: String,
         /// Whether the cache had it.
         cached: bool,
-        /// What nvcc printed, warnings mostly.
+        /// What nvcc printed, warnings mostly, without ptxas' reports of resources.
         log: String,
     },
     /// nvcc refused it, or the cubin lacks the entry.

@@ -33,6 +33,8 @@ pub enum Kind {
     List(&'static Kind),
     /// A table.
     Table(&'static Spec),
+    /// A table of which any part may be given.
+    Part(&'static Spec),
     /// One of several kinds.
     Either(&'static [Kind]),
 }
@@ -420,7 +422,7 @@ pub static VARIANT: Spec = spec(
         key("params", Kind::Table(&PARAMS), "Its parameters.").default("{}"),
         key(
             "kernel",
-            Kind::Table(&KERNEL),
+            Kind::Part(&KERNEL),
             "Keys of `[kernel]` that differ; all of them where the file has no `[kernel]`.",
         )
         .default("{}"),

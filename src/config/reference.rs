@@ -29,7 +29,7 @@ fn meet(spec: &'static Spec, met: &mut Vec<&'static Spec>) {
 
 fn meet_kind(kind: &'static Kind, met: &mut Vec<&'static Spec>) {
     match kind {
-        Kind::Table(spec) => meet(spec, met),
+        Kind::Table(spec) | Kind::Part(spec) => meet(spec, met),
         Kind::List(inner) => meet_kind(inner, met),
         Kind::Either(kinds) => kinds.iter().for_each(|kind| meet_kind(kind, met)),
         _ => {}
@@ -37,7 +37,8 @@ fn meet_kind(kind: &'static Kind, met: &mut Vec<&'static Spec>) {
 }
 
 fn section(spec: &'static Spec) -> String {
-    let mut text = format!("### `{}`\n\n{}\n", spec.title, spec.doc);
+    let title = if std::ptr::eq(spec, &ROOT) { "The file".to_owned() } else { format!("`{}`", spec.title) };
+    let mut text = format!("### {title}\n\n{}\n", spec.doc);
     if !spec.keys.is_empty() {
         text.push_str("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
     }
@@ -77,6 +78,7 @@ fn words(kind: &Kind) -> String {
         Kind::OneOf(list) => list.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
         Kind::List(inner) => format!("array of {}", words(inner)),
         Kind::Table(spec) => format!("table `{}`", spec.title),
+        Kind::Part(spec) => format!("part of a table `{}`", spec.title),
         Kind::Either(kinds) => kinds.iter().map(words).collect::<Vec<_>>().join("; or "),
     }
 }

@@ -40,6 +40,15 @@ fn table(spec: &'static Spec) -> Value {
     schema
 }
 
+/// A table of which no key is required.
+fn part(spec: &'static Spec) -> Value {
+    let mut schema = table(spec);
+    if let Value::Object(entries) = &mut schema {
+        entries.remove("required");
+    }
+    schema
+}
+
 fn kind(of: &'static Kind) -> Value {
     match of {
         Kind::Text | Kind::Template | Kind::Requirement => json!({ "type": "string", "minLength": 1 }),
@@ -53,6 +62,7 @@ fn kind(of: &'static Kind) -> Value {
         Kind::OneOf(words) => json!({ "enum": words }),
         Kind::List(items) => json!({ "type": "array", "items": kind(items) }),
         Kind::Table(spec) => table(spec),
+        Kind::Part(spec) => part(spec),
         Kind::Either(kinds) => json!({ "anyOf": kinds.iter().map(kind).collect::<Vec<_>>() }),
     }
 }

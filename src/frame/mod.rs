@@ -1,5 +1,14 @@
-//! Every polars frame: typed in, typed out. Nothing outside this room handles columns by name.
+//! Every polars frame of the program: typed in, typed out. Column names and types are in [`schema`].
 
+mod assemble;
+mod counted;
+mod decode;
+pub mod export;
+pub mod launches;
 mod quantities;
+pub mod rows;
+pub mod schema;
 
+pub use assemble::{Measured, quantities};
+pub use counted::{Counted, case_of};
 pub use quantities::{Cell, Quantities};

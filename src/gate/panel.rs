@@ -79,7 +79,7 @@ impl<'a> Panel<'a> {
         reference.map_or_else(
             || match &self.gate.require {
                 Requirement::Compare { left, .. } => left.text().to_owned(),
-                Requirement::Condition { text, .. } => text.clone(),
+                Requirement::Condition { condition } => condition.text().to_owned(),
             },
             Reference::text,
         )

@@ -3,18 +3,16 @@
 //! One comparison of two arithmetic sides is a [`Requirement::Compare`], whose margin can be told; anything with
 //! `and`, `or`, `not`, `in`, `is` or a comparison inside parentheses is a [`Requirement::Condition`].
 //!
-//! A metric may be named as ncu writes it. minijinja would read its dots as attributes, so that it is rewritten for
-//! evaluation: `sm__warps_active.avg.pct_of_peak_sustained_active` becomes `ncu("sm__warps_active...")`, and after
-//! `baseline.`, `previous.` or `best.` an item, `baseline["sm__warps_active..."]`. Both forms may also be written out.
-//! An evaluator thus provides: plain names, the maps `baseline`, `previous` and `best` from metric name to value, and
-//! the functions `ncu(name)` and `speedup(name)`. [`Requirement::text`] is always what the file says.
+//! A metric may be named as ncu writes it, bare (`sm__warps_active.avg.pct_of_peak_sustained_active`), after an owner
+//! (`baseline.dram__bytes.sum`) or in a call (`ncu("...")`). minijinja would read the dots as attributes: the evaluator
+//! looks whole chains up instead. Expressions are kept as written.
 
 use super::rule::{Comparison, Requirement};
 use crate::expr::{Expr, ExprError};
 use crate::metric::is_verbatim;
 
 /// Whose quantity a requirement reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
     /// The variant that is judged.
     Case,
@@ -24,34 +22,38 @@ pub enum Owner {
     Previous,
     /// The leaderboard's best.
     Best,
+    /// A baseline, variant or stage by name.
+    Named(String),
 }
 
 impl Owner {
-    /// Those that are written before a dot, with their word.
-    pub const PREFIXES: [(&'static str, Self); 3] =
-        [("baseline", Self::Baseline), ("previous", Self::Previous), ("best", Self::Best)];
-
-    fn of_prefix(word: &str) -> Option<Self> {
-        Self::PREFIXES.into_iter().find(|(prefix, _)| *prefix == word).map(|(_, owner)| owner)
+    /// The owner that is written so before a dot or in `speedup("...")`.
+    pub fn of_word(word: &str) -> Self {
+        match word {
+            "baseline" => Self::Baseline,
+            "previous" => Self::Previous,
+            "best" => Self::Best,
+            name => Self::Named(name.to_owned()),
+        }
     }
 }
 
-/// A name that a requirement reads: a metric, a dimension, a parameter, a scalar.
+/// A named value that a requirement reads: a metric, or a dimension, parameter or scalar of the variant that is judged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity {
     /// Whose.
     pub owner: Owner,
-    /// The name, verbatim ncu names with their dots.
+    /// Its name; names of ncu's with their dots.
     pub name: String,
 }
 
-/// Everything a requirement reads, each once.
+/// Everything a requirement reads, each once and sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reads {
-    /// Named values, sorted.
+    /// Named values.
     pub quantities: Vec<Quantity>,
-    /// Arguments of `speedup("...")`, sorted.
-    pub speedups: Vec<String>,
+    /// Arguments of `speedup("...")`; `speedup()` is over the baseline.
+    pub speedups: Vec<Owner>,
 }
 
 /// Why a text is not a requirement.
@@ -69,15 +71,13 @@ pub enum RequirementError {
     /// `1 < 2`.
     #[error("requirement '{0}' reads no measured quantity, so that it would hold or fail whatever is measured")]
     Constant(String),
-    /// `speedup(x)`, `ncu(x)`, `baseline[x]`, or `speedup` without a call.
-    #[error("requirement '{text}' uses '{word}' without a name in quotes; write {word}{form}")]
+    /// `speedup(x)`, `ncu(x)`, or `speedup` without a call.
+    #[error("requirement '{text}' uses '{word}' without a name in quotes; write {word}(\"...\")")]
     NotLiteral {
         /// The requirement.
         text: String,
         /// The word.
         word: String,
-        /// How it is written.
-        form: &'static str,
     },
 }
 
@@ -87,17 +87,16 @@ impl Requirement {
         let text = text.trim();
         let tokens = tokens(text);
         let requirement = match split(text, &tokens)? {
-            None => Self::Condition { condition: Expr::parse(&rewrite(text))?, text: text.to_owned() },
+            None => Self::Condition { condition: Expr::parse(text)? },
             Some((at, comparison)) => Self::Compare {
-                left: Expr::parse(&rewrite(text[..at].trim()))?,
+                left: Expr::parse(text[..at].trim())?,
                 comparison,
-                right: Expr::parse(&rewrite(text[at + comparison.symbol().len()..].trim()))?,
+                right: Expr::parse(text[at + comparison.symbol().len()..].trim())?,
                 text: text.to_owned(),
             },
         };
         literal_calls(text, &tokens)?;
-        let reads = requirement.reads();
-        if reads.quantities.is_empty() && reads.speedups.is_empty() {
+        if requirement.reads() == Reads::default() {
             return Err(RequirementError::Constant(text.to_owned()));
         }
         Ok(requirement)
@@ -107,7 +106,7 @@ impl Requirement {
     pub fn reads(&self) -> Reads {
         let mut reads = Reads::default();
         match self {
-            Self::Condition { condition, .. } => collect(condition, &mut reads),
+            Self::Condition { condition } => collect(condition, &mut reads),
             Self::Compare { left, right, .. } => {
                 collect(left, &mut reads);
                 collect(right, &mut reads);
@@ -223,77 +222,54 @@ fn split(text: &str, tokens: &[(usize, Token<'_>)]) -> Result<Option<(usize, Com
     match (logical, top) {
         (true, _) => Ok(None),
         (false, Some(found)) => Ok(Some(found)),
-        (false, None) if tokens.iter().any(|(_, token)| *token == Token::Path("correct")) => Ok(None),
         (false, None) => Err(RequirementError::NoComparison(text.to_owned())),
     }
 }
 
-/// Verbatim ncu names as calls and items.
-fn rewrite(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut copied = 0;
-    for (at, token) in tokens(text) {
-        let Token::Path(path) = token else { continue };
-        let replacement = match path.split_once('.') {
-            _ if is_verbatim(path) => format!("ncu(\"{path}\")"),
-            Some((prefix, name)) if Owner::of_prefix(prefix).is_some() && is_verbatim(name) => {
-                format!("{prefix}[\"{name}\"]")
-            }
-            _ => continue,
-        };
-        out.push_str(&text[copied..at]);
-        out.push_str(&replacement);
-        copied = at + path.len();
-    }
-    out + &text[copied..]
-}
-
-/// How a word that takes a quoted name is written, if it is one.
-fn quoted_form(word: &str) -> Option<&'static str> {
-    match word {
-        "speedup" | "ncu" => Some("(\"...\")"),
-        _ => Owner::of_prefix(word).map(|_| "[\"...\"], or with a dot"),
+/// What the call that starts at a token names: none when it is no call of `speedup` or `ncu`, or names nothing in quotes.
+fn called<'t>(tokens: &[(usize, Token<'t>)]) -> Option<(&'t str, &'t str)> {
+    match tokens {
+        [(_, Token::Path(word)), (_, Token::Other('(')), (_, Token::Quoted(name)), (_, Token::Other(')')), ..]
+            if matches!(*word, "speedup" | "ncu") =>
+        {
+            Some((word, name))
+        }
+        [(_, Token::Path("speedup")), (_, Token::Other('(')), (_, Token::Other(')')), ..] => {
+            Some(("speedup", "baseline"))
+        }
+        _ => None,
     }
 }
 
-/// Every `speedup`, `ncu`, `baseline[...]` names its subject in quotes, so that it is known before anything is measured.
+/// Every `speedup` and `ncu` names its subject in quotes, so that it is known before anything is measured.
 fn literal_calls(text: &str, tokens: &[(usize, Token<'_>)]) -> Result<(), RequirementError> {
     for (at, (_, token)) in tokens.iter().enumerate() {
-        let Token::Path(word) = *token else { continue };
-        let Some(form) = quoted_form(word) else { continue };
-        let following = [1, 2, 3].map(|ahead| tokens.get(at + ahead).map(|(_, token)| *token));
-        let literal =
-            matches!(following, [Some(Token::Other('(' | '[')), Some(Token::Quoted(_)), Some(Token::Other(')' | ']'))]);
-        if !literal {
-            return Err(RequirementError::NotLiteral { text: text.to_owned(), word: word.to_owned(), form });
+        if let Token::Path(word @ ("speedup" | "ncu")) = token
+            && called(&tokens[at..]).is_none()
+        {
+            return Err(RequirementError::NotLiteral { text: text.to_owned(), word: (*word).to_owned() });
         }
     }
     Ok(())
 }
 
 fn collect(expr: &Expr, reads: &mut Reads) {
+    let own = |name: &str| Quantity { owner: Owner::Case, name: name.to_owned() };
     for path in expr.paths() {
         match path.split_once('.') {
-            None if quoted_form(&path).is_some() => {}
-            Some((prefix, name)) if Owner::of_prefix(prefix).is_some() => {
-                let owner = Owner::of_prefix(prefix).unwrap_or(Owner::Case);
-                reads.quantities.push(Quantity { owner, name: name.to_owned() });
+            None if matches!(path.as_str(), "speedup" | "ncu") => {}
+            Some((owner, metric)) if !is_verbatim(&path) => {
+                reads.quantities.push(Quantity { owner: Owner::of_word(owner), name: metric.to_owned() });
             }
-            _ => reads.quantities.push(Quantity { owner: Owner::Case, name: path }),
+            _ => reads.quantities.push(own(&path)),
         }
     }
     let tokens = tokens(expr.text());
-    for window in tokens.windows(3) {
-        if let [(_, Token::Path(word)), (_, Token::Other(_)), (_, Token::Quoted(name))] = window {
-            match *word {
-                "speedup" => reads.speedups.push((*name).to_owned()),
-                "ncu" => reads.quantities.push(Quantity { owner: Owner::Case, name: (*name).to_owned() }),
-                _ => {
-                    if let Some(owner) = Owner::of_prefix(word) {
-                        reads.quantities.push(Quantity { owner, name: (*name).to_owned() });
-                    }
-                }
-            }
+    for at in 0..tokens.len() {
+        match called(&tokens[at..]) {
+            Some(("ncu", name)) => reads.quantities.push(own(name)),
+            Some((_, name)) => reads.speedups.push(Owner::of_word(name)),
+            None => {}
         }
     }
 }
@@ -307,14 +283,14 @@ mod tests {
     fn parts(text: &str) -> String {
         match Requirement::parse(text).unwrap_or_else(|e| panic!("{e}")) {
             Requirement::Compare { left, comparison, right, .. } => format!("{left}|{}|{right}", comparison.symbol()),
-            Requirement::Condition { condition, .. } => condition.text().to_owned(),
+            Requirement::Condition { condition } => condition.text().to_owned(),
         }
     }
 
     fn reads(text: &str) -> Vec<String> {
         let reads = Requirement::parse(text).unwrap().reads();
         let named = reads.quantities.iter().map(|q| format!("{:?} {}", q.owner, q.name));
-        named.chain(reads.speedups.iter().map(|name| format!("speedup {name}"))).collect()
+        named.chain(reads.speedups.iter().map(|owner| format!("speedup over {owner:?}"))).collect()
     }
 
     #[test]
@@ -332,7 +308,6 @@ mod tests {
             "not (dram_pct > 80 and tensor_pct < 40)",
             "registers < 64 or spills == 0",
             "(registers < 64) == (spills == 0)",
-            "correct",
             "registers in [32, 64]",
         ] {
             assert_eq!(parts(text), text);
@@ -340,23 +315,32 @@ mod tests {
     }
 
     #[test]
-    fn ncu_names_are_rewritten_and_the_text_is_kept() {
+    fn names_of_ncu_keep_their_dots() {
         let text = "sm__a.avg.pct > 2 * baseline.sm__a.avg.pct";
-        assert_eq!(parts(text), "ncu(\"sm__a.avg.pct\")|>|2 * baseline[\"sm__a.avg.pct\"]");
-        assert_eq!(Requirement::parse(text).unwrap().text(), text);
+        assert_eq!(parts(text), "sm__a.avg.pct|>|2 * baseline.sm__a.avg.pct");
         assert_eq!(reads(text), ["Case sm__a.avg.pct", "Baseline sm__a.avg.pct"]);
-        assert_eq!(parts("not launch__waves > 1 and ipc > 1"), "not ncu(\"launch__waves\") > 1 and ipc > 1");
-        assert_eq!(parts("'sm__a' == dtype"), "'sm__a'|==|dtype");
+        assert_eq!(
+            reads("not launch__waves > 1 and ncu('dram__bytes.sum') > 1"),
+            ["Case dram__bytes.sum", "Case launch__waves"]
+        );
     }
 
     #[test]
     fn what_is_read_is_known() {
+        assert_eq!(reads("flash.ipc > 1"), ["Named(\"flash\") ipc"]);
         assert_eq!(reads("ipc * 2 > ipc"), ["Case ipc"]);
         assert_eq!(
             reads("dram_bytes <= 1.05 * previous.dram_bytes and best.ipc < ipc and speedup(\"flash\") > S"),
-            ["Case S", "Case dram_bytes", "Case ipc", "Previous dram_bytes", "Best ipc", "speedup flash"]
+            [
+                "Case S",
+                "Case dram_bytes",
+                "Case ipc",
+                "Previous dram_bytes",
+                "Best ipc",
+                "speedup over Named(\"flash\")"
+            ]
         );
-        assert_eq!(reads("ncu('dram__bytes.sum') > best['ipc']"), ["Case dram__bytes.sum", "Best ipc"]);
+        assert_eq!(reads("speedup() > 1"), ["speedup over Baseline"]);
     }
 
     #[test]
@@ -368,7 +352,7 @@ mod tests {
         assert!(matches!(error("1 < 2"), RequirementError::Constant(_)));
         assert!(matches!(error("true or false"), RequirementError::Constant(_)));
         assert!(matches!(error("speedup(name) > 1"), RequirementError::NotLiteral { .. }));
-        assert!(matches!(error("baseline > 1"), RequirementError::NotLiteral { .. }));
+        assert!(matches!(error("speedup > 1"), RequirementError::NotLiteral { .. }));
         assert!(matches!(error("registers <= "), RequirementError::Expression(_)));
         assert!(matches!(error("registers => 3"), RequirementError::Expression(_)));
     }

@@ -45,8 +45,6 @@ pub enum Requirement {
     Condition {
         /// The expression.
         condition: Expr,
-        /// As written.
-        text: String,
     },
 }
 
@@ -54,7 +52,8 @@ impl Requirement {
     /// As written.
     pub fn text(&self) -> &str {
         match self {
-            Self::Compare { text, .. } | Self::Condition { text, .. } => text,
+            Self::Compare { text, .. } => text,
+            Self::Condition { condition } => condition.text(),
         }
     }
 }

@@ -197,7 +197,7 @@ mod tests {
     use crate::expr::Expr;
 
     fn condition(text: &str) -> Requirement {
-        Requirement::Condition { condition: Expr::parse(text).unwrap(), text: text.to_owned() }
+        Requirement::Condition { condition: Expr::parse(text).unwrap() }
     }
 
     #[test]

@@ -140,6 +140,11 @@ impl Catalogue {
         is_verbatim(name) || self.index.contains_key(name)
     }
 
+    /// Where a metric comes from; an ncu metric by its own name is counted.
+    pub fn source(&self, name: &str) -> Option<Source> {
+        self.get(name).map(|metric| metric.source).or_else(|| is_verbatim(name).then_some(Source::Ncu))
+    }
+
     /// What to collect for a metric on a chip; an ncu metric is its own definition, its unit left to the reader.
     pub fn definition(&self, name: &str, cc: (u32, u32)) -> Result<Definition, MetricError> {
         if is_verbatim(name) {

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::block::EntryKind;
 use super::error::{ReportError, WireProblem};
-use super::metric::{Metric, MetricValue, Metrics};
+use super::metric::{self, Metric, MetricValue, Metrics};
 use super::nvtx::{self, NvtxRange};
 use super::report::Report;
 use super::rule::{self, RuleResult};
-use super::wire::{Field, Message, Span};
+use super::wire::{Field, Message, Span, short_tag};
 
 /// What was measured by one result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -204,7 +204,14 @@ impl Head {
             unsupported_device: false,
         };
         let mut fields = message.fields();
-        while let Some(field) = fields.next() {
+        let tag = short_tag(layout.metrics);
+        loop {
+            let skipped = if head.metric_count == 0 { 0 } else { fields.skip_run(tag) };
+            if skipped > 0 {
+                head.metric_count += skipped;
+                head.metrics.len = (body.start + fields.consumed() - head.metrics.start) as u32;
+            }
+            let Some(field) = fields.next() else { break };
             let field = field?;
             if field.number == layout.metrics {
                 field.bytes()?;
@@ -446,7 +453,7 @@ impl<'r> Launch<'r> {
         Ok(self.metric(name)?.and_then(|value| value.as_u64()).and_then(|value| u32::try_from(value).ok()))
     }
 
-    /// All metrics, each name once (the first where a report repeats one), in the report's order.
+    /// All metrics, each name once, in the report's order. Where a report repeats one the last value counts, as for NVIDIA's reader.
     #[must_use]
     pub fn metrics(&self) -> Metrics<'r> {
         Metrics::new(self.report, self.head)
@@ -466,8 +473,8 @@ impl<'r> Launch<'r> {
     /// # Errors
     /// A damaged metric.
     pub fn find_metric(&self, name: &str) -> Result<Option<Metric<'r>>, ReportError> {
-        let Some(id) = self.report.metric_id(name) else { return Ok(None) };
-        Metrics::new(self.report, self.head).find(id)
+        let Some(id) = self.report.metric_place(name) else { return Ok(None) };
+        metric::find(self.report, self.head, id)
     }
 
     /// NVTX ranges around the launch: the push/pop stack of its own thread, outermost first, by domain, then the

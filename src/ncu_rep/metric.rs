@@ -7,7 +7,7 @@ use super::error::{ReportError, WireProblem};
 use super::launch::Head;
 use super::report::Report;
 use super::unit::unit_of;
-use super::wire::{Field, Fields, Message};
+use super::wire::{Field, Fields, Message, short_tag, varint};
 
 /// A value as the report holds it, in base units.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,12 +78,14 @@ impl MetricValue<'_> {
     }
 }
 
-/// The value in full precision: the shortest decimal that reads back as the same number, `NaN`, `inf`, `-inf`;
-/// nothing for a missing value.
+/// The value in full precision: the shortest decimal that reads back as the same number (with an exponent where that
+/// is shorter), `NaN`, `inf`, `-inf`; nothing for a missing value.
 impl fmt::Display for MetricValue<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Double(value) if takes_exponent(*value) => write!(out, "{value:e}"),
             Self::Double(value) => value.fmt(out),
+            Self::Float(value) if takes_exponent(f64::from(*value)) => write!(out, "{value:e}"),
             Self::Float(value) => value.fmt(out),
             Self::U32(value) => value.fmt(out),
             Self::U64(value) => value.fmt(out),
@@ -91,6 +93,12 @@ impl fmt::Display for MetricValue<'_> {
             Self::Missing => Ok(()),
         }
     }
+}
+
+/// Whether a number is so large or small that its plain decimal would be mostly zeros.
+fn takes_exponent(value: f64) -> bool {
+    let size = value.abs();
+    size.is_finite() && size != 0.0 && !(1e-5..1e16).contains(&size)
 }
 
 /// One value of an instanced metric.
@@ -121,7 +129,6 @@ pub struct Metric<'r> {
     pub name: &'r str,
     /// Aggregate value.
     pub value: MetricValue<'r>,
-    pub(crate) id: u32,
     message: Message<'r>,
 }
 
@@ -177,6 +184,19 @@ fn instance<'r>(field: &Field<'r>) -> Result<Instance<'r>, ReportError> {
 /// Decodes a value; the last one where a message holds several, as protobuf has it.
 #[inline]
 pub(crate) fn value(message: Message<'_>) -> Result<MetricValue<'_>, ReportError> {
+    // What nearly every value is: one double, or one integer.
+    match message.bytes {
+        [DOUBLE_TAG, bits @ ..] if bits.len() == 8 => {
+            return Ok(MetricValue::Double(f64::from_le_bytes(bits.try_into().unwrap_or_default())));
+        }
+        [U64_TAG, rest @ ..] => {
+            let mut at = 0;
+            if let Some(value) = varint(rest, &mut at).filter(|_| at == rest.len()) {
+                return Ok(MetricValue::U64(value));
+            }
+        }
+        _ => {}
+    }
     let mut value = MetricValue::Missing;
     for field in message.fields() {
         let field = field?;
@@ -195,6 +215,10 @@ pub(crate) fn value(message: Message<'_>) -> Result<MetricValue<'_>, ReportError
 /// Name index and value message of a metric. Stops before the instances, which the writer puts behind.
 #[inline]
 pub(crate) fn head(message: Message<'_>) -> Result<(u32, Option<Message<'_>>), ReportError> {
+    // As the writer has it: the name, the value, then the end or the instances.
+    if let Some((id, value)) = usual_head(message) {
+        return Ok((id, Some(value)));
+    }
     let mut id = None;
     let mut value = None;
     for field in message.fields() {
@@ -215,17 +239,52 @@ pub(crate) fn head(message: Message<'_>) -> Result<(u32, Option<Message<'_>>), R
     }
 }
 
+/// The same for a metric that is written as nearly all are; `None` for every other.
+#[inline]
+fn usual_head(message: Message<'_>) -> Option<(u32, Message<'_>)> {
+    let bytes = message.bytes;
+    if *bytes.first()? != NAME_TAG {
+        return None;
+    }
+    let mut at = 1;
+    let id = u32::try_from(varint(bytes, &mut at)?).ok()?;
+    if *bytes.get(at)? != VALUE_TAG {
+        return None;
+    }
+    at += 1;
+    let len = usize::try_from(varint(bytes, &mut at)?).ok()?;
+    let end = at.checked_add(len)?;
+    let value = bytes.get(at..end)?;
+    let ends = match bytes.get(end) {
+        None => true,
+        // A category of one byte at the end.
+        Some(&CATEGORY_TAG) => bytes.len() == end + 2 && bytes.last().is_some_and(|last| *last < 0x80),
+        Some(&next) => next == INSTANCE_TAG,
+    };
+    ends.then_some((id, Message { name: "ProfileMetricValue", bytes: value, offset: message.offset + at }))
+}
+
+/// Tags of a metric's name, value, instances and category, and of a value's double and integer.
+const NAME_TAG: u8 = 0x08;
+const VALUE_TAG: u8 = 0x12;
+const INSTANCE_TAG: u8 = 0x1a;
+const CATEGORY_TAG: u8 = 0x20;
+const DOUBLE_TAG: u8 = 0x19;
+const U64_TAG: u8 = 0x28;
+
 /// The metric messages of a result, undecoded.
 #[derive(Debug, Clone)]
 pub(crate) struct RawMetrics<'r> {
     fields: Fields<'r>,
     number: u32,
+    tag: u8,
 }
 
 impl<'r> RawMetrics<'r> {
     pub fn new(data: &'r [u8], head: &Head) -> Self {
         let message = Message::new(head.kind.message_name(), data, head.metrics);
-        Self { fields: message.fields(), number: head.kind.metrics_field() }
+        let number = head.kind.metrics_field();
+        Self { fields: message.fields(), number, tag: short_tag(number) }
     }
 }
 
@@ -234,6 +293,9 @@ impl<'r> Iterator for RawMetrics<'r> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(message) = self.fields.next_short(self.tag, "ProfileMetricResult") {
+            return Some(Ok(message));
+        }
         loop {
             match self.fields.next()? {
                 Ok(field) if field.number == self.number => return Some(field.message("ProfileMetricResult")),
@@ -268,52 +330,90 @@ impl IdSet {
     }
 }
 
-/// Iterates over the metrics of a launch, each name once.
+/// Iterates over the metrics of a launch, each name once: where it stands first, with the value that it has last.
 #[derive(Debug, Clone)]
 pub struct Metrics<'r> {
     report: &'r Report,
+    found: std::vec::IntoIter<Found<'r>>,
+    /// What ended the walk early.
+    damage: Option<Damage<'r>>,
+}
+
+/// A metric of a launch: place of its name, message, undecoded value.
+type Found<'r> = (u32, Message<'r>, Option<Message<'r>>);
+
+/// Where a launch is damaged. Errors cannot be copied; walking there again makes another.
+#[derive(Debug, Clone)]
+struct Damage<'r> {
     raw: RawMetrics<'r>,
-    seen: IdSet,
 }
 
 impl<'r> Metrics<'r> {
-    pub(crate) fn new(report: &'r Report, head: &Head) -> Self {
-        Self { report, raw: RawMetrics::new(report.data(), head), seen: IdSet::new(report.name_count()) }
-    }
-
-    fn decode(&self, message: Message<'r>, id: u32, body: Option<Message<'r>>) -> Result<Metric<'r>, ReportError> {
-        let value = body.map_or(Ok(MetricValue::Missing), value)?;
-        Ok(Metric { name: self.report.name(id), value, id, message })
-    }
-
-    /// The first metric with this canonical index.
-    pub(crate) fn find(mut self, wanted: u32) -> Result<Option<Metric<'r>>, ReportError> {
-        while let Some(message) = self.raw.next() {
-            let message = message?;
-            let (id, body) = head(message)?;
-            if self.report.canonical(id, &message)? == wanted {
-                return self.decode(message, wanted, body).map(Some);
+    pub(crate) fn new(report: &'r Report, launch: &Head) -> Self {
+        let mut raw = RawMetrics::new(report.data(), launch);
+        let mut place = vec![u32::MAX; report.name_count()];
+        let mut found: Vec<Found<'r>> = Vec::new();
+        let mut damage = None;
+        loop {
+            let before = raw.clone();
+            let Some(metric) = raw.next() else { break };
+            let Ok((id, message, body)) = metric.and_then(|message| identify(report, message)) else {
+                damage = Some(Damage { raw: before });
+                break;
+            };
+            match place.get_mut(id as usize) {
+                Some(place) if *place == u32::MAX => {
+                    *place = found.len() as u32;
+                    found.push((id, message, body));
+                }
+                Some(place) => {
+                    if let Some(known) = found.get_mut(*place as usize) {
+                        *known = (id, message, body);
+                    }
+                }
+                None => {}
             }
         }
-        Ok(None)
+        Self { report, found: found.into_iter(), damage }
     }
+
+    fn decode(&self, (id, message, body): Found<'r>) -> Result<Metric<'r>, ReportError> {
+        let value = body.map_or(Ok(MetricValue::Missing), value)?;
+        Ok(Metric { name: self.report.name(id), value, message })
+    }
+}
+
+/// Which metric a message is.
+fn identify<'r>(report: &Report, message: Message<'r>) -> Result<Found<'r>, ReportError> {
+    let (id, body) = head(message)?;
+    Ok((report.place(id, &message)?, message, body))
+}
+
+/// The last metric of a launch with this place of its name.
+pub(crate) fn find<'r>(report: &'r Report, launch: &Head, wanted: u32) -> Result<Option<Metric<'r>>, ReportError> {
+    let mut last = None;
+    for message in RawMetrics::new(report.data(), launch) {
+        let (id, message, body) = identify(report, message?)?;
+        if id == wanted {
+            last = Some((message, body));
+        }
+    }
+    let Some((message, body)) = last else { return Ok(None) };
+    let value = body.map_or(Ok(MetricValue::Missing), value)?;
+    Ok(Some(Metric { name: report.name(wanted), value, message }))
 }
 
 impl<'r> Iterator for Metrics<'r> {
     type Item = Result<Metric<'r>, ReportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let message = match self.raw.next()? {
-                Ok(message) => message,
-                Err(error) => return Some(Err(error)),
-            };
-            let found = head(message).and_then(|(id, body)| Ok((self.report.canonical(id, &message)?, body)));
-            match found {
-                Ok((id, body)) if self.seen.insert(id) => return Some(self.decode(message, id, body)),
-                Ok(_) => {}
-                Err(error) => return Some(Err(error)),
-            }
+        if let Some(found) = self.found.next() {
+            return Some(self.decode(found));
+        }
+        let message = self.damage.take()?.raw.next()?;
+        match message.and_then(|message| identify(self.report, message)) {
+            Err(error) => Some(Err(error)),
+            Ok(_) => None,
         }
     }
 }

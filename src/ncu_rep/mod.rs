@@ -6,6 +6,7 @@
 
 mod archive;
 mod block;
+pub(crate) mod bulk;
 pub mod csv;
 mod error;
 mod launch;

@@ -19,6 +19,11 @@ impl Span {
         data.get(self.start..self.start.saturating_add(self.len as usize)).unwrap_or_default()
     }
 
+    /// Where this part ends.
+    pub fn end(self) -> usize {
+        self.start.saturating_add(self.len as usize)
+    }
+
     /// The text of this part, with what is not UTF-8 replaced.
     pub fn text(self, data: &[u8]) -> Cow<'_, str> {
         String::from_utf8_lossy(self.of(data))
@@ -75,6 +80,27 @@ impl<'a> Fields<'a> {
     /// Bytes of the message that were consumed so far.
     pub fn consumed(&self) -> usize {
         self.at
+    }
+
+    /// Skips length-delimited fields with the one-byte tag `tag` and returns how many there were. Stops before anything
+    /// else, damage too, which [`Iterator::next`] then meets.
+    #[inline]
+    pub fn skip_run(&mut self, tag: u8) -> u32 {
+        let bytes = self.message.bytes;
+        let mut count = 0;
+        while let Some((_, end)) = short_field(bytes, self.at, tag) {
+            self.at = end;
+            count += 1;
+        }
+        count
+    }
+
+    /// The next field, if it is a length-delimited one with the one-byte tag `tag`; `None` for anything else.
+    #[inline]
+    pub fn next_short(&mut self, tag: u8, name: &'static str) -> Option<Message<'a>> {
+        let (start, end) = short_field(self.message.bytes, self.at, tag)?;
+        self.at = end;
+        Some(Message { name, bytes: self.message.bytes.get(start..end)?, offset: self.message.offset + start })
     }
 
     fn fail<T>(&mut self, field: u32, start: usize, problem: WireProblem) -> Result<T, ReportError> {
@@ -145,6 +171,23 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         (self.at < self.message.bytes.len()).then(|| self.read())
     }
+}
+
+/// The one-byte tag of a length-delimited field; 0, which no field has, when the number needs more bytes.
+pub(crate) const fn short_tag(number: u32) -> u8 {
+    if number < 16 { (number as u8) << 3 | 2 } else { 0 }
+}
+
+/// Start and end of the content of a length-delimited field at `at`, if its tag is `tag` and it fits.
+#[inline]
+fn short_field(bytes: &[u8], at: usize, tag: u8) -> Option<(usize, usize)> {
+    if *bytes.get(at)? != tag {
+        return None;
+    }
+    let mut start = at + 1;
+    let len = usize::try_from(varint(bytes, &mut start)?).ok()?;
+    let end = start.checked_add(len)?;
+    (end <= bytes.len()).then_some((start, end))
 }
 
 /// Reads a variable-length integer at `at` and moves it behind. `None` when it does not end within ten bytes.

@@ -1,1 +1,10 @@
-//! The `occupancy` stage.
+//! Theoretical occupancy: how many blocks of a kernel a multiprocessor holds, and what stops it from holding more.
+//!
+//! Pure arithmetic over a chip's limits and a kernel's demands; where the demands come from (a cubin, a report) is the
+//! caller's business.
+
+mod chip;
+mod theoretical;
+
+pub use chip::{Chip, REGISTERS_PER_SM, THREADS_PER_BLOCK, WARP};
+pub use theoretical::{Demand, Limiter, Limits, Occupancy, theoretical, waves};

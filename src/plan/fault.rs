@@ -4,7 +4,9 @@ use crate::config::{ConfigErrors, Phase, Place, Problem, locate};
 use crate::expr::ExprError;
 
 /// Everything that keeps a phase from being unrolled, shown as errors of its file are.
-pub type PlanErrors = ConfigErrors;
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub struct PlanErrors(pub ConfigErrors);
 
 /// One wrong value, of one variant and maybe one shape.
 #[derive(Debug, Clone)]
@@ -74,7 +76,7 @@ impl Faults {
                 help: (!fault.help.is_empty()).then_some(fault.help),
             }
         });
-        ConfigErrors::new(&phase.file, &phase.text, problems.collect())
+        PlanErrors(ConfigErrors::new(&phase.file, &phase.text, problems.collect()))
     }
 }
 

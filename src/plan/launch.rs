@@ -3,7 +3,7 @@
 use super::fault::{Faults, reason};
 use super::variant::{Arg, Launch, ScalarValue};
 use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};
-use crate::expr::{Expr, ExprError, Scope, Value};
+use crate::expr::{Expr, ExprError, Scope, Value, render, template_names};
 use std::collections::HashMap;
 
 /// Largest grid by axis.
@@ -13,11 +13,15 @@ const BLOCK: [i64; 3] = [1024, 1024, 64];
 /// Largest cluster by axis; more than 8 blocks need a kernel that asks for it.
 const CLUSTER: [i64; 3] = [16, 16, 16];
 
+/// An expression and the values of the names it uses, in their order; none for a name that is not in scope.
+type Question = (String, Vec<Option<String>>);
+
 /// Values of expressions, kept by the values of the names they use: a sweep evaluates few distinct ones.
 #[derive(Default)]
 pub struct Memo {
     names: HashMap<String, Vec<String>>,
-    values: HashMap<(String, Vec<Option<String>>), Result<Value, ExprError>>,
+    values: HashMap<Question, Result<Value, ExprError>>,
+    texts: HashMap<Question, Result<String, ExprError>>,
 }
 
 impl Memo {
@@ -26,6 +30,17 @@ impl Memo {
         let names = self.names.entry(expr.text().to_owned()).or_insert_with(|| expr.names());
         let key = names.iter().map(|name| scope.get(name).map(|value| format!("{value:?}"))).collect();
         self.values.entry((expr.text().to_owned(), key)).or_insert_with(|| expr.eval(scope)).clone()
+    }
+
+    /// The template with the names of a scope filled in.
+    pub fn render(&mut self, template: &str, scope: &Scope) -> Result<String, ExprError> {
+        if !template.contains('{') {
+            return Ok(template.to_owned());
+        }
+        let names =
+            self.names.entry(template.to_owned()).or_insert_with(|| template_names(template).unwrap_or_default());
+        let key = names.iter().map(|name| scope.get(name).map(|value| format!("{value:?}"))).collect();
+        self.texts.entry((template.to_owned(), key)).or_insert_with(|| render(template, scope)).clone()
     }
 }
 

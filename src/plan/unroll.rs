@@ -4,7 +4,7 @@ use super::fault::{Faults, PlanErrors, reason};
 use super::launch::{Launching, Memo};
 use super::variant::{CommandPlan, KernelPlan, Method, Plan, Standing, Variant, VariantId};
 use crate::config::{KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
-use crate::expr::{Scope, Value, render};
+use crate::expr::{Scope, Value};
 use crate::gate::Scope as GateScope;
 
 /// Most variants of a phase.
@@ -174,7 +174,7 @@ impl Unrolling<'_> {
     fn rendered(&mut self, templates: &[String], key: &str, scope: &Scope, id: &VariantId) -> Option<Vec<String>> {
         let mut texts = Some(Vec::with_capacity(templates.len()));
         for (at, template) in templates.iter().enumerate() {
-            match (render(template, scope), &mut texts) {
+            match (self.memo.render(template, scope), &mut texts) {
                 (Ok(text), Some(texts)) => texts.push(text),
                 (Ok(_), None) => {}
                 (Err(e), _) => {

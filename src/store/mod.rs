@@ -3,11 +3,13 @@
 //! Records are appended line by line, so that whatever was measured before a crash is there after it. A recording is a
 //! run kept in the repository: the same files, compressed, with host names, addresses and paths taken out.
 
+mod coverage;
 mod journal;
 mod manifest;
 mod recording;
 mod run;
 
+pub use coverage::lacks;
 pub use manifest::{Fingerprint, Git, Gpu, Manifest, RunState};
 pub use recording::record;
 pub use run::{Run, RunWriter, SCHEMA, unfinished};

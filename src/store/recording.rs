@@ -12,8 +12,9 @@ use std::path::Path;
 const LEVEL: i32 = 19;
 
 /// Writes `run` as a recording into `folder`: records compressed, reports as `.ncu-repz`, and host names, addresses,
-/// users' folders and machine code taken out. An older recording there is replaced once the new one is whole.
-pub fn record(run: &Run, folder: &Path) -> Result<(), StoreError> {
+/// users' folders and machine code taken out. An older recording there is replaced once the new one is whole. Gives its
+/// size in bytes.
+pub fn record(run: &Run, folder: &Path) -> Result<u64, StoreError> {
     let draft = folder.with_extension("new");
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -28,7 +29,16 @@ pub fn record(run: &Run, folder: &Path) -> Result<(), StoreError> {
     if folder.exists() {
         std::fs::remove_dir_all(folder).map_err(failed(folder))?;
     }
-    std::fs::rename(&draft, folder).map_err(failed(folder))
+    std::fs::rename(&draft, folder).map_err(failed(folder))?;
+    size(folder).map_err(failed(folder))
+}
+
+fn size(folder: &Path) -> std::io::Result<u64> {
+    std::fs::read_dir(folder)?.try_fold(0, |total, entry| {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        Ok(total + if metadata.is_dir() { size(&entry.path())? } else { metadata.len() })
+    })
 }
 
 /// Redacts and compresses every report; gives the new name of each.

@@ -37,7 +37,7 @@ SMALL = {"B": 1, "H": 2, "S": 128, "D": 64}
 MISSION = {"B": 1, "H": 8, "S": 512, "D": 64}
 B4H16 = {"B": 4, "H": 16, "S": 512, "D": 64}
 B8H16 = {"B": 8, "H": 16, "S": 512, "D": 64}
-RAGGED = [{"B": 1, "H": 2, "S": s, "D": 64} for s in (1, 77, 200)]
+RAGGED = [{"B": 1, "H": 2, "S": s, "D": 64} for s in (77, 1, 200)]
 
 
 @dataclass
@@ -51,7 +51,8 @@ class Family:
     defaults: dict[str, int]
     shared: str = "0"
     cluster: str = "1"
-    kind: str = "attention"  # or "softmax"
+    kind: str = "attention"  # or "fp8 attention", "softmax"
+    scalars: list[str] = field(default_factory=lambda: ["S"])  # i32 arguments between the buffers and the scale
     timed: list[Shape] = field(default_factory=lambda: [MISSION, B4H16, B8H16])
     checked: list[Shape] = field(default_factory=lambda: [SMALL, *RAGGED, MISSION])
     valid: Callable[[dict[str, int]], bool] = lambda macros: True
@@ -107,6 +108,7 @@ FAMILIES = {
         block=["THREADS"],
         defaults={"THREADS": 256, "ROWS_PER_BLOCK": 1, "VEC": 4},
         kind="softmax",
+        scalars=["R", "C"],
         timed=[{"R": 4096, "C": 512}, {"R": 4096, "C": 4096}],
         checked=[{"R": 37, "C": 128}, {"R": 5, "C": 1028}, {"R": 1024, "C": 4096}],
         cases=[{}, {"VEC": 1}, {"VEC": 2, "ROWS_PER_BLOCK": 4}, {"ROWS_PER_BLOCK": 8}, {"THREADS": 32}],
@@ -120,7 +122,7 @@ FAST = dict(
     entry="sdpa_fast",
     grid=["(S + TILE_M - 1) // TILE_M * CLUSTER", "B * H"],
     block=["32 * (TILE_M // WARP_M) * KEY_SPLIT"],
-    shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M",
+    shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M + 264*TILE_M*min(CLUSTER - 1, 1)",
     defaults={"TILE_M": 64, "WARP_M": 32, "TILE_N": 64, "KEY_SPLIT": 4, "CLUSTER": 1, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 1},
 )
 
@@ -129,7 +131,7 @@ def fast_valid(m: dict[str, int]) -> bool:
     """What sdpa_fast.cu accepts and an H100 or H200 can hold; and enough warps to be worth a look."""
     warps = m["TILE_M"] // m["WARP_M"] * m["KEY_SPLIT"]
     split = m["KEY_SPLIT"] * m["CLUSTER"] > 1
-    shared = 128 * m["TILE_M"] + 256 * m["KEY_SPLIT"] * m["STAGES"] * m["TILE_N"] + 8 * m["KEY_SPLIT"] * m["TILE_M"]
+    shared = eval(FAST["shared"], {"min": min}, m)
     return (
         4 <= warps <= 16
         and (not split or m["STAGES"] * m["TILE_N"] >= m["TILE_M"])
@@ -191,6 +193,65 @@ FAMILIES["sdpa_fast_wide"] = Family(
         "MIN_BLOCKS": [1, 2, 3],
         "CAUSAL": [0, 1],
     },
+)
+
+FAMILIES["sdpa_v3"] = Family(
+    source="kernels/sdpa_v3/sdpa_v3.cu",
+    entry="sdpa_v3",
+    grid=["(S + TILE_M - 1) // TILE_M", "H * (1 + WHOLE_GRID * (B - 1))"],
+    block=["32 * (TILE_M // WARP_M) * KEY_SPLIT"],
+    shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M",
+    defaults={k: v for k, v in FAST["defaults"].items() if k != "CLUSTER"} | {"WHOLE_GRID": 0},
+    scalars=["B", "H", "S"],
+    checked=[SMALL, *RAGGED, {"B": 3, "H": 2, "S": 200, "D": 64}],
+    cases=[{"WHOLE_GRID": 0}, {"WHOLE_GRID": 1}, {"KEY_SPLIT": 1, "WARP_M": 16, "CAUSAL": 1}],
+)
+FAMILIES["sdpa_wmma"] = Family(
+    source="kernels/sdpa_wmma/sdpa_wmma.cu",
+    entry="sdpa_wmma",
+    grid=["(S + TILE_M - 1) // TILE_M", "B * H"],
+    block=["2 * TILE_M"],
+    shared="224*TILE_M + 288*STAGES*TILE_N",
+    defaults={"USE_WMMA": 1, "TILE_M": 128, "TILE_N": 64, "TILE_K": 32, "STAGES": 2, "Q_IN_REGISTERS": 0, "MIN_BLOCKS": 1, "CAUSAL": 0},
+    timed=[MISSION, B8H16],
+    valid=lambda m: not m["Q_IN_REGISTERS"] or (m["TILE_K"] == 64 and m["USE_WMMA"] == 1),
+    cases=[
+        {},
+        {"CAUSAL": 1},
+        {"USE_WMMA": 0},
+        {"TILE_N": 32},
+        {"TILE_N": 32, "MIN_BLOCKS": 4},
+        {"TILE_K": 64, "Q_IN_REGISTERS": 1, "TILE_M": 64},
+    ],
+    sweep={
+        "USE_WMMA": [0, 1],
+        "TILE_M": [64, 128],
+        "TILE_N": [32, 64],
+        "TILE_K": [16, 32, 64],
+        "STAGES": [1, 2],
+        "Q_IN_REGISTERS": [0, 1],
+        "MIN_BLOCKS": [1, 2, 4],
+    },
+)
+FAMILIES["sdpa_fp8"] = Family(
+    source="kernels/sdpa_fp8/sdpa_fp8.cu",
+    entry="sdpa_fp8",
+    grid=["(S + 63) // 64", "B * H"],
+    block=["128 if STAGE < 4 else 160"],
+    defaults={"STAGE": 5},
+    kind="fp8 attention",
+    timed=[MISSION, B8H16],
+    cases=[{"STAGE": stage} for stage in range(6)],
+)
+DEFECTS = ["UNCOALESCED", "NO_STAGING", "EXTRA_SYNCS", "DIVERGENT", "OVER_UNROLLED", "TINY_BLOCKS", "BANK_CONFLICTS"]
+FAMILIES["pathology"] = Family(
+    source="kernels/pathology/pathology.cu",
+    entry="pathology",
+    grid=["(S + 31 - 30*TINY_BLOCKS) // (32 - 30*TINY_BLOCKS)", "B * H"],
+    block=["256 - 224*TINY_BLOCKS"],
+    defaults={defect: 0 for defect in DEFECTS},
+    timed=[MISSION, B8H16],
+    cases=[{}, *({defect: 1} for defect in DEFECTS)],
 )
 
 
@@ -255,7 +316,7 @@ class Attention:
         self.host = [random.standard_normal(dims, dtype=numpy.float32).astype(numpy.float16) for _ in range(3)]
         self.scale = 1.0 / shape["D"] ** 0.5
         self.expected = (self.by_torch if on_gpu else self.by_numpy)(causal)
-        self.tail = [numpy.int32(shape["S"]), numpy.float32(self.scale)]
+        self.tail = [numpy.float32(self.scale)]
         self.dtype = numpy.float16
 
     def by_numpy(self, causal: bool) -> numpy.ndarray:
@@ -277,6 +338,33 @@ class Attention:
         return (scores.softmax(-1) @ v).cpu().numpy()
 
 
+def e4m3(codes: numpy.ndarray) -> numpy.ndarray:
+    """The values of fp8 e4m3 codes, in float64."""
+    sign, exponent, mantissa = codes >> 7, (codes >> 3 & 15).astype(int), (codes & 7).astype(float)
+    size = numpy.where(exponent == 0, numpy.ldexp(mantissa, -9), numpy.ldexp(8 + mantissa, exponent - 10))
+    return numpy.where(sign == 1, -size, size)
+
+
+class Fp8Attention(Attention):
+    """The same with keys and values of fp8 and a scale a head."""
+
+    def __init__(self, shape: Shape, seed: int, causal: bool, on_gpu: bool) -> None:
+        random = numpy.random.default_rng(seed)
+        dims = [shape[name] for name in "BHSD"]
+        q = random.standard_normal(dims, dtype=numpy.float32).astype(numpy.float16)
+        largest = 0x44  # 3.0
+        sign = random.integers(0, 2, (2, *dims), dtype=numpy.uint8) << 7
+        codes = random.integers(0, largest + 1, (2, *dims), dtype=numpy.uint8) | sign
+        scales = random.uniform(0.5, 1.5, (2, dims[0] * dims[1])).astype(numpy.float32)
+        self.scale = 1.0 / shape["D"] ** 0.5
+        by_head = scales.astype(numpy.float64).reshape(2, dims[0], dims[1], 1, 1)
+        self.host = [q, *(e4m3(codes) * by_head)]
+        self.expected = (self.by_torch if on_gpu else self.by_numpy)(causal)
+        self.host = [q, *codes, *scales]
+        self.tail = [numpy.float32(self.scale)]
+        self.dtype = numpy.float16
+
+
 class Softmax:
     """Inputs, reference and arguments of a row softmax."""
 
@@ -286,11 +374,11 @@ class Softmax:
         x = self.host[0].astype(numpy.float64)
         p = numpy.exp(x - x.max(-1, keepdims=True))
         self.expected = p / p.sum(-1, keepdims=True)
-        self.tail = [numpy.int32(shape["R"]), numpy.int32(shape["C"])]
+        self.tail = []
         self.dtype = numpy.float32
 
 
-KINDS = {"attention": Attention, "softmax": Softmax}
+KINDS = {"attention": Attention, "fp8 attention": Fp8Attention, "softmax": Softmax}
 
 
 class Launch:
@@ -306,11 +394,12 @@ class Launch:
         self.block = tuple(variant.value(e, shape) for e in variant.family.block)
         self.inputs = [cupy.asarray(x) for x in problem.host]
         size = problem.expected.size
+        self.scalars = [numpy.int32(shape[name]) for name in variant.family.scalars]
         self.output = cupy.asarray(numpy.full(size + 2 * GUARD, SENTINEL, dtype=problem.dtype))
 
     def __call__(self) -> None:
         out = self.output.data.ptr + GUARD * self.output.itemsize
-        args = [numpy.uint64(x.data.ptr) for x in self.inputs] + [numpy.uint64(out)] + self.problem.tail
+        args = [numpy.uint64(x.data.ptr) for x in self.inputs] + [numpy.uint64(out)] + self.scalars + self.problem.tail
         self.function(self.grid, self.block, tuple(args), shared_mem=self.shared)
 
     def check(self) -> tuple[float, list[str]]:
@@ -394,6 +483,15 @@ def time_variant(variant: Variant, shapes: list[Shape], rounds: int) -> None:
         variant.p90[shape_name(shape)] = statistics.quantiles(samples, n=10)[-1]
 
 
+def empty_launch(arch: str, folder: Path) -> float:
+    """Microseconds of a launch that does nothing: the floor under every other figure."""
+    source, cubin = folder / "empty.cu", folder / "empty.cubin"
+    source.write_text('extern "C" __global__ void empty() {}')
+    subprocess.run(["nvcc", f"-arch={arch}", "-cubin", str(source), "-o", str(cubin)], check=True)
+    function = cupy.RawModule(path=str(cubin)).get_function("empty")
+    return statistics.median(graph_samples([lambda: function((128,), (256,), ())], launches=20, rounds=60, warmup=10))
+
+
 def row(variant: Variant) -> str:
     times = " ".join(f"{name}:{p50:.2f}({variant.p90[name]:.2f})" for name, p50 in variant.p50.items())
     state = "ok " if not variant.errors else "BAD"
@@ -436,10 +534,12 @@ def main() -> int:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda v: build(v, arch, Path(folder)), variants))
         print(f"# {arch}: state, variant, registers/spilled bytes/static shared, worst |diff|, p50(p90) us", flush=True)
+        if not options.sanitize:
+            print(f"# an empty kernel: {empty_launch(arch, Path(folder)):.2f} us")
         for variant in variants:
             family = variant.family
             if variant.cubin is not None and options.sanitize:
-                prove(variant, family.checked[:3], [0], on_gpu=False)
+                prove(variant, family.checked[:2], [0], on_gpu=False)
             elif variant.cubin is not None:
                 prove(variant, family.checked[:1] + family.checked[-1:] if options.sweep else family.checked,
                       [0] if options.sweep else [0, 1, 2], on_gpu=True)

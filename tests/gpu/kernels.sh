@@ -10,10 +10,12 @@ skipped() { [[ " ${SKIP:-} " == *" $1 "* ]]; }
 
 echo "== kernels"
 python3 tests/gpu/kernels.py "$@" || status=1
+echo "($SECONDS s)"
 
 if ! skipped baselines; then
     echo "== baselines"
     python3 tests/gpu/baselines.py || status=1
+    echo "($SECONDS s)"
 fi
 
 if ! skipped sanitize; then
@@ -36,7 +38,7 @@ if ! skipped sanitize; then
             head -c 2500 "$log"
         fi
         tail -n 1 "$log"
-        echo "exit $code"
+        echo "exit $code ($SECONDS s)"
         rm -f "$log"
     done
 fi

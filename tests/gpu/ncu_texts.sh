@@ -67,4 +67,5 @@ case_ hang 8 $gate hang
 TMPDIR=$work ncu "${base[@]}" --metrics $gate -o "$work/missing/x" --log-file "$out/unwritable.txt" "$work/target" ok > "$out/unwritable.stdout" 2>&1; echo "unwritable status $?"; cat "$out/unwritable.txt" "$out/unwritable.stdout" | tail -3
 TMPDIR=$work ncu "${base[@]}" --metrics $gate -o "$work/x" --log-file "$out/nobinary.txt" "$work/nothing" > "$out/nobinary.stdout" 2>&1; echo "nobinary status $?"; cat "$out/nobinary.txt" "$out/nobinary.stdout" | tail -3
 ncu --version
+# shellcheck disable=SC2043
 for log in ok unknown-metric no-kernels target-exit crash; do echo "--- $log"; cat "$out/$log/log.txt" | cut -c1-200 | head -20; done

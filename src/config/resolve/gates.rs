@@ -6,8 +6,8 @@ use crate::config::keys::{self, Spec};
 use crate::config::reader::{Item, Table};
 use crate::config::{Shape, ShapeName};
 use crate::gate::{
-    Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Owner, Precondition, Requirement, Scope, Stage,
-    Tier, Waiver,
+    Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Owner, Precondition, Quantity, Requirement, Scope,
+    Stage, Tier, Waiver,
 };
 use crate::metric::Catalogue;
 
@@ -17,7 +17,7 @@ pub struct Vocabulary<'n> {
     pub metrics: &'n Catalogue,
     /// Dimensions, parameters, scalars, `cc`, `dtype`.
     pub values: Vec<String>,
-    /// Baselines, variants and stages, for `speedup("...")`.
+    /// Baselines, variants and stages that `owner.metric` and `speedup("...")` may compare with.
     pub subjects: Vec<String>,
     /// The shapes.
     pub shapes: &'n [Shape],
@@ -90,18 +90,22 @@ impl Vocabulary<'_> {
             }
         };
         let reads = requirement.reads();
-        for read in &reads.quantities {
-            let values: &[String] = if read.owner == Owner::Case { &self.values } else { &[] };
-            if !self.metrics.knows(&read.name) && !values.contains(&read.name) {
-                let message = format!("`{}` is \"{text}\", whose `{}` is unknown", item.place.key, read.name);
-                item.report(message, Some(self.unknown(&read.name, values)));
+        for Quantity { owner, name } in &reads.quantities {
+            let values = if *owner == Owner::Case { self.values.as_slice() } else { &[] };
+            if !self.metrics.knows(name) && !values.contains(name) {
+                let message = format!("`{}` is \"{text}\", whose `{name}` is unknown", item.place.key);
+                item.report(message, Some(self.unknown(name, values)));
             }
         }
-        let stands_for = |subject: &str| Owner::PREFIXES.iter().any(|(prefix, _)| *prefix == subject);
-        for subject in reads.speedups.iter().filter(|s| !self.subjects.contains(s) && !stands_for(s)) {
-            let message =
-                format!("`{}` compares with `{subject}`, which is no baseline, variant or stage", item.place.key);
-            item.report(message, Some(suggest(subject, self.subjects.iter().map(String::as_str))));
+        for owner in reads.quantities.iter().map(|quantity| &quantity.owner).chain(&reads.speedups) {
+            if let Owner::Named(name) = owner
+                && !self.subjects.contains(name)
+            {
+                let message =
+                    format!("`{}` compares with `{name}`, which is no baseline, variant or stage", item.place.key);
+                let words = ["baseline", "previous", "best"].into_iter();
+                item.report(message, Some(suggest(name, words.chain(self.subjects.iter().map(String::as_str)))));
+            }
         }
         Some(requirement)
     }

@@ -6,62 +6,42 @@ use super::workload::{self, dims_of};
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BenchSettings, BuildSettings, Objective, Phase, ProfileSettings, ShapeName, Sweep, VariantSpec, Workload,
+    BenchSettings, BuildSettings, KernelTemplate, Objective, Phase, ProfileSettings, ShapeName, Sweep, VariantSpec,
+    Workload,
 };
-use crate::gate::Gate;
-use crate::metric::{Better, Catalogue};
+use crate::gate::{Gate, Requirement};
+use crate::metric::{Better, Catalogue, Source};
 use std::path::Path;
 use std::time::Duration;
 
 /// Reads the file; none when something it needs could not be read (an error says what).
 pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
-    let list = |key| root.get(key).map(|item: Item<'_>| item.list()).unwrap_or_default();
     let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
-    let (variant_items, baseline_items) = (list("variant"), list("baseline"));
-    let named: Vec<Item<'_>> = variant_items.iter().chain(&baseline_items).cloned().collect();
-    let params = all_params(&sweep, &named);
-    let workload = root.need("workload").and_then(|item| item.table(&keys::WORKLOAD)).map(|table| {
-        let read = workload::workload(&table, &params);
-        (table, read)
-    });
-    // Checks below need the names of a workload that could be read; without one its own errors are enough.
-    let (workload_table, workload) = match workload {
-        Some((table, Some(workload))) => (table, workload),
-        _ => return without_workload(root),
+    let params = all_params(&sweep, &[list(root, "variant"), list(root, "baseline")].concat());
+    let Some(table) = root.need("workload").and_then(|item| item.table(&keys::WORKLOAD)) else {
+        return without_workload(root);
     };
-    let collisions = Collisions { metrics: Catalogue::embedded(), workload: &workload, params: &params };
-    collisions.report(&workload_table);
-
-    let dims = dims_of(&workload.shapes);
-    let args = arg_names(&workload);
-    let kernel_names = KernelNames { dims: &dims, args: &args };
-    let parts = root.get("kernel").and_then(|item| item.table(&keys::KERNEL)).map(|table| {
-        let parts = kernel::parts(&table);
-        (table, parts)
-    });
-    let base = parts.as_ref().map(|(_, parts)| parts);
-    kernel::no_shared_names(&named);
-    let variants = kernel::variants(&variant_items, base, &kernel_names);
-    let baselines = kernel::variants(&baseline_items, base, &kernel_names);
-    let kernel = swept(root, parts.as_ref(), &sweep, &kernel_names);
+    let workload = workload::workload(&table, &params);
+    Collisions { metrics: Catalogue::embedded(), workload: &workload, params: &params }.report(&table);
+    let ways = ways(root, &sweep, &workload);
 
     let mut vocabulary = Vocabulary {
         metrics: Catalogue::embedded(),
         values: values(&workload, &params),
-        subjects: subjects(&variants, &baselines, &list("stage")),
+        subjects: subjects(&ways.variants, &ways.baselines, &list(root, "stage")),
         shapes: &workload.shapes,
         default_shape: workload.shapes.last().map(|shape| shape.name.clone()),
     };
     let head = root.need("phase").and_then(|item| item.table(&keys::PHASE)).map(|table| head(&table, &vocabulary));
     if let Some(head) = &head {
-        vocabulary.default_shape = head.objective_shape.clone();
+        vocabulary.default_shape.clone_from(&head.objective_shape);
     }
-    let gates = vocabulary.flat(&list("gate"));
+    let gates = vocabulary.flat(&list(root, "gate"));
     let gate_plan = vocabulary.plan(root, &gates);
-    let judged = judged_shapes(&vocabulary, &gates, &gate_plan);
+    let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
     let build = build(root);
-    let bench = bench(root, &vocabulary, &judged);
-    let profile = profile(root, &vocabulary, &judged);
+    let (bench, profile) =
+        (bench(root, &vocabulary, &judged(Source::Latency)), profile(root, &vocabulary, &judged(Source::Ncu)));
     let head = head?;
     Some(Phase {
         file: path.to_owned(),
@@ -73,17 +53,47 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
         build,
         bench: bench?,
         profile: profile?,
-        kernel,
+        kernel: ways.kernel,
         sweep,
-        variants,
-        baselines,
+        variants: ways.variants,
+        baselines: ways.baselines,
         gates,
         gate_plan,
         workload,
     })
 }
 
-/// Errors of the tables that stand by themselves, when the workload could not be read.
+/// The items of an array of tables; none when the file has none.
+fn list<'a>(root: &Table<'a>, key: &'static str) -> Vec<Item<'a>> {
+    root.get(key).map(|item| item.list()).unwrap_or_default()
+}
+
+/// Everything that computes the workload.
+struct Ways {
+    kernel: Option<KernelTemplate>,
+    variants: Vec<VariantSpec>,
+    baselines: Vec<VariantSpec>,
+}
+
+fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload) -> Ways {
+    let dims = dims_of(&workload.shapes);
+    let args = arg_names(workload);
+    let names = KernelNames { dims: &dims, args: &args };
+    let parts = root.get("kernel").and_then(|item| item.table(&keys::KERNEL)).map(|table| {
+        let parts = kernel::parts(&table);
+        (table, parts)
+    });
+    let base = parts.as_ref().map(|(_, parts)| parts);
+    let (variants, baselines) = (list(root, "variant"), list(root, "baseline"));
+    kernel::no_shared_names(&[variants.as_slice(), &baselines].concat());
+    Ways {
+        variants: kernel::variants(&variants, base, &names),
+        baselines: kernel::variants(&baselines, base, &names),
+        kernel: swept(root, parts.as_ref(), sweep, &names),
+    }
+}
+
+/// Errors of the tables that stand by themselves, where there is no workload whose names others could use.
 fn without_workload(root: &Table<'_>) -> Option<Phase> {
     if let Some(table) = root.need("phase").and_then(|item| item.table(&keys::PHASE)) {
         let _name: Option<String> = table.need("name").and_then(|item| item.name());
@@ -144,7 +154,7 @@ fn swept(
     parts: Option<&(Table<'_>, KernelParts)>,
     sweep: &Sweep,
     names: &KernelNames<'_>,
-) -> Option<crate::config::KernelTemplate> {
+) -> Option<KernelTemplate> {
     let Some((table, parts)) = parts else {
         if let Some(sweep) = root.get("sweep") {
             let help = "declare [kernel], or give [[variant]] tables parameters of their own".to_owned();
@@ -217,14 +227,26 @@ fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<Shape
     Some(Objective { metric, better, shape: shape? })
 }
 
-/// The objective's shape and those that gates name, in the order of the file.
-fn judged_shapes(vocabulary: &Vocabulary<'_>, gates: &[Gate], plan: &crate::gate::GatePlan) -> Vec<ShapeName> {
+/// Shapes at which something of that kind is judged, and the objective's, in the order of the file.
+fn judged_shapes(
+    vocabulary: &Vocabulary<'_>,
+    gates: &[Gate],
+    plan: &crate::gate::GatePlan,
+    kind: Source,
+) -> Vec<ShapeName> {
     let grouped = plan.tiers.iter().map(|tier| &tier.gates).chain(plan.stages.iter().map(|stage| &stage.gates));
     let grouped = grouped.chain(plan.fallback.iter().map(|fallback| &fallback.gates));
-    let named: Vec<&ShapeName> =
-        gates.iter().chain(grouped.flatten()).flat_map(|gate| &gate.shapes).chain(&vocabulary.default_shape).collect();
+    let needing = gates.iter().chain(grouped.flatten()).filter(|gate| reads(&gate.require, kind));
+    let named: Vec<&ShapeName> = needing.flat_map(|gate| &gate.shapes).chain(&vocabulary.default_shape).collect();
     let declared = vocabulary.shapes.iter().map(|shape| shape.name.clone());
     declared.filter(|shape| named.contains(&shape)).collect()
+}
+
+/// Whether a requirement reads something that comes from `kind`.
+fn reads(requirement: &Requirement, kind: Source) -> bool {
+    let reads = requirement.reads();
+    let named = reads.quantities.iter().any(|read| Catalogue::embedded().source(&read.name) == Some(kind));
+    named || (kind == Source::Latency && !reads.speedups.is_empty())
 }
 
 fn build(root: &Table<'_>) -> BuildSettings {

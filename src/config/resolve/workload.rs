@@ -7,11 +7,11 @@ use super::reference;
 use super::scope::InScope;
 use crate::config::keys::{self, ARANGE, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Dtype, Init, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};
+use crate::config::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};
 use crate::expr::{Expr, Scope, Value};
 
 /// Reads the workload; `params` are every parameter that a variant may have.
-pub fn workload(table: &Table<'_>, params: &[String]) -> Option<Workload> {
+pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let shapes = table.need("shapes").map(|item| shapes(&item)).unwrap_or_default();
     let dims = InScope::new("the dimensions", dims_of(&shapes));
     let scalar_scope =
@@ -28,7 +28,9 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Option<Workload> {
     if let (Some(reference), true) = (&reference, buffers_right) {
         reference::check_buffers(table, reference, &buffers);
     }
-    Some(Workload { seeds, reference: reference?, tolerance: tolerance?, scalars, shapes, buffers, flops, bytes })
+    let reference = reference.unwrap_or_else(|| Reference::Builtin { name: "copy".to_owned(), options: Vec::new() });
+    let tolerance = tolerance.unwrap_or(Tolerance { max_abs: None, rel_l2: None });
+    Workload { seeds, reference, tolerance, scalars, shapes, buffers, flops, bytes }
 }
 
 /// Names of the dimensions, those of the first shape.

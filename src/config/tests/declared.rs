@@ -82,10 +82,16 @@ fn conforms(value: &toml::Value, schema: &Value) -> Result<(), String> {
     }
     match value {
         toml::Value::Array(items) => items.iter().try_for_each(|item| conforms(item, &schema["items"])),
-        toml::Value::Table(entries) => entries.iter().try_for_each(|(key, value)| {
-            let of_key = schema["properties"].get(key).unwrap_or(&schema["additionalProperties"]);
-            if *of_key == Value::Bool(false) { Err(format!("unknown key {key}")) } else { conforms(value, of_key) }
-        }),
+        toml::Value::Table(entries) => {
+            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            if let Some(missing) = required.into_iter().find(|key| !entries.contains_key(*key)) {
+                return Err(format!("{missing} is missing in {entries:?}"));
+            }
+            entries.iter().try_for_each(|(key, value)| {
+                let of_key = schema["properties"].get(key).unwrap_or(&schema["additionalProperties"]);
+                if *of_key == Value::Bool(false) { Err(format!("unknown key {key}")) } else { conforms(value, of_key) }
+            })
+        }
         _ => Ok(()),
     }
 }
@@ -101,6 +107,8 @@ fn phases_conform_to_the_schema() {
     }
     let typo = toml::Value::Table(EVERY_KEY.replace("warmup", "warmpu").parse().unwrap());
     assert!(conforms(&typo, &schema).is_err());
+    let lacking = toml::Value::Table(EVERY_KEY.replace("source = \"k.cu\"\n", "").parse().unwrap());
+    assert!(conforms(&lacking, &schema).is_err());
 }
 
 #[test]

@@ -475,7 +475,7 @@ fn speedup_over_an_unknown_baseline() {
     31 | require = "speedup(\"flash\") > 1"
        |           ^^^^^^^^^^^^^^^^^^^^^^^^
        |
-       = help: none is declared
+       = help: known: baseline, previous, best
     "##);
 }
 
@@ -856,5 +856,80 @@ fn option_with_a_value_it_cannot_take() {
       |
     6 | reference = { builtin = "reduce", op = "median" }
       |                                        ^^^^^^^^
+    "##);
+}
+
+#[test]
+fn a_wrong_workload_does_not_hide_other_errors() {
+    assert_snapshot!(
+        shown(&[("tolerance = { max_abs = 0 }\n", ""), ("spills == 0", "spils == 0"), ("source = \"copy.cu\"\n", "")]),
+        @r##"
+    error: `workload.tolerance` is missing
+     --> phase.toml:4:1
+      |
+    4 | [workload]
+      | ^^^^^^^^^^
+      |
+      = help: How far an output may be from the reference; every bound given must hold.
+
+    error: `kernel.source` is missing
+      --> phase.toml:15:1
+       |
+    15 | [kernel]
+       | ^^^^^^^^
+       |
+       = help: The `.cu` file, relative to the working directory.
+
+    error: `gate[0].require` is "spils == 0", whose `spils` is unknown
+      --> phase.toml:29:11
+       |
+    29 | require = "spils == 0"
+       |           ^^^^^^^^^^^^
+       |
+       = help: did you mean `spills`? docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
+    "##
+    );
+}
+
+#[test]
+fn no_workload() {
+    let text = "[phase]\ntitle = \"t\"\n\n[[gate]]\nrequires = \"spills == 0\"\n";
+    assert_snapshot!(super::read(text).unwrap_err(), @r##"
+    error: `workload` is missing
+     --> phase.toml:1:1
+      |
+    1 | [phase]
+      | ^
+      |
+      = help: What is computed, and what counts as right.
+
+    error: `phase.name` is missing
+     --> phase.toml:1:1
+      |
+    1 | [phase]
+      | ^^^^^^^
+      |
+      = help: Short name; runs and reports are kept in folders of this name.
+
+    error: unknown key `gate[0].requires`
+     --> phase.toml:5:1
+      |
+    5 | requires = "spills == 0"
+      | ^^^^^^^^
+      |
+      = help: did you mean `require`? allowed in `gate[0]`: name, require, on, level, shapes, at_least, inconclusive
+    "##);
+}
+
+#[test]
+fn text_outside_ascii_keeps_its_caret() {
+    assert_snapshot!(shown(&[("name = \"spills\"", "name = \"Überläufe\"\non = \"größte [\"")]), @r##"
+    error: `gate[0].on` is `"größte ["`, expected a glob of variant ids
+      --> phase.toml:31:6
+       |
+    31 | on = "größte ["
+       |      ^^^^^^^^^^
+       |
+       = help: unclosed character class; missing ']'
     "##);
 }

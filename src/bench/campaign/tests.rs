@@ -1,0 +1,191 @@
+//! The parent against workers that are shell scripts.
+
+use super::super::job::{Case, JobKernel, JobReference, Mode, Timing};
+use super::*;
+use crate::bench::Differences;
+use crate::bench::fixtures;
+use crate::config::Tolerance;
+
+/// Two variants `a` and `b`, one shape `s`, two seeds.
+fn job() -> Job {
+    let shape = ShapeName("s".to_owned());
+    let kernel = |name: &str| JobKernel {
+        variant: VariantId(name.to_owned()),
+        cubin: PathBuf::new(),
+        entry: String::new(),
+        launches: Vec::new(),
+        cases: [0, 1].map(|seed| Case { shape: shape.clone(), seed }).to_vec(),
+        shapes: vec![shape.clone()],
+        unsound: None,
+    };
+    let timing = Timing { warmup: 0, rounds: 1, min_sample_us: 1.0, max_launches: 1, buffer_sets: 1 };
+    Job {
+        device: 0,
+        mode: Mode::Bench(timing),
+        seeds: vec![0, 1],
+        reference: JobReference::None,
+        tolerance: Tolerance { max_abs: Some(1.0), rel_l2: None },
+        shapes: vec![fixtures::shape(Vec::new())],
+        kernels: vec![kernel("a"), kernel("b")],
+    }
+}
+
+fn line(event: &Event) -> String {
+    format!("echo '{}'\n", serde_json::to_string(event).unwrap())
+}
+
+fn started(variant: &str, task: Task) -> String {
+    line(&Event::Started { variant: VariantId(variant.into()), shape: ShapeName("s".into()), task })
+}
+
+fn checked(variant: &str, seed: u64) -> String {
+    let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1 };
+    let outcome = CheckOutcome::Correct { differences };
+    let record = CheckRecord { variant: VariantId(variant.into()), shape: ShapeName("s".into()), seed, outcome };
+    started(variant, Task::Check { seed }) + &line(&Event::Checked(record))
+}
+
+fn timed(variant: &str) -> String {
+    let outcome = LatencyOutcome::Timed { samples: vec![1.0], launches: 1 };
+    line(&Event::Timed(LatencyRecord { variant: VariantId(variant.into()), shape: ShapeName("s".into()), outcome }))
+}
+
+fn whole(variant: &str) -> String {
+    checked(variant, 0) + &checked(variant, 1) + &timed(variant)
+}
+
+/// Runs a worker whose first start does `first` and whose every later start does `second`.
+fn campaign(first: &str, second: &str, timeout: Duration) -> (Result<Finish, MeasureError>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("worker.sh");
+    let mark = folder.path().join("mark");
+    let text = format!("if [ -e {0} ]; then\n:\n{second}\nelse\ntouch {0}\n{first}\nfi\n", mark.display());
+    std::fs::write(&script, text).unwrap();
+    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
+    let mut seen = Vec::new();
+    let mut sink = |event: Event| {
+        seen.push(match event {
+            Event::Checked(CheckRecord { variant, seed, outcome, .. }) => match outcome {
+                CheckOutcome::Correct { .. } => format!("{variant}{seed} correct"),
+                CheckOutcome::Wrong { .. } => format!("{variant}{seed} wrong"),
+                CheckOutcome::Crashed { reason } => format!("{variant}{seed} crashed {reason}"),
+                CheckOutcome::Skipped { reason } => format!("{variant}{seed} skipped {reason}"),
+            },
+            Event::Timed(LatencyRecord { variant, outcome, .. }) => match outcome {
+                LatencyOutcome::Timed { .. } => format!("{variant} timed"),
+                LatencyOutcome::Failed { reason } => format!("{variant} failed {reason}"),
+            },
+            _ => return Ok(()),
+        });
+        Ok(())
+    };
+    let result = measure(job(), &worker, timeout, folder.path(), &mut sink);
+    (result, seen)
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_worker_that_does_everything_is_started_once() {
+    let done = whole("a") + &whole("b") + &line(&Event::Done);
+    let (result, seen) = campaign(&done, "exit 9", LONG);
+    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(seen, ["a0 correct", "a1 correct", "a timed", "b0 correct", "b1 correct", "b timed"]);
+}
+
+#[test]
+fn garbage_between_events_is_passed_over() {
+    let first = "echo hello; printf '\\377\\376 {broken\\n'; echo '{}'\n".to_owned() + &whole("a") + &whole("b");
+    let (result, seen) = campaign(&(first + &line(&Event::Done)), "exit 9", LONG);
+    assert_eq!((result.unwrap(), seen.len()), (Finish::Complete, 6));
+}
+
+#[test]
+fn a_crash_is_its_variants_result_and_the_rest_goes_on() {
+    let first = checked("a", 0) + &started("a", Task::Check { seed: 1 }) + "echo oh no >&2; kill -SEGV $$";
+    let (result, seen) = campaign(&first, &(whole("b") + &line(&Event::Done)), LONG);
+    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(seen[0], "a0 correct");
+    assert_eq!(seen[1], "a1 crashed the worker process was ended by SIGSEGV; it said: oh no");
+    assert!(seen[2].starts_with("a failed not run after it crashed at s"), "{}", seen[2]);
+    assert_eq!(seen[3..], ["b0 correct", "b1 correct", "b timed"]);
+}
+
+#[test]
+fn a_lost_device_skips_the_variants_other_cases() {
+    let variant = VariantId("a".into());
+    let outcome = CheckOutcome::Crashed { reason: "ILLEGAL".into() };
+    let record = CheckRecord { variant: variant.clone(), shape: ShapeName("s".into()), seed: 0, outcome };
+    let first = started("a", Task::Check { seed: 0 })
+        + &line(&Event::Checked(record))
+        + &line(&Event::DeviceLost { variant, reason: "ILLEGAL".into() });
+    let (result, seen) = campaign(&first, &(whole("b") + &line(&Event::Done)), LONG);
+    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(seen[0], "a0 crashed ILLEGAL");
+    assert!(seen[1].starts_with("a1 skipped not run after it took the device down"));
+    assert!(seen[2].starts_with("a failed"));
+    assert_eq!(seen.len(), 6);
+}
+
+#[test]
+fn a_hang_is_ended_and_is_its_variants_result() {
+    let first = started("a", Task::Check { seed: 0 }) + "sleep 60";
+    let (result, seen) = campaign(&first, &(whole("b") + &line(&Event::Done)), Duration::from_millis(300));
+    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(seen[0], "a0 crashed hung: no result within 300ms");
+    assert_eq!(seen.len(), 6);
+}
+
+#[test]
+fn a_crash_while_timed_fails_the_latency_only_of_its_variant() {
+    let checks = |v: &str| checked(v, 0) + &checked(v, 1);
+    let first = checks("a") + &checks("b") + &started("b", Task::Sample { round: 3 }) + "kill -KILL $$";
+    let (result, seen) = campaign(&first, &(timed("a") + &line(&Event::Done)), LONG);
+    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(seen[4], "b failed crashed while it was timed: the worker process was ended by SIGKILL");
+    assert_eq!(seen[5], "a timed");
+}
+
+#[test]
+fn without_a_culprit_it_is_the_environment() {
+    let (result, seen) = campaign("echo broken >&2; exit 7", "exit 7", LONG);
+    let error = result.unwrap_err().to_string();
+    assert_eq!(error, "the worker process exited with status 7 before it was done; it said: broken");
+    assert!(seen.is_empty());
+    let failed = line(&Event::Failed { reason: "no device".into() });
+    assert_eq!(campaign(&failed, "exit 9", LONG).0.unwrap_err().to_string(), "no device");
+}
+
+#[test]
+fn a_worker_that_says_done_too_early_is_not_believed() {
+    let (result, _) = campaign(&line(&Event::Done), &line(&Event::Done), LONG);
+    assert!(matches!(result, Err(MeasureError::Died { .. })));
+}
+
+#[test]
+fn a_sink_that_fails_ends_the_campaign() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("worker.sh");
+    std::fs::write(&script, whole("a") + "sleep 60").unwrap();
+    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
+    let result = measure(job(), &worker, LONG, folder.path(), &mut |_| Err("disk full".into()));
+    assert!(matches!(result, Err(MeasureError::Sink(e)) if e.to_string() == "disk full"));
+}
+
+#[test]
+fn the_tail_is_short_and_on_one_line() {
+    assert_eq!(tail("a\n\nb\n"), "a | b");
+    assert!(tail(&"x".repeat(5000)).len() <= LAST_CHARACTERS);
+}
+
+#[test]
+fn a_probe_tells_absent_from_broken() {
+    let probe = |script: &str| {
+        let worker = WorkerCommand { program: "sh".into(), args: vec!["-c".into(), script.into(), "sh".into()] };
+        probe_device(&worker, LONG)
+    };
+    let absent = probe(&line(&Event::NoDevice { reason: "no libcuda".into() })).unwrap();
+    assert_eq!(absent, Probe::Absent { reason: "no libcuda".into() });
+    assert!(matches!(probe(&line(&Event::Failed { reason: "x".into() })), Err(MeasureError::Worker { .. })));
+    assert!(matches!(probe("exit 3"), Err(MeasureError::Died { ending: Ending::NonZero(3), .. })));
+}

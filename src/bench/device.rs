@@ -1,0 +1,397 @@
+//! The CUDA driver behind safe types that own what they hold.
+//!
+//! The library is loaded when a device is opened; where it is absent that is an error, not the end of the program.
+//! One thread uses a device. Fills are copies from the host: the driver's memset may launch kernels a profiler sees.
+
+use super::facts::{DeviceFacts, facts, find};
+use crate::plan::{Arg, Launch, ScalarValue};
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
+use std::ffi::{CString, c_void};
+use std::path::{Path, PathBuf};
+
+/// Why the device did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// There is no CUDA driver library.
+    #[error("the CUDA driver library (libcuda.so.1) is not on this machine; install the NVIDIA driver")]
+    NoLibrary,
+    /// The driver sees no device of this ordinal.
+    #[error("there is no CUDA device {ordinal} ({count} visible); look at nvidia-smi and CUDA_VISIBLE_DEVICES")]
+    NoDevice {
+        /// The ordinal asked for.
+        ordinal: u32,
+        /// How many there are.
+        count: i32,
+    },
+    /// The driver lacks calls that are used here.
+    #[error("the driver knows CUDA {}.{}, and 11.8 is the oldest that has all calls used here; update it", cuda.0, cuda.1)]
+    OldDriver {
+        /// Newest CUDA version it knows, major and minor.
+        cuda: (u32, u32),
+    },
+    /// A call of the driver failed.
+    #[error("{call}: {reason}")]
+    Cuda {
+        /// What was being done.
+        call: &'static str,
+        /// The driver's name and text of the error.
+        reason: String,
+    },
+    /// A cubin cannot be read.
+    #[error("cannot read cubin {}: {reason}", path.display())]
+    Cubin {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A launch cannot be made as planned.
+    #[error("cannot launch: {0}")]
+    Launch(String),
+}
+
+/// The error of a call of the driver.
+pub(super) fn cuda(call: &'static str) -> impl Fn(DriverError) -> DeviceError {
+    move |error| {
+        let text = |t: Result<&std::ffi::CStr, DriverError>| {
+            t.map_or_else(|_| "unknown error".to_owned(), |t| t.to_string_lossy().into_owned())
+        };
+        let reason = format!("{} ({})", text(error.error_name()), text(error.error_string()));
+        DeviceError::Cuda { call, reason }
+    }
+}
+
+/// An opened device: its primary context, current on this thread, and a stream.
+#[derive(Debug)]
+pub struct Device {
+    facts: DeviceFacts,
+    stream: sys::CUstream,
+    start: sys::CUevent,
+    end: sys::CUevent,
+}
+
+impl Device {
+    /// Opens the device of that ordinal.
+    pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
+        let device = find(ordinal)?;
+        let facts = facts(device)?;
+        // SAFETY: `device` comes from cuDeviceGet; the context is kept until the process ends.
+        unsafe {
+            let context = result::primary_ctx::retain(device).map_err(cuda("cuDevicePrimaryCtxRetain"))?;
+            result::ctx::set_current(context).map_err(cuda("cuCtxSetCurrent"))?;
+        }
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
+        let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
+        Ok(Self { facts, stream, start: event()?, end: event()? })
+    }
+
+    /// What it is.
+    pub const fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    /// Waits for everything launched; an error of a kernel comes out here.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        // SAFETY: the stream lives as long as `self`.
+        unsafe { result::stream::synchronize(self.stream) }.map_err(cuda("the kernel failed"))
+    }
+
+    /// Whether the context still works; after an illegal address, say, it does not.
+    pub fn is_alive(&self) -> bool {
+        result::ctx::synchronize().is_ok()
+    }
+
+    /// Device memory of that many bytes, not initialised.
+    pub fn allocate(&self, bytes: usize) -> Result<Memory, DeviceError> {
+        // SAFETY: nothing reads it before it is written.
+        let address = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(cuda("cuMemAlloc"))?;
+        Ok(Memory { address, bytes })
+    }
+
+    /// Page-locked host memory of that many bytes, zeroed.
+    pub fn pinned(&self, bytes: usize) -> Result<Pinned, DeviceError> {
+        // SAFETY: the memory is zeroed before anybody sees it.
+        let pointer = unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(cuda("cuMemHostAlloc"))?;
+        // SAFETY: `pointer` is good for `bytes` bytes.
+        unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
+        Ok(Pinned { pointer: pointer.cast(), bytes })
+    }
+
+    /// Copies host memory to device memory and waits.
+    pub fn upload(&self, to: &Memory, from: &Pinned) -> Result<(), DeviceError> {
+        check_sizes(to, from)?;
+        // SAFETY: both are allocations of at least that many bytes, alive until the synchronisation.
+        unsafe { result::memcpy_htod_async(to.address, from.as_slice(), self.stream) }.map_err(cuda("cuMemcpyHtoD"))?;
+        self.synchronize()
+    }
+
+    /// Copies device memory to host memory and waits.
+    pub fn download(&self, to: &mut Pinned, from: &Memory) -> Result<(), DeviceError> {
+        check_sizes(from, to)?;
+        // SAFETY: as in `upload`.
+        unsafe { result::memcpy_dtoh_async(to.as_mut_slice(), from.address, self.stream) }
+            .map_err(cuda("cuMemcpyDtoH"))?;
+        self.synchronize()
+    }
+
+    /// Loads a cubin and finds an entry in it.
+    pub fn load(&self, cubin: &Path, entry: &str) -> Result<Kernel, DeviceError> {
+        let unreadable = |reason: String| DeviceError::Cubin { path: cubin.to_owned(), reason };
+        let mut image = std::fs::read(cubin).map_err(|e| unreadable(e.to_string()))?;
+        if !image.starts_with(b"\x7fELF") {
+            return Err(unreadable("it is not an ELF file".to_owned()));
+        }
+        image.push(0);
+        let name = CString::new(entry).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
+        // SAFETY: `image` is an ELF image that ends with NUL; the driver checks what is in it.
+        let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
+        // SAFETY: the module was just loaded.
+        match unsafe { result::module::get_function(module, name) } {
+            Ok(function) => Ok(Kernel { module, function }),
+            Err(error) => {
+                // SAFETY: as above.
+                let _ = unsafe { result::module::unload(module) };
+                Err(cuda("cuModuleGetFunction")(error))
+            }
+        }
+    }
+
+    /// Launches a kernel on the stream, or adds it to the graph being captured.
+    pub fn launch(&self, kernel: &Kernel, launch: &Launch, arguments: &Arguments) -> Result<(), DeviceError> {
+        let mut parameters: Vec<*mut c_void> =
+            arguments.0.iter().map(|value| std::ptr::from_ref(value).cast_mut().cast()).collect();
+        // SAFETY: an all-zero attribute is a valid value of this plain C struct.
+        let mut cluster: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
+        cluster.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        let [x, y, z] = launch.cluster;
+        cluster.value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+        let config = sys::CUlaunchConfig {
+            gridDimX: launch.grid[0],
+            gridDimY: launch.grid[1],
+            gridDimZ: launch.grid[2],
+            blockDimX: launch.block[0],
+            blockDimY: launch.block[1],
+            blockDimZ: launch.block[2],
+            sharedMemBytes: launch.dynamic_shared,
+            hStream: self.stream,
+            attrs: &raw mut cluster,
+            numAttrs: u32::from(launch.cluster != [1, 1, 1]),
+        };
+        // SAFETY: parameters point at 8 bytes each that outlive the call, which copies them; what the kernel does
+        // with its pointers is the kernel's, and the reason that this runs in a process of its own.
+        unsafe {
+            sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
+        }
+        .result()
+        .map_err(cuda("cuLaunchKernelEx"))
+    }
+
+    /// A graph of everything that `body` launches.
+    pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream lives as long as `self` and is not captured twice: `body` cannot reach this method's
+        // stream but through launches.
+        unsafe { result::stream::begin_capture(self.stream, mode) }.map_err(cuda("cuStreamBeginCapture"))?;
+        let launched = body();
+        // SAFETY: capture began above.
+        let graph = unsafe { result::stream::end_capture(self.stream) }.map_err(cuda("cuStreamEndCapture"));
+        launched?;
+        let graph = graph?;
+        // SAFETY: the graph was just made, is instantiated once and then destroyed.
+        unsafe {
+            let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
+            let _ = result::graph::destroy(graph);
+            let exec = exec.map_err(cuda("cuGraphInstantiate"))?;
+            let graph = Graph { exec };
+            result::graph::upload(exec, self.stream).map_err(cuda("cuGraphUpload"))?;
+            Ok(graph)
+        }
+    }
+
+    /// Launches a graph.
+    pub fn replay(&self, graph: &Graph) -> Result<(), DeviceError> {
+        // SAFETY: both live.
+        unsafe { result::graph::launch(graph.exec, self.stream) }.map_err(cuda("cuGraphLaunch"))
+    }
+
+    /// Microseconds of the device between two events around `body`, which is waited for.
+    pub fn time(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
+        // SAFETY: events and stream live as long as `self`.
+        let record = |event| unsafe { result::event::record(event, self.stream) }.map_err(cuda("cuEventRecord"));
+        record(self.start)?;
+        body()?;
+        record(self.end)?;
+        self.synchronize()?;
+        // SAFETY: both were recorded and have happened.
+        let milliseconds =
+            unsafe { result::event::elapsed(self.start, self.end) }.map_err(cuda("cuEventElapsedTime"))?;
+        Ok(f64::from(milliseconds) * 1e3)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: nothing uses them after this; the context goes with the process.
+        unsafe {
+            let _ = result::event::destroy(self.start);
+            let _ = result::event::destroy(self.end);
+            let _ = result::stream::destroy(self.stream);
+        }
+    }
+}
+
+fn check_sizes(memory: &Memory, pinned: &Pinned) -> Result<(), DeviceError> {
+    if memory.bytes == pinned.bytes {
+        return Ok(());
+    }
+    Err(DeviceError::Launch(format!("device memory of {} bytes against {} on the host", memory.bytes, pinned.bytes)))
+}
+
+/// Device memory.
+#[derive(Debug)]
+pub struct Memory {
+    address: sys::CUdeviceptr,
+    bytes: usize,
+}
+
+impl Memory {
+    /// Its address.
+    pub const fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `Device::allocate` and freed once.
+        let _ = unsafe { result::free_sync(self.address) };
+    }
+}
+
+/// Page-locked host memory.
+#[derive(Debug)]
+pub struct Pinned {
+    pointer: *mut u8,
+    bytes: usize,
+}
+
+impl Pinned {
+    /// Its bytes.
+    pub const fn as_slice(&self) -> &[u8] {
+        // SAFETY: the allocation is of that many initialised bytes, and copies into it end before they return.
+        unsafe { std::slice::from_raw_parts(self.pointer, self.bytes) }
+    }
+
+    /// Its bytes, to write.
+    pub const fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer, self.bytes) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `Device::pinned` and freed once.
+        let _ = unsafe { result::free_host(self.pointer.cast()) };
+    }
+}
+
+/// A loaded entry.
+#[derive(Debug)]
+pub struct Kernel {
+    module: sys::CUmodule,
+    function: sys::CUfunction,
+}
+
+impl Kernel {
+    /// Lets it have the dynamic shared memory and the cluster that a launch asks for.
+    pub fn allow(&self, launch: &Launch) -> Result<(), DeviceError> {
+        let set = |attribute, value: u32| {
+            let value = i32::try_from(value).unwrap_or(i32::MAX);
+            // SAFETY: the function lives as long as `self`.
+            unsafe { result::function::set_function_attribute(self.function, attribute, value) }
+                .map_err(cuda("cuFuncSetAttribute"))
+        };
+        if launch.dynamic_shared > 0 {
+            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.dynamic_shared)?;
+        }
+        // Eight blocks are the largest cluster that every chip with clusters can launch.
+        if launch.cluster.iter().product::<u32>() > 8 {
+            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // SAFETY: loaded by `Device::load` and unloaded once.
+        let _ = unsafe { result::module::unload(self.module) };
+    }
+}
+
+/// Kernel arguments as the driver wants them: little endian, each at the start of 8 bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arguments(Vec<u64>);
+
+impl Arguments {
+    /// The arguments of a launch, with the address of each buffer.
+    pub fn new(args: &[Arg], address: impl Fn(&str) -> Option<u64>) -> Result<Self, DeviceError> {
+        let value = |arg: &Arg| match arg {
+            Arg::Buffer(name) => {
+                address(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")))
+            }
+            Arg::Scalar(ScalarValue::F32(v)) => Ok(u64::from(v.to_bits())),
+            Arg::Scalar(ScalarValue::F64(v)) => Ok(v.to_bits()),
+            Arg::Scalar(ScalarValue::I32(v)) => Ok(u64::from(v.cast_unsigned())),
+            Arg::Scalar(ScalarValue::I64(v)) => Ok(v.cast_unsigned()),
+            Arg::Scalar(ScalarValue::U32(v)) => Ok(u64::from(*v)),
+        };
+        args.iter().map(value).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// An executable graph of launches.
+#[derive(Debug)]
+pub struct Graph {
+    exec: sys::CUgraphExec,
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: instantiated by `Device::capture` and destroyed once.
+        let _ = unsafe { result::graph::exec_destroy(self.exec) };
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_driver_is_told_not_panicked_about() {
+        // Where there is a device this proves the other half: that its facts can be read.
+        match crate::bench::probe(0) {
+            Ok(Some(facts)) => assert!(facts.sms > 0 && facts.memory > 0),
+            Ok(None) => {
+                assert!(matches!(Device::open(0).unwrap_err(), DeviceError::NoLibrary | DeviceError::NoDevice { .. }))
+            }
+            Err(error) => assert!(matches!(error, DeviceError::Cuda { .. })),
+        }
+    }
+
+    #[test]
+    fn arguments_are_laid_out_as_c_passes_them() {
+        let args = [
+            Arg::Buffer("x".to_owned()),
+            Arg::Scalar(ScalarValue::F32(1.0)),
+            Arg::Scalar(ScalarValue::I32(-1)),
+            Arg::Scalar(ScalarValue::I64(-1)),
+        ];
+        let arguments = Arguments::new(&args, |name| (name == "x").then_some(0x1000)).unwrap();
+        assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX]);
+        assert!(Arguments::new(&args, |_| None).unwrap_err().to_string().contains("no buffer 'x'"));
+    }
+}

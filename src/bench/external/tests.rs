@@ -1,0 +1,156 @@
+//! External programs that are shell scripts, and results that are wrong in every way there is.
+
+use super::*;
+use crate::bench::fixtures::phase;
+use serde_json::{Value, json};
+
+fn id() -> VariantId {
+    VariantId("flash".to_owned())
+}
+
+fn good() -> Value {
+    let check = |shape: &str, seed: u64| json!({"shape": shape, "seed": seed, "max_abs": 1e-4, "rel_l2": 1e-5, "nonfinite": 0, "compared": 64});
+    json!({
+        "version": 1, "status": "ok", "reason": null, "software": {"torch": "2.9"},
+        "checks": [check("s", 0), check("s", 1), check("l", 0), check("l", 1)],
+        "latency": [{"shape": "l", "unit": "us", "launches": 20, "samples": [5.0, 6.0, 5.5]}],
+    })
+}
+
+fn judge(edit: impl Fn(&mut Value)) -> Measured {
+    let mut value = good();
+    edit(&mut value);
+    Expected::new(&phase(), &id()).judge(&value.to_string())
+}
+
+/// Kinds of the check outcomes, and the reason of the one latency if it failed.
+fn summary(measured: &Measured) -> (String, Option<String>) {
+    assert_eq!((measured.checks.len(), measured.latencies.len()), (4, 1), "every case and latency has a record");
+    let letter = |c: &CheckRecord| match c.outcome {
+        CheckOutcome::Correct { .. } => '.',
+        CheckOutcome::Wrong { .. } => 'w',
+        CheckOutcome::Crashed { .. } => 'c',
+        CheckOutcome::Skipped { .. } => 's',
+    };
+    let latency = match &measured.latencies[0].outcome {
+        LatencyOutcome::Timed { .. } => None,
+        LatencyOutcome::Failed { reason } => Some(reason.clone()),
+    };
+    (measured.checks.iter().map(letter).collect(), latency)
+}
+
+#[test]
+fn a_good_result_is_taken_whole() {
+    let measured = judge(|_| ());
+    assert_eq!(summary(&measured), ("....".to_owned(), None));
+    assert_eq!(measured.software["torch"], "2.9");
+    let samples = LatencyOutcome::Timed { samples: vec![5.0, 6.0, 5.5], launches: 20 };
+    assert_eq!(measured.latencies[0].outcome, samples);
+}
+
+#[test]
+fn tolerance_is_judged_here() {
+    let far = judge(|v| v["checks"][2]["max_abs"] = json!(0.5));
+    assert_eq!(summary(&far), ("..w.".to_owned(), Some("not timed: not correct at l, seed 0".to_owned())));
+    assert_eq!(summary(&judge(|v| v["checks"][0]["nonfinite"] = json!(1))).0, "w...");
+}
+
+#[test]
+fn what_is_missing_twice_or_not_asked_for_is_not_correct() {
+    let missing = judge(|v| drop(v["checks"].as_array_mut().unwrap().remove(1)));
+    assert_eq!(summary(&missing).0, ".c..");
+    let twice = judge(|v| {
+        let again = v["checks"][0].clone();
+        v["checks"].as_array_mut().unwrap().push(again);
+    });
+    assert_eq!(summary(&twice).0, "c...");
+    assert_eq!(summary(&judge(|v| v["checks"][0]["shape"] = json!("xl"))).0, "cccc");
+    let none = judge(|v| v["latency"] = json!([]));
+    assert_eq!(summary(&none).0, "....");
+    assert!(summary(&none).1.unwrap().contains("exactly once"));
+}
+
+#[test]
+fn numbers_that_mean_nothing_are_refused() {
+    assert_eq!(summary(&judge(|v| v["checks"][0]["max_abs"] = json!(-1.0))).0, "c...");
+    assert_eq!(summary(&judge(|v| v["checks"][0]["rel_l2"] = json!(null))).0, "cccc");
+    for (key, value) in [
+        ("samples", json!([])),
+        ("samples", json!([1.0, 0.0])),
+        ("samples", json!([-1.0])),
+        ("launches", json!(0)),
+        ("unit", json!("ms")),
+    ] {
+        let (checks, latency) = summary(&judge(|v| v["latency"][0][key] = value.clone()));
+        assert!(checks == "...." && latency.is_some(), "{key} {value}");
+    }
+    let nan = good().to_string().replace("5.5", "NaN");
+    let (checks, latency) = summary(&Expected::new(&phase(), &id()).judge(&nan));
+    assert!(checks == "cccc" && latency.unwrap().contains("NaN and Infinity are not JSON"));
+}
+
+#[test]
+fn absent_is_skipped_and_other_versions_are_refused() {
+    let absent = judge(|v| *v = json!({"version": 1, "status": "absent", "reason": "no module named torch"}));
+    assert_eq!(summary(&absent), ("ssss".to_owned(), Some("absent: no module named torch".to_owned())));
+    assert_eq!(summary(&judge(|v| v["version"] = json!(2))).0, "cccc");
+    assert_eq!(summary(&judge(|v| v["status"] = json!("fine"))).0, "cccc");
+    assert_eq!(summary(&judge(|v| v["extra"] = json!(1))).0, "cccc");
+}
+
+fn program(script: &str) -> (Measured, Vec<Event>) {
+    let folder = tempfile::tempdir().unwrap();
+    let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+    let mut events = Vec::new();
+    let plan = CommandPlan { argv, kernel_filter: None };
+    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut |event| {
+        events.push(event);
+        Ok(())
+    });
+    (measured.unwrap(), events)
+}
+
+#[test]
+fn a_program_reads_its_request_and_leaves_a_result() {
+    let script = format!(
+        "out=$(sed -n 's/.*\"result\": \"\\(.*\\)\".*/\\1/p' $NCUGATE_REQUEST)
+        grep -q '\"dtype\": \"f16\"' $NCUGATE_REQUEST || exit 5
+        echo '{}' > $out",
+        good()
+    );
+    let (measured, events) = program(&script);
+    assert_eq!(summary(&measured), ("....".to_owned(), None));
+    assert_eq!(events.len(), 5);
+}
+
+#[test]
+fn a_program_that_fails_is_a_result() {
+    let (measured, _) = program("echo 'CUDA error' >&2; exit 3");
+    assert_eq!(summary(&measured).0, "cccc");
+    assert_eq!(summary(&measured).1.unwrap(), "the program exited with status 3; it said: CUDA error");
+    assert!(summary(&program("exit 0").0).1.unwrap().contains("left no readable result"));
+    let plan = CommandPlan { argv: vec!["/nonexistent/program".to_owned()], kernel_filter: None };
+    let folder = tempfile::tempdir().unwrap();
+    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut |_| Ok(())).unwrap();
+    assert!(summary(&measured).1.unwrap().contains("cannot start '/nonexistent/program'"));
+}
+
+#[test]
+fn a_request_says_all_there_is_to_do() {
+    let request = Request::new(&phase(), &id(), RequestMode::Profile, PathBuf::from("/r.json")).unwrap();
+    let value = serde_json::to_value(&request).unwrap();
+    assert_eq!(value["version"], 1);
+    assert_eq!(value["mode"], "profile");
+    assert_eq!(value["dtype"], "f16");
+    assert_eq!(value["shapes"], json!([{"name": "l", "dims": {"N": 64}}]), "those that are profiled");
+    let bench = Request::new(&phase(), &id(), RequestMode::Bench, PathBuf::from("/r.json")).unwrap();
+    assert_eq!(bench.shapes.len(), 2);
+    assert_eq!(value["seeds"], json!([0, 1]));
+    assert_eq!((&value["rounds"], &value["launches"], &value["warmup"]), (&json!(3), &json!(20), &json!(1)));
+}
+
+#[test]
+fn an_unmeasured_variant_has_every_record() {
+    let measured = unmeasured(&phase(), &id(), "it does not compile");
+    assert_eq!(summary(&measured), ("ssss".to_owned(), Some("it does not compile".to_owned())));
+}

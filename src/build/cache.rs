@@ -1,0 +1,295 @@
+//! What was compiled once is not compiled again.
+//!
+//! Three folders under the root, every file written beside its place and renamed into it, so that runs at the same time
+//! see whole files only:
+//!
+//! - `includes/<inputs>`: the files that a compilation read, one a line. `<inputs>` hashes source, flags, defines,
+//!   architecture, nvcc's version and the variables it reads.
+//! - `results/<contents>.json`: the cubin's hash and what nvcc printed. `<contents>` hashes `<inputs>` and every one of
+//!   those files as they are now, so that no preprocessor has to run to see that nothing changed.
+//! - `cubins/<sha256>.cubin`: named by its own hash, which is checked whenever it is read.
+//!
+//! System headers are taken to change with nvcc's version. A new header that would be found before one in the list goes
+//! unnoticed until something else changes.
+
+use super::arch::Arch;
+use super::digest::{Digest, sha256};
+use super::error::BuildError;
+use super::nvcc::{Nvcc, Unit};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// Changes when the layout or the meaning of a key does.
+const LAYOUT: &str = "1";
+
+/// Temporary files that this process has named.
+static TEMPORARIES: AtomicU64 = AtomicU64::new(0);
+
+/// A folder of compiled cubins. Files that sources include are hashed once in its life, so one serves one run.
+#[derive(Debug)]
+pub struct Cache {
+    root: PathBuf,
+    hashes: Mutex<HashMap<PathBuf, Option<String>>>,
+}
+
+/// A compiled unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// Where the cubin is.
+    pub cubin: PathBuf,
+    /// SHA-256 of the cubin.
+    pub sha256: String,
+    /// The cubin.
+    pub bytes: Vec<u8>,
+    /// What nvcc printed.
+    pub log: String,
+    /// Whether the cache had it.
+    pub cached: bool,
+}
+
+/// Hash of everything that decides a compilation but the files it includes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inputs(String);
+
+/// What nvcc just made.
+pub struct Compiled<'a> {
+    /// The cubin it wrote, moved into the cache.
+    pub cubin: &'a Path,
+    /// The make rule it wrote.
+    pub rule: &'a str,
+    /// What it printed.
+    pub log: String,
+    /// When it was started.
+    pub started: SystemTime,
+}
+
+/// Why a compiled unit did not get into the cache.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file changed under the compiler's hands.
+    #[error("`{}` changed while it was compiled; hint: run again", .0.display())]
+    Changed(PathBuf),
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] BuildError),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    cubin_sha256: String,
+    log: String,
+}
+
+impl Cache {
+    /// The user's: `$NCUGATE_CACHE`, else `$XDG_CACHE_HOME/ncugate`, else `~/.cache/ncugate`.
+    pub fn of_user() -> Result<Self, BuildError> {
+        let folder = |name: &str, below: &str| {
+            env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(below))
+        };
+        let root = folder("NCUGATE_CACHE", "")
+            .or_else(|| folder("XDG_CACHE_HOME", "ncugate"))
+            .or_else(|| folder("HOME", ".cache/ncugate"));
+        Self::at(&root.ok_or(BuildError::NoCache)?)
+    }
+
+    /// The one at `root`, made if it is not there.
+    pub fn at(root: &Path) -> Result<Self, BuildError> {
+        let cache = Self {
+            root: std::path::absolute(root).map_err(|source| BuildError::Cache { path: root.to_owned(), source })?,
+            hashes: Mutex::default(),
+        };
+        for folder in ["includes", "results", "cubins", "tmp"] {
+            let path = cache.root.join(folder);
+            fs::create_dir_all(&path).map_err(|source| BuildError::Cache { path, source })?;
+        }
+        Ok(cache)
+    }
+
+    /// A path in the cache that nothing else uses, for nvcc to write to.
+    pub(super) fn temporary(&self) -> PathBuf {
+        let number = TEMPORARIES.fetch_add(1, Ordering::Relaxed);
+        self.root.join("tmp").join(format!("{}-{number}", std::process::id()))
+    }
+
+    /// The key of `unit` before its includes are known.
+    pub(super) fn inputs(unit: &Unit, arch: &Arch, nvcc: &Nvcc) -> io::Result<Inputs> {
+        let defines = unit.defines.iter().map(|(name, value)| format!("{name}={value}"));
+        let digest = Digest::default()
+            .part(LAYOUT)
+            .part(nvcc.version())
+            .part(arch.to_string())
+            .part(unit.source.as_os_str().as_encoded_bytes())
+            .part(fs::read(&unit.source)?)
+            .list(unit.flags.iter())
+            .list(defines)
+            .list(Nvcc::environment().iter());
+        Ok(Inputs(digest.hex()))
+    }
+
+    /// What was compiled from the same contents; `None` when nothing was, or when what is stored is damaged.
+    pub(super) fn lookup(&self, inputs: &Inputs) -> Option<Artifact> {
+        let list = fs::read_to_string(self.root.join("includes").join(&inputs.0)).ok()?;
+        let includes: Vec<PathBuf> = list.lines().map(PathBuf::from).collect();
+        let contents = self.contents(inputs, &includes)?;
+        let stored: Stored = serde_json::from_slice(&fs::read(self.result(&contents)).ok()?).ok()?;
+        let cubin = self.cubin(&stored.cubin_sha256);
+        let bytes = fs::read(&cubin).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
+        Some(Artifact { cubin, sha256: stored.cubin_sha256, bytes, log: stored.log, cached: true })
+    }
+
+    /// Takes in what nvcc made.
+    pub(super) fn store(&self, inputs: &Inputs, compiled: Compiled<'_>) -> Result<Artifact, StoreError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| StoreError::Cache(BuildError::Cache { path, source })
+        };
+        let includes = prerequisites(compiled.rule);
+        let later =
+            |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at > compiled.started);
+        if let Some(path) = includes.iter().find(|path| later(path)) {
+            return Err(StoreError::Changed(path.clone()));
+        }
+        let gone = || StoreError::Changed(includes.first().cloned().unwrap_or_default());
+        let contents = self.contents(inputs, &includes).ok_or_else(gone)?;
+        let bytes = fs::read(compiled.cubin).map_err(failed(compiled.cubin))?;
+        let hash = sha256(&bytes);
+        let cubin = self.cubin(&hash);
+        fs::rename(compiled.cubin, &cubin).map_err(failed(&cubin))?;
+        let stored = Stored { cubin_sha256: hash.clone(), log: compiled.log };
+        let text = serde_json::to_vec(&stored).map_err(io::Error::from).map_err(failed(&cubin))?;
+        self.write(&self.result(&contents), &text)?;
+        let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
+        self.write(&self.root.join("includes").join(&inputs.0), list.join("\n").as_bytes())?;
+        Ok(Artifact { cubin, sha256: hash, bytes, log: stored.log, cached: false })
+    }
+
+    /// The key with the includes as they are now; `None` when one cannot be read.
+    fn contents(&self, inputs: &Inputs, includes: &[PathBuf]) -> Option<String> {
+        let mut digest = Digest::default().part(&inputs.0);
+        for path in includes {
+            digest = digest.part(path.as_os_str().as_encoded_bytes()).part(self.file_hash(path)?);
+        }
+        Some(digest.hex())
+    }
+
+    fn file_hash(&self, path: &Path) -> Option<String> {
+        let locked = || self.hashes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = locked().get(path) {
+            return known.clone();
+        }
+        let hash = fs::read(path).ok().map(|bytes| sha256(&bytes));
+        locked().insert(path.to_owned(), hash.clone());
+        hash
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
+        let temporary = self.temporary();
+        fs::write(&temporary, bytes)
+            .and_then(|()| fs::rename(&temporary, path))
+            .map_err(|source| BuildError::Cache { path: path.to_owned(), source })
+    }
+
+    fn result(&self, contents: &str) -> PathBuf {
+        self.root.join("results").join(format!("{contents}.json"))
+    }
+
+    fn cubin(&self, hash: &str) -> PathBuf {
+        self.root.join("cubins").join(format!("{hash}.cubin"))
+    }
+}
+
+/// The files of a make rule `target : a b \`, with its escapes undone.
+fn prerequisites(rule: &str) -> Vec<PathBuf> {
+    let joined = rule.replace("\\\r\n", " ").replace("\\\n", " ");
+    let Some((_, list)) = joined.split_once(": ") else { return Vec::new() };
+    let mut files = vec![String::new()];
+    let mut characters = list.chars().peekable();
+    while let Some(c) = characters.next() {
+        let next = characters.peek().copied();
+        match (c, next) {
+            ('\\', Some(' ' | '#')) | ('$', Some('$')) => {
+                files.last_mut().into_iter().for_each(|file| file.extend(next));
+                characters.next();
+            }
+            (c, _) if c.is_whitespace() => files.push(String::new()),
+            (c, _) => files.last_mut().into_iter().for_each(|file| file.push(c)),
+        }
+    }
+    files.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_make_rule_gives_its_files() {
+        let rule = "/c/tmp/1-0 : k.cu \\\n    /usr/my\\ folder/a.h \\\n    b$$1.h\n";
+        let expected = ["k.cu", "/usr/my folder/a.h", "b$1.h"].map(PathBuf::from);
+        assert_eq!(prerequisites(rule), expected);
+        assert_eq!(prerequisites(""), Vec::<PathBuf>::new());
+    }
+
+    fn stored(cache: &Cache, inputs: &Inputs, header: &Path) -> Result<Artifact, StoreError> {
+        let cubin = cache.temporary();
+        fs::write(&cubin, b"machine code").unwrap();
+        let rule = format!("x : {}\n", header.display());
+        let started = SystemTime::now();
+        cache.store(inputs, Compiled { cubin: &cubin, rule: &rule, log: "warned".to_owned(), started })
+    }
+
+    #[test]
+    fn a_damaged_cubin_and_a_changed_header_are_misses() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = folder.path().join("a.h");
+        fs::write(&header, "1").unwrap();
+        let inputs = Inputs("k".to_owned());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let open = || Cache::at(&folder.path().join("cache")).unwrap();
+        let made = stored(&open(), &inputs, &header).unwrap();
+        assert_eq!(open().lookup(&inputs), Some(Artifact { cached: true, ..made.clone() }));
+
+        fs::write(&made.cubin, b"machine c0de").unwrap();
+        assert_eq!(open().lookup(&inputs), None);
+        stored(&open(), &inputs, &header).unwrap();
+        assert!(open().lookup(&inputs).is_some());
+
+        fs::write(&header, "2").unwrap();
+        assert_eq!(open().lookup(&inputs), None);
+        fs::remove_file(&header).unwrap();
+        assert_eq!(open().lookup(&inputs), None);
+    }
+
+    #[test]
+    fn a_header_written_while_compiling_is_not_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = folder.path().join("a.h");
+        let cache = Cache::at(folder.path()).unwrap();
+        let cubin = cache.temporary();
+        fs::write(&cubin, b"x").unwrap();
+        let started = SystemTime::now();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(&header, "1").unwrap();
+        let rule = format!("x : {}\n", header.display());
+        let compiled = Compiled { cubin: &cubin, rule: &rule, log: String::new(), started };
+        assert!(
+            matches!(cache.store(&Inputs("k".to_owned()), compiled), Err(StoreError::Changed(path)) if path == header)
+        );
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_made_is_an_error_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(Cache::at(&file).unwrap_err().to_string().contains("$NCUGATE_CACHE"));
+    }
+}

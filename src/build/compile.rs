@@ -1,0 +1,384 @@
+//! All variants of a plan, in parallel, each distinct compilation once.
+
+use super::arch::Arch;
+use super::budget::{SharedArray, shared_arrays};
+use super::cache::{Artifact, Cache, Compiled, StoreError};
+use super::cubin::Entry;
+use super::error::BuildError;
+use super::nvcc::{Nvcc, Unit};
+use super::outcome::{BuildOutcome, BuildRecord};
+use super::{ptxas, refuse, share};
+use crate::occupancy::Chip;
+use crate::plan::{KernelPlan, Method, Plan};
+use crate::process::{self, Ending};
+use indexmap::IndexMap;
+use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, SystemTime};
+
+/// One compilation may take this long.
+const LIMIT: Duration = Duration::from_secs(900);
+/// A compiler's message is kept up to this many bytes.
+const MESSAGE: usize = 8192;
+
+/// Whether variants with equal code and equal launches are measured once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// The first is measured, the others share its results.
+    Share,
+    /// Each is measured.
+    Each,
+}
+
+/// How far a build is, in variants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Variants with an outcome.
+    pub done: usize,
+    /// Variants of the plan.
+    pub total: usize,
+}
+
+/// Builds the variants of a plan for one architecture.
+#[derive(Debug)]
+pub struct Builder<'a> {
+    nvcc: &'a Nvcc,
+    arch: &'a Arch,
+    cache: &'a Cache,
+    sharing: Sharing,
+    /// What nvcc said when it could not compile an empty kernel; known once something failed.
+    trouble: OnceLock<Option<String>>,
+}
+
+/// What a compilation came to: a cubin, or the compiler's message.
+type Attempt = Result<Artifact, String>;
+/// What has to be compiled, and the variants it is for, by their place in the plan.
+type Units<'a> = IndexMap<Unit, Vec<(usize, &'a KernelPlan)>>;
+
+impl<'a> Builder<'a> {
+    /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
+    pub const fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Sharing) -> Self {
+        Self { nvcc, arch, cache, sharing, trouble: OnceLock::new() }
+    }
+
+    /// Builds every variant. Records go to `sink` in the order of the plan, each as soon as it and all before it are known;
+    /// `progress` hears of every variant at once.
+    pub fn build(
+        &self,
+        plan: &Plan,
+        progress: &(dyn Fn(Progress) + Sync),
+        sink: &mut (dyn FnMut(&BuildRecord) -> io::Result<()> + Send),
+    ) -> Result<Vec<BuildRecord>, BuildError> {
+        let pool =
+            rayon::ThreadPoolBuilder::new().build().map_err(|e| BuildError::Threads { reason: e.to_string() })?;
+        let line = Mutex::new(Line {
+            plan,
+            sharing: self.sharing,
+            waiting: vec![None; plan.variants.len()],
+            out: Vec::new(),
+            sink,
+        });
+        let done = |outcomes: Vec<(usize, BuildOutcome)>| -> Result<(), BuildError> {
+            let mut line = line.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for (index, outcome) in outcomes {
+                line.waiting[index] = Some(outcome);
+                line.advance()?;
+                progress(Progress { done: line.known(), total: plan.variants.len() });
+            }
+            Ok(())
+        };
+        let (nothing, units) = sorted(plan);
+        done(nothing.into_iter().map(|index| (index, BuildOutcome::NotNeeded)).collect())?;
+        pool.install(|| {
+            units.into_iter().par_bridge().try_for_each(|(unit, kernels)| {
+                let attempt = self.compile(&unit)?;
+                let outcome = |(index, kernel)| Ok((index, self.outcome(&unit, kernel, &attempt)?));
+                done(kernels.into_iter().map(outcome).collect::<Result<_, BuildError>>()?)
+            })
+        })?;
+        Ok(line.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).out)
+    }
+
+    /// From the cache, or from nvcc and into the cache.
+    pub(super) fn compile(&self, unit: &Unit) -> Result<Attempt, BuildError> {
+        let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
+            Ok(inputs) => inputs,
+            Err(e) => return Ok(Err(format!("cannot read `{}`: {e}", unit.source.display()))),
+        };
+        if let Some(artifact) = self.cache.lookup(&inputs) {
+            return Ok(Ok(artifact));
+        }
+        let (cubin, rule) = (self.cache.temporary(), self.cache.temporary());
+        let started = SystemTime::now();
+        let printed = self.run(&mut self.nvcc.to_cubin(unit, self.arch, &cubin, &rule))?;
+        let includes = fs::read_to_string(&rule);
+        let _ = fs::remove_file(&rule);
+        let log = match printed {
+            Ok(log) => log,
+            Err(message) => {
+                let _ = fs::remove_file(&cubin);
+                return self.blamed(message);
+            }
+        };
+        let includes = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
+        match self.cache.store(&inputs, Compiled { cubin: &cubin, rule: &includes, log, started }) {
+            Ok(artifact) => Ok(Ok(artifact)),
+            Err(StoreError::Cache(e)) => Err(e),
+            Err(changed @ StoreError::Changed(_)) => {
+                let _ = fs::remove_file(&cubin);
+                Ok(Err(changed.to_string()))
+            }
+        }
+    }
+
+    /// A failed compilation is the variant's, unless nvcc cannot compile an empty kernel for the architecture either: then
+    /// it is the machine's.
+    fn blamed(&self, message: String) -> Result<Attempt, BuildError> {
+        let trouble = match self.trouble.get() {
+            Some(known) => known.clone(),
+            None => {
+                let (source, cubin) = (self.cache.temporary(), self.cache.temporary());
+                fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
+                    .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
+                let unit = Unit { source, flags: vec!["-x".to_owned(), "cu".to_owned()], defines: Vec::new() };
+                let printed = self.run(&mut self.nvcc.to_cubin(&unit, self.arch, &cubin, Path::new("/dev/null")));
+                let _ = fs::remove_file(&unit.source);
+                let _ = fs::remove_file(&cubin);
+                let said = printed?.err();
+                self.trouble.get_or_init(|| said).clone()
+            }
+        };
+        match trouble {
+            None => Ok(Err(message)),
+            Some(said) => {
+                let reason = format!("it cannot compile an empty kernel for {}: {said}", self.arch);
+                Err(BuildError::Unusable { path: self.nvcc.path().to_owned(), reason })
+            }
+        }
+    }
+
+    /// What nvcc printed, or why it failed.
+    fn run(&self, command: &mut Command) -> Result<Result<String, String>, BuildError> {
+        if process::interrupted() {
+            return Err(BuildError::Interrupted);
+        }
+        let output = process::run(command, LIMIT)
+            .map_err(|source| BuildError::Start { path: self.nvcc.path().to_owned(), source })?;
+        let printed = format!("{}{}", output.stdout, output.stderr);
+        match output.ending {
+            Ending::Completed => Ok(Ok(printed)),
+            Ending::Interrupted => Err(BuildError::Interrupted),
+            Ending::NonZero(_) | Ending::Signaled(_) | Ending::TimedOut => Ok(Err(message(&printed, output.ending))),
+        }
+    }
+
+    /// What a variant's compilation means for it.
+    fn outcome(&self, unit: &Unit, kernel: &KernelPlan, attempt: &Attempt) -> Result<BuildOutcome, BuildError> {
+        let artifact = match attempt {
+            Ok(artifact) => artifact,
+            Err(message) => return Ok(BuildOutcome::Failed { message: self.explained(unit, message)? }),
+        };
+        let mut entry = match Entry::read(&artifact.bytes, &kernel.entry, self.arch.capability()) {
+            Ok(entry) => entry,
+            Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", unit.source.display()) }),
+        };
+        count_spills(&mut entry, ptxas::report(&artifact.log, &kernel.entry));
+        let chip = Chip::of(self.arch.capability());
+        let arrays = || self.arrays(unit, &kernel.entry).unwrap_or_default();
+        let reasons = refuse::reasons(chip.as_ref(), &entry, &kernel.launches, &arrays);
+        if !reasons.is_empty() {
+            return Ok(BuildOutcome::Refused { reasons, resources: entry.resources });
+        }
+        Ok(BuildOutcome::Built {
+            cubin: artifact.cubin.clone(),
+            cubin_sha256: artifact.sha256.clone(),
+            code_sha256: entry.code_sha256,
+            resources: entry.resources,
+            arch: self.arch.to_string(),
+            cached: artifact.cached,
+            log: relative(&ptxas::without_reports(&artifact.log)),
+        })
+    }
+
+    /// The message, with the arrays that take the shared memory where there is too much of it.
+    fn explained(&self, unit: &Unit, message: &str) -> Result<String, BuildError> {
+        let Some((entry, total, limit)) = too_much_shared(message) else { return Ok(message.to_owned()) };
+        let budget = budget_line(total, limit, self.arrays(unit, entry)?);
+        Ok(format!("{message}\nstatic shared memory of a block: {budget}"))
+    }
+
+    /// Static shared arrays of an entry, from PTX; none when it does not compile to PTX either.
+    fn arrays(&self, unit: &Unit, entry: &str) -> Result<Vec<SharedArray>, BuildError> {
+        let ptx = self.cache.temporary();
+        let printed = self.run(&mut self.nvcc.to_ptx(unit, self.arch, &ptx))?;
+        let text = fs::read_to_string(&ptx);
+        let _ = fs::remove_file(&ptx);
+        Ok(match (printed, text) {
+            (Ok(_), Ok(text)) => shared_arrays(&text, entry),
+            _ => Vec::new(),
+        })
+    }
+}
+
+/// Outcomes on their way to the sink, held back until all before them are known.
+struct Line<'a> {
+    plan: &'a Plan,
+    sharing: Sharing,
+    waiting: Vec<Option<BuildOutcome>>,
+    out: Vec<BuildRecord>,
+    sink: &'a mut (dyn FnMut(&BuildRecord) -> io::Result<()> + Send),
+}
+
+impl Line<'_> {
+    fn advance(&mut self) -> Result<(), BuildError> {
+        while let Some(outcome) = self.waiting.get_mut(self.out.len()).and_then(Option::take) {
+            let variant = self.plan.variants[self.out.len()].id.clone();
+            let mut record = BuildRecord { variant, shares: None, outcome };
+            if self.sharing == Sharing::Share {
+                record.shares = share::twin(&self.out, &record, self.plan);
+            }
+            (self.sink)(&record).map_err(BuildError::Store)?;
+            self.out.push(record);
+        }
+        Ok(())
+    }
+
+    fn known(&self) -> usize {
+        self.out.len() + self.waiting.iter().flatten().count()
+    }
+}
+
+/// Variants with nothing to build, and the others by what has to be compiled for them.
+fn sorted(plan: &Plan) -> (Vec<usize>, Units<'_>) {
+    let mut nothing = Vec::new();
+    let mut units = Units::new();
+    for (index, variant) in plan.variants.iter().enumerate() {
+        match &variant.method {
+            Method::Command(_) => nothing.push(index),
+            Method::Kernel(kernel) => {
+                let (source, flags) = (kernel.source.clone(), kernel.flags.clone());
+                let unit = Unit { source, flags, defines: kernel.defines.clone() };
+                units.entry(unit).or_default().push((index, kernel));
+            }
+        }
+    }
+    (nothing, units)
+}
+
+/// Where ptxas tells of more spilled bytes than it marked in the machine code (older ones mark none), every load and store
+/// of local memory counts.
+fn count_spills(entry: &mut Entry, report: Option<ptxas::FunctionReport>) {
+    let Some(report) = report else { return };
+    let marked = entry.marked_spills;
+    if report.spill_stores > marked.local_stores || report.spill_loads > marked.local_loads {
+        entry.resources.spills = entry.local.instructions.max(marked.instructions);
+    }
+}
+
+/// What a compiler said, or how it ended when it said nothing.
+fn message(printed: &str, ending: Ending) -> String {
+    let mut text = relative(&ptxas::without_reports(printed));
+    if text.is_empty() {
+        return format!("nvcc {ending} and said nothing");
+    }
+    if !matches!(ending, Ending::NonZero(_)) {
+        text = format!("nvcc {ending}\n{text}");
+    }
+    if text.len() > MESSAGE {
+        let cut = (0..=MESSAGE).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text.truncate(cut);
+        text.push_str("\n... (cut)");
+    }
+    text
+}
+
+/// `text` with paths under the current folder relative to it.
+fn relative(text: &str) -> String {
+    match std::env::current_dir() {
+        Ok(folder) if folder.as_os_str().len() > 1 => text.replace(&format!("{}/", folder.display()), ""),
+        _ => text.to_owned(),
+    }
+}
+
+/// Entry, bytes and limit of `Entry function 'x' uses too much shared data (0x10080 bytes, 0xc000 max)`.
+fn too_much_shared(message: &str) -> Option<(&str, u64, u64)> {
+    let (before, rest) = message.split_once("' uses too much shared data (0x")?;
+    let (_, entry) = before.rsplit_once('\'')?;
+    let (total, rest) = rest.split_once(" bytes, 0x")?;
+    let (limit, _) = rest.split_once(" max")?;
+    Some((entry, u64::from_str_radix(total, 16).ok()?, u64::from_str_radix(limit, 16).ok()?))
+}
+
+/// The budget, with what no array accounts for.
+fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) -> String {
+    let named: u64 = arrays.iter().map(|array| array.bytes).sum();
+    if named < total {
+        arrays.push(SharedArray { name: "(alignment and what the driver reserves)".to_owned(), bytes: total - named });
+    }
+    refuse::budget(total, limit, &arrays)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::Traffic;
+
+    #[test]
+    fn too_much_shared_memory_is_recognised() {
+        let message = "ptxas error   : Entry function 'big' uses too much shared data (0x10080 bytes, 0xc000 max)";
+        assert_eq!(too_much_shared(message), Some(("big", 65664, 49152)));
+        assert_eq!(too_much_shared("error: identifier \"y\" is undefined"), None);
+        let arrays = vec![SharedArray { name: "a".to_owned(), bytes: 65536 }];
+        let expected = "65664 bytes, limit 49152, 16512 over: a 65536, (alignment and what the driver reserves) 128";
+        assert_eq!(budget_line(65664, 49152, arrays), expected);
+    }
+
+    #[test]
+    fn a_message_is_relative_bounded_and_never_empty() {
+        assert_eq!(message("", Ending::Signaled(9)), "nvcc was ended by SIGKILL and said nothing");
+        assert_eq!(message("ptxas info : x\n", Ending::NonZero(1)), "nvcc exited with status 1 and said nothing");
+        assert!(message(&"ä".repeat(MESSAGE), Ending::NonZero(1)).len() < MESSAGE + 20);
+        let here = std::env::current_dir().map(|folder| folder.join("k.cu(1): error").display().to_string());
+        assert_eq!(message(&here.unwrap_or_default(), Ending::NonZero(1)), "k.cu(1): error");
+    }
+
+    #[test]
+    fn spills_that_an_older_ptxas_does_not_mark_count_as_local_accesses() {
+        let report = |stores| Some(ptxas::FunctionReport { spill_stores: stores, ..Default::default() });
+        let entry = |marked| {
+            let none = crate::build::Resources {
+                registers: 32,
+                static_shared: 0,
+                stack: 8,
+                local: 8,
+                spills: marked,
+                constant: 0,
+                barriers: 0,
+            };
+            let traffic = |n| Traffic { local_stores: 4 * n, local_loads: 4 * n, instructions: 2 * n };
+            Entry {
+                resources: none,
+                code_sha256: String::new(),
+                max_threads: None,
+                required_block: None,
+                cluster: None,
+                parameters: None,
+                marked_spills: traffic(marked),
+                local: traffic(5),
+            }
+        };
+        let spills = |marked, report| {
+            let mut entry = entry(marked);
+            count_spills(&mut entry, report);
+            entry.resources.spills
+        };
+        assert_eq!(spills(0, report(20)), 10);
+        assert_eq!(spills(0, report(0)), 0);
+        assert_eq!(spills(2, report(8)), 2);
+        assert_eq!(spills(2, None), 2);
+    }
+}

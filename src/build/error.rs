@@ -1,0 +1,65 @@
+//! What stops a whole build.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why nothing, or nothing more, can be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// There is no nvcc.
+    #[error(
+        "nvcc not found ({looked}); hint: install the CUDA toolkit, put its bin folder on PATH or into $CUDA_HOME, or name \
+         the program in `[build] nvcc`"
+    )]
+    NotFound {
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// What was found is no working nvcc.
+    #[error("`{}` does not work as nvcc: {reason}", path.display())]
+    Unusable {
+        /// The program.
+        path: PathBuf,
+        /// What it did.
+        reason: String,
+    },
+    /// nvcc could not be started.
+    #[error("cannot start `{}`", path.display())]
+    Start {
+        /// The program.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The cache cannot be used.
+    #[error("cannot write the build cache at `{}`; hint: name another folder in $NCUGATE_CACHE", path.display())]
+    Cache {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no folder for a cache.
+    #[error("no folder for the build cache; hint: set $NCUGATE_CACHE, $XDG_CACHE_HOME or $HOME")]
+    NoCache,
+    /// Not an architecture.
+    #[error(
+        "`{text}` is not an architecture; allowed: `sm_` and a compute capability, such as `sm_90`, `sm_90a`, `sm_89`"
+    )]
+    Arch {
+        /// The text.
+        text: String,
+    },
+    /// Threads to compile in could not be started.
+    #[error("cannot start threads to compile in: {reason}")]
+    Threads {
+        /// What the system said.
+        reason: String,
+    },
+    /// A result could not be stored.
+    #[error("cannot store what was built")]
+    Store(#[source] io::Error),
+    /// The user asked to stop.
+    #[error("interrupted while building")]
+    Interrupted,
+}

@@ -1,0 +1,109 @@
+//! The attributes of a cubin's `.nv.info` sections: what the driver has to know about a kernel.
+//!
+//! A section is a list of `format: u8, attribute: u8, then` by format nothing (1), a byte and a pad (2), a `u16` (3), or a
+//! `u16` length and as many bytes (4). The numbers are those of cubins that nvcc 13.0 writes for sm_75 to sm_121.
+
+/// An attribute that is used here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attribute {
+    /// Registers a thread of the function with that symbol.
+    Registers { symbol: u32, count: u32 },
+    /// Stack frame in bytes a thread of the function with that symbol.
+    Frame { symbol: u32, bytes: u32 },
+    /// Least stack in bytes a thread of the entry with that symbol, with all it calls.
+    MinStack { symbol: u32, bytes: u32 },
+    /// Most threads a block (`__launch_bounds__`), by dimension.
+    MaxThreads([u32; 3]),
+    /// The only block that is allowed, by dimension.
+    RequiredBlock([u32; 3]),
+    /// The cluster the kernel was compiled for (`__cluster_dims__`).
+    Cluster([u32; 3]),
+    /// Named barriers.
+    Barriers(u32),
+    /// A kernel parameter: its place in the signature and its size in bytes.
+    Parameter { ordinal: u32, bytes: u32 },
+    /// Offsets of instructions that spill registers or fetch them back.
+    Spills(Vec<u32>),
+    /// Notes on instructions of a kind that is not known here.
+    UnknownNotes,
+}
+
+/// The attributes of a section that are used here, in its order; `None` when it is damaged.
+pub fn attributes(mut bytes: &[u8]) -> Option<Vec<Attribute>> {
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let (&[format, code, low, high], mut rest) = bytes.split_first_chunk::<4>()?;
+        let number = u16::from_le_bytes([low, high]);
+        let mut payload: &[u8] = &[low];
+        if format == 4 {
+            (payload, rest) = rest.split_at_checked(usize::from(number))?;
+        } else if !(1..=3).contains(&format) {
+            return None;
+        }
+        found.extend(attribute(code, payload));
+        bytes = rest;
+    }
+    Some(found)
+}
+
+fn attribute(code: u8, payload: &[u8]) -> Option<Attribute> {
+    let words: Vec<u32> = payload.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    match (code, words.as_slice()) {
+        (0x2f, &[symbol, count]) => Some(Attribute::Registers { symbol, count }),
+        (0x11, &[symbol, bytes]) => Some(Attribute::Frame { symbol, bytes }),
+        (0x12, &[symbol, bytes]) => Some(Attribute::MinStack { symbol, bytes }),
+        (0x05, &[x, y, z]) => Some(Attribute::MaxThreads([x, y, z])),
+        (0x10, &[x, y, z]) => Some(Attribute::RequiredBlock([x, y, z])),
+        (0x3d, &[x, y, z]) => Some(Attribute::Cluster([x, y, z])),
+        (0x4c, _) => payload.first().map(|&count| Attribute::Barriers(u32::from(count))),
+        (0x17, &[_, place, layout]) => Some(Attribute::Parameter { ordinal: place & 0xffff, bytes: layout >> 18 }),
+        (0x55, words) => Some(notes(words)),
+        _ => None,
+    }
+}
+
+/// Pairs of kind and offset; kind 1 is register spilling.
+fn notes(words: &[u32]) -> Attribute {
+    let (pairs, rest) = words.as_chunks::<2>();
+    if !rest.is_empty() || pairs.iter().any(|&[kind, _]| kind != 1) {
+        return Attribute::UnknownNotes;
+    }
+    Attribute::Spills(pairs.iter().map(|&[_, offset]| offset).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_of_every_format_are_read() {
+        let bytes = [
+            [4, 0x2f, 8, 0].as_slice(),
+            &[8, 0, 0, 0, 32, 0, 0, 0],
+            &[3, 0x1b, 0x20, 0],
+            &[1, 0x3e, 0, 0],
+            &[2, 0x4c, 6, 0],
+            &[4, 0x17, 12, 0],
+            &[0, 0, 0, 0, 2, 0, 0x10, 0, 0, 0xf0, 0x11, 0],
+            &[4, 0x55, 16, 0],
+            &[1, 0, 0, 0, 0xc0, 0, 0, 0, 1, 0, 0, 0, 0xd0, 0, 0, 0],
+        ]
+        .concat();
+        let expected = vec![
+            Attribute::Registers { symbol: 8, count: 32 },
+            Attribute::Barriers(6),
+            Attribute::Parameter { ordinal: 2, bytes: 4 },
+            Attribute::Spills(vec![0xc0, 0xd0]),
+        ];
+        assert_eq!(attributes(&bytes), Some(expected));
+    }
+
+    #[test]
+    fn a_damaged_section_is_refused_and_unknown_notes_are_told() {
+        assert_eq!(attributes(&[4, 0x2f, 8, 0, 1]), None);
+        assert_eq!(attributes(&[9, 0, 0, 0]), None);
+        assert_eq!(attributes(&[4, 0x2f]), None);
+        assert_eq!(notes(&[1, 16, 2, 32]), Attribute::UnknownNotes);
+        assert_eq!(notes(&[1, 16, 1]), Attribute::UnknownNotes);
+    }
+}

@@ -1,0 +1,130 @@
+//! Launches that cannot work on a chip, told before anything is launched.
+
+use super::budget::SharedArray;
+use super::cubin::Entry;
+use crate::occupancy::{Chip, REGISTERS_PER_SM, THREADS_PER_BLOCK, WARP};
+use crate::plan::{Arg, Launch, ScalarValue};
+
+/// Largest grid, by dimension.
+const GRID: [u32; 3] = [2_147_483_647, 65_535, 65_535];
+/// Largest block, by dimension.
+const BLOCK: [u32; 3] = [1024, 1024, 64];
+/// Registers are given to a warp in multiples of this many, and warps in fours.
+const REGISTER_UNIT: u64 = 256;
+
+/// Why launches of an entry cannot work, each reason with the first shape it holds for; empty when they can.
+///
+/// `arrays` names the entry's static arrays, asked for only when shared memory is the reason.
+pub fn reasons(
+    chip: Option<&Chip>,
+    entry: &Entry,
+    launches: &[Launch],
+    arrays: &dyn Fn() -> Vec<SharedArray>,
+) -> Vec<String> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for launch in launches {
+        let memory = chip.and_then(|chip| shared_memory(chip, entry, launch, arrays));
+        let each =
+            [dimensions(launch), bounds(entry, launch), registers(entry, launch), arguments(entry, launch), memory];
+        for reason in each.into_iter().flatten() {
+            match found.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, shapes)) => shapes.push(&launch.shape.0),
+                None => found.push((reason, vec![&launch.shape.0])),
+            }
+        }
+    }
+    let all = |shapes: &[&str]| shapes.len() == launches.len();
+    let told = |(reason, shapes): (String, Vec<&str>)| {
+        if all(&shapes) { reason } else { format!("at {}: {reason}", shapes.join(", ")) }
+    };
+    found.into_iter().map(told).collect()
+}
+
+fn dimensions(launch: &Launch) -> Option<String> {
+    let (grid, block) = (launch.grid, launch.block);
+    let over = |dims: [u32; 3], most: [u32; 3]| dims.iter().zip(most).any(|(&n, most)| n == 0 || n > most);
+    if over(grid, GRID) {
+        return Some(format!("a grid of {grid:?} blocks; each dimension must be from 1 to {GRID:?}"));
+    }
+    let threads: u64 = block.iter().map(|&n| u64::from(n)).product();
+    let wrong = over(block, BLOCK) || threads > u64::from(THREADS_PER_BLOCK);
+    wrong.then(|| {
+        format!(
+            "a block of {block:?} = {threads} threads; at most {THREADS_PER_BLOCK}, by dimension from 1 to {BLOCK:?}"
+        )
+    })
+}
+
+fn bounds(entry: &Entry, launch: &Launch) -> Option<String> {
+    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    if let Some(most) = entry.max_threads
+        && threads > u64::from(most)
+    {
+        return Some(format!("a block of {threads} threads; the kernel's launch bounds allow {most}"));
+    }
+    if let Some(required) = entry.required_block
+        && required != launch.block
+    {
+        return Some(format!("a block of {:?} threads; the kernel was compiled for {required:?}", launch.block));
+    }
+    let cluster = entry.cluster.unwrap_or(launch.cluster);
+    if launch.cluster != [1, 1, 1] && launch.cluster != cluster {
+        return Some(format!("a cluster of {:?} blocks; the kernel was compiled for {cluster:?}", launch.cluster));
+    }
+    let divides = launch.grid.iter().zip(cluster).all(|(&grid, cluster)| cluster > 0 && grid % cluster == 0);
+    (!divides).then(|| format!("a grid of {:?} blocks is no multiple of the cluster of {cluster:?}", launch.grid))
+}
+
+fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
+    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    let per_thread = entry.resources.registers;
+    let per_warp = (u64::from(per_thread) * u64::from(WARP)).next_multiple_of(REGISTER_UNIT);
+    let total = per_warp * threads.div_ceil(u64::from(WARP)).next_multiple_of(4);
+    (threads <= u64::from(THREADS_PER_BLOCK) && total > u64::from(REGISTERS_PER_SM)).then(|| {
+        format!(
+            "{per_thread} registers a thread x {threads} threads take {total} registers; a block has {REGISTERS_PER_SM}; \
+             hint: fewer threads, or a lower -maxrregcount"
+        )
+    })
+}
+
+fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
+    let sizes = entry.parameters.as_ref()?;
+    if sizes.len() != launch.args.len() {
+        return Some(format!("{} arguments; the kernel takes {}", launch.args.len(), sizes.len()));
+    }
+    let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
+    let name = match &launch.args[wrong] {
+        Arg::Buffer(name) => format!("buffer `{name}`"),
+        Arg::Scalar(value) => format!("scalar {value:?}"),
+    };
+    let (given, taken) = (arg_bytes(&launch.args[wrong]), sizes[wrong]);
+    Some(format!("argument {} ({name}) is {given} bytes; the kernel takes {taken} there", wrong + 1))
+}
+
+const fn arg_bytes(arg: &Arg) -> u32 {
+    match arg {
+        Arg::Buffer(_) | Arg::Scalar(ScalarValue::F64(_) | ScalarValue::I64(_)) => 8,
+        Arg::Scalar(ScalarValue::F32(_) | ScalarValue::I32(_) | ScalarValue::U32(_)) => 4,
+    }
+}
+
+fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() -> Vec<SharedArray>) -> Option<String> {
+    let fixed = u64::from(entry.resources.static_shared);
+    let total = fixed + u64::from(launch.dynamic_shared);
+    let limit = u64::from(chip.shared_optin);
+    (total > limit).then(|| {
+        let mut parts = if fixed > 0 { arrays() } else { Vec::new() };
+        parts.push(SharedArray { name: "(dynamic)".to_owned(), bytes: u64::from(launch.dynamic_shared) });
+        parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+        let (major, minor) = chip.capability;
+        format!("shared memory of a block on compute capability {major}.{minor}: {}", budget(total, limit, &parts))
+    })
+}
+
+/// `209152 bytes, limit 101376, 107776 over: scores 65536, ...`, largest first.
+pub fn budget(total: u64, limit: u64, parts: &[SharedArray]) -> String {
+    let each: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.bytes)).collect();
+    let over = total.saturating_sub(limit);
+    format!("{total} bytes, limit {limit}, {over} over: {}", each.join(", "))
+}

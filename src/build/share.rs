@@ -1,0 +1,30 @@
+//! Which variants are the same measurement: equal machine code with equal launches.
+
+use super::outcome::{BuildOutcome, BuildRecord};
+use crate::plan::{Launch, Method, Plan, VariantId};
+
+/// The variant of `earlier` whose measurements `record` can share: the same code, grid, block, cluster, dynamic shared
+/// memory and arguments at every shape.
+pub fn twin(earlier: &[BuildRecord], record: &BuildRecord, plan: &Plan) -> Option<VariantId> {
+    let code = code(record)?;
+    let launches = launches(plan, &record.variant)?;
+    earlier
+        .iter()
+        .filter(|other| other.shares.is_none() && self::code(other) == Some(code))
+        .find(|other| self::launches(plan, &other.variant) == Some(launches))
+        .map(|other| other.variant.clone())
+}
+
+fn code(record: &BuildRecord) -> Option<&str> {
+    match &record.outcome {
+        BuildOutcome::Built { code_sha256, .. } => Some(code_sha256),
+        BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
+    }
+}
+
+fn launches<'a>(plan: &'a Plan, id: &VariantId) -> Option<&'a [Launch]> {
+    match &plan.variant(id)?.method {
+        Method::Kernel(kernel) => Some(&kernel.launches),
+        Method::Command(_) => None,
+    }
+}

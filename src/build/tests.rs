@@ -1,0 +1,390 @@
+//! The build with a real nvcc.
+#![allow(clippy::unwrap_used)]
+
+use super::cache::Artifact;
+use super::compile::{Builder, Progress, Sharing};
+use super::cubin::Entry;
+use super::nvcc::tests::for_test;
+use super::nvcc::{Nvcc, Unit};
+use super::{Arch, BuildOutcome, BuildRecord, Cache, ptxas};
+use crate::config::ShapeName;
+use crate::plan::{Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Variant, VariantId};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+fn data(name: &str) -> PathBuf {
+    PathBuf::from("tests/data/cuda").join(name)
+}
+
+fn unit(source: PathBuf, flags: &[&str]) -> Unit {
+    Unit { source, flags: flags.iter().map(|&f| f.to_owned()).collect(), defines: Vec::new() }
+}
+
+fn args(list: &str) -> Vec<Arg> {
+    let arg = |c| match c {
+        'p' => Arg::Buffer("x".to_owned()),
+        _ => Arg::Scalar(ScalarValue::I32(1)),
+    };
+    list.chars().map(arg).collect()
+}
+
+fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
+    let launch = Launch {
+        shape: ShapeName("mission".to_owned()),
+        grid: [16, 1, 1],
+        block: [128, 1, 1],
+        cluster: [1, 1, 1],
+        dynamic_shared: 0,
+        args: args(signature),
+    };
+    KernelPlan { source, entry: entry.to_owned(), flags: Vec::new(), defines: Vec::new(), launches: vec![launch] }
+}
+
+fn plan(methods: Vec<(&str, Method)>) -> Plan {
+    let variant = |(id, method): (&str, Method)| Variant {
+        id: VariantId(id.to_owned()),
+        standing: Standing::Candidate,
+        params: Vec::new(),
+        method,
+    };
+    Plan { variants: methods.into_iter().map(variant).collect() }
+}
+
+fn build(nvcc: &Nvcc, cache: &Path, arch: &str, sharing: Sharing, plan: &Plan) -> Vec<BuildRecord> {
+    let (cache, arch) = (Cache::at(cache).unwrap(), arch.parse::<Arch>().unwrap());
+    let builder = Builder::new(nvcc, &arch, &cache, sharing);
+    let (mut seen, heard) = (Vec::new(), Mutex::new(Vec::new()));
+    let progress = |p: Progress| heard.lock().unwrap().push((p.done, p.total));
+    let mut sink = |record: &BuildRecord| {
+        seen.push(record.clone());
+        Ok(())
+    };
+    let records = builder.build(plan, &progress, &mut sink).unwrap();
+    assert_eq!(seen, records);
+    assert_eq!(
+        records.iter().map(|r| &r.variant).collect::<Vec<_>>(),
+        plan.variants.iter().map(|v| &v.id).collect::<Vec<_>>()
+    );
+    let total = plan.variants.len();
+    assert_eq!(heard.into_inner().unwrap(), (1..=total).map(|done| (done, total)).collect::<Vec<_>>());
+    records
+}
+
+fn one(nvcc: &Nvcc, cache: &Path, arch: &str, kernel: KernelPlan) -> BuildOutcome {
+    let plan = plan(vec![("v", Method::Kernel(kernel))]);
+    build(nvcc, cache, arch, Sharing::Share, &plan).remove(0).outcome
+}
+
+fn cached(outcome: &BuildOutcome) -> bool {
+    match outcome {
+        BuildOutcome::Built { cached, .. } => *cached,
+        other => panic!("not built: {other:?}"),
+    }
+}
+
+fn failure(outcome: BuildOutcome) -> String {
+    match outcome {
+        BuildOutcome::Failed { message } => message,
+        other => panic!("not failed: {other:?}"),
+    }
+}
+
+fn refusal(outcome: BuildOutcome) -> String {
+    match outcome {
+        BuildOutcome::Refused { reasons, .. } => reasons.join("\n"),
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+fn assert_agrees(artifact: &Artifact, name: &str, arch: &Arch) {
+    let entry = Entry::read(&artifact.bytes, name, arch.capability()).unwrap();
+    let told = ptxas::report(&artifact.log, name).unwrap();
+    let used = entry.resources;
+    assert_eq!(used.registers, told.registers, "registers of {name} for {arch}");
+    assert_eq!(used.stack, told.stack_frame, "stack of {name} for {arch}");
+    assert_eq!(used.static_shared, told.static_shared, "shared memory of {name} for {arch}");
+    assert_eq!(used.barriers, told.barriers, "barriers of {name} for {arch}");
+    let marked = (entry.marked_spills.local_stores, entry.marked_spills.local_loads);
+    assert_eq!(marked, (told.spill_stores, told.spill_loads), "spilled bytes of {name} for {arch}");
+    assert_eq!(used.spills > 0, told.spill_stores > 0, "spills of {name} for {arch}");
+}
+
+/// Every entry of the test sources, read from cubins of one chip of each generation, against what ptxas says.
+#[test]
+fn what_a_cubin_holds_equals_what_ptxas_reports() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path()).unwrap();
+    let sources: [(&str, &[&str], &[&str]); 4] = [
+        ("spill.cu", &["-maxrregcount=32"], &["spilling"]),
+        ("local_array.cu", &[], &["local_array"]),
+        ("shared_arrays.cu", &[], &["shared_arrays", "second"]),
+        ("calls.cu", &["-maxrregcount=32"], &["calls", "prints", "clustered"]),
+    ];
+    for arch in ["sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"]
+        .map(|a| a.parse::<Arch>().unwrap())
+    {
+        let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+        for (source, flags, entries) in sources {
+            if source == "calls.cu" && arch.capability().0 < 9 {
+                continue; // clusters came with 9.0
+            }
+            let artifact = builder.compile(&unit(data(source), flags)).unwrap().unwrap();
+            for name in entries {
+                assert_agrees(&artifact, name, &arch);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kernels_that_ship_are_read_as_ptxas_reports_them() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path()).unwrap();
+    let arch = Arch::of((9, 0));
+    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+    let families = fs::read_dir("kernels").unwrap().map(|family| family.unwrap().path());
+    let files = families.flat_map(|family| fs::read_dir(family).unwrap()).map(|file| file.unwrap().path());
+    let sources: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "cu")).collect();
+    assert!(sources.len() >= 3);
+    for source in sources {
+        let artifact = builder.compile(&unit(source.clone(), &["-O3"])).unwrap().unwrap();
+        let lines = artifact.log.lines().filter_map(|line| line.split_once("Compiling entry function '"));
+        let entries: Vec<&str> = lines.filter_map(|(_, rest)| rest.split('\'').next()).collect();
+        assert!(!entries.is_empty(), "{}", source.display());
+        entries.iter().for_each(|entry| assert_agrees(&artifact, entry, &arch));
+    }
+}
+
+/// The plan that keeps all of K and V in shared memory: an L4 has no room for it, an H200 has, static arrays nowhere.
+#[test]
+fn the_faulty_plan_is_refused_with_its_budget() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut whole = kernel(PathBuf::from("kernels/sdpa_scalar/sdpa_whole_kv.cu"), "sdpa_whole_kv", "ppppi");
+    whole.launches[0].args.push(Arg::Scalar(ScalarValue::F32(0.125)));
+    whole.launches[0].block = [192, 1, 1];
+    whole.launches[0].dynamic_shared = 209_152;
+    let reason = refusal(one(&nvcc, folder.path(), "sm_89", whole.clone()));
+    let expected = "shared memory of a block on compute capability 8.9: 209152 bytes, limit 101376, 107776 over";
+    assert!(reason.starts_with(expected), "{reason}");
+    assert!(!cached(&one(&nvcc, folder.path(), "sm_90", whole.clone())));
+
+    whole.defines = vec![("MAX_S".to_owned(), "512".to_owned())];
+    whole.launches[0].dynamic_shared = 0;
+    for arch in ["sm_89", "sm_90"] {
+        let message = failure(one(&nvcc, folder.path(), arch, whole.clone()));
+        assert!(
+            message.ends_with("static shared memory of a block: 209152 bytes, limit 49152, 160000 over: bytes 209152"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_local_array_is_no_spill() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let local = one(&nvcc, folder.path(), "sm_90", kernel(data("local_array.cu"), "local_array", "ppi"));
+    let BuildOutcome::Built { resources, .. } = local else { panic!("{local:?}") };
+    assert_eq!((resources.spills, resources.stack, resources.local), (0, 256, 256));
+
+    let mut spilling = kernel(data("spill.cu"), "spilling", "ppi");
+    spilling.flags = vec!["-maxrregcount=32".to_owned()];
+    let spilling = one(&nvcc, folder.path(), "sm_90", spilling);
+    let BuildOutcome::Built { resources, log, .. } = spilling else { panic!("{spilling:?}") };
+    assert!(resources.spills > 100 && resources.registers == 32 && resources.local >= resources.stack, "{resources:?}");
+    assert_eq!(log, "", "reports of ptxas are no warnings");
+}
+
+/// The registers that a recursive function saves are spills that ptxas reports but does not mark.
+#[test]
+fn spills_that_are_not_marked_count_too() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = one(&nvcc, folder.path(), "sm_90", kernel(data("calls.cu"), "recursive", "pi"));
+    let BuildOutcome::Built { resources, .. } = outcome else { panic!("{outcome:?}") };
+    assert!(resources.spills > 0, "{resources:?}");
+}
+
+#[test]
+fn bounds_parameters_and_clusters_are_read() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path()).unwrap();
+    let arch = Arch::of((9, 0));
+    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+    let artifact = builder.compile(&unit(data("calls.cu"), &[])).unwrap().unwrap();
+    let clustered = Entry::read(&artifact.bytes, "clustered", (9, 0)).unwrap();
+    assert_eq!((clustered.cluster, clustered.max_threads), (Some([2, 1, 1]), Some(128)));
+    assert_eq!(clustered.parameters, Some(vec![8]));
+    let calls = Entry::read(&artifact.bytes, "calls", (9, 0)).unwrap();
+    assert_eq!((calls.parameters, calls.max_threads, calls.cluster), (Some(vec![8, 8, 4]), None, None));
+    let error = Entry::read(&artifact.bytes, "cals", (9, 0)).unwrap_err().to_string();
+    assert!(error.contains("did you mean `calls`?"), "{error}");
+    for end in 0..artifact.bytes.len().min(4096) {
+        let _ = Entry::read(&artifact.bytes[..end], "calls", (9, 0));
+    }
+}
+
+#[test]
+fn failures_carry_the_message_and_the_others_go_on() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let broken = folder.path().join("broken.cu");
+    fs::write(&broken, "extern \"C\" __global__ void f() { int x = y; }\n").unwrap();
+    let mangled = folder.path().join("mangled.cu");
+    fs::write(&mangled, "__global__ void f() {}\n").unwrap();
+    let command = CommandPlan { argv: vec!["true".to_owned()], kernel_filter: None };
+    let plan = plan(vec![
+        ("broken", Method::Kernel(kernel(broken, "f", ""))),
+        ("absent", Method::Kernel(kernel(folder.path().join("absent.cu"), "f", ""))),
+        ("mangled", Method::Kernel(kernel(mangled, "f", ""))),
+        ("command", Method::Command(command)),
+        ("oversized", Method::Kernel(kernel(data("oversized.cu"), "big", "p"))),
+        ("good", Method::Kernel(kernel(data("shared_arrays.cu"), "second", "p"))),
+    ]);
+    let cache = folder.path().join("cache");
+    let mut outcomes: Vec<_> =
+        build(&nvcc, &cache, "sm_90", Sharing::Share, &plan).into_iter().map(|r| r.outcome).collect();
+    assert!(!cached(&outcomes.pop().unwrap()));
+    let oversized = failure(outcomes.pop().unwrap());
+    assert!(oversized.contains("uses too much shared data"), "{oversized}");
+    assert!(
+        oversized.contains("65664 bytes, limit 49152, 16512 over: tile_a 32768, tile_b 32768, flags 128"),
+        "{oversized}"
+    );
+    assert_eq!(outcomes.pop(), Some(BuildOutcome::NotNeeded));
+    assert!(failure(outcomes.pop().unwrap()).contains("hint: declare it `extern \"C\"`"));
+    assert!(failure(outcomes.pop().unwrap()).contains("absent.cu"));
+    assert!(failure(outcomes.pop().unwrap()).contains("identifier \"y\" is undefined"));
+    assert_eq!(fs::read_dir(cache.join("tmp")).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn launches_that_cannot_work_are_refused() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let shared = |change: &dyn Fn(&mut Launch)| {
+        let mut kernel = kernel(data("shared_arrays.cu"), "shared_arrays", "pp");
+        change(&mut kernel.launches[0]);
+        kernel
+    };
+    let on = |arch: &str, kernel| one(&nvcc, folder.path(), arch, kernel);
+    let large = shared(&|l| l.dynamic_shared = 200_000);
+    let reason = refusal(on("sm_89", large.clone()));
+    assert!(reason.contains("204608 bytes, limit 101376, 103232 over: (dynamic) 200000, a 4096, b 512"), "{reason}");
+    assert!(!cached(&on("sm_90", large)), "an H200 has room for it");
+    assert!(refusal(on("sm_90", shared(&|l| l.block = [257, 1, 1]))).contains("launch bounds allow 256"));
+    assert!(refusal(on("sm_90", shared(&|l| l.block = [2048, 1, 1]))).contains("at most 1024"));
+    assert!(refusal(on("sm_90", shared(&|l| l.grid = [1, 70_000, 1]))).contains("65535"));
+    assert!(refusal(on("sm_90", shared(&|l| l.args = args("p")))).contains("1 arguments; the kernel takes 2"));
+    assert!(refusal(on("sm_90", shared(&|l| l.args = args("pi")))).contains("argument 2 (scalar I32(1)) is 4 bytes"));
+    let mut wide = kernel(data("spill.cu"), "spilling", "ppi");
+    wide.launches[0].block = [1024, 1, 1];
+    assert!(refusal(on("sm_90", wide)).contains("a block has 65536"));
+    let mut cluster = kernel(data("calls.cu"), "clustered", "p");
+    cluster.launches[0].grid = [3, 1, 1];
+    assert!(refusal(on("sm_90", cluster)).contains("no multiple of the cluster"));
+}
+
+#[test]
+fn what_did_not_change_is_not_compiled_again() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (source, header) = (folder.path().join("k.cu"), folder.path().join("value.h"));
+    fs::write(&source, "#include \"value.h\"\nextern \"C\" __global__ void f(int* o) { *o = VALUE; }\n").unwrap();
+    fs::write(&header, "#define VALUE 1\n").unwrap();
+    let cache = folder.path().join("cache");
+    let f = || kernel(source.clone(), "f", "p");
+    let code = |outcome: &BuildOutcome| match outcome {
+        BuildOutcome::Built { code_sha256, .. } => code_sha256.clone(),
+        other => panic!("not built: {other:?}"),
+    };
+    let first = one(&nvcc, &cache, "sm_90", f());
+    assert!(!cached(&first));
+    assert!(cached(&one(&nvcc, &cache, "sm_90", f())));
+    assert!(!cached(&one(&nvcc, &cache, "sm_89", f())), "another architecture");
+    let mut defined = f();
+    defined.defines = vec![("UNUSED".to_owned(), "1".to_owned())];
+    let defined = one(&nvcc, &cache, "sm_90", defined);
+    assert!(!cached(&defined), "another define");
+    assert_eq!(code(&defined), code(&first), "that changes no instruction");
+
+    fs::write(&header, "#define VALUE 2\n").unwrap();
+    let second = one(&nvcc, &cache, "sm_90", f());
+    assert!(!cached(&second), "a header changed");
+    assert_ne!(code(&second), code(&first));
+    fs::write(&header, "#define VALUE 1\n").unwrap();
+    assert_eq!(
+        one(&nvcc, &cache, "sm_90", f()),
+        one(&nvcc, &cache, "sm_90", f()),
+        "what was compiled before is still there"
+    );
+    assert!(cached(&one(&nvcc, &cache, "sm_90", f())));
+}
+
+#[test]
+fn equal_code_with_equal_launches_is_shared() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let with = |define: &str, change: &dyn Fn(&mut Launch)| {
+        let mut kernel = kernel(data("shared_arrays.cu"), "second", "p");
+        kernel.defines = vec![(define.to_owned(), "1".to_owned())];
+        change(&mut kernel.launches[0]);
+        Method::Kernel(kernel)
+    };
+    let plan = plan(vec![
+        ("a", with("A", &|_| {})),
+        ("b", with("B", &|_| {})),
+        ("c", with("B", &|l| l.block = [64, 1, 1])),
+        ("d", with("D", &|l| l.block = [64, 1, 1])),
+        ("e", with("A", &|_| {})),
+    ]);
+    let shares = |sharing| -> Vec<Option<String>> {
+        let records = build(&nvcc, folder.path(), "sm_90", sharing, &plan);
+        records.into_iter().map(|record| record.shares.map(|id| id.0)).collect()
+    };
+    let some = |id: &str| Some(id.to_owned());
+    assert_eq!(shares(Sharing::Share), [None, some("a"), None, some("c"), some("a")]);
+    assert_eq!(shares(Sharing::Each), [None, None, None, None, None]);
+}
+
+#[test]
+fn builds_at_the_same_time_do_not_disturb_each_other() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let outcomes: Vec<BuildOutcome> = std::thread::scope(|scope| {
+        let build = || one(&nvcc, folder.path(), "sm_90", kernel(data("local_array.cu"), "local_array", "ppi"));
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(build)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let hashes: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| match outcome {
+            BuildOutcome::Built { cubin, cubin_sha256, .. } => (fs::read(cubin).unwrap(), cubin_sha256),
+            other => panic!("not built: {other:?}"),
+        })
+        .collect();
+    assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// A machine that cannot compile at all ends the build; it is not the variants' fault.
+#[test]
+fn an_architecture_that_nvcc_does_not_know_ends_the_build() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, arch) = (Cache::at(folder.path()).unwrap(), Arch::of((9, 9)));
+    let plan = plan(vec![("v", Method::Kernel(kernel(data("spill.cu"), "spilling", "ppi")))]);
+    let mut seen = 0;
+    let mut sink = |_: &BuildRecord| {
+        seen += 1;
+        Ok(())
+    };
+    let error = Builder::new(&nvcc, &arch, &cache, Sharing::Share).build(&plan, &|_| {}, &mut sink).unwrap_err();
+    assert!(error.to_string().contains("Unsupported gpu architecture 'sm_99'"), "{error}");
+    assert_eq!(seen, 0);
+    assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0, "nothing is left behind");
+}

@@ -1,0 +1,271 @@
+//! Measures a plan, stage by stage: build, check and time, profile. Every record is kept as it comes, so that a
+//! campaign that ends early goes on where it stopped.
+//!
+//! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
+
+mod profile;
+mod progress;
+mod provenance;
+mod tools;
+pub mod wanted;
+
+pub use progress::{Progress, Silent, Terminal};
+pub use provenance::{manifest, sha256, sources};
+pub use tools::{Tools, device, gpu};
+
+use crate::bench::external::{self, ExternalError};
+use crate::bench::{
+    CheckOutcome, CheckRecord, Event, Finish, Job, JobError, LatencyRecord, MeasureError, Purpose, SinkError, measure,
+};
+use crate::build::{BuildError, BuildOutcome, BuildRecord, Builder, Cache, Sharing};
+use crate::config::Phase;
+use crate::ncu::{ProfileError, ToolError};
+use crate::plan::{Method, Plan, VariantId};
+use crate::process;
+use crate::store::{Run, RunState, RunWriter, StoreError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Why a campaign ended early. What was measured is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    /// No GPU.
+    #[error("no GPU to measure on: {reason}; a recorded run can be judged with --source recorded")]
+    NoGpu {
+        /// What is missing.
+        reason: String,
+    },
+    /// nvcc, its cache, or the architecture.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// ncu is not usable.
+    #[error(transparent)]
+    Ncu(#[from] ToolError),
+    /// The workload cannot be made into a job.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The worker cannot work.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// An external command cannot be asked.
+    #[error(transparent)]
+    External(#[from] ExternalError),
+    /// Profiling cannot go on.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A record cannot be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system refused something.
+    #[error("cannot {what}: {source}")]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The user asked to stop.
+    #[error("interrupted; run again to go on where it stopped")]
+    Interrupted,
+}
+
+/// One execution of a plan.
+pub struct Campaign<'a> {
+    /// The phase.
+    pub phase: &'a Phase,
+    /// Its variants.
+    pub plan: &'a Plan,
+    /// What to measure with.
+    pub tools: &'a Tools,
+    /// Metrics that judging and reporting need.
+    pub metrics: &'a [String],
+    /// Whether equal variants are measured once.
+    pub sharing: Sharing,
+    /// Where records go.
+    pub writer: RunWriter,
+    /// What the user sees meanwhile.
+    pub progress: &'a (dyn Progress + Sync),
+}
+
+impl Campaign<'_> {
+    /// Measures what `earlier`, an unfinished run of the same plan, does not hold.
+    pub fn run(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
+        let outcome = self.stages(earlier);
+        let state = match &outcome {
+            Ok(()) => RunState::Complete,
+            Err(CampaignError::Interrupted) => RunState::Interrupted,
+            Err(_) => RunState::Running,
+        };
+        self.writer.finish(state)?;
+        outcome
+    }
+
+    fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
+        let builds = self.timed("build", Self::build)?;
+        let cubins = cubins(&builds);
+        let (checks, latencies) = earlier.map_or((&[][..], &[][..]), |run| (&run.checks[..], &run.latencies[..]));
+        let sound = self.timed("bench", |campaign| campaign.bench(&builds, &cubins, checks, latencies))?;
+        self.keep_unprofiled(&builds, &sound)?;
+        let profiles = earlier.map_or(&[][..], |run| &run.profiles[..]);
+        self.timed("profile", |campaign| {
+            campaign.progress.stage("profile", sound.len());
+            campaign.profile(&cubins, &sound, profiles)
+        })
+    }
+
+    fn timed<T>(
+        &mut self,
+        stage: &'static str,
+        work: impl FnOnce(&mut Self) -> Result<T, CampaignError>,
+    ) -> Result<T, CampaignError> {
+        let started = Instant::now();
+        let outcome = work(self);
+        self.writer.spent(stage, started.elapsed().as_secs_f64())?;
+        if process::interrupted() {
+            return Err(CampaignError::Interrupted);
+        }
+        outcome
+    }
+
+    fn build(&mut self) -> Result<Vec<BuildRecord>, CampaignError> {
+        self.progress.stage("build", self.plan.variants.len());
+        let arch = self.tools.arch(self.phase)?;
+        let cache = Cache::of_user()?;
+        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing);
+        let (writer, progress) = (&mut self.writer, self.progress);
+        let mut sink = |record: &BuildRecord| {
+            progress.step(&record.variant.0);
+            writer.build(record).map_err(io::Error::other)
+        };
+        Ok(builder.build(self.plan, &|_| {}, &mut sink)?)
+    }
+
+    /// Checks and times; gives the variants whose every case is correct.
+    fn bench(
+        &mut self,
+        builds: &[BuildRecord],
+        cubins: &BTreeMap<VariantId, PathBuf>,
+        checks: &[CheckRecord],
+        latencies: &[LatencyRecord],
+    ) -> Result<BTreeSet<VariantId>, CampaignError> {
+        let mut wrong: BTreeSet<VariantId> = BTreeSet::new();
+        let mut job = Job::new(self.phase, self.plan, cubins, Purpose::Bench)?;
+        checks.iter().for_each(|record| job.settle_check(record));
+        latencies.iter().for_each(|record| job.settle_latency(record));
+        wrong.extend(checks.iter().filter(|r| !is_correct(r)).map(|r| r.variant.clone()));
+        self.progress
+            .stage("check and time", job.kernels.len() * (job.kernels.first().map_or(0, |k| k.cases.len()) + 1));
+        let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
+        let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| self.keep(event, &mut wrong))?;
+        if finish == Finish::Interrupted {
+            return Err(CampaignError::Interrupted);
+        }
+        self.commands(checks, latencies, &mut wrong)?;
+        let unbuilt = self.keep_unbuilt(builds)?;
+        let shared: BTreeSet<&VariantId> = builds.iter().filter(|b| b.shares.is_some()).map(|b| &b.variant).collect();
+        let ids = self.plan.variants.iter().map(|v| &v.id);
+        Ok(ids.filter(|id| !wrong.contains(id) && !unbuilt.contains(id) && !shared.contains(id)).cloned().collect())
+    }
+
+    fn keep(&mut self, event: Event, wrong: &mut BTreeSet<VariantId>) -> Result<(), SinkError> {
+        match event {
+            Event::Checked(record) => {
+                if !is_correct(&record) {
+                    wrong.insert(record.variant.clone());
+                }
+                self.progress.step(&record.variant.0);
+                self.writer.check(&record)?;
+            }
+            Event::Timed(record) => {
+                self.progress.step(&record.variant.0);
+                self.writer.latency(&record)?;
+            }
+            Event::Device(_)
+            | Event::DeviceLost { .. }
+            | Event::NoDevice { .. }
+            | Event::Preparing { .. }
+            | Event::Started { .. }
+            | Event::Launched { .. }
+            | Event::LaunchFailed { .. }
+            | Event::Failed { .. }
+            | Event::Done => {}
+        }
+        Ok(())
+    }
+
+    /// External commands, one after the other and never beside anything that is timed.
+    fn commands(
+        &mut self,
+        checks: &[CheckRecord],
+        latencies: &[LatencyRecord],
+        wrong: &mut BTreeSet<VariantId>,
+    ) -> Result<(), CampaignError> {
+        let folder = self.writer.folder().join("logs");
+        for variant in &self.plan.variants {
+            let Method::Command(command) = &variant.method else { continue };
+            let done =
+                checks.iter().any(|r| r.variant == variant.id) && latencies.iter().any(|r| r.variant == variant.id);
+            if done {
+                continue;
+            }
+            self.progress.note(&variant.id.0);
+            let place = folder.join(profile::file_name(&variant.id));
+            std::fs::create_dir_all(&place)
+                .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
+            external::measure(self.phase, &variant.id, command, &place, &mut |event| self.keep(event, wrong))?;
+        }
+        Ok(())
+    }
+
+    /// Records that variants without a cubin were not measured; gives those variants.
+    fn keep_unbuilt(&mut self, builds: &[BuildRecord]) -> Result<BTreeSet<VariantId>, CampaignError> {
+        let mut unbuilt = BTreeSet::new();
+        for build in builds {
+            let reason = match &build.outcome {
+                BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => continue,
+                BuildOutcome::Failed { .. } => "did not build",
+                BuildOutcome::Refused { .. } => "cannot be launched on this chip",
+            };
+            unbuilt.insert(build.variant.clone());
+            let measured = external::unmeasured(self.phase, &build.variant, reason);
+            measured.checks.iter().try_for_each(|record| self.writer.check(record))?;
+            measured.latencies.iter().try_for_each(|record| self.writer.latency(record))?;
+        }
+        Ok(unbuilt)
+    }
+
+    fn keep_unprofiled(&mut self, builds: &[BuildRecord], sound: &BTreeSet<VariantId>) -> Result<(), CampaignError> {
+        for build in builds.iter().filter(|b| b.shares.is_none() && !sound.contains(&b.variant)) {
+            let reason = match &build.outcome {
+                BuildOutcome::Failed { .. } => "did not build",
+                BuildOutcome::Refused { .. } => "cannot be launched on this chip",
+                BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => "was not profiled: it is not proven correct",
+            };
+            for record in profile::unprofiled(&build.variant, &self.phase.profile.shapes, reason) {
+                self.writer.profile(&record)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_correct(record: &CheckRecord) -> bool {
+    match record.outcome {
+        CheckOutcome::Correct { .. } => true,
+        CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => false,
+    }
+}
+
+/// Cubins to measure: of variants that were built and share nobody else's results.
+fn cubins(builds: &[BuildRecord]) -> BTreeMap<VariantId, PathBuf> {
+    builds
+        .iter()
+        .filter(|build| build.shares.is_none())
+        .filter_map(|build| match &build.outcome {
+            BuildOutcome::Built { cubin, .. } => Some((build.variant.clone(), cubin.clone())),
+            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
+        })
+        .collect()
+}

@@ -1,0 +1,72 @@
+//! What the user sees while a campaign works: a bar on a terminal, nothing elsewhere.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::Mutex;
+
+/// Hears how far a campaign is.
+pub trait Progress {
+    /// A stage starts that has so many steps.
+    fn stage(&self, name: &str, steps: usize);
+    /// A step was done, for this variant.
+    fn step(&self, variant: &str);
+    /// Something is being done that has no steps.
+    fn note(&self, text: &str);
+}
+
+/// Says nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn stage(&self, _: &str, _: usize) {}
+    fn step(&self, _: &str) {}
+    fn note(&self, _: &str) {}
+}
+
+/// A bar on standard error, drawn only where that is a terminal.
+#[derive(Debug)]
+pub struct Terminal {
+    bar: Mutex<ProgressBar>,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Self { bar: Mutex::new(ProgressBar::hidden()) }
+    }
+}
+
+impl Terminal {
+    fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
+        act(&mut self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        self.with(|bar| bar.finish_and_clear());
+    }
+}
+
+impl Progress for Terminal {
+    fn stage(&self, name: &str, steps: usize) {
+        self.with(|bar| {
+            bar.finish_and_clear();
+            *bar = ProgressBar::new(steps as u64);
+            if let Ok(style) = ProgressStyle::with_template("{prefix:>16} [{bar:30}] {pos}/{len} {elapsed} {wide_msg}")
+            {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_prefix(name.to_owned());
+        });
+    }
+
+    fn step(&self, variant: &str) {
+        self.with(|bar| {
+            bar.set_message(variant.to_owned());
+            bar.inc(1);
+        });
+    }
+
+    fn note(&self, text: &str) {
+        self.with(|bar| bar.set_message(text.to_owned()));
+    }
+}

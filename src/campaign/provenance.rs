@@ -1,0 +1,90 @@
+//! What a run has to remember of where it came from: hashes, commit, command line.
+
+use crate::config::Phase;
+use crate::plan::{Method, Plan};
+use crate::process;
+use crate::store::{Fingerprint, Git, Manifest, RunState, SCHEMA};
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// git answers in milliseconds or not at all.
+const GIT: Duration = Duration::from_secs(10);
+
+/// The manifest of a run that starts now.
+pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifest {
+    let started = Timestamp::now();
+    let sources = sources(plan);
+    Manifest {
+        schema: SCHEMA,
+        ncugate: env!("CARGO_PKG_VERSION").to_owned(),
+        phase: phase.name.clone(),
+        run: started.strftime("%Y%m%dT%H%M%SZ").to_string(),
+        state: RunState::Running,
+        started,
+        finished: None,
+        argv: std::env::args().collect(),
+        fingerprint,
+        config_sha256: sha256(phase.text.as_bytes()),
+        plan_sha256: measured_sha256(phase, plan, &sources),
+        sources,
+        git: git(),
+        stage_seconds: Vec::new(),
+        redacted: false,
+        warnings: Vec::new(),
+    }
+}
+
+/// Lowercase hexadecimal SHA-256.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// SHA-256 of every kernel source of the plan and of every header beside it, by path; a source that cannot be read is left out.
+pub fn sources(plan: &Plan) -> Vec<(String, String)> {
+    let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
+    for variant in &plan.variants {
+        if let Method::Kernel(kernel) = &variant.method {
+            paths.insert(kernel.source.clone());
+            paths.extend(headers_beside(&kernel.source));
+        }
+    }
+    paths
+        .into_iter()
+        .filter_map(|path| std::fs::read(&path).ok().map(|bytes| (path.display().to_string(), sha256(&bytes))))
+        .collect()
+}
+
+fn headers_beside(source: &Path) -> Vec<PathBuf> {
+    let folder = source.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_header = |path: &PathBuf| path.extension().is_some_and(|e| e == "cuh" || e == "h" || e == "hpp");
+    std::fs::read_dir(folder)
+        .map(|entries| entries.filter_map(|e| e.ok().map(|e| e.path())).filter(is_header).collect())
+        .unwrap_or_default()
+}
+
+/// What decides what is measured: not gates, titles or tiers, so that a run whose gates were edited can go on.
+fn measured_sha256(phase: &Phase, plan: &Plan, sources: &[(String, String)]) -> String {
+    let parts = serde_json::json!({
+        "plan": plan,
+        "workload": phase.workload,
+        "sources": sources,
+        "bench": format!("{:?}", phase.bench),
+        "profile": format!("{:?}", phase.profile),
+    });
+    sha256(parts.to_string().as_bytes())
+}
+
+/// The commit of the working directory, if it is in a git repository.
+fn git() -> Option<Git> {
+    let ask = |args: &[&str]| {
+        let output = process::run(Command::new("git").args(args), GIT).ok()?;
+        output.ending.completed().then(|| output.stdout.trim().to_owned())
+    };
+    let commit = ask(&["rev-parse", "HEAD"])?;
+    let dirty = ask(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|text| !text.is_empty());
+    Some(Git { commit, dirty })
+}

@@ -1,0 +1,90 @@
+//! What a campaign measures with: the GPU, nvcc, ncu, and this program as a worker.
+
+use super::CampaignError;
+use crate::bench::{DeviceFacts, Probe, WorkerCommand, probe_device};
+use crate::build::{Arch, Nvcc};
+use crate::config::Phase;
+use crate::ncu::{Knobs, Ncu};
+use crate::store::{Fingerprint, Gpu};
+use std::time::Duration;
+
+/// Opening a device takes a second; a driver that hangs takes forever.
+const PROBE: Duration = Duration::from_secs(60);
+
+/// Everything that measuring needs.
+#[derive(Debug, Clone)]
+pub struct Tools {
+    /// The compiler.
+    pub nvcc: Nvcc,
+    /// The profiler.
+    pub ncu: Ncu,
+    /// The GPU.
+    pub device: DeviceFacts,
+    /// This program as a worker.
+    pub worker: WorkerCommand,
+}
+
+impl Tools {
+    /// Finds all of them, or says what is missing.
+    pub fn find(phase: &Phase) -> Result<Self, CampaignError> {
+        let worker = worker()?;
+        let device = match probe_device(&worker, PROBE)? {
+            Probe::Present(device) => device,
+            Probe::Absent { reason } => return Err(CampaignError::NoGpu { reason }),
+        };
+        let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
+        let ncu = Ncu::find(phase.profile.ncu.as_deref())?;
+        Ok(Self { nvcc, ncu, device, worker })
+    }
+
+    /// What variants are compiled for: the phase's architecture, else the GPU's own.
+    pub fn arch(&self, phase: &Phase) -> Result<Arch, CampaignError> {
+        match &phase.build.arch {
+            Some(text) => Ok(text.parse()?),
+            None => Ok(Arch::of(self.device.compute_capability)),
+        }
+    }
+
+    /// What makes this run comparable with another.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let knobs = Knobs::default();
+        Fingerprint {
+            gpu: Some(self.gpu()),
+            driver: self.device.driver.clone(),
+            ncu: Some(self.ncu.version.to_string()),
+            nvcc: Some(self.nvcc.version().to_owned()),
+            clock_control: knobs.clock_control.as_str().to_owned(),
+            cache_control: knobs.cache_control.as_str().to_owned(),
+            replay_mode: knobs.replay_mode.as_str().to_owned(),
+        }
+    }
+
+    fn gpu(&self) -> Gpu {
+        gpu(&self.device)
+    }
+}
+
+/// A device as a run remembers it.
+pub fn gpu(device: &DeviceFacts) -> Gpu {
+    Gpu {
+        name: device.name.clone(),
+        compute_capability: device.compute_capability,
+        sms: device.sms,
+        memory: device.memory,
+        shared_memory_optin: device.shared_memory_optin,
+    }
+}
+
+/// This program under its hidden subcommand.
+pub fn worker() -> Result<WorkerCommand, CampaignError> {
+    let program = std::env::current_exe().map_err(|source| CampaignError::Io { what: "find this program", source })?;
+    Ok(WorkerCommand { program, args: vec!["worker".to_owned()] })
+}
+
+/// The GPU, if there is one, and why not otherwise.
+pub fn device() -> Result<Result<DeviceFacts, String>, CampaignError> {
+    Ok(match probe_device(&worker()?, PROBE)? {
+        Probe::Present(device) => Ok(device),
+        Probe::Absent { reason } => Err(reason),
+    })
+}

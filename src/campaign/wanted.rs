@@ -1,0 +1,88 @@
+//! Which metrics a phase needs: those its gates and its objective name, and those every report shows.
+
+use crate::config::Phase;
+use crate::gate::{Gate, Owner, Requirement};
+use crate::metric::{Catalogue, MetricError, Source};
+use std::collections::BTreeSet;
+
+/// What every report shows beside what gates name. On the chips that were tried, the counters among them need two
+/// sessions of a single replay pass each; anything more is a gate's or `[profile] metrics`' choice.
+const SHOWN: [&str; 30] = [
+    "latency_p50",
+    "latency_p90",
+    "latency_mean",
+    "latency_min",
+    "tflops",
+    "correct",
+    "max_abs",
+    "rel_l2",
+    "registers",
+    "spills",
+    "static_shared",
+    "shared_mem",
+    "stack",
+    "local_bytes",
+    "block_threads",
+    "grid_blocks",
+    "theoretical_occupancy",
+    "blocks_per_sm",
+    "waves",
+    "occupancy_limit_registers",
+    "occupancy_limit_shared_mem",
+    "occupancy_limit_warps",
+    "occupancy_limit_blocks",
+    "achieved_occupancy",
+    "eligible_warps",
+    "active_warps",
+    "issue_slot_utilisation",
+    "bank_conflict_pct",
+    "duration",
+    "dram_bytes",
+];
+
+/// Logical and verbatim metrics of a phase, sorted as reports list them: what is always shown first.
+pub fn metrics(phase: &Phase) -> Vec<String> {
+    let mut names: Vec<String> = SHOWN.iter().map(|&name| name.to_owned()).collect();
+    let mut more = BTreeSet::new();
+    more.insert(phase.objective.metric.clone());
+    more.extend(phase.profile.metrics.iter().cloned());
+    for requirement in requirements(phase) {
+        more.extend(requirement.reads().quantities.into_iter().map(|read| read.name));
+    }
+    let known = |name: &String| Catalogue::embedded().source(name).is_some();
+    names.extend(more.into_iter().filter(|name| known(name) && !SHOWN.contains(&name.as_str())));
+    names
+}
+
+/// Whether a requirement reads a counter of the baseline, so that the baseline has to be profiled too.
+pub fn profiles_baselines(phase: &Phase) -> bool {
+    let reads = requirements(phase).flat_map(|requirement| requirement.reads().quantities);
+    reads.into_iter().any(|read| read.owner == Owner::Baseline && is_counter(&read.name))
+}
+
+fn is_counter(name: &str) -> bool {
+    Catalogue::embedded().source(name) == Some(Source::Ncu)
+}
+
+/// ncu's own names of everything that has to be counted on a chip; a metric that the chip lacks is left out, and its
+/// cells say so.
+pub fn counters(metrics: &[String], capability: (u32, u32)) -> Vec<String> {
+    let catalogue = Catalogue::embedded();
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    for metric in metrics.iter().filter(|name| is_counter(name)) {
+        let definition: Result<_, MetricError> = catalogue.definition(metric, capability);
+        if let Ok(definition) = definition {
+            names.extend(definition.metrics().into_iter().map(str::to_owned));
+        }
+    }
+    names.into_iter().collect()
+}
+
+fn requirements(phase: &Phase) -> impl Iterator<Item = &Requirement> {
+    let plan = &phase.gate_plan;
+    let gates = phase.gates.iter();
+    let tiers = plan.tiers.iter().flat_map(|tier| &tier.gates);
+    let stages = plan.stages.iter().flat_map(|stage| &stage.gates);
+    let fallback = plan.fallback.iter().flat_map(|fallback| &fallback.gates);
+    gates.chain(tiers).chain(stages).chain(fallback).map(|gate: &Gate| &gate.require)
+}

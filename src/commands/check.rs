@@ -1,0 +1,125 @@
+//! `ncugate check`: what can be known of a phase without a GPU.
+
+use super::CommandError;
+use crate::build::{Arch, BuildOutcome, BuildRecord, Builder, Cache, Nvcc, Sharing};
+use crate::campaign::{self, wanted};
+use crate::cli::CheckArgs;
+use crate::config::{self, Phase};
+use crate::exit::Outcome;
+use crate::frame::{Counted, Measured, quantities};
+use crate::gate::{Context, GateResult, Verdict, preconditions, static_gates};
+use crate::plan::{Plan, Standing, unroll};
+use crate::store::{Fingerprint, Run};
+use jiff::Zoned;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What is built for where neither the command line nor the phase says.
+const USUAL: (u32, u32) = (9, 0);
+
+/// Checks every phase; the gravest outcome counts.
+pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let mut outcome = Outcome::Passed;
+    for config in &args.configs {
+        outcome = outcome.and(one(config, args, out)?);
+    }
+    Ok(outcome)
+}
+
+fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let phase = config::load(config)?;
+    let plan = unroll(&phase)?;
+    let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());
+    writeln!(out, "{}: {candidates} candidates, {baselines} baselines", config.display())?;
+    if args.no_build {
+        return Ok(Outcome::Passed);
+    }
+    let arch = arch(args, &phase)?;
+    let mut outcome = Outcome::Passed;
+    for result in preconditions(&phase, Some(arch.capability())) {
+        outcome = outcome.and(said(&result.name, result.verdict, &result.reason, out)?);
+    }
+    if outcome == Outcome::Failed {
+        writeln!(out, "  nothing is built: a precondition does not hold")?;
+        return Ok(outcome);
+    }
+    let builds = build(&plan, &phase, &arch)?;
+    outcome = outcome.and(say_builds(&plan, &builds, &arch, out)?);
+    for gate in gates(&phase, &plan, builds, &arch) {
+        let of = said(&gate.name, gate.verdict, &gate.reason, out)?;
+        if gate.level == crate::gate::Level::Required {
+            outcome = outcome.and(of);
+        }
+    }
+    Ok(outcome)
+}
+
+fn arch(args: &CheckArgs, phase: &Phase) -> Result<Arch, CommandError> {
+    match args.arch.as_ref().or(phase.build.arch.as_ref()) {
+        Some(text) => Ok(text.parse()?),
+        None => Ok(Arch::of(campaign::device()?.map_or(USUAL, |device| device.compute_capability))),
+    }
+}
+
+fn build(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRecord>, CommandError> {
+    let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
+    let cache = Cache::of_user()?;
+    let mut sink = |_: &BuildRecord| io::Result::Ok(());
+    Ok(Builder::new(&nvcc, arch, &cache, Sharing::Share).build(plan, &|_| {}, &mut sink)?)
+}
+
+/// Says what was built, and why the rest was not; failed when no candidate is left.
+fn say_builds(plan: &Plan, builds: &[BuildRecord], arch: &Arch, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let mut standing = 0;
+    for (variant, build) in plan.variants.iter().zip(builds) {
+        match &build.outcome {
+            BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => {
+                standing += usize::from(variant.standing == Standing::Candidate);
+            }
+            BuildOutcome::Failed { message } => {
+                writeln!(out, "  {}: does not build for {arch}\n{}", variant.id, indented(message))?;
+            }
+            BuildOutcome::Refused { reasons, .. } => {
+                writeln!(out, "  {}: cannot be launched on {arch}\n{}", variant.id, indented(&reasons.join("\n")))?;
+            }
+        }
+    }
+    let shared = builds.iter().filter(|b| b.shares.is_some()).count();
+    let candidates = plan.candidates().count();
+    writeln!(out, "  {standing} of {candidates} candidates build for {arch}; {shared} share another's machine code")?;
+    Ok(if standing == 0 { Outcome::Failed } else { Outcome::Passed })
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Gates that build and launch alone decide.
+fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, arch: &Arch) -> Vec<GateResult> {
+    let run = Run {
+        folder: PathBuf::new(),
+        manifest: campaign::manifest(phase, plan, Fingerprint::default()),
+        phase: phase.text.clone(),
+        plan: plan.clone(),
+        workload: serde_json::Value::Null,
+        builds,
+        checks: Vec::new(),
+        latencies: Vec::new(),
+        profiles: Vec::new(),
+    };
+    let counted = Counted::default();
+    let capability = arch.capability();
+    let measured = Measured { phase, plan, run: &run, counted: &counted, capability, sms: None };
+    let table = quantities(&measured, &wanted::metrics(phase));
+    static_gates(phase, plan, &table, &Context::new(Some(capability), Zoned::now().date()))
+}
+
+fn said(name: &str, verdict: Verdict, reason: &str, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let (word, outcome) = match verdict {
+        Verdict::Pass => ("pass", Outcome::Passed),
+        Verdict::Fail => ("FAIL", Outcome::Failed),
+        Verdict::Inconclusive => ("inconclusive", Outcome::Inconclusive),
+    };
+    writeln!(out, "  {word:12} {name}: {reason}")?;
+    Ok(outcome)
+}

@@ -1,0 +1,86 @@
+//! `ncugate doctor`: what is here to measure with, what is missing, and what to do about it.
+
+use crate::exit::Outcome;
+use crate::ncu::preflight::{Check, Facts, Status, doctor};
+use std::io::{self, Write};
+
+/// Prints every check of `facts` to `out`; [`Outcome::Environment`] when one of them stops measuring.
+pub fn run(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
+    let checks = doctor(facts);
+    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
+    for check in &checks {
+        write_check(check, width, out)?;
+    }
+    let problems = checks.iter().filter(|check| check.status == Status::Problem).count();
+    let warnings = checks.iter().filter(|check| check.status == Status::Warning).count();
+    writeln!(out)?;
+    if problems == 0 {
+        writeln!(out, "This machine can measure ({}).", count(warnings, "warning"))?;
+        return Ok(Outcome::Passed);
+    }
+    writeln!(out, "This machine cannot measure ({}, {}).", count(problems, "problem"), count(warnings, "warning"))?;
+    writeln!(out, "Recorded runs can be judged and rendered: `ncugate run CONFIG --source recorded`.")?;
+    Ok(Outcome::Environment)
+}
+
+fn write_check(check: &Check, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mark = match check.status {
+        Status::Ok => "ok",
+        Status::Warning => "warning",
+        Status::Problem => "problem",
+    };
+    writeln!(out, "{mark:<7}  {:<width$}  {}", check.name, check.found)?;
+    if !check.advice.is_empty() {
+        writeln!(out, "{:<7}  {:<width$}  -> {}", "", "", check.advice)?;
+    }
+    Ok(())
+}
+
+fn count(number: usize, noun: &str) -> String {
+    match number {
+        0 => format!("no {noun}s"),
+        1 => format!("1 {noun}"),
+        more => format!("{more} {noun}s"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::ncu::preflight::tests::{bare, healthy};
+
+    fn printed(facts: &Facts) -> (String, Outcome) {
+        let mut out = Vec::new();
+        let outcome = run(facts, &mut out).unwrap();
+        (String::from_utf8(out).unwrap(), outcome)
+    }
+
+    #[test]
+    fn a_machine_that_can_measure() {
+        let (text, outcome) = printed(&healthy());
+        assert_eq!(outcome, Outcome::Passed);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_machine_without_cuda() {
+        let (text, outcome) = printed(&bare());
+        assert_eq!(outcome, Outcome::Environment);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_closed_pipe_is_an_error_and_no_panic() {
+        struct Closed;
+        impl Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        assert!(run(&healthy(), &mut Closed).is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! `ncugate run`: measures a phase, or takes its recording, then judges and reports.
+
+use super::judge::{Subject, conclude};
+use super::{CommandError, report_error};
+use crate::build::Sharing;
+use crate::campaign::{self, Campaign, CampaignError, Terminal, Tools, wanted};
+use crate::cli::{RunArgs, Source as Asked};
+use crate::config::{self, Phase};
+use crate::exit::Outcome;
+use crate::plan::{Plan, unroll};
+use crate::process;
+use crate::report::Source;
+use crate::report::write::prove_writable;
+use crate::store::{self, Run, RunWriter};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Where measurements come from, once decided.
+enum Chosen {
+    Gpu(Box<Tools>),
+    Recording { why: Option<CampaignError> },
+}
+
+/// Runs a phase.
+pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let phase = config::load(&args.config)?;
+    let plan = unroll(&phase)?;
+    prove_writable(&args.folders.reports.join(&phase.name))?;
+    match choose(args.source, &phase)? {
+        Chosen::Gpu(tools) => live(args, phase, plan, &tools, out),
+        Chosen::Recording { why } => {
+            if let Some(why) = why {
+                // Said, not failed: the reader must know that nothing is measured now.
+                let _ = writeln!(io::stderr(), "not measuring: {why}");
+            }
+            recorded(args, phase, plan, out)
+        }
+    }
+}
+
+fn choose(asked: Asked, phase: &Phase) -> Result<Chosen, CommandError> {
+    match asked {
+        Asked::Recorded => Ok(Chosen::Recording { why: None }),
+        Asked::Gpu => Ok(Chosen::Gpu(Box::new(Tools::find(phase)?))),
+        Asked::Auto => match Tools::find(phase) {
+            Ok(tools) => Ok(Chosen::Gpu(Box::new(tools))),
+            Err(why) if phase.recording.is_some() => Ok(Chosen::Recording { why: Some(why) }),
+            Err(why) => Err(why.into()),
+        },
+    }
+}
+
+fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let Some(folder) = phase.recording.clone() else {
+        let name = phase.file.display();
+        return Err(CommandError::Usage(format!("{name} names no recording; add `recording` under [phase]")));
+    };
+    let run = Run::load(&folder)?;
+    let capability = run.manifest.fingerprint.gpu.as_ref().map_or((0, 0), |gpu| gpu.compute_capability);
+    let counters = wanted::counters(&wanted::metrics(&phase), capability);
+    let lacks = store::lacks(&run, &phase, &plan, &campaign::sources(&plan), &counters);
+    if !lacks.is_empty() {
+        return Err(CommandError::Recording { folder, lacks });
+    }
+    let source = Source::Recorded { folder: folder.display().to_string() };
+    conclude(&Subject { phase, plan, run, source }, &args.folders, &args.saying, out)
+}
+
+fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let _ = ctrlc::set_handler(process::interrupt);
+    let progress = Terminal::default();
+    let measured = measure(args, &phase, &plan, tools, &progress);
+    progress.clear();
+    let (folder, ended) = measured?;
+    let run = Run::load(&folder)?;
+    let subject = Subject { phase, plan, run, source: Source::Live };
+    let judged = conclude(&subject, &args.folders, &args.saying, out)?;
+    match ended {
+        Ok(()) => Ok(judged),
+        Err(error) => Ok(report_error(&error.into()).and(judged)),
+    }
+}
+
+/// Measures, anew or where an unfinished run stopped; gives the run's folder and how measuring ended.
+fn measure(
+    args: &RunArgs,
+    phase: &Phase,
+    plan: &Plan,
+    tools: &Tools,
+    progress: &Terminal,
+) -> Result<(std::path::PathBuf, Result<(), CampaignError>), CommandError> {
+    let fresh = campaign::manifest(phase, plan, tools.fingerprint());
+    let profiles: &Path = &args.folders.profiles;
+    let earlier = if args.fresh { None } else { store::unfinished(profiles, &fresh) };
+    let manifest = earlier.as_ref().map_or_else(|| fresh.clone(), |run| run.manifest.clone());
+    let folder = profiles.join(&phase.name).join(&manifest.run);
+    if earlier.is_some() {
+        let _ = writeln!(io::stderr(), "continuing the unfinished run in {}", folder.display());
+    }
+    let metrics = wanted::metrics(phase);
+    let writer = RunWriter::open(&folder, manifest, &phase.text, plan, &phase.workload)?;
+    let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
+    let mut campaign = Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress };
+    let ended = campaign.run(earlier.as_ref());
+    Ok((folder, ended))
+}

@@ -1,0 +1,210 @@
+//! Launches and metrics one by one, with their types, for tables and exports that must keep every digit.
+
+use std::borrow::Cow;
+
+use regex::Regex;
+
+use super::launches::{Capture, FrameError, Origin, nvtx_text};
+use crate::ncu_rep::csv::CsvLaunch;
+use crate::ncu_rep::{Launch, MetricSelection, MetricValue};
+
+/// One launch of any origin.
+#[derive(Debug, Clone, Copy)]
+pub enum AnyLaunch<'a> {
+    /// Of a report.
+    Report(Launch<'a>),
+    /// Of ncu's CSV.
+    Csv(&'a CsvLaunch),
+}
+
+/// Which launches are wanted. Every condition that is given must hold.
+#[derive(Debug, Clone, Default)]
+pub struct LaunchFilter {
+    /// Found in the function's name or in the demangled name.
+    pub kernel: Option<Regex>,
+    /// Found in the NVTX ranges, as `name` or `domain@name`.
+    pub nvtx: Option<Regex>,
+    /// The id that ncu prints.
+    pub launch: Option<u32>,
+}
+
+/// One metric of one launch.
+#[derive(Debug, Clone)]
+pub struct Row<'a> {
+    /// Name of the report.
+    pub report: &'a str,
+    /// The id that ncu prints.
+    pub launch: u32,
+    /// Function name of the kernel.
+    pub kernel: Cow<'a, str>,
+    /// Full metric name.
+    pub metric: &'a str,
+    /// Base unit.
+    pub unit: &'a str,
+    /// Value.
+    pub value: MetricValue<'a>,
+}
+
+impl<'a> AnyLaunch<'a> {
+    /// The id that ncu prints.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        match self {
+            Self::Report(launch) => launch.id(),
+            Self::Csv(launch) => launch.id,
+        }
+    }
+
+    /// Function name of the kernel; CSV has the demangled one only.
+    #[must_use]
+    pub fn kernel(&self) -> Cow<'a, str> {
+        match self {
+            Self::Report(launch) => launch.kernel_name(),
+            Self::Csv(launch) => Cow::Borrowed(&launch.kernel),
+        }
+    }
+
+    /// Demangled name of the kernel.
+    #[must_use]
+    pub fn demangled(&self) -> Cow<'a, str> {
+        match self {
+            Self::Report(launch) => launch.demangled_name(),
+            Self::Csv(launch) => Cow::Borrowed(&launch.kernel),
+        }
+    }
+
+    /// Blocks of the grid.
+    #[must_use]
+    pub fn grid(&self) -> Option<[u32; 3]> {
+        match self {
+            Self::Report(launch) => launch.grid(),
+            Self::Csv(launch) => launch.grid,
+        }
+    }
+
+    /// Threads of a block.
+    #[must_use]
+    pub fn block(&self) -> Option<[u32; 3]> {
+        match self {
+            Self::Report(launch) => launch.block(),
+            Self::Csv(launch) => launch.block,
+        }
+    }
+
+    /// CUDA stream.
+    #[must_use]
+    pub fn stream(&self) -> Option<u32> {
+        match self {
+            Self::Report(launch) => launch.stream(),
+            Self::Csv(launch) => launch.stream,
+        }
+    }
+
+    /// NVTX ranges in one line.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn nvtx(&self, report: &str) -> Result<String, FrameError> {
+        match self {
+            Self::Report(launch) => launch.nvtx().map(|ranges| nvtx_text(&ranges)).map_err(named(report)),
+            Self::Csv(launch) => Ok(launch.nvtx.join(" > ")),
+        }
+    }
+}
+
+impl LaunchFilter {
+    /// Whether every launch is wanted.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.kernel.is_none() && self.nvtx.is_none() && self.launch.is_none()
+    }
+
+    /// Whether a launch is wanted.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn accepts(&self, report: &str, launch: &AnyLaunch<'_>) -> Result<bool, FrameError> {
+        if self.launch.is_some_and(|id| id != launch.id()) {
+            return Ok(false);
+        }
+        if let Some(kernel) = &self.kernel
+            && !kernel.is_match(&launch.kernel())
+            && !kernel.is_match(&launch.demangled())
+        {
+            return Ok(false);
+        }
+        match &self.nvtx {
+            Some(nvtx) => Ok(nvtx.is_match(&launch.nvtx(report)?)),
+            None => Ok(true),
+        }
+    }
+}
+
+fn named(report: &str) -> impl Fn(crate::ncu_rep::ReportError) -> FrameError {
+    move |source| FrameError::Report { report: report.to_owned(), source }
+}
+
+/// The launches of a capture, in order.
+pub fn launches<'a>(capture: &Capture<'a>) -> Box<dyn Iterator<Item = AnyLaunch<'a>> + 'a> {
+    match capture.origin {
+        Origin::Report(report) => Box::new(report.launches().map(AnyLaunch::Report)),
+        Origin::Csv(csv) => Box::new(csv.launches.iter().map(AnyLaunch::Csv)),
+    }
+}
+
+/// Calls `row` with every selected metric of one launch, in the order of the report.
+///
+/// # Errors
+/// A damaged report, and what `row` returns.
+pub fn metrics<'a, E: From<FrameError>>(
+    capture: &Capture<'a>,
+    launch: &AnyLaunch<'a>,
+    selection: MetricSelection<'_>,
+    mut row: impl FnMut(&Row<'a>) -> Result<(), E>,
+) -> Result<(), E> {
+    let report = capture.name;
+    match (launch, capture.origin) {
+        (AnyLaunch::Report(launch), _) => {
+            let kernel = launch.kernel_name();
+            for metric in launch.metrics() {
+                let metric = metric.map_err(named(report))?;
+                if selection.contains(metric.name) {
+                    let (metric, unit, value) = (metric.name, metric.unit(), metric.value);
+                    row(&Row { report, launch: launch.id(), kernel: kernel.clone(), metric, unit, value })?;
+                }
+            }
+        }
+        (AnyLaunch::Csv(launch), Origin::Csv(csv)) => {
+            let kernel = Cow::Borrowed(launch.kernel.as_str());
+            for metric in &launch.metrics {
+                let name = csv.name(metric);
+                if selection.contains(name) {
+                    let (unit, value) = (metric.unit.as_ref(), metric.value.clone());
+                    row(&Row { report, launch: launch.id, kernel: kernel.clone(), metric: name, unit, value })?;
+                }
+            }
+        }
+        (AnyLaunch::Csv(_), Origin::Report(_)) => {}
+    }
+    Ok(())
+}
+
+/// Calls `row` with every selected metric of every wanted launch.
+///
+/// # Errors
+/// A damaged report, and what `row` returns.
+pub fn visit<'a, E: From<FrameError>>(
+    captures: &[Capture<'a>],
+    filter: &LaunchFilter,
+    selection: MetricSelection<'_>,
+    mut row: impl FnMut(&Row<'a>) -> Result<(), E>,
+) -> Result<(), E> {
+    for capture in captures {
+        for launch in launches(capture) {
+            if filter.accepts(capture.name, &launch)? {
+                metrics(capture, &launch, selection, &mut row)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Column names and types of every frame, in one place.
+
+use polars::prelude::DataType;
+
+/// Columns of the metrics frame: one row a launch and metric.
+pub mod metrics {
+    use super::DataType;
+
+    /// Report that the launch is in, as it was named by the caller.
+    pub const REPORT: &str = "report";
+    /// Id that ncu prints: the position in the report, from 0.
+    pub const LAUNCH: &str = "launch";
+    /// Function name of the kernel.
+    pub const KERNEL: &str = "kernel";
+    /// Full metric name.
+    pub const METRIC: &str = "metric";
+    /// Base unit; empty for numbers without one.
+    pub const UNIT: &str = "unit";
+    /// Value as a number. Null for text and for missing values; NaN where the report holds NaN.
+    pub const VALUE: &str = "value";
+    /// Value as text: strings, and integers that a double does not hold exactly. Null otherwise.
+    pub const TEXT: &str = "text";
+
+    /// All columns in order.
+    pub const COLUMNS: [(&str, DataType); 7] = [
+        (REPORT, DataType::String),
+        (LAUNCH, DataType::UInt32),
+        (KERNEL, DataType::String),
+        (METRIC, DataType::String),
+        (UNIT, DataType::String),
+        (VALUE, DataType::Float64),
+        (TEXT, DataType::String),
+    ];
+}
+
+/// Columns of the launches frame: one row a launch. What a report does not say is null.
+pub mod launches {
+    use super::DataType;
+
+    /// Report that the launch is in, as it was named by the caller.
+    pub const REPORT: &str = "report";
+    /// Id that ncu prints: the position in the report, from 0.
+    pub const LAUNCH: &str = "launch";
+    /// What was measured: `kernel`, `range`, `command list`, `graph`.
+    pub const KIND: &str = "kind";
+    /// Function name of the kernel.
+    pub const KERNEL: &str = "kernel";
+    /// Demangled name of the kernel.
+    pub const DEMANGLED: &str = "demangled";
+    /// Process id.
+    pub const PID: &str = "pid";
+    /// Name of the executable.
+    pub const PROCESS: &str = "process";
+    /// CUDA context.
+    pub const CONTEXT: &str = "context";
+    /// CUDA stream.
+    pub const STREAM: &str = "stream";
+    /// Index of the device.
+    pub const DEVICE: &str = "device";
+    /// Name of the device.
+    pub const DEVICE_NAME: &str = "device_name";
+    /// Compute capability as in `9.0`.
+    pub const CAPABILITY: &str = "cc";
+    /// Multiprocessors of the device.
+    pub const SM_COUNT: &str = "sm_count";
+    /// Blocks of the grid.
+    pub const GRID: [&str; 3] = ["grid_x", "grid_y", "grid_z"];
+    /// Threads of a block.
+    pub const BLOCK: [&str; 3] = ["block_x", "block_y", "block_z"];
+    /// Blocks of a cluster; null without clusters.
+    pub const CLUSTER: [&str; 3] = ["cluster_x", "cluster_y", "cluster_z"];
+    /// NVTX ranges around the launch, outermost first, as `name` or `domain@name`, separated by ` > `.
+    pub const NVTX: &str = "nvtx";
+    /// Whether ncu was asked to lock the clocks.
+    pub const CLOCK_REQUESTED: &str = "clock_lock_requested";
+    /// Whether the clocks were locked.
+    pub const CLOCK_LOCKED: &str = "clock_locked";
+    /// When it was measured, in seconds since 1970.
+    pub const CREATED: &str = "created";
+
+    /// All columns in order.
+    pub const COLUMNS: [(&str, DataType); 26] = [
+        (REPORT, DataType::String),
+        (LAUNCH, DataType::UInt32),
+        (KIND, DataType::String),
+        (KERNEL, DataType::String),
+        (DEMANGLED, DataType::String),
+        (PID, DataType::UInt32),
+        (PROCESS, DataType::String),
+        (CONTEXT, DataType::UInt32),
+        (STREAM, DataType::UInt32),
+        (DEVICE, DataType::UInt32),
+        (DEVICE_NAME, DataType::String),
+        (CAPABILITY, DataType::String),
+        (SM_COUNT, DataType::UInt32),
+        (GRID[0], DataType::UInt32),
+        (GRID[1], DataType::UInt32),
+        (GRID[2], DataType::UInt32),
+        (BLOCK[0], DataType::UInt32),
+        (BLOCK[1], DataType::UInt32),
+        (BLOCK[2], DataType::UInt32),
+        (CLUSTER[0], DataType::UInt32),
+        (CLUSTER[1], DataType::UInt32),
+        (CLUSTER[2], DataType::UInt32),
+        (NVTX, DataType::String),
+        (CLOCK_REQUESTED, DataType::Boolean),
+        (CLOCK_LOCKED, DataType::Boolean),
+        (CREATED, DataType::UInt64),
+    ];
+}

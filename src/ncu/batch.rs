@@ -1,0 +1,503 @@
+//! Profiles many variants with few ncu processes: one a group of metrics, all variants in it. What a batch lacks is
+//! tried again in smaller batches, until a variant alone has failed and that is its result.
+
+use super::command::{Knobs, Processes, Selection};
+use super::failure::{NcuFailure, Reach, launches_in, passes_in};
+use super::group::{Effort, Group, Metric, PROBES, plan_groups};
+use super::pass_book::PassBook;
+use super::record::{ProfileOutcome, ProfileRecord};
+use super::session::{Job, Ran, Runner};
+use crate::config::ShapeName;
+use crate::plan::VariantId;
+use crate::process;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use thiserror::Error;
+
+/// Cases that fail alone, without any that succeeds, before the rest is not tried.
+const HOPELESS: usize = 4;
+/// Cases that planning tries before it does without measuring.
+const PROBED_CASES: usize = 3;
+
+/// A variant at a shape.
+pub type Case = (VariantId, ShapeName);
+
+/// A program that launches the kernels of cases, in their order, each inside its NVTX range.
+pub trait Target {
+    /// The command for these cases; writes whatever job file it needs.
+    fn command(&self, cases: &[Case]) -> io::Result<Command>;
+}
+
+/// What a report holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Launches of every case that has some.
+    pub launches: BTreeMap<Case, u32>,
+    /// Most replay passes that a launch took, when the report says.
+    pub passes: Option<u32>,
+}
+
+/// Reads reports.
+pub trait Verify {
+    /// What `report` holds of `cases`, or why it cannot be read.
+    fn read(&self, report: &Path, cases: &[Case]) -> Result<Contents, String>;
+}
+
+/// How many launches a case has to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// This many, neither more nor fewer.
+    Exactly(u32),
+    /// At least one: an external command launches what it needs.
+    Some,
+}
+
+impl Expect {
+    /// Never 0: a case without a launch is a case without a result.
+    const fn least(self) -> u32 {
+        match self {
+            Self::Exactly(0) | Self::Some => 1,
+            Self::Exactly(launches) => launches,
+        }
+    }
+
+    fn too_many(self, launches: u32) -> bool {
+        match self {
+            Self::Exactly(expected) => launches > expected,
+            Self::Some => false,
+        }
+    }
+}
+
+/// Cases of one program.
+pub struct Subject<'a> {
+    /// The cases, in the order they are launched.
+    pub cases: Vec<Case>,
+    /// The program.
+    pub target: &'a dyn Target,
+    /// Launches that count.
+    pub selection: Selection,
+    /// Processes that count.
+    pub processes: Processes,
+    /// Launches a case.
+    pub expect: Expect,
+}
+
+/// What earlier sessions of the same run have profiled.
+#[derive(Debug, Clone, Default)]
+pub struct Covered(BTreeMap<Case, BTreeSet<Metric>>);
+
+impl Covered {
+    /// From the run's records. Failures are not covered: they are tried again when a run goes on.
+    pub fn by(records: &[ProfileRecord]) -> Self {
+        let mut covered: BTreeMap<Case, BTreeSet<Metric>> = BTreeMap::new();
+        for record in records {
+            match record.outcome {
+                ProfileOutcome::Profiled { .. } => {
+                    let case = (record.variant.clone(), record.shape.clone());
+                    covered.entry(case).or_default().extend(record.metrics.iter().cloned());
+                }
+                ProfileOutcome::Failed { .. } => {}
+            }
+        }
+        Self(covered)
+    }
+
+    fn holds(&self, case: &Case, metrics: &[Metric]) -> bool {
+        self.0.get(case).is_some_and(|covered| metrics.iter().all(|metric| covered.contains(metric)))
+    }
+}
+
+/// What profiling came to, beside the records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// The groups, with the passes they took.
+    pub groups: Vec<Group>,
+    /// Metrics that this chip or ncu does not know; nothing has them.
+    pub unknown: Vec<Metric>,
+    /// ncu processes, probes among them.
+    pub starts: usize,
+    /// Records of profiled cases.
+    pub profiled: usize,
+    /// Records of failed cases.
+    pub failed: usize,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Why profiling ended early. Records that were handed over stay.
+#[derive(Debug, Error)]
+pub enum ProfileError {
+    /// Every variant would fail the same way.
+    #[error(transparent)]
+    Environment(NcuFailure),
+    /// Nothing can be profiled, for a reason that has no name.
+    #[error(transparent)]
+    Hopeless(Hopeless),
+    /// The user asked to stop.
+    #[error("interrupted while profiling")]
+    Interrupted,
+    /// A record, a job file or a log cannot be written or read.
+    #[error("cannot keep what was profiled: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Several variants were tried alone and none could be profiled.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("none of {tried} variants that were tried alone could be profiled: {reason}")]
+pub struct Hopeless {
+    /// How many.
+    pub tried: usize,
+    /// Why the last one could not.
+    pub reason: String,
+}
+
+/// Where a record goes, at once.
+pub type Sink<'a> = &'a mut dyn FnMut(ProfileRecord) -> io::Result<()>;
+
+/// Profiles subjects.
+pub struct Profiler<'a> {
+    /// Runs the processes.
+    pub runner: Runner<'a>,
+    /// Reads the reports.
+    pub verify: &'a dyn Verify,
+    /// What is there already.
+    pub covered: &'a Covered,
+    /// ncu starts that planning may spend; [`PROBES`] is the default.
+    pub probes: u32,
+}
+
+/// Why a probe gave no passes.
+enum Halt {
+    Unknown(NcuFailure),
+    Unmeasurable,
+    Error(ProfileError),
+}
+
+impl<'a> Profiler<'a> {
+    /// One that plans with the default budget.
+    pub fn new(runner: Runner<'a>, verify: &'a dyn Verify, covered: &'a Covered) -> Self {
+        Self { runner, verify, covered, probes: PROBES }
+    }
+
+    /// The knobs of every session.
+    pub fn knobs(&self) -> Knobs {
+        self.runner.knobs
+    }
+
+    /// Collects `metrics` for every case of every subject, a group at a time.
+    pub fn profile(
+        &self,
+        subjects: &[Subject],
+        metrics: &[Metric],
+        book: &mut PassBook,
+        sink: Sink,
+    ) -> Result<Collected, ProfileError> {
+        let mut collected = Collected::default();
+        let launches_of = |subject: &Subject| {
+            self.pending(subject, metrics).len() * usize::try_from(subject.expect.least()).unwrap_or(1)
+        };
+        let launches: usize = subjects.iter().map(launches_of).sum();
+        if launches == 0 {
+            return Ok(collected);
+        }
+        let mut groups = self.plan(subjects, metrics, launches, book, &mut collected)?;
+        keep(book, &mut collected);
+        let outcome = groups.iter_mut().try_for_each(|group| {
+            subjects.iter().try_for_each(|subject| self.collect(subject, group, book, sink, &mut collected))
+        });
+        keep(book, &mut collected);
+        collected.groups = groups;
+        outcome.map(|()| collected)
+    }
+
+    fn pending(&self, subject: &Subject, metrics: &[Metric]) -> Vec<Case> {
+        subject.cases.iter().filter(|case| !self.covered.holds(case, metrics)).cloned().collect()
+    }
+
+    /// Groups from the book and, where it knows too little, from probes. Leaves out metrics that nobody knows.
+    fn plan(
+        &self,
+        subjects: &[Subject],
+        metrics: &[Metric],
+        launches: usize,
+        book: &mut PassBook,
+        collected: &mut Collected,
+    ) -> Result<Vec<Group>, ProfileError> {
+        let mut metrics = metrics.to_vec();
+        let mut left = self.probes;
+        loop {
+            let effort = Effort { launches, probes: left };
+            let planned = plan_groups(
+                &metrics,
+                effort,
+                &mut |set| {
+                    left = left.saturating_sub(1);
+                    self.probe(subjects, set, collected)
+                },
+                book,
+            );
+            match planned {
+                Ok(groups) => return Ok(groups),
+                Err(Halt::Unknown(failure)) => {
+                    collected.unknown.extend(without_unknown(&mut metrics, &failure)?);
+                }
+                Err(Halt::Unmeasurable) => {
+                    collected.warnings.push("no launch could be probed for replay passes; groups are guessed".into());
+                    left = 0;
+                }
+                Err(Halt::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Replay passes of `set`, from one launch of the first case that can be profiled.
+    fn probe(&self, subjects: &[Subject], set: &[Metric], collected: &mut Collected) -> Result<u32, Halt> {
+        let runner = Runner { reports: self.runner.logs, ..self.runner };
+        let candidates = subjects.iter().flat_map(|subject| subject.cases.iter().map(move |case| (subject, case)));
+        for (subject, case) in candidates.take(PROBED_CASES) {
+            let io = |error| Halt::Error(ProfileError::Io(error));
+            let cases = std::slice::from_ref(case);
+            let ran = start(&runner, subject, "probe", set, cases).map_err(io)?;
+            collected.starts += 1;
+            let found = self.contents(&ran, cases);
+            if let Some(report) = &ran.report {
+                fs::remove_file(report).map_err(io)?;
+            }
+            if let Ok(Contents { launches, passes: Some(passes) }) = found
+                && launches.contains_key(case)
+            {
+                return Ok(passes);
+            }
+            let Some(failure) = ran.failure else { continue };
+            match failure.reach() {
+                Reach::Environment => return Err(Halt::Error(ProfileError::Environment(failure))),
+                Reach::Stop => return Err(Halt::Error(ProfileError::Interrupted)),
+                Reach::Group => return Err(Halt::Unknown(failure)),
+                Reach::Batch => {}
+            }
+        }
+        Err(Halt::Unmeasurable)
+    }
+
+    /// What a session's report holds; without a report, nothing.
+    fn contents(&self, ran: &Ran, cases: &[Case]) -> Result<Contents, NcuFailure> {
+        let Some(report) = &ran.report else { return Ok(Contents::default()) };
+        let mut contents = self.verify.read(report, cases).map_err(|reason| NcuFailure::UnreadableReport { reason })?;
+        contents.passes = contents.passes.or_else(|| passes_in(&ran.log));
+        Ok(contents)
+    }
+
+    /// One group over one subject, in as few processes as it takes.
+    fn collect(
+        &self,
+        subject: &Subject,
+        group: &mut Group,
+        book: &mut PassBook,
+        sink: Sink,
+        collected: &mut Collected,
+    ) -> Result<(), ProfileError> {
+        let before = (collected.profiled, collected.failed);
+        let mut waiting = vec![self.pending(subject, &group.metrics)];
+        while let Some(cases) = waiting.pop() {
+            if cases.is_empty() || group.metrics.is_empty() {
+                continue;
+            }
+            if process::interrupted() {
+                return Err(ProfileError::Interrupted);
+            }
+            let mut attempt = self.attempt(subject, group, cases)?;
+            collected.starts += 1;
+            attempt.record(group, sink, collected)?;
+            if let Some(passes) = attempt.contents.passes.filter(|_| attempt.missing.len() < attempt.cases.len()) {
+                book.note(&group.counted(), passes);
+                group.passes = Some(passes);
+            }
+            let Some(failure) = attempt.failure() else { continue };
+            match failure.reach() {
+                Reach::Environment => return Err(ProfileError::Environment(failure)),
+                Reach::Stop => return Err(ProfileError::Interrupted),
+                Reach::Group => {
+                    collected.unknown.extend(without_unknown(&mut group.metrics, &failure)?);
+                    waiting.push(attempt.missing);
+                }
+                Reach::Batch if attempt.cases.len() == 1 => {
+                    let reason = attempt.ran.explain(&failure);
+                    fail(&attempt.missing, &reason, group, sink, collected)?;
+                    let tried = collected.failed - before.1;
+                    if collected.profiled == before.0 && tried >= HOPELESS {
+                        return abandon(&waiting.concat(), Hopeless { tried, reason }, group, sink, collected);
+                    }
+                }
+                Reach::Batch => waiting.extend(attempt.smaller(subject.expect)),
+            }
+        }
+        Ok(())
+    }
+
+    /// One process, and its report read.
+    fn attempt(&self, subject: &Subject, group: &Group, cases: Vec<Case>) -> io::Result<Attempt> {
+        let ran = start(&self.runner, subject, &group.name, &group.metrics, &cases)?;
+        let (contents, unreadable) = match self.contents(&ran, &cases) {
+            Ok(contents) => (contents, None),
+            Err(failure) => (Contents::default(), Some(failure)),
+        };
+        let launches = |case: &Case| contents.launches.get(case).copied().unwrap_or(0);
+        let missing = cases.iter().filter(|case| launches(case) < subject.expect.least()).cloned().collect();
+        let excess = cases.iter().filter(|case| subject.expect.too_many(launches(case)));
+        let excess = excess.map(|case| (case.clone(), launches(case))).collect();
+        Ok(Attempt { cases, ran, contents, unreadable, missing, excess })
+    }
+}
+
+/// One process over some cases.
+struct Attempt {
+    cases: Vec<Case>,
+    ran: Ran,
+    contents: Contents,
+    unreadable: Option<NcuFailure>,
+    missing: Vec<Case>,
+    excess: Vec<(Case, u32)>,
+}
+
+impl Attempt {
+    /// Hands over a record for every case that the report settles.
+    fn record(&mut self, group: &Group, sink: Sink, collected: &mut Collected) -> Result<(), ProfileError> {
+        let file = self.ran.report.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        for case in self.cases.iter().filter(|case| !self.missing.contains(case)) {
+            let outcome = match (self.excess.iter().find(|(other, _)| other == case), &file) {
+                (None, Some(report)) => ProfileOutcome::Profiled { report: report.clone() },
+                (Some((_, launches)), _) => ProfileOutcome::Failed {
+                    reason: format!("its NVTX range holds {launches} launches, more than were asked for"),
+                },
+                (None, None) => ProfileOutcome::Failed { reason: "ncu wrote no report".to_owned() },
+            };
+            hand_over(case, &group.metrics, outcome, sink, collected)?;
+        }
+        Ok(())
+    }
+
+    /// Why cases are missing; `None` when none is.
+    fn failure(&self) -> Option<NcuFailure> {
+        if self.missing.is_empty() {
+            return None;
+        }
+        let told = self.ran.failure.clone().or_else(|| self.unreadable.clone());
+        Some(told.unwrap_or_else(|| match self.ran.report {
+            Some(_) => NcuFailure::Missing { ending: self.ran.ending.to_string() },
+            None => NcuFailure::NoKernelsProfiled,
+        }))
+    }
+
+    /// What is missing, in smaller batches, the last first. Launches go in order: the first that is missing, or the
+    /// one after the last that the log says was finished, is the suspect and goes alone.
+    fn smaller(self, expect: Expect) -> Vec<Vec<Case>> {
+        let finished = launches_in(&self.ran.log) / usize::try_from(expect.least()).unwrap_or(1);
+        let suspect = if self.missing.len() < self.cases.len() { Some(0) } else { Some(finished).filter(|&n| n > 0) };
+        let mut missing = self.missing;
+        match suspect.filter(|&at| at < missing.len()) {
+            Some(at) => {
+                let after = missing.split_off(at + 1);
+                let alone = missing.split_off(at);
+                vec![after, missing, alone]
+            }
+            None => {
+                let second = missing.split_off(missing.len().div_ceil(2));
+                vec![second, missing]
+            }
+        }
+    }
+}
+
+fn start(runner: &Runner, subject: &Subject, stem: &str, metrics: &[Metric], cases: &[Case]) -> io::Result<Ran> {
+    let target = subject.target.command(cases)?;
+    let (selection, processes) = (&subject.selection, subject.processes);
+    runner.run(&Job { stem, metrics, target: &target, selection, processes })
+}
+
+/// Records cases as failed.
+fn fail(
+    cases: &[Case],
+    reason: &str,
+    group: &Group,
+    sink: Sink,
+    collected: &mut Collected,
+) -> Result<(), ProfileError> {
+    cases.iter().try_for_each(|case| {
+        let outcome = ProfileOutcome::Failed { reason: reason.to_owned() };
+        hand_over(case, &group.metrics, outcome, sink, collected)
+    })
+}
+
+/// Leaves a group in which nothing works: the rest of its cases fail untried, and where nothing ever worked,
+/// profiling ends.
+fn abandon(
+    rest: &[Case],
+    hopeless: Hopeless,
+    group: &Group,
+    sink: Sink,
+    collected: &mut Collected,
+) -> Result<(), ProfileError> {
+    if collected.profiled == 0 {
+        return Err(ProfileError::Hopeless(hopeless));
+    }
+    collected.warnings.push(format!("metrics of group '{}' were given up: {hopeless}", group.name));
+    fail(rest, &format!("not tried: {hopeless}"), group, sink, collected)
+}
+
+fn hand_over(
+    case: &Case,
+    metrics: &[Metric],
+    outcome: ProfileOutcome,
+    sink: Sink,
+    collected: &mut Collected,
+) -> Result<(), ProfileError> {
+    match outcome {
+        ProfileOutcome::Profiled { .. } => collected.profiled += 1,
+        ProfileOutcome::Failed { .. } => collected.failed += 1,
+    }
+    let (variant, shape) = case.clone();
+    Ok(sink(ProfileRecord { variant, shape, metrics: metrics.to_vec(), outcome })?)
+}
+
+/// Takes out the metrics that `failure` names; where it names none of them, the failure is everyone's.
+fn without_unknown(metrics: &mut Vec<Metric>, failure: &NcuFailure) -> Result<Vec<Metric>, ProfileError> {
+    let named = |metric: &Metric| match failure {
+        NcuFailure::UnknownMetric { name } => {
+            metric.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        }
+        NcuFailure::NotStarted { .. }
+        | NcuFailure::Permission
+        | NcuFailure::NoKernelsProfiled
+        | NcuFailure::DriverResourceUnavailable
+        | NcuFailure::Lock { .. }
+        | NcuFailure::DriverIncompatible
+        | NcuFailure::UnableToWrite { .. }
+        | NcuFailure::OutOfMemory
+        | NcuFailure::TargetExit { .. }
+        | NcuFailure::Timeout
+        | NcuFailure::Interrupted
+        | NcuFailure::UnreadableReport { .. }
+        | NcuFailure::Missing { .. }
+        | NcuFailure::Other { .. } => false,
+    };
+    let unknown: Vec<Metric> = metrics.iter().filter(|metric| named(metric)).cloned().collect();
+    if unknown.is_empty() {
+        return Err(ProfileError::Environment(failure.clone()));
+    }
+    metrics.retain(|metric| !unknown.contains(metric));
+    Ok(unknown)
+}
+
+/// The book is a cache: not being able to keep it costs time, not results.
+fn keep(book: &PassBook, collected: &mut Collected) {
+    if let Err(error) = book.save() {
+        let warning = format!("replay passes of this chip cannot be remembered: {error}");
+        if !collected.warnings.contains(&warning) {
+            collected.warnings.push(warning);
+        }
+    }
+}

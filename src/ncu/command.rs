@@ -1,0 +1,311 @@
+//! ncu's command line: a pure function of a session. Every knob is given, none is left to a default or a config file.
+
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::unit::Unit;
+
+/// What ncu does to the clocks. Nothing here ever sets them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockControl {
+    /// They run as they run.
+    #[default]
+    None,
+}
+
+/// What ncu does to the caches before every pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheControl {
+    /// They are flushed: every launch starts cold.
+    #[default]
+    All,
+    /// They stay as the launch before left them.
+    None,
+}
+
+/// How several passes see the same launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayMode {
+    /// The launch is repeated, with memory restored in between.
+    #[default]
+    Kernel,
+    /// The program is repeated.
+    Application,
+}
+
+/// The processes that are profiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Processes {
+    /// Only the one that is started: our own worker.
+    Application,
+    /// It and all it starts: an external command.
+    All,
+}
+
+/// The launches that are profiled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selection {
+    /// All of them.
+    Everything,
+    /// Those inside a push/pop range of this name, in any process.
+    Range(String),
+    /// Those of kernels whose function name matches this regular expression.
+    Kernels(String),
+}
+
+/// Settings that make two sets of counters comparable; recorded with the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Knobs {
+    /// Clocks.
+    pub clock_control: ClockControl,
+    /// Caches.
+    pub cache_control: CacheControl,
+    /// Replay.
+    pub replay_mode: ReplayMode,
+}
+
+impl ClockControl {
+    /// ncu's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+        }
+    }
+}
+
+impl CacheControl {
+    /// ncu's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::None => "none",
+        }
+    }
+}
+
+impl ReplayMode {
+    /// ncu's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Application => "application",
+        }
+    }
+}
+
+impl Processes {
+    /// ncu's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Application => "application-only",
+            Self::All => "all",
+        }
+    }
+}
+
+/// One ncu process: what it runs, what it collects, where it writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Program and arguments that are profiled.
+    pub target: Vec<OsString>,
+    /// ncu metric names.
+    pub metrics: Vec<String>,
+    /// Path of the report without its extension, which is ncu's to choose (`.ncu-rep` or `.ncu-repz`).
+    pub output: PathBuf,
+    /// Where ncu's own messages go.
+    pub log: PathBuf,
+    /// A folder of this user's own, for locks and sockets; a short path, since sockets have a limit of 107 bytes.
+    pub scratch: PathBuf,
+    /// Launches.
+    pub selection: Selection,
+    /// Processes.
+    pub processes: Processes,
+    /// Knobs.
+    pub knobs: Knobs,
+}
+
+impl Session {
+    /// Arguments after the program's name.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        let mut option = |name: &str, value: &OsStr| arguments.extend([name.into(), value.to_owned()]);
+        option("--config-file", "off".as_ref());
+        option("--rename-kernels", "off".as_ref());
+        option("--clock-control", self.knobs.clock_control.as_str().as_ref());
+        option("--cache-control", self.knobs.cache_control.as_str().as_ref());
+        option("--replay-mode", self.knobs.replay_mode.as_str().as_ref());
+        option("--target-processes", self.processes.as_str().as_ref());
+        option("--import-sass", if self.needs_machine_code() { "yes" } else { "no" }.as_ref());
+        match &self.selection {
+            Selection::Everything => {}
+            Selection::Range(name) => option("--nvtx-include", push_pop_expression(name).as_ref()),
+            Selection::Kernels(pattern) => option("--kernel-name", format!("regex:{pattern}").as_ref()),
+        }
+        option("--metrics", self.metrics.join(",").as_ref());
+        option("--log-file", self.log.as_os_str());
+        option("--export", &without_macros(&self.output));
+        arguments.extend(["--nvtx", "--disable-extra-suffixes", "--force-overwrite"].map(OsString::from));
+        arguments.extend(self.target.iter().cloned());
+        arguments
+    }
+
+    /// Environment variables that ncu gets beside those it inherits.
+    pub fn environment(&self) -> [(&'static str, OsString); 2] {
+        [
+            ("TMPDIR", self.scratch.clone().into_os_string()),
+            ("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT", "1".into()),
+        ]
+    }
+
+    /// The process, with the environment and folder that `target` asked for, and no standard input.
+    pub fn command(&self, ncu: &Path, target: &Command) -> Command {
+        let mut command = Command::new(ncu);
+        command.args(self.arguments()).stdin(Stdio::null());
+        for (name, value) in target.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(folder) = target.get_current_dir() {
+            command.current_dir(folder);
+        }
+        command.envs(self.environment());
+        command
+    }
+
+    /// Metrics that belong to instructions are dropped by ncu when the machine code is not imported.
+    fn needs_machine_code(&self) -> bool {
+        self.metrics.iter().any(|metric| matches!(Unit::of(metric), Unit::Sass | Unit::Other))
+    }
+}
+
+/// Program and arguments of a command.
+pub fn argv(command: &Command) -> Vec<OsString> {
+    std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_owned).collect()
+}
+
+/// The report that a session wrote, whatever extension this ncu gives it.
+pub fn written(output: &Path, log: &str) -> Option<PathBuf> {
+    let named = log.lines().filter_map(|line| line.trim().strip_prefix("==PROF== Report: ")).next_back();
+    let folder = output.parent()?;
+    let beside = named.map(PathBuf::from).filter(|path| path.parent().is_some_and(|p| same_folder(p, folder)));
+    let extended = ["ncu-rep", "ncu-repz"].map(|extension| {
+        let mut path = output.as_os_str().to_owned();
+        path.push(".");
+        path.push(extension);
+        PathBuf::from(path)
+    });
+    beside.into_iter().chain(extended).find(|path| path.is_file())
+}
+
+fn same_folder(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+/// An NVTX expression for a push/pop range: the slash says push/pop, the rest of ncu's signs are escaped.
+fn push_pop_expression(name: &str) -> String {
+    let mut expression = String::with_capacity(name.len() + 8);
+    for sign in name.chars() {
+        if "@,[]/*+\\".contains(sign) {
+            expression.push('\\');
+        }
+        expression.push(sign);
+    }
+    expression.push('/');
+    expression
+}
+
+/// A path in which ncu sees no macro (`%h`, `%p`, `%i`, `%q{..}`).
+fn without_macros(path: &Path) -> OsString {
+    match path.to_str() {
+        Some(text) => text.replace('%', "%%").into(),
+        None => path.as_os_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn session() -> Session {
+        Session {
+            target: ["/bin/ncugate", "worker", "job.json"].map(OsString::from).to_vec(),
+            metrics: ["gpu__time_duration.sum", "launch__registers_per_thread"].map(String::from).to_vec(),
+            output: "runs/1/reports/sm-1".into(),
+            log: "runs/1/logs/sm-1.log".into(),
+            scratch: "/tmp/ncugate-1000".into(),
+            selection: Selection::Everything,
+            processes: Processes::Application,
+            knobs: Knobs::default(),
+        }
+    }
+
+    fn line(session: &Session) -> String {
+        let words: Vec<_> = session.arguments().iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn every_knob_is_on_the_command_line() {
+        insta::assert_snapshot!(line(&session()), @"--config-file off --rename-kernels off --clock-control none --cache-control all --replay-mode kernel --target-processes application-only --import-sass no --metrics gpu__time_duration.sum,launch__registers_per_thread --log-file runs/1/logs/sm-1.log --export runs/1/reports/sm-1 --nvtx --disable-extra-suffixes --force-overwrite /bin/ncugate worker job.json");
+    }
+
+    #[test]
+    fn an_external_command_is_filtered_by_kernel_or_range() {
+        let external = Session {
+            processes: Processes::All,
+            selection: Selection::Kernels("flash.*".to_owned()),
+            metrics: vec!["smsp__sass_inst_executed_op_shared_ld.sum".to_owned()],
+            output: "100%/x".into(),
+            ..session()
+        };
+        insta::assert_snapshot!(line(&external), @"--config-file off --rename-kernels off --clock-control none --cache-control all --replay-mode kernel --target-processes all --import-sass yes --kernel-name regex:flash.* --metrics smsp__sass_inst_executed_op_shared_ld.sum --log-file runs/1/logs/sm-1.log --export 100%%/x --nvtx --disable-extra-suffixes --force-overwrite /bin/ncugate worker job.json");
+        let ranged = Session { selection: Selection::Range("R=64,T=128@mission".to_owned()), ..external };
+        assert!(line(&ranged).contains(r"--nvtx-include R=64\,T=128\@mission/ "));
+    }
+
+    #[test]
+    fn the_process_keeps_the_targets_environment_but_not_its_tmpdir() {
+        let mut target = Command::new("worker");
+        target.env("CUDA_VISIBLE_DEVICES", "1").env("TMPDIR", "/elsewhere").env_remove("HOME").current_dir("/var");
+        let command = session().command(Path::new("/opt/ncu"), &target);
+        let value = |name: &str| command.get_envs().find(|(n, _)| *n == name).map(|(_, v)| v.map(OsStr::to_owned));
+        assert_eq!(value("CUDA_VISIBLE_DEVICES"), Some(Some("1".into())));
+        assert_eq!(value("HOME"), Some(None));
+        assert_eq!(value("TMPDIR"), Some(Some("/tmp/ncugate-1000".into())));
+        assert_eq!(value("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT"), Some(Some("1".into())));
+        assert_eq!(command.get_current_dir(), Some(Path::new("/var")));
+        assert_eq!(argv(&command).len(), 1 + session().arguments().len());
+    }
+
+    #[test]
+    fn a_report_is_found_under_either_extension_and_never_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("sm-1.2");
+        assert_eq!(written(&output, ""), None);
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::fs::write(elsewhere.path().join("x.ncu-rep"), "x").unwrap();
+        let log = format!("==PROF== Report: {}\n", elsewhere.path().join("x.ncu-rep").display());
+        assert_eq!(written(&output, &log), None);
+        let newer = folder.path().join("sm-1.2.ncu-repz");
+        std::fs::write(&newer, "x").unwrap();
+        assert_eq!(written(&output, ""), Some(newer.clone()));
+        assert_eq!(written(&output, &format!("==PROF== Report: {}", newer.display())), Some(newer));
+    }
+
+    #[test]
+    fn knobs_survive_the_manifest() {
+        let json = serde_json::to_string(&Knobs::default()).unwrap();
+        insta::assert_snapshot!(json, @r#"{"clock_control":"none","cache_control":"all","replay_mode":"kernel"}"#);
+        assert_eq!(serde_json::from_str::<Knobs>(&json).unwrap(), Knobs::default());
+    }
+}

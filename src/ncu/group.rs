@@ -1,0 +1,429 @@
+//! The plan of what is collected: metrics in groups that fit a single replay pass each, an ncu process a group.
+//!
+//! With a single pass ncu saves and restores nothing, so a launch costs a fifth of what it costs in three. Which
+//! metrics fit together is the chip's secret: a first guess by hardware unit is measured on one launch, split where it
+//! needs more than a pass, and remembered in a [`PassBook`].
+
+use super::pass_book::{Known, PassBook};
+use super::unit::Unit;
+use std::collections::BTreeMap;
+
+/// An ncu metric name as asked for.
+pub type Metric = String;
+
+/// Most ncu starts that planning may spend.
+pub const PROBES: u32 = 8;
+/// Most unions of groups that are tried and found too large before planning rests.
+const FAILED_UNIONS: u32 = 2;
+
+/// Seconds, measured on an H200 with ncu 2025.3.1 and small kernels: they only decide what is worth splitting.
+mod cost {
+    /// A start of ncu.
+    const START: f64 = 1.5;
+    /// A launch in one pass.
+    const SINGLE: f64 = 0.02;
+    /// A launch in several: this once, and...
+    const REPLAY: f64 = 0.01;
+    /// ...this for every pass.
+    const PASS: f64 = 0.03;
+
+    /// An ncu process over `launches` that take `passes` each.
+    pub(super) fn process(launches: usize, passes: u32) -> f64 {
+        let launch = if passes <= 1 { SINGLE } else { REPLAY + PASS * f64::from(passes) };
+        START + launch * launches as f64
+    }
+
+    /// `processes` of a single pass each.
+    pub(super) fn singles(launches: usize, processes: u32) -> f64 {
+        f64::from(processes) * process(launches, 1)
+    }
+}
+
+/// Metrics that one ncu process collects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Short name, for files.
+    pub name: String,
+    /// Metrics, sorted.
+    pub metrics: Vec<Metric>,
+    /// Replay passes, where they are known.
+    pub passes: Option<u32>,
+}
+
+impl Group {
+    /// Those that hardware counts: what its passes depend on.
+    pub fn counted(&self) -> Vec<Metric> {
+        self.metrics.iter().filter(|metric| Unit::of(metric) != Unit::Attribute).cloned().collect()
+    }
+
+    /// Whether it is known to need more than one pass.
+    pub fn replays(&self) -> bool {
+        self.passes.is_some_and(|passes| passes > 1)
+    }
+}
+
+/// What a plan is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Launches that every group will profile.
+    pub launches: usize,
+    /// ncu starts that may be spent on finding out.
+    pub probes: u32,
+}
+
+/// A set on its way to becoming a group.
+#[derive(Debug, Clone)]
+struct Bundle {
+    unit: Unit,
+    metrics: Vec<Metric>,
+    passes: Option<u32>,
+}
+
+/// Puts `metrics` into groups. `measure` profiles one launch with the given metrics and returns its replay passes; it
+/// is asked only for what `book` does not know, at most `effort.probes` times, and `book` learns every answer. Every
+/// metric is in exactly one group; the same book gives the same plan.
+pub fn plan_groups<E>(
+    metrics: &[Metric],
+    effort: Effort,
+    measure: &mut dyn FnMut(&[Metric]) -> Result<u32, E>,
+    book: &mut PassBook,
+) -> Result<Vec<Group>, E> {
+    let mut sorted = metrics.to_vec();
+    sorted.sort();
+    sorted.dedup();
+    let (attributes, counted): (Vec<_>, Vec<_>) = sorted.into_iter().partition(|m| Unit::of(m) == Unit::Attribute);
+    let mut planner = Planner { book, measure, effort, spent: 0 };
+    let mut bundles = planner.first_guess(counted);
+    if planner.worth_finding_out() {
+        bundles = planner.split(bundles)?;
+        planner.join(&mut bundles)?;
+    }
+    Ok(named(bundles, attributes))
+}
+
+struct Planner<'a, E> {
+    book: &'a mut PassBook,
+    measure: &'a mut dyn FnMut(&[Metric]) -> Result<u32, E>,
+    effort: Effort,
+    spent: u32,
+}
+
+impl<E> Planner<'_, E> {
+    /// One bundle a unit, or one for all where another start of ncu would cost more than replaying a few launches.
+    fn first_guess(&self, counted: Vec<Metric>) -> Vec<Bundle> {
+        let mut units: BTreeMap<Unit, Vec<Metric>> = BTreeMap::new();
+        for metric in &counted {
+            units.entry(Unit::of(metric)).or_default().push(metric.clone());
+        }
+        if units.len() > 1 && !self.worth_finding_out() {
+            return vec![Bundle { unit: Unit::Other, passes: self.remembered(&counted), metrics: counted }];
+        }
+        units.into_iter().map(|(unit, metrics)| Bundle { unit, metrics, passes: None }).collect()
+    }
+
+    /// With few launches not even three passes are worth a second start.
+    fn worth_finding_out(&self) -> bool {
+        self.worth_splitting(3)
+    }
+
+    /// Splits what needs several passes until it does not, cannot be split, or is not worth it.
+    fn split(&mut self, bundles: Vec<Bundle>) -> Result<Vec<Bundle>, E> {
+        let mut waiting: Vec<Bundle> = bundles.into_iter().rev().collect();
+        let mut settled = Vec::new();
+        while let Some(mut bundle) = waiting.pop() {
+            let whole = bundle.metrics.len() == 1 || !bundle.unit.divides();
+            bundle.passes = if whole { self.remembered(&bundle.metrics) } else { self.passes(&bundle.metrics)? };
+            match bundle.passes {
+                Some(passes) if !whole && self.worth_splitting(passes) => {
+                    let parts = parts_for(passes, bundle.metrics.len());
+                    let size = bundle.metrics.len().div_ceil(parts);
+                    waiting.extend(bundle.metrics.rchunks(size).map(|part| Bundle {
+                        unit: bundle.unit,
+                        metrics: part.to_vec(),
+                        passes: None,
+                    }));
+                }
+                Some(_) | None => settled.push(bundle),
+            }
+        }
+        Ok(settled)
+    }
+
+    /// Joins pairs that fit one pass together, smallest first.
+    fn join(&mut self, bundles: &mut Vec<Bundle>) -> Result<(), E> {
+        while let Some((one, other)) = self.union_that_fits(bundles)? {
+            let joined = bundles.remove(other);
+            let into = &mut bundles[one];
+            into.unit = into.unit.min(joined.unit);
+            into.metrics.extend(joined.metrics);
+            into.metrics.sort();
+            into.passes = Some(1);
+        }
+        Ok(())
+    }
+
+    /// The smallest pair that fits one pass; gives up after [`FAILED_UNIONS`] that were measured and do not, whether
+    /// now or before, so that a full book asks for nothing.
+    fn union_that_fits(&mut self, bundles: &[Bundle]) -> Result<Option<(usize, usize)>, E> {
+        let mut failed = 0;
+        for (one, other) in pairs_by_size(bundles) {
+            let union = [bundles[one].metrics.as_slice(), &bundles[other].metrics].concat();
+            if matches!(self.book.known(&union), Known::AtLeast(_)) {
+                continue;
+            }
+            match self.passes(&union)? {
+                Some(passes) if passes <= 1 => return Ok(Some((one, other))),
+                Some(_) => failed += 1,
+                None => return Ok(None),
+            }
+            if failed >= FAILED_UNIONS {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+
+    fn worth_splitting(&self, passes: u32) -> bool {
+        let launches = self.effort.launches;
+        passes > 1 && cost::singles(launches, (passes - 1).max(2)) < cost::process(launches, passes)
+    }
+
+    fn remembered(&self, metrics: &[Metric]) -> Option<u32> {
+        match self.book.known(metrics) {
+            Known::Measured(passes) | Known::AtLeast(passes) => Some(passes),
+            Known::FitsOne => Some(1),
+            Known::Unknown => None,
+        }
+    }
+
+    /// Remembered, else measured while the budget lasts.
+    fn passes(&mut self, metrics: &[Metric]) -> Result<Option<u32>, E> {
+        if let Some(passes) = self.remembered(metrics) {
+            return Ok(Some(passes));
+        }
+        if self.spent >= self.effort.probes {
+            return Ok(None);
+        }
+        self.spent += 1;
+        let passes = (self.measure)(metrics)?;
+        self.book.note(metrics, passes);
+        Ok(Some(passes))
+    }
+}
+
+/// Pairs of bundles that might fit one pass, the smallest union first.
+fn pairs_by_size(bundles: &[Bundle]) -> Vec<(usize, usize)> {
+    let joins =
+        |at: &usize| bundles.get(*at).is_some_and(|b| b.unit.divides() && b.passes.is_none_or(|passes| passes <= 1));
+    let mut pairs: Vec<(usize, usize)> = (0..bundles.len())
+        .filter(joins)
+        .flat_map(|one| (one + 1..bundles.len()).filter(joins).map(move |other| (one, other)))
+        .collect();
+    pairs.sort_by_key(|&(one, other)| bundles[one].metrics.len() + bundles[other].metrics.len());
+    pairs
+}
+
+/// ncu adds a pass of its own as soon as there are several.
+fn parts_for(passes: u32, metrics: usize) -> usize {
+    usize::try_from(passes.saturating_sub(1)).unwrap_or(metrics).clamp(2, metrics.max(2))
+}
+
+/// Names bundles and lets the attributes ride with the first.
+fn named(bundles: Vec<Bundle>, attributes: Vec<Metric>) -> Vec<Group> {
+    let mut count: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut groups: Vec<Group> = bundles
+        .into_iter()
+        .map(|bundle| {
+            let label = bundle.unit.label();
+            let ordinal = count.entry(label).and_modify(|n| *n += 1).or_insert(1);
+            let name = if *ordinal == 1 { label.to_owned() } else { format!("{label}{ordinal}") };
+            Group { name, metrics: bundle.metrics, passes: bundle.passes }
+        })
+        .collect();
+    match groups.first_mut() {
+        Some(first) => {
+            first.metrics.extend(attributes);
+            first.metrics.sort();
+        }
+        None if attributes.is_empty() => {}
+        None => groups.push(Group { name: "launch".to_owned(), metrics: attributes, passes: Some(0) }),
+    }
+    groups
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::pass_book::tests::h200;
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+    use std::convert::Infallible;
+
+    /// A chip whose units hold so many counters a pass; every metric takes one, throughputs five passes each.
+    struct Chip {
+        capacity: u32,
+        starts: u32,
+    }
+
+    impl Chip {
+        fn passes(&mut self, metrics: &[Metric]) -> u32 {
+            self.starts += 1;
+            let mut counters: BTreeMap<Unit, u32> = BTreeMap::new();
+            let mut extra = 0;
+            for metric in metrics {
+                match Unit::of(metric) {
+                    Unit::Attribute => {}
+                    Unit::Throughput => extra += 5,
+                    Unit::Sass | Unit::Other => extra += 2,
+                    Unit::Stall => *counters.entry(Unit::Core).or_default() += 2,
+                    unit @ (Unit::Core | Unit::L2 | Unit::Dram) => *counters.entry(unit).or_default() += 1,
+                }
+            }
+            // Memory controllers cannot be counted beside anything else.
+            let apart = if counters.len() > 1 && counters.contains_key(&Unit::Dram) { 1 } else { 0 };
+            let predicted = counters.values().map(|n| n.div_ceil(self.capacity)).max().unwrap_or(0) + apart + extra;
+            if predicted > 1 { predicted + 1 } else { predicted }
+        }
+    }
+
+    fn plan(metrics: &[&str], launches: usize, chip: &mut Chip, book: &mut PassBook) -> Vec<Group> {
+        let metrics: Vec<Metric> = metrics.iter().map(|&m| m.to_owned()).collect();
+        let effort = Effort { launches, probes: PROBES };
+        plan_groups::<Infallible>(&metrics, effort, &mut |set| Ok(chip.passes(set)), book).unwrap()
+    }
+
+    const GATES: [&str; 10] = [
+        "sm__warps_active.avg.pct_of_peak_sustained_active",
+        "sm__maximum_warps_per_active_cycle_pct",
+        "smsp__warps_eligible.avg.per_cycle_active",
+        "smsp__issue_active.avg.pct_of_peak_sustained_active",
+        "sm__inst_executed_pipe_tensor_op_gmma.sum",
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+        "launch__registers_per_thread",
+        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+        "gpu__time_duration.sum",
+        "dram__bytes.sum",
+    ];
+
+    #[test]
+    fn the_gates_metrics_become_two_groups_of_one_pass_and_are_remembered() {
+        let mut chip = Chip { capacity: 6, starts: 0 };
+        let mut book = PassBook::unkept(h200());
+        let groups = plan(&GATES, 90, &mut chip, &mut book);
+        let shape: Vec<_> = groups.iter().map(|g| (g.name.as_str(), g.metrics.len(), g.passes)).collect();
+        assert_eq!(shape, [("core", 8, Some(1)), ("dram", 2, Some(1))]);
+        assert_eq!(chip.starts, 3);
+        assert_eq!(plan(&GATES, 90, &mut chip, &mut book), groups);
+        assert_eq!(chip.starts, 3, "a full book asks for nothing");
+    }
+
+    #[test]
+    fn what_needs_more_is_split_only_where_that_pays() {
+        let mut chip = Chip { capacity: 3, starts: 0 };
+        let groups = plan(&GATES, 90, &mut chip, &mut PassBook::unkept(h200()));
+        assert!(groups.iter().all(|g| g.passes == Some(1)), "{groups:?}");
+        assert_eq!(groups.len(), 3);
+        let mut chip = Chip { capacity: 3, starts: 0 };
+        let few = plan(&GATES, 2, &mut chip, &mut PassBook::unkept(h200()));
+        assert_eq!((few.len(), chip.starts), (1, 0));
+        assert_eq!(few[0].metrics.len(), GATES.len());
+    }
+
+    #[test]
+    fn attributes_alone_make_a_group_and_nothing_makes_none() {
+        let mut chip = Chip { capacity: 4, starts: 0 };
+        let mut book = PassBook::unkept(h200());
+        let groups = plan(&["launch__registers_per_thread", "launch__grid_size"], 90, &mut chip, &mut book);
+        assert_eq!((groups[0].name.as_str(), groups[0].passes, chip.starts), ("launch", Some(0), 0));
+        assert!(groups[0].counted().is_empty());
+        assert_eq!(plan(&[], 90, &mut chip, &mut book), []);
+    }
+
+    #[test]
+    fn what_cannot_be_split_stays_together_unmeasured() {
+        let mut chip = Chip { capacity: 4, starts: 0 };
+        let metrics = [
+            "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+            "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+            "smsp__sass_inst_executed_op_shared_ld.sum",
+            "sass__inst_executed_register_spilling",
+            "gpu__time_duration.sum",
+        ];
+        let groups = plan(&metrics, 90, &mut chip, &mut PassBook::unkept(h200()));
+        let names: Vec<_> = groups.iter().map(|g| (g.name.as_str(), g.metrics.len())).collect();
+        assert_eq!(names, [("core", 1), ("throughput", 2), ("sass", 2)]);
+        assert_eq!(chip.starts, 0);
+    }
+
+    #[test]
+    fn what_the_real_run_showed_splits_the_next_plan() {
+        let mut chip = Chip { capacity: 3, starts: 0 };
+        let mut book = PassBook::unkept(h200());
+        let metrics: Vec<Metric> = GATES.iter().map(|&m| m.to_owned()).collect();
+        let blind = Effort { launches: 90, probes: 0 };
+        let measure = &mut |_: &[Metric]| -> Result<u32, Infallible> { unreachable!("no budget") };
+        let first = plan_groups(&metrics, blind, measure, &mut book).unwrap();
+        assert!(first.iter().all(|g| g.passes.is_none()));
+        for group in &first {
+            book.note(&group.counted(), chip.passes(&group.counted()));
+        }
+        let second = plan_groups(&metrics, blind, measure, &mut book).unwrap();
+        assert!(second.len() > first.len(), "{second:?}");
+    }
+
+    #[test]
+    fn a_failing_measurement_stops_planning() {
+        let metrics = ["smsp__inst_executed.sum", "sm__cycles_active.avg"].map(String::from);
+        let effort = Effort { launches: 90, probes: 8 };
+        let mut book = PassBook::unkept(h200());
+        assert_eq!(plan_groups(&metrics, effort, &mut |_| Err("gone"), &mut book), Err("gone"));
+        assert!(book.is_empty());
+    }
+
+    fn any_metric() -> impl Strategy<Value = String> {
+        let stem = prop::sample::select(vec![
+            "sm__c",
+            "smsp__c",
+            "l1tex__c",
+            "lts__c",
+            "dram__c",
+            "launch__c",
+            "smsp__issue_stalled_c",
+            "sm__throughput_c",
+            "smsp__sass_c",
+            "regex:c",
+        ]);
+        (stem, 0..40_u32).prop_map(|(stem, n)| format!("{stem}{n}.sum"))
+    }
+
+    proptest! {
+        #[test]
+        fn no_metric_is_lost_and_no_budget_exceeded(
+            metrics in prop::collection::vec(any_metric(), 0..80),
+            capacity in 1..9_u32, launches in 0..300_usize, probes in 0..10_u32,
+        ) {
+            let mut chip = Chip { capacity, starts: 0 };
+            let mut book = PassBook::unkept(h200());
+            let effort = Effort { launches, probes };
+            let mut last = None;
+            for _ in 0..3 {
+                chip.starts = 0;
+                let groups = plan_groups::<Infallible>(&metrics, effort, &mut |set| Ok(chip.passes(set)), &mut book).unwrap();
+                prop_assert!(chip.starts <= probes);
+                let planned: Vec<&String> = groups.iter().flat_map(|g| &g.metrics).collect();
+                let distinct: BTreeSet<&String> = planned.iter().copied().collect();
+                prop_assert_eq!(planned.len(), distinct.len());
+                prop_assert_eq!(distinct, metrics.iter().collect::<BTreeSet<_>>());
+                let names: BTreeSet<&String> = groups.iter().map(|g| &g.name).collect();
+                prop_assert_eq!(names.len(), groups.len());
+                for group in groups.iter().filter(|g| g.passes == Some(1)) {
+                    prop_assert!(chip.passes(&group.counted()) <= 1);
+                    chip.starts -= 1;
+                }
+                last = Some(groups);
+            }
+            prop_assert!(last.is_some());
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! What has to be here before anything is measured, as facts and as checks of them. Gathering reads the machine;
+//! checking is pure.
+
+use super::tool::{Ncu, NcuVersion, ToolError};
+use crate::store::Gpu;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Bit of CAP_SYS_ADMIN in a capability mask.
+const CAP_SYS_ADMIN: u64 = 1 << 21;
+/// The first ncu that was seen to refuse drivers older than [`NEWER_DRIVER`].
+const STRICTER_NCU: NcuVersion = NcuVersion([2025, 3, 0, 0]);
+/// The driver branch it was seen to accept.
+const NEWER_DRIVER: u32 = 580;
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing to do.
+    Ok,
+    /// Measuring works, with a caveat.
+    Warning,
+    /// Measuring does not work.
+    Problem,
+}
+
+/// One line of the doctor's table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What was looked at.
+    pub name: &'static str,
+    /// How it came out.
+    pub status: Status,
+    /// What is there.
+    pub found: String,
+    /// What to do; empty when there is nothing to do.
+    pub advice: String,
+}
+
+/// The GPU as the CUDA driver shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeviceFacts {
+    /// The GPU that would measure.
+    pub gpu: Gpu,
+    /// GPUs that are visible.
+    pub count: u32,
+    /// The newest CUDA that the driver speaks, major and minor.
+    pub cuda: (u32, u32),
+}
+
+/// nvcc as found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompilerFacts {
+    /// The executable.
+    pub path: PathBuf,
+    /// Its version (`13.0.88`).
+    pub version: String,
+}
+
+/// What this process may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Privileges {
+    /// Effective user id.
+    pub user: u32,
+    /// Whether CAP_SYS_ADMIN is effective.
+    pub sys_admin: bool,
+}
+
+/// A lock file of ncu's in the temporary folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its owner's user id.
+    pub owner: u32,
+}
+
+/// Everything the checks look at. `Err` says why something is not there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// The GPU.
+    pub device: Result<DeviceFacts, String>,
+    /// Version of the kernel module (`580.159.04`), when one is loaded.
+    pub driver: Option<String>,
+    /// nvcc.
+    pub nvcc: Result<CompilerFacts, String>,
+    /// ncu.
+    pub ncu: Result<Ncu, ToolError>,
+    /// Whether the driver keeps counters for administrators; `None` where it does not say.
+    pub admin_only: Option<bool>,
+    /// What this process may do.
+    pub privileges: Privileges,
+    /// Where ncu's locks and sockets would go, or why there is no such folder.
+    pub scratch: Result<PathBuf, String>,
+    /// ncu's locks in the shared temporary folder.
+    pub locks: Vec<LockFile>,
+    /// Environment variables that change what is measured, with their values.
+    pub environment: Vec<(String, String)>,
+}
+
+/// Variables that change which GPU is seen, or how.
+const TELLING_VARIABLES: [&str; 5] = [
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+    "CUDA_MPS_PIPE_DIRECTORY",
+    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+    "CUDA_INJECTION64_PATH",
+];
+
+impl Facts {
+    /// Reads what this machine says; device and compiler are found by their own rooms.
+    pub fn gather(
+        device: Result<DeviceFacts, String>,
+        nvcc: Result<CompilerFacts, String>,
+        ncu: Result<Ncu, ToolError>,
+    ) -> Self {
+        let read = |path: &str| fs::read_to_string(path).ok();
+        let status = read("/proc/self/status").unwrap_or_default();
+        let environment = TELLING_VARIABLES.iter().filter_map(|&name| {
+            std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| (name.to_owned(), value))
+        });
+        Self {
+            device,
+            driver: read("/proc/driver/nvidia/version").and_then(|text| parse_driver(&text)),
+            nvcc,
+            ncu,
+            admin_only: read("/proc/driver/nvidia/params").and_then(|text| parse_admin_only(&text)),
+            privileges: parse_privileges(&status),
+            scratch: super::session::scratch_folder().map_err(|error| error.to_string()),
+            locks: locks_in(&std::env::temp_dir()),
+            environment: environment.collect(),
+        }
+    }
+}
+
+/// `580.159.04` of `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ...`.
+fn parse_driver(text: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with("NVRM version:"))?;
+    let version = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    line.split_whitespace().find(version).map(str::to_owned)
+}
+
+/// `RmProfilingAdminOnly: 1` of the module's parameters.
+fn parse_admin_only(text: &str) -> Option<bool> {
+    let value = text.lines().find_map(|line| line.strip_prefix("RmProfilingAdminOnly:"))?;
+    Some(value.trim() != "0")
+}
+
+/// Effective user and capabilities of `/proc/self/status`.
+fn parse_privileges(status: &str) -> Privileges {
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let user = field("Uid:").and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok());
+    let mask = field("CapEff:").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    Privileges { user: user.unwrap_or(u32::MAX), sys_admin: mask & CAP_SYS_ADMIN != 0 }
+}
+
+/// ncu's locks below `folder`: one file for the host (older versions) or one a GPU (newer ones).
+fn locks_in(folder: &Path) -> Vec<LockFile> {
+    let newer = fs::read_dir(folder.join("nvidia/nsight_compute")).into_iter().flatten().flatten();
+    let candidates = newer.map(|entry| entry.path()).chain([folder.join("nsight-compute-lock"), folder.join("nvidia")]);
+    candidates
+        .filter_map(|path| fs::symlink_metadata(&path).ok().map(|found| LockFile { owner: found.uid(), path }))
+        .collect()
+}
+
+/// Every check, in the order to read them.
+pub fn doctor(facts: &Facts) -> Vec<Check> {
+    let checks = [
+        Some(check_device(facts)),
+        Some(check_driver(facts)),
+        Some(check_nvcc(facts)),
+        Some(check_ncu(facts)),
+        check_nvcc_fits(facts),
+        check_ncu_fits(facts),
+        Some(check_permission(facts)),
+        Some(check_scratch(facts)),
+        check_locks(facts),
+        Some(check_environment(facts)),
+    ];
+    checks.into_iter().flatten().collect()
+}
+
+fn ok(name: &'static str, found: String) -> Check {
+    Check { name, status: Status::Ok, found, advice: String::new() }
+}
+
+fn warning(name: &'static str, found: String, advice: &str) -> Check {
+    Check { name, status: Status::Warning, found, advice: advice.to_owned() }
+}
+
+fn problem(name: &'static str, found: String, advice: &str) -> Check {
+    Check { name, status: Status::Problem, found, advice: advice.to_owned() }
+}
+
+fn check_device(facts: &Facts) -> Check {
+    match &facts.device {
+        Ok(device) => {
+            let (major, minor) = device.gpu.compute_capability;
+            let more = if device.count > 1 { format!(", first of {}", device.count) } else { String::new() };
+            let found =
+                format!("{}, compute capability {major}.{minor}, {} SMs{more}", device.gpu.name, device.gpu.sms);
+            ok("GPU", found)
+        }
+        Err(reason) => problem(
+            "GPU",
+            reason.clone(),
+            "nothing can be measured here; recorded runs can still be judged (`--source recorded`)",
+        ),
+    }
+}
+
+fn check_driver(facts: &Facts) -> Check {
+    match (&facts.driver, &facts.device) {
+        (Some(version), Ok(device)) => {
+            let (major, minor) = device.cuda;
+            ok("driver", format!("{version}, CUDA up to {major}.{minor}"))
+        }
+        (Some(version), Err(_)) => warning(
+            "driver",
+            format!("{version}, but no GPU can be used"),
+            "in a container, start it with the GPU (`--gpus all`); else see `nvidia-smi`",
+        ),
+        (None, Ok(device)) => {
+            let (major, minor) = device.cuda;
+            let found = format!("CUDA up to {major}.{minor}, version not told");
+            warning("driver", found, "/proc/driver/nvidia/version cannot be read; runs will not name the driver")
+        }
+        (None, Err(_)) => problem("driver", "no NVIDIA kernel module".to_owned(), "install the NVIDIA driver"),
+    }
+}
+
+fn check_nvcc(facts: &Facts) -> Check {
+    match &facts.nvcc {
+        Ok(nvcc) => ok("nvcc", format!("{} at {}", nvcc.version, nvcc.path.display())),
+        Err(reason) => problem("nvcc", reason.clone(), "install the CUDA toolkit, or set `nvcc` under [build]"),
+    }
+}
+
+fn check_ncu(facts: &Facts) -> Check {
+    match &facts.ncu {
+        Ok(ncu) => ok("ncu", format!("{} at {}", ncu.version, ncu.path.display())),
+        Err(error) => problem("ncu", error.to_string(), "reports of other machines can still be read and judged"),
+    }
+}
+
+/// A driver runs code of its own CUDA major version and older.
+fn check_nvcc_fits(facts: &Facts) -> Option<Check> {
+    let (Ok(device), Ok(nvcc)) = (&facts.device, &facts.nvcc) else { return None };
+    let mut numbers = nvcc.version.split('.').map(|part| part.parse::<u32>().ok());
+    let built = (numbers.next()??, numbers.next()??);
+    let name = "nvcc and driver";
+    let found = format!("nvcc {}.{}, driver up to CUDA {}.{}", built.0, built.1, device.cuda.0, device.cuda.1);
+    Some(if built.0 > device.cuda.0 {
+        problem(name, found, "update the driver, or build with an older CUDA toolkit")
+    } else if built > device.cuda {
+        warning(name, found, "code for this GPU runs, PTX of this nvcc does not; keep the architecture explicit")
+    } else {
+        ok(name, found)
+    })
+}
+
+fn check_ncu_fits(facts: &Facts) -> Option<Check> {
+    let (Ok(ncu), Some(driver)) = (&facts.ncu, &facts.driver) else { return None };
+    let branch: u32 = driver.split('.').next()?.parse().ok()?;
+    let name = "ncu and driver";
+    let found = format!("ncu {}, driver {driver}", ncu.version);
+    Some(if ncu.version >= STRICTER_NCU && branch < NEWER_DRIVER {
+        let advice = "this ncu refuses such drivers (\"Cuda driver is not compatible with Nsight Compute\"): use Nsight \
+                      Compute 2025.2 or older, or update the driver to 580 or newer";
+        problem(name, found, advice)
+    } else {
+        ok(name, found)
+    })
+}
+
+fn check_permission(facts: &Facts) -> Check {
+    let name = "counter permission";
+    let Privileges { user, sys_admin } = facts.privileges;
+    let who = match (user, sys_admin) {
+        (0, true) => "root".to_owned(),
+        (0, false) => "root without CAP_SYS_ADMIN".to_owned(),
+        (user, true) => format!("user {user} with CAP_SYS_ADMIN"),
+        (user, false) => format!("user {user} without CAP_SYS_ADMIN"),
+    };
+    let advice = "run as root or with CAP_SYS_ADMIN (containers: --cap-add=SYS_ADMIN), or load the driver with \
+                  NVreg_RestrictProfilingToAdminUsers=0 (on the host)";
+    match (facts.admin_only, sys_admin) {
+        (Some(false), _) => ok(name, "everyone may read counters".to_owned()),
+        (Some(true), true) => ok(name, format!("administrators only; this is {who}")),
+        (Some(true), false) => problem(name, format!("administrators only; this is {who}"), advice),
+        (None, true) => ok(name, format!("the driver does not say; this is {who}")),
+        (None, false) => warning(name, format!("the driver does not say; this is {who}"), advice),
+    }
+}
+
+fn check_scratch(facts: &Facts) -> Check {
+    let name = "temporary folder";
+    match &facts.scratch {
+        Ok(folder) => ok(name, format!("{} for ncu's locks", folder.display())),
+        Err(reason) => problem(name, reason.clone(), "set TMPDIR to a folder of your own, with a short path"),
+    }
+}
+
+/// Strangers' locks do not stop ncugate, which gives ncu a folder of its own, but they stop a plain `ncu`.
+fn check_locks(facts: &Facts) -> Option<Check> {
+    let strange = facts.locks.iter().find(|lock| lock.owner != facts.privileges.user)?;
+    let found = format!("{} belongs to user {}", strange.path.display(), strange.owner);
+    let advice = "ncugate is not stopped by it, a plain `ncu` is: set TMPDIR for that; two users' profilers on one GPU \
+                  do not wait for each other";
+    Some(warning("ncu's locks", found, advice))
+}
+
+fn check_environment(facts: &Facts) -> Check {
+    let name = "environment";
+    let listed: Vec<String> = facts.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let has = |part: &str| facts.environment.iter().any(|(name, _)| name.contains(part));
+    let mig = facts.environment.iter().any(|(name, value)| name.contains("VISIBLE") && value.contains("MIG-"));
+    if has("MPS") {
+        let advice = "counters of several MPS clients are mixed or refused: unset it and measure without MPS";
+        warning(name, listed.join(", "), advice)
+    } else if mig {
+        let advice =
+            "a MIG instance shares units that cannot be counted for it alone: use a whole GPU for gates on them";
+        warning(name, listed.join(", "), advice)
+    } else if has("INJECTION") {
+        warning(name, listed.join(", "), "another tool is injected into CUDA programs and may hold the counters")
+    } else if listed.is_empty() {
+        ok(name, "no MPS, no MIG, no injected tool".to_owned())
+    } else {
+        ok(name, listed.join(", "))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn healthy() -> Facts {
+        Facts {
+            device: Ok(DeviceFacts {
+                gpu: Gpu {
+                    name: "NVIDIA H200".into(),
+                    compute_capability: (9, 0),
+                    sms: 132,
+                    memory: 150_000_000_000,
+                    shared_memory_optin: 232_448,
+                },
+                count: 1,
+                cuda: (13, 0),
+            }),
+            driver: Some("580.159.04".into()),
+            nvcc: Ok(CompilerFacts { path: "/usr/local/cuda/bin/nvcc".into(), version: "13.0.88".into() }),
+            ncu: Ok(Ncu { path: "/usr/local/cuda/bin/ncu".into(), version: NcuVersion([2025, 3, 1, 0]) }),
+            admin_only: Some(true),
+            privileges: Privileges { user: 0, sys_admin: true },
+            scratch: Ok("/tmp/ncugate-0".into()),
+            locks: Vec::new(),
+            environment: Vec::new(),
+        }
+    }
+
+    pub(crate) fn bare() -> Facts {
+        Facts {
+            device: Err("the CUDA driver library is not here".into()),
+            driver: None,
+            nvcc: Err("nvcc is not on PATH".into()),
+            ncu: Err(ToolError::NotFound { searched: "PATH".into() }),
+            admin_only: None,
+            privileges: Privileges { user: 1000, sys_admin: false },
+            ..healthy()
+        }
+    }
+
+    fn status(facts: &Facts, name: &str) -> Status {
+        doctor(facts).iter().find(|check| check.name == name).unwrap().status
+    }
+
+    #[test]
+    fn a_healthy_machine_has_nothing_to_do() {
+        let checks = doctor(&healthy());
+        assert!(checks.iter().all(|check| check.status == Status::Ok && check.advice.is_empty()), "{checks:?}");
+        assert_eq!(checks.len(), 9);
+    }
+
+    #[test]
+    fn without_cuda_it_says_what_is_missing_and_what_still_works() {
+        let checks = doctor(&bare());
+        let stopping: Vec<_> = checks.iter().filter(|c| c.status == Status::Problem).map(|c| c.name).collect();
+        assert_eq!(stopping, ["GPU", "driver", "nvcc", "ncu"]);
+        assert!(checks.iter().all(|check| check.status == Status::Ok || !check.advice.is_empty()));
+        assert!(checks[0].advice.contains("--source recorded"));
+    }
+
+    #[test]
+    fn versions_that_do_not_fit_are_problems() {
+        let old = Facts { driver: Some("570.172.08".into()), ..healthy() };
+        assert_eq!(status(&old, "ncu and driver"), Status::Problem);
+        let older_ncu = Ncu { path: "ncu".into(), version: NcuVersion([2025, 2, 1, 0]) };
+        assert_eq!(status(&Facts { ncu: Ok(older_ncu), ..old }, "ncu and driver"), Status::Ok);
+        let with = |version: &str| Facts {
+            nvcc: Ok(CompilerFacts { path: "nvcc".into(), version: version.into() }),
+            ..healthy()
+        };
+        assert_eq!(status(&with("13.1.20"), "nvcc and driver"), Status::Warning);
+        assert_eq!(status(&with("14.0.1"), "nvcc and driver"), Status::Problem);
+        assert_eq!(status(&with("12.8.93"), "nvcc and driver"), Status::Ok);
+    }
+
+    #[test]
+    fn counters_need_a_permission_that_root_without_the_capability_lacks() {
+        let with =
+            |admin_only, user, sys_admin| Facts { admin_only, privileges: Privileges { user, sys_admin }, ..healthy() };
+        assert_eq!(status(&with(Some(true), 0, false), "counter permission"), Status::Problem);
+        assert_eq!(status(&with(Some(true), 1000, false), "counter permission"), Status::Problem);
+        assert_eq!(status(&with(Some(true), 1000, true), "counter permission"), Status::Ok);
+        assert_eq!(status(&with(Some(false), 1000, false), "counter permission"), Status::Ok);
+        assert_eq!(status(&with(None, 1000, false), "counter permission"), Status::Warning);
+    }
+
+    #[test]
+    fn strangers_locks_mps_and_mig_are_warned_of() {
+        let lock = LockFile { path: "/tmp/nsight-compute-lock".into(), owner: 1001 };
+        assert_eq!(status(&Facts { locks: vec![lock], ..healthy() }, "ncu's locks"), Status::Warning);
+        let set = |name: &str, value: &str| Facts { environment: vec![(name.into(), value.into())], ..healthy() };
+        assert_eq!(status(&set("CUDA_MPS_PIPE_DIRECTORY", "/tmp/mps"), "environment"), Status::Warning);
+        assert_eq!(status(&set("CUDA_VISIBLE_DEVICES", "MIG-4711"), "environment"), Status::Warning);
+        assert_eq!(status(&set("CUDA_VISIBLE_DEVICES", "1"), "environment"), Status::Ok);
+    }
+
+    #[test]
+    fn the_drivers_files_are_read() {
+        let version = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (dvs-builder)\n\
+            GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n";
+        assert_eq!(parse_driver(version).as_deref(), Some("580.159.04"));
+        let closed = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 22:55:04 UTC 2024\n";
+        assert_eq!(parse_driver(closed).as_deref(), Some("535.161.08"));
+        assert_eq!(parse_driver(""), None);
+        assert_eq!(parse_admin_only("ResmanDebugLevel: 1\nRmProfilingAdminOnly: 1\n"), Some(true));
+        assert_eq!(parse_admin_only("RmProfilingAdminOnly: 0\n"), Some(false));
+        assert_eq!(parse_admin_only("Other: 1\n"), None);
+        let status = "Name:\tx\nUid:\t1000\t0\t0\t0\nCapEff:\t000001ffffffffff\n";
+        assert_eq!(parse_privileges(status), Privileges { user: 0, sys_admin: true });
+        let confined = "Uid:\t0\t0\t0\t0\nCapEff:\t00000000a80425fb\n";
+        assert_eq!(parse_privileges(confined), Privileges { user: 0, sys_admin: false });
+        assert!(!parse_privileges("").sys_admin);
+    }
+
+    #[test]
+    fn gathering_works_on_any_machine() {
+        let gone = || Err("not here".to_owned());
+        let facts =
+            Facts::gather(gone(), Err("not here".to_owned()), Err(ToolError::NotFound { searched: "x".into() }));
+        assert_ne!(facts.privileges.user, u32::MAX);
+        assert!(!doctor(&facts).is_empty());
+    }
+}

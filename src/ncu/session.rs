@@ -1,0 +1,214 @@
+//! One ncu process, from files to be written to what came of it. It judges nothing beyond how the process ended.
+
+use super::command::{Knobs, Processes, Selection, Session, argv, written};
+use super::failure::NcuFailure;
+use super::tool::Ncu;
+use crate::process::{Ending, Supervised};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Longest path of a scratch folder: ncu makes sockets in it, and a socket's path ends at 107 bytes.
+const LONGEST_SCRATCH: usize = 60;
+/// Lines of the target's own output that a failure shows.
+const SHOWN_LINES: usize = 3;
+
+/// Runs sessions with the same ncu, folders and knobs.
+#[derive(Debug, Clone, Copy)]
+pub struct Runner<'a> {
+    /// The ncu.
+    pub ncu: &'a Ncu,
+    /// Existing folder for reports.
+    pub reports: &'a Path,
+    /// Existing folder for logs; may be the same.
+    pub logs: &'a Path,
+    /// [`scratch_folder`].
+    pub scratch: &'a Path,
+    /// Longest time of one process.
+    pub timeout: Duration,
+    /// Knobs.
+    pub knobs: Knobs,
+}
+
+/// Which launches of which program, with which metrics.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// Beginning of the files' names; a number makes them unique in their folders.
+    pub stem: &'a str,
+    /// ncu metric names.
+    pub metrics: &'a [String],
+    /// The program.
+    pub target: &'a Command,
+    /// Its launches.
+    pub selection: &'a Selection,
+    /// Its processes.
+    pub processes: Processes,
+}
+
+/// What came of a session.
+#[derive(Debug)]
+pub struct Ran {
+    /// The report, when there is one.
+    pub report: Option<PathBuf>,
+    /// How the process ended.
+    pub ending: Ending,
+    /// What ncu said.
+    pub log: String,
+    /// What the target (or ncu, beside its log) printed.
+    pub output: String,
+    /// What went wrong, as far as ncu tells.
+    pub failure: Option<NcuFailure>,
+}
+
+impl Ran {
+    /// The failure with the last words of the target.
+    pub fn explain(&self, failure: &NcuFailure) -> String {
+        let lines: Vec<&str> =
+            self.output.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("==")).collect();
+        let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
+        if last.is_empty() { failure.to_string() } else { format!("{failure}; it printed: {}", last.join(" | ")) }
+    }
+}
+
+impl Runner<'_> {
+    /// Runs `job` to its end. An ncu that cannot be started is a [`Ran`] with that failure; an `Err` is ours.
+    pub fn run(&self, job: &Job) -> io::Result<Ran> {
+        let name = self.free_name(job.stem)?;
+        let session = Session {
+            target: argv(job.target),
+            metrics: job.metrics.to_vec(),
+            output: std::path::absolute(self.reports.join(&name))?,
+            log: std::path::absolute(self.logs.join(format!("{name}.log")))?,
+            scratch: self.scratch.to_owned(),
+            selection: job.selection.clone(),
+            processes: job.processes,
+            knobs: self.knobs,
+        };
+        let printed = self.logs.join(format!("{name}.out"));
+        let output = File::create(&printed)?;
+        let mut command = session.command(&self.ncu.path, job.target);
+        command.stdout(output.try_clone()?).stderr(output);
+        let mut child = match Supervised::spawn(&mut command, Some(self.timeout)) {
+            Ok(child) => child,
+            Err(error) => {
+                let failure = Some(NcuFailure::NotStarted { reason: error.to_string() });
+                let ending = Ending::NonZero(-1);
+                return Ok(Ran { report: None, ending, log: String::new(), output: String::new(), failure });
+            }
+        };
+        let ending = child.wait()?;
+        if !ending.completed() {
+            end_group(child.child().id());
+        }
+        let log = read_text(&session.log)?;
+        let output = read_text(&printed)?;
+        let failure = NcuFailure::diagnose(ending, &format!("{log}\n{}", own_lines(&output)));
+        Ok(Ran { report: written(&session.output, &log), ending, log, output, failure })
+    }
+
+    /// `<stem>-<n>` with the first n that no file has, so that nothing earlier is overwritten or taken for new.
+    fn free_name(&self, stem: &str) -> io::Result<String> {
+        let mut taken = Vec::new();
+        for folder in [self.reports, self.logs] {
+            for entry in fs::read_dir(folder)? {
+                let name = entry?.file_name().to_string_lossy().into_owned();
+                let number = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-'));
+                taken.extend(number.and_then(|n| n.split('.').next()).and_then(|n| n.parse::<u32>().ok()));
+            }
+        }
+        Ok(format!("{stem}-{}", taken.into_iter().max().map_or(1, |n| n.saturating_add(1))))
+    }
+}
+
+/// An ncu that dies leaves its target behind, which would disturb whatever is measured next.
+fn end_group(leader: u32) {
+    // No such group: nothing was left behind.
+    let _ = killpg(Pid::from_raw(leader.cast_signed()), Signal::SIGKILL);
+}
+
+/// ncu's own lines among what the target printed.
+fn own_lines(output: &str) -> String {
+    let own = |line: &&str| line.starts_with("==") || line.contains("InterprocessLockFailed");
+    output.lines().filter(own).collect::<Vec<_>>().join("\n")
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A folder of this user's own for ncu's locks and sockets, made if needed: the same for all runs of a user, so that
+/// two of them still wait for each other's lock, and never another user's.
+pub fn scratch_folder() -> io::Result<PathBuf> {
+    let user = fs::metadata("/proc/self")?.uid();
+    let base = Some(std::env::temp_dir()).filter(|folder| folder.as_os_str().len() <= LONGEST_SCRATCH);
+    let base = base.unwrap_or_else(|| PathBuf::from("/tmp"));
+    private_folder(std::path::absolute(base)?.join(format!("ncugate-{user}")), user)
+}
+
+fn private_folder(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let found = fs::symlink_metadata(&folder)?;
+    if found.is_dir() && found.uid() == user {
+        return Ok(folder);
+    }
+    let reason = format!("'{}' is not a folder of this user; remove it or set TMPDIR", folder.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scratch_folder_is_private_and_never_a_strangers() {
+        let base = tempfile::tempdir().unwrap();
+        let user = fs::metadata("/proc/self").unwrap().uid();
+        let folder = private_folder(base.path().join("own"), user).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(private_folder(folder.clone(), user).unwrap(), folder);
+        assert!(private_folder(folder.clone(), user + 1).is_err());
+        std::os::unix::fs::symlink(&folder, base.path().join("link")).unwrap();
+        assert!(private_folder(base.path().join("link"), user).is_err());
+    }
+
+    #[test]
+    fn names_are_never_used_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let ncu = Ncu { path: "/nowhere/ncu".into(), version: super::super::NcuVersion([2025, 3, 1, 0]) };
+        let runner = Runner {
+            ncu: &ncu,
+            reports: folder.path(),
+            logs: folder.path(),
+            scratch: folder.path(),
+            timeout: Duration::from_secs(5),
+            knobs: Knobs::default(),
+        };
+        assert_eq!(runner.free_name("core").unwrap(), "core-1");
+        for name in ["core-1.ncu-rep", "core-7.log", "core2-9.log", "core-x.log"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(runner.free_name("core").unwrap(), "core-8");
+        let job = Job {
+            stem: "core",
+            metrics: &[],
+            target: &Command::new("true"),
+            selection: &Selection::Everything,
+            processes: Processes::Application,
+        };
+        let ran = runner.run(&job).unwrap();
+        assert!(matches!(ran.failure, Some(NcuFailure::NotStarted { .. })), "{ran:?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! What counts a metric, told from its name.
+
+/// The hardware that counts a metric, as far as its name tells: the first guess of what fits a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unit {
+    /// Nothing counts it: launch and device attributes, theoretical occupancy. No pass.
+    Attribute,
+    /// SM, L1, graphics front end.
+    Core,
+    /// Warp stall reasons, two counters each.
+    Stall,
+    /// L2.
+    L2,
+    /// Memory controllers.
+    Dram,
+    /// Maxima over many counters: several passes whatever is done.
+    Throughput,
+    /// Counted by patched machine code, in passes of their own.
+    Sass,
+    /// Samplers and expressions (`group:`, `regex:`): not ours to split.
+    Other,
+}
+
+impl Unit {
+    /// By name.
+    pub fn of(metric: &str) -> Self {
+        let base = metric.split('.').next().unwrap_or(metric);
+        let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| base.starts_with(prefix));
+        if base.contains(':') || base.contains("pcsamp") || base.starts_with("pmsampling") {
+            Self::Other
+        } else if starts(&["launch__", "device__", "profiler__", "sm__maximum_warps", "smsp__maximum_warps"]) {
+            Self::Attribute
+        } else if base.contains("sass_")
+            || starts(&["inst_executed", "thread_inst_executed", "memory_", "derived__memory_", "derived__local_"])
+        {
+            Self::Sass
+        } else if starts(&["dram__", "fbpa__", "gpu__dram_"]) {
+            Self::Dram
+        } else if base.contains("throughput") {
+            Self::Throughput
+        } else if starts(&["lts__", "ltc__"]) {
+            Self::L2
+        } else if base.contains("issue_stalled_") {
+            Self::Stall
+        } else {
+            Self::Core
+        }
+    }
+
+    /// Whether fewer metrics can mean fewer passes, so that splitting and joining are worth a probe.
+    pub(super) const fn divides(self) -> bool {
+        match self {
+            Self::Core | Self::Stall | Self::L2 | Self::Dram => true,
+            Self::Attribute | Self::Throughput | Self::Sass | Self::Other => false,
+        }
+    }
+
+    /// Short name of a group of such metrics.
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            Self::Attribute => "launch",
+            Self::Core => "core",
+            Self::Stall => "stall",
+            Self::L2 => "l2",
+            Self::Dram => "dram",
+            Self::Throughput => "throughput",
+            Self::Sass => "sass",
+            Self::Other => "other",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_told_by_name() {
+        let cases = [
+            ("launch__occupancy_limit_registers", Unit::Attribute),
+            ("sm__maximum_warps_per_active_cycle_pct", Unit::Attribute),
+            ("device__attribute_multiprocessor_count", Unit::Attribute),
+            ("dram__throughput.avg.pct_of_peak_sustained_elapsed", Unit::Dram),
+            ("lts__t_sector_hit_rate.pct", Unit::L2),
+            ("sm__instruction_throughput.avg.pct_of_peak_sustained_elapsed", Unit::Throughput),
+            ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", Unit::Stall),
+            ("smsp__pcsamp_warps_issue_stalled_wait", Unit::Other),
+            ("derived__memory_l1_wavefronts_shared_excessive", Unit::Sass),
+            ("smsp__inst_executed_op_local_ld.sum", Unit::Core),
+            ("inst_executed", Unit::Sass),
+            ("group:memory__shared_table", Unit::Other),
+        ];
+        for (name, unit) in cases {
+            assert_eq!(Unit::of(name), unit, "{name}");
+        }
+    }
+}

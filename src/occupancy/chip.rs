@@ -1,0 +1,89 @@
+//! Limits of a multiprocessor by compute capability.
+//!
+//! Sources: NVIDIA's CUDA programming guide, appendix on compute capabilities (residency, registers, shared memory), and
+//! `cuda_occupancy.h` of CUDA 13.0 (granularities, block and barrier limits, carve-outs).
+
+/// Threads a warp.
+pub const WARP: u32 = 32;
+/// 32-bit registers a multiprocessor, also the most a block may use; the same on every chip here.
+pub const REGISTERS_PER_SM: u32 = 65_536;
+/// Most threads a block; the same on every chip here.
+pub const THREADS_PER_BLOCK: u32 = 1024;
+
+const KIB: u32 = 1024;
+
+/// Limits of one multiprocessor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chip {
+    /// Compute capability, major and minor.
+    pub capability: (u32, u32),
+    /// Most resident warps.
+    pub warps: u32,
+    /// Most resident blocks.
+    pub blocks: u32,
+    /// Shared memory in bytes, what the driver reserves included.
+    pub shared: u32,
+    /// Most shared memory a block can have in bytes, opted in to, without what the driver reserves.
+    pub shared_optin: u32,
+    /// Shared memory in bytes that the driver takes for itself in every block.
+    pub reserved: u32,
+    /// Shared memory is given out in multiples of this many bytes.
+    pub shared_unit: u32,
+    /// Named barriers, where they limit residency.
+    pub barriers: Option<u32>,
+}
+
+impl Chip {
+    /// Most static shared memory a block can have in bytes; more has to be dynamic and opted in to.
+    pub const STATIC_SHARED: u32 = 48 * KIB;
+
+    /// Limits of the chips of that compute capability; `None` for one that is not in the table.
+    pub const fn of(capability: (u32, u32)) -> Option<Self> {
+        // warps, blocks, shared and opt-in in KiB, barriers
+        let (warps, blocks, shared, optin, barriers) = match capability {
+            (7, 5) => (32, 16, 64, 64, None),
+            (8, 0) => (64, 32, 164, 163, None),
+            (8, 6) => (48, 16, 100, 99, None),
+            (8, 7) => (48, 16, 164, 163, None),
+            (8, 9) => (48, 24, 100, 99, None),
+            (9, 0) | (10, 0 | 3) => (64, 32, 228, 227, Some(64)),
+            (11, 0) => (48, 24, 228, 227, Some(24)),
+            (12, 0 | 1) => (48, 24, 100, 99, Some(24)),
+            _ => return None,
+        };
+        let turing = capability.0 == 7;
+        Some(Self {
+            capability,
+            warps,
+            blocks,
+            shared: shared * KIB,
+            shared_optin: optin * KIB,
+            reserved: if turing { 0 } else { KIB },
+            shared_unit: if turing { 256 } else { 128 },
+            barriers,
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opt_in_and_reserve_fill_the_shared_memory() {
+        for capability in [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 0), (12, 1)]
+        {
+            let chip = Chip::of(capability).unwrap();
+            assert_eq!(chip.shared_optin + chip.reserved, chip.shared, "{capability:?}");
+        }
+        assert_eq!(Chip::of((9, 0)).unwrap().shared_optin, 232_448);
+        assert_eq!(Chip::of((8, 9)).unwrap().shared_optin, 101_376);
+    }
+
+    #[test]
+    fn an_unknown_chip_has_no_limits() {
+        assert_eq!(Chip::of((9, 1)), None);
+        assert_eq!(Chip::of((6, 1)), None);
+    }
+}

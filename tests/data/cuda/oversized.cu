@@ -1,0 +1,1 @@
+extern "C" __global__ void big(float* o) { __shared__ float tile_a[8192]; __shared__ double tile_b[4096]; __shared__ char flags[128]; tile_a[threadIdx.x]=o[0]; tile_b[threadIdx.x]=o[1]; flags[threadIdx.x]=1; __syncthreads(); o[0]=tile_a[3]+tile_b[4]+flags[2]; }

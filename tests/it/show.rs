@@ -1,0 +1,198 @@
+//! `ncugate show` on the real captures, through the real binary.
+
+use std::process::{Command, Stdio};
+
+use ncugate::ncu_rep::{MetricValue, Report};
+use serde_json::Value;
+
+use crate::captures;
+
+fn show(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ncugate"));
+    command.arg("show").args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Standard output of a run that succeeds.
+fn output(arguments: &[&str]) -> Vec<u8> {
+    let out = show(arguments).output().unwrap();
+    assert!(out.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
+    out.stdout
+}
+
+fn text(arguments: &[&str]) -> String {
+    String::from_utf8(output(arguments)).unwrap()
+}
+
+fn path(name: &str) -> String {
+    captures::data(name).to_string_lossy().into_owned()
+}
+
+/// Standard error of a run that fails.
+fn failure(arguments: &[&str]) -> String {
+    let out = show(arguments).output().unwrap();
+    assert!(!out.status.success(), "{arguments:?} succeeded");
+    assert_ne!(out.status.code(), Some(101), "a panic");
+    String::from_utf8(out.stderr).unwrap()
+}
+
+#[test]
+fn the_list_has_a_line_a_launch() {
+    let list = text(&[&path("g12.ncu-rep.zst")]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), 13);
+    assert_eq!(
+        lines[0].split_whitespace().collect::<Vec<_>>(),
+        ["launch", "kernel", "grid", "block", "stream", "gpu__time_duration.sum", "[ns]"]
+    );
+    let report = Report::open(&captures::data("g12.ncu-rep.zst")).unwrap();
+    for (line, launch) in lines[1..].iter().zip(report.launches()) {
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        let duration = launch.metric("gpu__time_duration.sum").unwrap().unwrap();
+        assert_eq!(cells[..2], [launch.id().to_string().as_str(), "attn"]);
+        assert_eq!(cells.last(), Some(&duration.to_string().as_str()));
+    }
+}
+
+#[test]
+fn conditions_choose_launches_and_metrics() {
+    let g12 = path("g12.ncu-rep.zst");
+    let list = text(&[&g12, "--launch", "3", "--metric", "launch__occupancy_limit_*"]);
+    assert_eq!(list.lines().count(), 2);
+    assert_eq!(list.lines().next().unwrap().matches("launch__occupancy_limit_").count(), 5);
+    assert_eq!(text(&[&g12, "--kernel", "^att"]).lines().count(), 13);
+    assert!(failure(&[&g12, "--kernel", "gemm"]).contains("no launch matches; the reports have 12 launches"));
+    assert!(failure(&[&g12, "--nvtx=attention"]).contains("no launch matches"));
+    let unknown = failure(&[&g12, "--metric", "gpu__time_duration.sun"]);
+    assert!(unknown.contains("did you mean `gpu__time_duration.sum`?"), "{unknown}");
+}
+
+#[test]
+fn one_launch_in_full_rules_and_session() {
+    let full1 = path("full1.ncu-rep.zst");
+    let full = text(&[&full1, "--launch", "0"]);
+    assert!(full.contains("NVIDIA H200"));
+    assert!(!full.contains("derived_tempMetric") && !full.contains("breakdown:"));
+    assert!(full.lines().count() > 2000);
+    let rules = text(&[&full1, "--rules"]);
+    assert!(rules.contains("SchedulerStats: Issue Slot Utilization  at most 85.0 % (local)"), "{rules}");
+    assert!(!rules.contains("@section"));
+    let session = text(&[&full1, "--session"]);
+    assert!(session.contains("2025.3.1.0 (build 36398880) (public-release)"));
+    assert!(session.contains("clock control"));
+}
+
+#[test]
+fn csv_and_json_hold_every_value_exactly() {
+    let name = "full1.ncu-rep.zst";
+    let report = Report::open(&captures::data(name)).unwrap();
+    let csv = output(&[&path(name), "--export", "csv"]);
+    let mut reader = csv::Reader::from_reader(csv.as_slice());
+    let header = reader.headers().unwrap().clone();
+    assert_eq!(header.iter().collect::<Vec<_>>(), ["report", "launch", "kernel", "metric", "unit", "value"]);
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let json_text = text(&[&path(name), "--export", "json"]);
+    let json: Vec<Value> = serde_json::from_str(&json_text).unwrap();
+    // serde_json's own reader is allowed to be off by one bit, so the digits are taken from the text.
+    let digits: Vec<&str> =
+        json_text.lines().filter_map(|line| line.split_once(r#""value":"#)).map(|(_, v)| v).collect();
+    assert_eq!(digits.len(), json.len());
+    let launch = report.launch(0).unwrap();
+    let metrics: Vec<_> = launch.metrics().map(Result::unwrap).collect();
+    assert_eq!((metrics.len(), rows.len(), json.len()), (2243, 2243, 2243));
+    for (((metric, row), object), digits) in metrics.iter().zip(&rows).zip(&json).zip(digits) {
+        assert_eq!((&row[1], &row[2], &row[3], &row[4]), ("0", "attn", metric.name, metric.unit()));
+        assert_eq!(object["metric"], metric.name);
+        match &metric.value {
+            MetricValue::Missing => assert!(row[5].is_empty() && object["value"].is_null()),
+            MetricValue::String(text) => assert!(row[5] == **text && object["value"] == **text),
+            MetricValue::U64(number) => assert!(row[5] == number.to_string() && object["value"] == *number),
+            MetricValue::Double(number) if number.is_nan() => assert!(&row[5] == "NaN" && object["value"] == "NaN"),
+            MetricValue::Double(number) => {
+                assert_eq!(row[5].parse::<f64>().unwrap().to_bits(), number.to_bits());
+                let digits = digits.trim_end_matches(',').trim_end_matches('}');
+                assert_eq!(digits.parse::<f64>().unwrap().to_bits(), number.to_bits());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn parquet_reads_back_and_files_appear_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("out.parquet");
+    let printed =
+        output(&[&path("g12.ncu-rep.zst"), "--export", "parquet", "-o", file.to_str().unwrap(), "--launch", "2"]);
+    assert!(printed.is_empty());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    let frame = {
+        use polars::prelude::{ParquetReader, SerReader};
+        ParquetReader::new(std::fs::File::open(&file).unwrap()).finish().unwrap()
+    };
+    let names: Vec<String> = frame.columns().iter().map(|column| column.name().to_string()).collect();
+    assert_eq!(names, ["report", "launch", "kernel", "metric", "unit", "value", "text"]);
+    assert_eq!(frame.height(), 290);
+    assert_eq!(frame.column("launch").unwrap().u32().unwrap().get(7), Some(2));
+}
+
+#[test]
+fn the_wide_form_has_a_column_a_metric() {
+    let wide = text(&[&path("g12.ncu-rep.zst"), "--export", "csv", "--wide", "--metric", "gpu__time_duration.*"]);
+    let mut lines = wide.lines();
+    assert_eq!(
+        lines.next(),
+        Some(
+            "report,launch,kernel,gpu__time_duration.avg,gpu__time_duration.max,gpu__time_duration.min,gpu__time_duration.sum"
+        )
+    );
+    assert_eq!(lines.count(), 12);
+}
+
+#[test]
+fn several_reports_globs_and_csv_at_once() {
+    let list =
+        text(&[&path("*12.ncu-rep.zst"), &path("full1.ncu-rep.zst"), &path("direct.csv"), &path("g12.ncu-rep.zst")]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with("report"));
+    assert_eq!(lines.len(), 1 + 12 + 1 + 1, "a report that is named twice is shown once");
+    assert!(lines[14].contains("direct.csv") && lines[14].ends_with("538656"), "{}", lines[14]);
+    assert!(failure(&[&path("nothing*.ncu-rep")]).contains("no report matches"));
+    assert!(failure(&[&path("README.md")]).contains("not an Nsight Compute report"));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    use std::io::Read;
+    let mut child = show(&[&path("g1200.ncu-rep.zst"), "--export", "csv"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 64];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert!(out.status.success(), "{:?}", out.status);
+    assert!(out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn csv_of_ncu_gives_the_values_of_the_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("g1200.csv");
+    std::fs::write(&csv, captures::plain("g1200.raw.csv.zst")).unwrap();
+    let columns = ["dram__bytes.sum", "gpu__time_duration.sum", "launch__shared_mem_per_block"];
+    let rows = |input: &str| {
+        let arguments = [input, "--export", "json", "--metric", &columns.join(",")];
+        let mut rows = serde_json::from_slice::<Vec<Value>>(&output(&arguments)).unwrap();
+        rows.sort_by_key(|row| (row["launch"].as_u64(), row["metric"].as_str().map(str::to_owned)));
+        rows
+    };
+    let (native, printed) = (rows(&path("g1200.ncu-rep.zst")), rows(csv.to_str().unwrap()));
+    assert_eq!((native.len(), printed.len()), (3600, 3600));
+    for (a, b) in native.iter().zip(&printed) {
+        assert_eq!((&a["launch"], &a["metric"], &a["unit"]), (&b["launch"], &b["metric"], &b["unit"]));
+        let (a, b) = (a["value"].as_f64().unwrap(), b["value"].as_f64().unwrap());
+        assert!((a - b).abs() <= 1e-6 * a.abs(), "{a} {b}");
+    }
+}
