@@ -42,7 +42,9 @@ pub fn chart(report: &Report) -> Option<Chart> {
     Some(Chart {
         id: "stalls".to_owned(),
         title: "Warp states".to_owned(),
-        note: format!("The best variant's warps wait most for {}.", words(states[0])),
+        note: states.iter().find(|s| **s != "stall_selected").map_or_else(String::new, |state| {
+            format!("The warps of the best variant that do not issue wait most for {}.", words(state))
+        }),
         x: Axis::new("warp state", unit, Scale::Zero),
         y: Axis::new(
             &super::context::variant_axis(report),

@@ -14,7 +14,6 @@ pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
     let label = match judgement.verdict {
         Verdict::Pass if fallback => "Fallback",
         Verdict::Pass => "Pass",
-        Verdict::Fail if fallback => "Fallback",
         Verdict::Fail => "Fail",
         Verdict::Inconclusive => "Inconclusive",
     };

@@ -7,7 +7,7 @@ use crate::build::BuildRecord;
 use crate::chart;
 use crate::config::Phase;
 use crate::frame::Quantities;
-use crate::gate::Judgement;
+use crate::gate::{Judgement, Verdict};
 use crate::insight;
 use crate::metric::{Better, Catalogue};
 use crate::ncu::ProfileRecord;
@@ -103,6 +103,11 @@ impl Report {
         };
         report.charts = chart::charts(&report, &chart::Context::new(inputs));
         report
+    }
+
+    /// Whether required gates failed and the fallback holds its own: the phase passes, with a warning.
+    pub fn falls_back(&self) -> bool {
+        self.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass)
     }
 
     /// The metric of that name and its column.
