@@ -10,7 +10,7 @@ mod tools;
 pub mod wanted;
 
 pub use progress::{Progress, Silent, Terminal};
-pub use provenance::{manifest, sha256, sources};
+pub use provenance::{manifest, sources};
 pub use tools::{Tools, device, gpu};
 
 use crate::bench::external::{self, ExternalError};

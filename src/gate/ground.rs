@@ -30,6 +30,8 @@ pub struct Context<'a> {
     pub today: jiff::civil::Date,
     /// Stored runs by the name expressions use; they go before the phase's own baseline.
     pub stored: BTreeMap<String, Stored<'a>>,
+    /// Why nothing is stored under a name that could have been.
+    pub absent: BTreeMap<String, String>,
     /// How samples are resampled.
     pub resampling: Resampling,
 }
@@ -37,7 +39,7 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// Nothing stored, the default resampling.
     pub fn new(cc: Option<(u32, u32)>, today: jiff::civil::Date) -> Self {
-        Self { cc, today, stored: BTreeMap::new(), resampling: Resampling::default() }
+        Self { cc, today, stored: BTreeMap::new(), absent: BTreeMap::new(), resampling: Resampling::default() }
     }
 }
 

@@ -99,6 +99,7 @@ impl Fixture {
             judgement: &self.judgement,
             findings: &self.findings,
             source: Source::Recorded { folder: "profiles/phase_d/example".to_owned() },
+            compared: &[],
             now: Some("2026-11-24T09:00:00Z".parse().unwrap()),
         })
     }

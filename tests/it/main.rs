@@ -1,9 +1,11 @@
 //! The real binary, run as a user or a merge would: exit status, standard output, standard error, files.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod baseline;
 mod captures;
 mod command;
 mod crafted;
 mod damage;
 mod parity;
 mod show;
+mod stored;
