@@ -8,4 +8,5 @@ mod crafted;
 mod damage;
 mod parity;
 mod show;
+mod status;
 mod stored;
