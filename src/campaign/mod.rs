@@ -6,11 +6,13 @@
 mod profile;
 mod progress;
 mod provenance;
+mod rounds;
 mod tools;
 pub mod wanted;
 
 pub use progress::{Progress, Silent, Terminal};
 pub use provenance::{manifest, sources};
+pub use rounds::{Cases, Rounds};
 pub use tools::{Tools, device, gpu};
 
 use crate::bench::external::{self, ExternalError};

@@ -76,6 +76,11 @@ impl Standings {
         context.absent = self.absent.clone();
     }
 
+    /// Names that stored runs answer for.
+    pub fn names(&self) -> Vec<&str> {
+        self.stored.keys().map(String::as_str).collect()
+    }
+
     /// A line a stored run, for the report.
     pub fn labels(&self) -> Vec<String> {
         self.stored.iter().map(|(name, (entry, _))| format!("{name}: {}", entry.label())).collect()

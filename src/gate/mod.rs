@@ -24,6 +24,7 @@ mod test;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
+mod unresolved;
 mod verdict;
 mod waiver;
 
@@ -40,3 +41,4 @@ pub use rule::{
     Stage, Tier, Waiver,
 };
 pub use sentence::{number, quantity};
+pub use unresolved::unresolved;

@@ -221,6 +221,7 @@ fn phase() -> Phase {
         bench: BenchSettings {
             warmup: 3,
             rounds: 60,
+            max_rounds: 60,
             min_sample: Duration::from_millis(1),
             max_launches: 64,
             buffer_sets: 3,
