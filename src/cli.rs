@@ -36,6 +36,8 @@ pub enum Command {
     /// The leaderboard of a phase: promote a run to it, list and show its entries
     #[command(subcommand)]
     Baseline(BaselineCommand),
+    /// Time one variant against itself and keep the machine's own noise, which gates are then held against
+    Calibrate(CalibrateArgs),
     /// Print the JSON Schema of the config, for editors, or of the results
     Schema(SchemaArgs),
     /// Launch kernels for a parent process
@@ -236,6 +238,20 @@ pub struct ShowBaselineArgs {
     #[arg(long, value_name = "NAME", default_value = "best")]
     pub name: String,
     /// Folder of runs and leaderboards
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate calibrate`
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// The phase
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// The variant that is timed; else the first candidate that builds
+    #[arg(long, value_name = "ID")]
+    pub variant: Option<String>,
+    /// Folder of runs, and of what is found
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
 }

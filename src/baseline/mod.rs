@@ -6,6 +6,7 @@
 mod conditions;
 mod entry;
 mod leaderboard;
+mod noise;
 mod promotion;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -14,4 +15,5 @@ mod tests;
 pub use conditions::Conditions;
 pub use entry::{Entry, Reading, Samples, Score, Subject};
 pub use leaderboard::{BEST, Leaderboard, Lookup};
+pub use noise::{Calibration, NoiseBook, ShapeNoise};
 pub use promotion::{Change, Promotion, Refusal, Worse};

@@ -159,3 +159,39 @@ fn changes_show_what_is_gone_and_what_is_new() {
         [("latency_p50".to_owned(), Some(10.0), Some(9.0)), ("registers".to_owned(), None, Some(64.0))]
     );
 }
+
+#[test]
+fn the_noise_of_a_variant_against_itself_is_how_far_the_ratio_reaches_from_one() {
+    let shape = ShapeName("s".to_owned());
+    let wiggle = |seed: usize| {
+        (0..60).map(move |i| 10.0 * (1.0 + 0.01 * (((i * 23_usize + seed * 7) % 60) as f64 / 29.5 - 1.0)))
+    };
+    let (a, b): (Vec<f64>, Vec<f64>) = (wiggle(1).collect(), wiggle(2).collect());
+    let noise = ShapeNoise::of(&shape, &a, &b).unwrap();
+    assert_eq!(noise.rounds, 60);
+    assert!((0.1..1.0).contains(&noise.median_pct), "{noise:?}");
+    assert!(noise.p90_pct.is_some_and(|p| p > 0.0), "{noise:?}");
+    assert_eq!(ShapeNoise::of(&shape, &a, &a).unwrap().median_pct, 0.0);
+    assert!(ShapeNoise::of(&shape, &a[..5], &b[..5]).is_err());
+}
+
+#[test]
+fn a_machine_has_one_calibration() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut other = conditions();
+    other.fingerprint.driver = Some("581".to_owned());
+    let calibration = |conditions: &Conditions, median_pct| Calibration {
+        conditions: conditions.clone(),
+        variant: VariantId("v".to_owned()),
+        measured: jiff::Timestamp::UNIX_EPOCH,
+        shapes: vec![ShapeNoise { shape: ShapeName("s".to_owned()), rounds: 60, median_pct, p90_pct: None }],
+    };
+    let mut book = NoiseBook::open(folder.path(), "p").unwrap();
+    assert_eq!(book.find(&conditions()), None);
+    for (conditions, pct) in [(conditions(), 3.0), (other.clone(), 1.0), (conditions(), 2.0)] {
+        book.keep(calibration(&conditions, pct)).unwrap();
+    }
+    let read = NoiseBook::open(folder.path(), "p").unwrap();
+    let median = |c: &Conditions| read.find(c).unwrap().by_shape().next().unwrap().1.median;
+    assert_eq!((median(&conditions()), median(&other)), (0.02, 0.01));
+}

@@ -3,6 +3,7 @@
 //!
 //! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
 
+mod calibrate;
 mod profile;
 mod progress;
 mod provenance;
@@ -10,6 +11,7 @@ mod rounds;
 mod tools;
 pub mod wanted;
 
+pub use calibrate::{Twins, built, twins};
 pub use progress::{Progress, Silent, Terminal};
 pub use provenance::{manifest, sources};
 pub use rounds::{Cases, Rounds};

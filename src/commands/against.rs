@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use super::judge::{Judged, Subject};
-use crate::baseline::{self, BEST, Conditions, Entry, Leaderboard, Lookup};
+use crate::baseline::{self, BEST, Calibration, Conditions, Entry, Leaderboard, Lookup, NoiseBook};
 use crate::campaign::wanted;
 use crate::cli::Against;
 use crate::config;
@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 pub struct Standings {
     stored: BTreeMap<String, (Entry, Quantities)>,
     absent: BTreeMap<String, String>,
+    noise: Option<Calibration>,
     /// What the reader must be warned of.
     pub warnings: Vec<String>,
 }
@@ -29,6 +30,7 @@ impl Standings {
     pub fn find(subject: &Subject, against: &Against, profiles: &Path) -> Result<Self, CommandError> {
         let mut standings = Self::default();
         let finder = Finder { subject, profiles, conditions: conditions(&subject.run)? };
+        standings.noise = NoiseBook::open(profiles, &subject.phase.name)?.find(&finder.conditions).cloned();
         if let Some(name) = &against.against {
             let entry = finder.named(name)?;
             standings.insert("baseline", entry, &finder.conditions, against)?;
@@ -74,6 +76,7 @@ impl Standings {
             context.stored.insert(name.clone(), stored);
         }
         context.absent = self.absent.clone();
+        context.noise = self.noise.iter().flat_map(Calibration::by_shape).collect();
     }
 
     /// Names that stored runs answer for.

@@ -2,6 +2,7 @@
 
 mod against;
 mod baseline;
+mod calibrate;
 mod check;
 pub mod doctor;
 mod judge;
@@ -86,6 +87,12 @@ pub enum CommandError {
         /// Why.
         reason: String,
     },
+    /// The machine's noise cannot be told.
+    #[error("cannot calibrate: {reason}")]
+    Calibration {
+        /// Why.
+        reason: String,
+    },
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -109,6 +116,7 @@ impl CommandError {
             | Self::Write(_)
             | Self::Recording { .. }
             | Self::Unlike { .. }
+            | Self::Calibration { .. }
             | Self::NoStanding { .. } => Outcome::Environment,
         }
     }
@@ -123,6 +131,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Doctor => doctor_command(&mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Baseline(command) => baseline::baseline(command, &mut out),
+        Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
         Command::Schema(args) => schema(args, &mut out),
         Command::Show(args) => show_command(args, &mut out),
         Command::Gate(args) => judge::gate(args, &mut out),

@@ -29,7 +29,7 @@ mod verdict;
 mod waiver;
 
 pub use correctness::correctness;
-pub use ground::{Context, Stored};
+pub use ground::{Context, Noise, Stored};
 pub use judge::{judge, preconditions, static_gates};
 pub use judgement::{
     Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult,
