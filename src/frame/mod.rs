@@ -11,4 +11,4 @@ pub mod schema;
 
 pub use assemble::{Measured, quantities};
 pub use counted::{Counted, case_of};
-pub use quantities::{Cell, Quantities};
+pub use quantities::{Cell, Quantities, Spreads};
