@@ -26,6 +26,9 @@
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1
 #endif
+#ifndef WGMMA
+#define WGMMA 0
+#endif
 
 #if WARP_M != 16 && WARP_M != 32
 #error "WARP_M must be 16 or 32"
@@ -44,6 +47,9 @@
 #endif
 #if KEY_SPLIT * CLUSTER > 1 && STAGES * TILE_N < TILE_M
 #error "the merge reuses the tiles of K and V: STAGES * TILE_N must be at least TILE_M where keys are split"
+#endif
+#if WGMMA && (WARP_M != 16 || TILE_M % 64 != 0 || TILE_N % 64 != 0)
+#error "WGMMA needs WARP_M=16, and TILE_M and TILE_N that are multiples of 64"
 #endif
 #if TILE_M % CLUSTER != 0
 #error "TILE_M must be a multiple of CLUSTER"
@@ -68,6 +74,12 @@ constexpr int D_TILES = HEAD_DIM / 8;
 constexpr int FOURS = HEAD_DIM / 4;                  // pieces of four f32 in a row of partial output
 constexpr int SHARE = TILE_M / CLUSTER;              // rows that each block of a cluster finishes
 constexpr int SHARE_BYTES = SHARE * FOURS * 16;
+#if WGMMA && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+constexpr bool BY_WARPGROUP = true;
+#else
+constexpr bool BY_WARPGROUP = false;
+#endif
+constexpr int TOGETHER = BY_WARPGROUP ? 64 : WARP_M;  // rows of the warps that multiply together
 
 // The byte of 16-byte piece `chunk` of row `row` in a tile. Eight rows' pieces of one column fall in different banks.
 __device__ __forceinline__ uint32_t swizzled(int row, int chunk) { return row * ROW_BYTES + ((chunk ^ (row & 7)) << 4); }
@@ -84,6 +96,13 @@ __device__ __forceinline__ void stage(uint32_t to, const __half* head, int first
         const __half* from = head + static_cast<size_t>(inside ? first + row : 0) * HEAD_DIM + chunk * 8;
         ptx::copy16_async(to + swizzled(row, chunk), from, inside);
     }
+}
+
+// Waits until at most PENDING of this thread's groups of copies are under way. After a barrier all threads have what they waited for.
+template <int PENDING>
+__device__ __forceinline__ void copies_arrive() {
+    ptx::copies_wait<PENDING>();
+    if constexpr (BY_WARPGROUP) ptx::publish_to_wgmma();
 }
 
 __device__ __forceinline__ void group_barrier(int group) {
@@ -109,13 +128,34 @@ __device__ __forceinline__ float quad_sum(float x) {
 // What a warp knows of its WARP_M rows. Index [m][h] is row 16*m + 8*h + lane/4; out[m][n][2*h + i] its dimension 8*n + 2*(lane%4) + i.
 struct Rows {
     float out[M_TILES][D_TILES][4] = {};
-    float max[M_TILES][2];   // of the raw scores, the same in a quad of lanes
+    float max[M_TILES][2];   // of the raw scores, or nearly; the same in a quad of lanes
     float sum[M_TILES][2];   // of this lane's keys only
 };
 
 using Scores = float[M_TILES][N_TILES][4];
 
-__device__ __forceinline__ void multiply_keys(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile, int lane) {
+// Blocks of 8 columns of accumulators are the same for mma and wgmma; so are a warp's 16 rows.
+template <int COUNT>
+__device__ __forceinline__ void pin(float (&blocks)[COUNT][4]) {
+#pragma unroll
+    for (int i = 0; i < COUNT * 4; ++i) ptx::pin(blocks[i / 4][i % 4]);
+}
+
+__device__ __forceinline__ void multiply_keys_by_warpgroup(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile) {
+    pin(score[0]);
+    ptx::wgmma_begin();
+#pragma unroll
+    for (int n = 0; n < TILE_N; n += 64) {
+#pragma unroll
+        for (int d = 0; d < HEAD_DIM / 16; ++d) {
+            ptx::wgmma<0>(score[0] + n / 8, q[0][d], ptx::tile_descriptor(k_tile + n * ROW_BYTES + d * 32), d > 0);
+        }
+    }
+    ptx::wgmma_wait();
+    pin(score[0]);
+}
+
+__device__ __forceinline__ void multiply_keys_by_warp(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile, int lane) {
 #pragma unroll
     for (int d = 0; d < HEAD_DIM / 16; ++d) {
 #pragma unroll
@@ -147,30 +187,19 @@ __device__ __forceinline__ void mask(Scores& score, int first_row, int first_key
     }
 }
 
-// Raises the maxima, scales output and sums down to them, and turns scores into probabilities.
-__device__ __forceinline__ void soften(Rows& rows, Scores& score, float log2_scale) {
+// The power of two that a row's scores are taken relative to. A row that has seen no key has -inf: any finite one gives it 2^-inf = 0 everywhere.
+__device__ __forceinline__ float base_of(float max, float log2_scale) { return CAUSAL && max == -INFINITY ? 0.0f : max * log2_scale; }
+
+// Raises the maxima to `highest`, and scales output and sums down to them.
+__device__ __forceinline__ void raise(Rows& rows, const float (&highest)[M_TILES][2], float log2_scale) {
 #pragma unroll
     for (int m = 0; m < M_TILES; ++m) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-            float highest = rows.max[m][h];
-#pragma unroll
-            for (int n = 0; n < N_TILES; ++n) highest = fmaxf(highest, fmaxf(score[m][n][2 * h], score[m][n][2 * h + 1]));
-            highest = quad_max(highest);
-            // A row that has seen no key yet has -inf: any finite base gives it 2^-inf = 0 everywhere.
-            const float base = CAUSAL && highest == -INFINITY ? 0.0f : highest * log2_scale;
-            const float shrink = ptx::exp2_fast(fmaf(rows.max[m][h], log2_scale, -base));
-            rows.max[m][h] = highest;
-            float sum = 0.0f;
-#pragma unroll
-            for (int n = 0; n < N_TILES; ++n) {
-#pragma unroll
-                for (int i = 2 * h; i < 2 * h + 2; ++i) {
-                    score[m][n][i] = ptx::exp2_fast(fmaf(score[m][n][i], log2_scale, -base));
-                    sum += score[m][n][i];
-                }
-            }
-            rows.sum[m][h] = fmaf(rows.sum[m][h], shrink, sum);
+            const float max = fmaxf(rows.max[m][h], highest[m][h]);
+            const float shrink = ptx::exp2_fast(fmaf(rows.max[m][h], log2_scale, -base_of(max, log2_scale)));
+            rows.max[m][h] = max;
+            rows.sum[m][h] *= shrink;
 #pragma unroll
             for (int n = 0; n < D_TILES; ++n) {
                 rows.out[m][n][2 * h] *= shrink;
@@ -180,17 +209,67 @@ __device__ __forceinline__ void soften(Rows& rows, Scores& score, float log2_sca
     }
 }
 
-__device__ __forceinline__ void multiply_values(Rows& rows, const Scores& p, uint32_t v_tile, int lane) {
+// Turns scores into probabilities. A maximum is raised only where a score would be more than 2^SLACK of it: an f16 has room for that, and after the
+// first tiles most need no scaling any more.
+__device__ __forceinline__ void soften(Rows& rows, Scores& score, float log2_scale) {
+    constexpr float SLACK = 8.0f;
+    float highest[M_TILES][2];
+    bool exceeds = false;
+#pragma unroll
+    for (int m = 0; m < M_TILES; ++m) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            highest[m][h] = -INFINITY;
+#pragma unroll
+            for (int n = 0; n < N_TILES; ++n) highest[m][h] = fmaxf(highest[m][h], fmaxf(score[m][n][2 * h], score[m][n][2 * h + 1]));
+            highest[m][h] = quad_max(highest[m][h]);
+            exceeds |= (highest[m][h] - rows.max[m][h]) * log2_scale > SLACK;
+        }
+    }
+    if (__any_sync(0xffffffffu, exceeds)) raise(rows, highest, log2_scale);
+#pragma unroll
+    for (int m = 0; m < M_TILES; ++m) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            const float base = base_of(rows.max[m][h], log2_scale);
+#pragma unroll
+            for (int n = 0; n < N_TILES; ++n) {
+#pragma unroll
+                for (int i = 2 * h; i < 2 * h + 2; ++i) {
+                    score[m][n][i] = ptx::exp2_fast(fmaf(score[m][n][i], log2_scale, -base));
+                    rows.sum[m][h] += score[m][n][i];
+                }
+            }
+        }
+    }
+}
+
+// Probabilities of 16 keys, as the left side of a product.
+__device__ __forceinline__ void weigh(uint32_t (&weights)[4], const float (*p)[4]) {
+    weights[0] = ptx::pack(p[0][0], p[0][1]);
+    weights[1] = ptx::pack(p[0][2], p[0][3]);
+    weights[2] = ptx::pack(p[1][0], p[1][1]);
+    weights[3] = ptx::pack(p[1][2], p[1][3]);
+}
+
+__device__ __forceinline__ void multiply_values_by_warpgroup(Rows& rows, const Scores& p, uint32_t v_tile) {
+    uint32_t weights[TILE_N / 16][4];
+#pragma unroll
+    for (int k = 0; k < TILE_N / 16; ++k) weigh(weights[k], p[0] + 2 * k);
+    pin(rows.out[0]);
+    ptx::wgmma_begin();
+#pragma unroll
+    for (int k = 0; k < TILE_N / 16; ++k) ptx::wgmma<1>(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES), true);
+    ptx::wgmma_wait();
+    pin(rows.out[0]);
+}
+
+__device__ __forceinline__ void multiply_values_by_warp(Rows& rows, const Scores& p, uint32_t v_tile, int lane) {
 #pragma unroll
     for (int k = 0; k < TILE_N / 16; ++k) {
         uint32_t weights[M_TILES][4];
 #pragma unroll
-        for (int m = 0; m < M_TILES; ++m) {
-            weights[m][0] = ptx::pack(p[m][2 * k][0], p[m][2 * k][1]);
-            weights[m][1] = ptx::pack(p[m][2 * k][2], p[m][2 * k][3]);
-            weights[m][2] = ptx::pack(p[m][2 * k + 1][0], p[m][2 * k + 1][1]);
-            weights[m][3] = ptx::pack(p[m][2 * k + 1][2], p[m][2 * k + 1][3]);
-        }
+        for (int m = 0; m < M_TILES; ++m) weigh(weights[m], p[m] + 2 * k);
 #pragma unroll
         for (int n = 0; n < D_TILES; n += 2) {
             uint32_t values[4];
@@ -319,7 +398,7 @@ __device__ __forceinline__ void merge_blocks(uint32_t exchange, __half* o_head, 
 __device__ __forceinline__ void attend(const __half* __restrict__ q, const __half* __restrict__ k, const __half* __restrict__ v,
                                        __half* __restrict__ o, int first_row, int S, float scale) {
     // The Q tile; for each group its K tiles and V tiles; for each group its statistics; where blocks exchange, their outputs and statistics.
-    extern __shared__ __align__(128) char shared[];
+    extern __shared__ __align__(1024) char shared[];
     char* groups = shared + TILE_M * ROW_BYTES;
     float2* stats = reinterpret_cast<float2*>(groups + KEY_SPLIT * GROUP_BYTES);
 
@@ -356,7 +435,7 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
         stage_keys(tile);
         stage_values(tile);
     }
-    ptx::copies_wait<2 * STAGES - 1>();
+    copies_arrive<2 * STAGES - 1>();
     __syncthreads();
 
     uint32_t query[M_TILES][HEAD_DIM / 16][4];
@@ -378,22 +457,34 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
 #pragma unroll 1
     for (int tile = 0; tile < tiles; ++tile) {
         if (tile > 0) {
-            ptx::copies_wait<2 * STAGES - 2>();      // K of this tile is there
+            copies_arrive<2 * STAGES - 2>();        // K of this tile is there
             group_barrier(group);                    // for all, and nobody reads V of the last tile any more
             stage_values(tile - 1 + STAGES);
         }
-        const bool visible = !CAUSAL || first_key(tile) < warp_row + WARP_M;
+        const bool visible = !CAUSAL || first_key(tile) < first_row + (warp * WARP_M / TOGETHER + 1) * TOGETHER;
         Scores score = {};
         if (visible) {
-            multiply_keys(score, query, k_tiles + tile % STAGES * TILE_BYTES, lane);
+            const uint32_t k_tile = k_tiles + tile % STAGES * TILE_BYTES;
+            if constexpr (BY_WARPGROUP) {
+                multiply_keys_by_warpgroup(score, query, k_tile);
+            } else {
+                multiply_keys_by_warp(score, query, k_tile, lane);
+            }
             const int end = first_key(tile) + TILE_N;
             if (end > S || (CAUSAL && end > warp_row + 1)) mask(score, warp_row, first_key(tile), S, lane);
             soften(rows, score, log2_scale);
         }
-        ptx::copies_wait<2 * STAGES - 2>();          // V of this tile is there
+        copies_arrive<2 * STAGES - 2>();           // V of this tile is there
         group_barrier(group);                        // for all, and nobody reads K of this tile any more
         stage_keys(tile + STAGES);
-        if (visible) multiply_values(rows, score, v_tiles + tile % STAGES * TILE_BYTES, lane);
+        if (visible) {
+            const uint32_t v_tile = v_tiles + tile % STAGES * TILE_BYTES;
+            if constexpr (BY_WARPGROUP) {
+                multiply_values_by_warpgroup(rows, score, v_tile);
+            } else {
+                multiply_values_by_warp(rows, score, v_tile, lane);
+            }
+        }
     }
 
     if constexpr (PARTS == 1) {
