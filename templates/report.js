@@ -16,6 +16,9 @@
     return node;
   }
 
+  /** Attributes of a place that scrolls, reachable by keyboard. */
+  const region = (label) => ({ class: "scroll", tabindex: "0", role: "region", "aria-label": label });
+
   // A cell is a number, [number, text], or the reason why there is none.
   const number = (cell) => typeof cell === "number" ? cell : Array.isArray(cell) ? cell[0] : null;
   const text = (cell) => typeof cell === "number" ? String(cell) : Array.isArray(cell) ? cell[1] : "n/a";
@@ -23,12 +26,15 @@
 
   // ---- theme
   const root = document.documentElement;
-  const remember = (value) => { try { localStorage.setItem("ncugate-theme", value); } catch { /* a file may have no storage */ } };
-  try { const kept = localStorage.getItem("ncugate-theme"); if (kept === "light" || kept === "dark") root.dataset.theme = kept; } catch { /* as above */ }
+  const system = () => matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  // A page opened from disk may have no storage; then a choice lasts as long as the page.
+  const stored = (use) => { try { return use(localStorage); } catch { return null; } };
+  const kept = stored((storage) => storage.getItem("ncugate-theme"));
+  if (kept === "light" || kept === "dark") root.dataset.theme = kept;
   $("theme").addEventListener("click", () => {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-    remember(root.dataset.theme);
+    const next = (root.dataset.theme ?? system()) === "dark" ? "light" : "dark";
+    if (next === system()) delete root.dataset.theme; else root.dataset.theme = next;
+    stored((storage) => next === system() ? storage.removeItem("ncugate-theme") : storage.setItem("ncugate-theme", next));
   });
 
   // ---- state
@@ -41,14 +47,16 @@
     columns = [
       { key: "rank", title: "#", num: true, value: (v) => v.rank, show: (v) => v.rank === null ? "–" : String(v.rank) },
       { key: "verdict", title: "Gates", value: (v) => v.verdict, show: (v) => v.baseline ? el("span", { class: "tag" }, "baseline") : pill(v.verdict) },
-      data.params.length === 0 || state.all || data.variants.some((v) => v.params.every((p) => p === null))
-        ? { key: "name", title: "Variant", cls: "name", value: (v) => v.label, show: (v) => el("bdi", { title: v.label }, v.label) } : null,
+      { key: "stops", title: "Stopped by", cls: "stop", value: (v) => v.stops.length, show: (v) => el("bdi", { title: v.stops.join("; ") }, v.stops[0] ?? (v.shares ? "same code as " + v.shares : "")) },
+      state.all || data.variants.some(nameless)
+        ? { key: "name", title: "Variant", cls: "name", value: (v) => v.label, show: (v) => state.all || nameless(v) ? el("bdi", { title: v.label }, v.label) : "" } : null,
       ...data.params.map((name, at) => ({ key: "p" + at, title: name, num: true, value: (v) => sortable(v.params[at]), show: (v) => v.params[at] ?? "" })),
       { key: "correct", title: "Correct", value: (v) => v.correct[0], show: (v) => el("span", { title: v.correct[1], class: "pill " + cls(v.correct[0]) }, v.correct[0] === "pass" ? "right" : v.correct[0] === "fail" ? "wrong" : "unproven") },
       ...shown.map(([m, at]) => ({ key: "m" + at, title: m.title, unit: m.unit, num: true, value: (v) => number(v.values[state.shape][at]), show: (v) => measured(v.values[state.shape][at]) })),
-      { key: "stops", title: "Stopped by", cls: "stop", value: (v) => v.stops.length, show: (v) => el("bdi", { title: v.stops.join("; ") }, v.stops[0] ?? (v.shares ? "same code as " + v.shares : "")) },
     ].filter((c) => c !== null);
   }
+  // A variant that its parameters do not tell apart.
+  const nameless = (v) => v.params.length === 0 || v.params.some((p) => p === null);
   const cls = (verdict) => verdict === "pass" ? "pass" : verdict === "fail" ? "fail" : "unsure";
   const pill = (verdict) => el("span", { class: "pill " + cls(verdict) }, verdict === "pass" ? "✓ pass" : verdict === "fail" ? "✕ fail" : "? unsure");
   const sortable = (value) => value === null ? null : value !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
@@ -178,7 +186,7 @@
     });
     place.replaceChildren(
       el("h3", {}, "Comparison", el("button", { type: "button", onclick: () => { state.pair = []; drawRows(); drawPair(); grid.focus(); } }, "Clear")),
-      el("div", { class: "scroll" }, el("table", { id: "pair" }, el("thead", {}, el("tr", {}, el("th", {}, "Metric"), el("th", { class: "num" }, el("bdi", {}, a.label)), el("th", { class: "num" }, el("bdi", {}, b.label)), el("th", { class: "num" }, "Change"))), el("tbody", {}, ...lines))));
+      el("div", region("Comparison of two variants"), el("table", { id: "pair" }, el("thead", {}, el("tr", {}, el("th", {}, "Metric"), el("th", { class: "num" }, el("bdi", {}, a.label)), el("th", { class: "num" }, el("bdi", {}, b.label)), el("th", { class: "num" }, "Change"))), el("tbody", {}, ...lines))));
   }
   function change(x, y, better) {
     if (x === null || y === null || x === 0) return el("td", { class: "num" }, x === y && x !== null ? "0.0 %" : "");
@@ -192,7 +200,7 @@
   dialog.addEventListener("close", () => grid.focus({ preventScroll: true }));
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   const pairs = (entries) => el("dl", { class: "pairs" }, ...entries.map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
-  const table = (heads, lines) => el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((h, at) => el("th", { class: at ? "num" : null }, h)))), el("tbody", {}, ...lines.map((line) => el("tr", {}, ...line.map((c, at) => el("td", { class: at ? "num" : null }, c)))))));
+  const table = (label, heads, lines) => el("div", region(label), el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((h, at) => el("th", { class: at ? "num" : null }, h)))), el("tbody", {}, ...lines.map((line) => el("tr", {}, ...line.map((c, at) => el("td", { class: at ? "num" : null }, c)))))));
   function open(v) {
     const facts = [["gates", v.baseline ? "a baseline: not judged" : pill(v.verdict)], ["rank", v.rank === null ? "none" : String(v.rank)], ["correctness", v.correct[1]],
       ...(v.shares ? [["shares results of", v.shares]] : []), ...v.stops.map((s) => ["stopped by", s]), ["build", v.build[1]], ["compiled with", el("code", {}, v.build[2])], ...(v.code ? [["machine code", el("code", {}, v.code)]] : []),
@@ -202,10 +210,10 @@
     dialog.replaceChildren(
       el("div", { class: "head" }, el("h2", { id: "detail-title" }, el("bdi", {}, v.id)), el("button", { type: "button", onclick: () => dialog.close() }, "Close")),
       el("div", { class: "body" }, el("h3", {}, "Facts"), pairs(facts),
-        ...(gates.length ? [el("h3", {}, "Gates"), table(["gate", "measured"], gates)] : []),
-        el("h3", {}, "Metrics"), table(["metric", ...data.shapes], metrics),
-        ...(v.checks.length ? [el("h3", {}, "Correctness"), table(["shape", "seed", "max |diff|", "relative L2", "verdict"], v.checks.map((c) => [c[0], String(c[1]), c[3] ?? "n/a", c[4] ?? "n/a", c[5] ? el("span", {}, pill(c[2]), " ", c[5]) : pill(c[2])]))] : []),
-        ...(v.uses.length ? [el("h3", {}, "Resources"), table(["resource", "used"], v.uses)] : []),
+        ...(gates.length ? [el("h3", {}, "Gates"), table("Gates of the variant", ["gate", "measured"], gates)] : []),
+        el("h3", {}, "Metrics"), table("Metrics of the variant", ["metric", ...data.shapes], metrics),
+        ...(v.checks.length ? [el("h3", {}, "Correctness"), table("Correctness of the variant", ["shape", "seed", "max |diff|", "relative L2", "verdict"], v.checks.map((c) => [c[0], String(c[1]), c[3] ?? "n/a", c[4] ?? "n/a", c[5] ? el("span", {}, pill(c[2]), " ", c[5]) : pill(c[2])]))] : []),
+        ...(v.uses.length ? [el("h3", {}, "Resources"), table("Resources of the variant", ["resource", "used"], v.uses)] : []),
         ...(v.build[3] ? [el("h3", {}, "Compiler"), el("pre", {}, el("bdi", {}, v.build[3]))] : [])));
     dialog.showModal();
     dialog.scrollTop = 0;

@@ -106,6 +106,9 @@ impl Tally {
 /// Why these differences are not within the tolerance; empty when they are.
 pub fn broken_bounds(differences: &Differences, tolerance: &Tolerance) -> Vec<String> {
     let mut reasons = Vec::new();
+    if differences.compared == 0 {
+        reasons.push("no element was compared".to_owned());
+    }
     if differences.nonfinite > 0 {
         reasons.push(format!("{} of {} elements are NaN or infinite", differences.nonfinite, differences.compared));
     }

@@ -243,7 +243,6 @@ struct RawCheck {
     max_abs: f64,
     rel_l2: f64,
     nonfinite: u64,
-    #[serde(default)]
     compared: u64,
 }
 

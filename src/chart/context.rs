@@ -1,46 +1,115 @@
 //! What charts need to know beside the report's rows.
 
 use crate::expr::{Scope, Value};
+use crate::insight::{self, Effect, Roofline};
 use crate::metric::Better;
 use crate::plan::Standing;
-use crate::report::{Ceilings, Inputs, Report, VariantRow};
+use crate::plan::VariantId;
+use crate::report::{Inputs, Report, VariantRow};
 
 /// Objective, dimensions of the shapes, work of a launch, ceilings of the chip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
     /// Metric of the objective.
     pub objective: String,
-    /// Which way it improves.
-    pub better: Better,
     /// Dimensions of every shape, aligned with the report's shapes.
     pub dims: Vec<Vec<(String, i64)>>,
-    /// Floating-point operations of a launch at every shape.
-    pub flops: Vec<Option<f64>>,
-    /// Ceilings of the chip.
-    pub ceilings: Option<Ceilings>,
+    /// The roof at the objective's shape, and the variants under it.
+    pub roofline: Option<Roofline>,
+    /// What each parameter does to the objective, the strongest first.
+    pub effects: Vec<Effect>,
+    /// Metric of occupancy that was measured.
+    pub occupancy: Option<&'static str>,
+    /// Occupancy and objective of the correct variants that nothing beats on both, by occupancy.
+    pub front: Vec<(f64, f64)>,
 }
 
 impl Context {
     /// Reads what charts need from a report's inputs.
     pub fn new(inputs: &Inputs<'_>) -> Self {
         let workload = &inputs.phase.workload;
-        let flops = |dims: &[(String, i64)]| {
-            let scope: Scope = dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
-            workload.flops.as_ref().and_then(|expr| expr.eval_number(&scope).ok()).filter(|f| *f > 0.0)
-        };
+        let objective = &inputs.phase.objective;
+        let all: Vec<VariantId> = inputs.plan.variants.iter().map(|v| v.id.clone()).collect();
+        let shape = workload.shapes.iter().find(|s| s.name == objective.shape);
+        let operations = shape.and_then(|shape| {
+            let scope: Scope = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
+            workload.flops.as_ref()?.eval_number(&scope).ok().filter(|f| *f > 0.0)
+        });
+        let occupancy = occupancy(inputs);
         Self {
-            objective: inputs.phase.objective.metric.clone(),
-            better: inputs.phase.objective.better,
+            objective: objective.metric.clone(),
             dims: workload.shapes.iter().map(|s| s.dims.clone()).collect(),
-            flops: workload.shapes.iter().map(|s| flops(&s.dims)).collect(),
-            ceilings: inputs.ceilings.clone(),
+            roofline: insight::roofline(inputs.quantities, &objective.shape, &all, operations),
+            effects: effects(inputs),
+            front: occupancy.map_or_else(Vec::new, |metric| front(inputs, metric)),
+            occupancy,
         }
     }
+}
+
+/// Ranked candidates.
+fn ranked(inputs: &Inputs<'_>) -> Vec<VariantId> {
+    inputs.judgement.variants.iter().filter(|v| v.rank.is_some()).map(|v| v.variant.clone()).collect()
+}
+
+fn occupancy(inputs: &Inputs<'_>) -> Option<&'static str> {
+    ["achieved_occupancy", "theoretical_occupancy"]
+        .into_iter()
+        .find(|metric| inputs.quantities.column(metric).is_some_and(|cells| cells.iter().any(|c| c.value().is_some())))
+}
+
+fn front(inputs: &Inputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
+    let objective = &inputs.phase.objective;
+    let x = insight::Axis { metric: occupancy, better: Better::Higher };
+    let y = insight::Axis { metric: &objective.metric, better: objective.better };
+    let front = insight::pareto(inputs.quantities, &objective.shape, &ranked(inputs), x, y);
+    let mut points: Vec<(f64, f64)> = front.points.iter().filter(|p| p.front).map(|p| (p.x, p.y)).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+fn effects(inputs: &Inputs<'_>) -> Vec<Effect> {
+    let objective = &inputs.phase.objective;
+    let results: std::collections::HashSet<VariantId> = ranked(inputs).into_iter().collect();
+    let measured: Vec<_> = inputs
+        .plan
+        .candidates()
+        .filter(|v| results.contains(&v.id))
+        .filter_map(|v| Some((v, inputs.quantities.read(&v.id, &objective.shape, &objective.metric).value()?)))
+        .collect();
+    insight::sensitivity(&measured)
 }
 
 /// Title and unit of a metric in the report; its name where it has no column.
 pub fn described<'r>(report: &'r Report, metric: &'r str) -> (&'r str, &'r str) {
     report.metric(metric).map_or((metric, ""), |(_, m)| (m.title.as_str(), m.unit.as_str()))
+}
+
+/// Baselines this many times slower than the slowest variant shown are named beside a chart, not drawn in it.
+pub const FAR: f64 = 1.5;
+
+/// ` Off the scale: sdpa_math (58.18).`
+pub fn off_the_scale(variants: &[(&VariantRow, f64)]) -> String {
+    if variants.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> =
+        variants.iter().map(|(v, y)| format!("{} ({})", v.short, crate::report::number::plain(*y))).collect();
+    format!(" Off the scale: {}.", names.join(", "))
+}
+
+/// What the short names of variants are made of.
+pub fn variant_axis(report: &Report) -> String {
+    if report.params.is_empty() { "variant".to_owned() } else { report.params.join(" · ") }
+}
+
+/// A title inside a sentence: `Latency p50` is `latency p50`, `DRAM bytes` stays.
+pub fn inside(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => first.to_lowercase().chain(letters).collect(),
+        _ => title.to_owned(),
+    }
 }
 
 /// The best `count` ranked variants, then every baseline.

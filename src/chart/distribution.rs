@@ -1,6 +1,6 @@
 //! All latency samples of the leading variants and the baselines, not a bar of means.
 
-use super::context::{Context, leaders};
+use super::context::{Context, FAR, leaders, off_the_scale};
 use super::spec::{Axis, Chart, Glyph, Marks, Point, Scale, Series, Spread, Table, Tone, quartiles};
 use crate::plan::Standing;
 use crate::report::{Report, VariantRow, number};
@@ -18,6 +18,12 @@ pub fn chart(report: &Report, _context: &Context) -> Option<Chart> {
         .map(|v| (v, v.shapes[shape].samples.as_slice()))
         .filter(|(_, samples)| !samples.is_empty())
         .collect();
+    let median = |samples: &[f64]| quartiles(samples).map_or(0.0, |q| q[2]);
+    let leaders = shown.iter().filter(|(v, _)| v.standing == Standing::Candidate);
+    let slowest = leaders.map(|(_, s)| median(s)).fold(0.0, f64::max);
+    let far = |samples: &[f64]| slowest > 0.0 && median(samples) > slowest * FAR;
+    let beyond: Vec<_> = shown.iter().filter(|(_, s)| far(s)).map(|(v, s)| (*v, median(s))).collect();
+    let shown: Vec<_> = shown.iter().copied().filter(|(_, s)| !far(s)).collect();
     if shown.is_empty() {
         return None;
     }
@@ -44,12 +50,17 @@ pub fn chart(report: &Report, _context: &Context) -> Option<Chart> {
         id: "latency-distribution".to_owned(),
         title: "Latency, every sample".to_owned(),
         note: format!(
-            "{} at shape {}; boxes span the quartiles, whiskers all samples.",
+            "{} at shape {}; boxes span the quartiles, whiskers all samples.{}",
             number::counted(samples, "sample"),
-            report.shapes[shape]
+            report.shapes[shape],
+            off_the_scale(&beyond)
         ),
         x: Axis::new("latency of a launch", "us", Scale::Linear),
-        y: Axis::new("variant", "", Scale::Names(shown.iter().map(|(v, _)| v.label.clone()).collect())),
+        y: Axis::new(
+            &super::context::variant_axis(report),
+            "",
+            Scale::Names(shown.iter().map(|(v, _)| v.short.clone()).collect()),
+        ),
         series,
         limits: Vec::new(),
         alt: format!("Distributions of {} variants and baselines.", shown.len()),

@@ -1,6 +1,6 @@
 //! Each gated metric with its limit, over the variants from best to last.
 
-use super::context::{Context, described};
+use super::context::{Context, described, inside};
 use super::spec::{Across, Axis, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Stroke, Table, Tone, quartiles};
 use crate::gate::Verdict;
 use crate::report::{GateRow, Report, VariantRow, number};
@@ -41,7 +41,7 @@ fn chart(report: &Report, context: &Context, gate: &GateRow, metric: &str, id: S
         id,
         title: title.to_owned(),
         note: format!("{} over the correct variants, best first.", gate.require),
-        x: Axis::new(&format!("rank by {}", described(report, &context.objective).0), "", Scale::Linear),
+        x: Axis::new(&format!("rank by {}", inside(described(report, &context.objective).0)), "", Scale::Linear),
         y: Axis::new(title, unit, if least >= 0.0 { Scale::Zero } else { Scale::Linear }),
         series,
         limits: limit(gate).into_iter().collect(),

@@ -1,6 +1,6 @@
 //! Variants against gates: what stops whom.
 
-use super::context::{Context, described};
+use super::context::{Context, described, inside};
 use super::spec::{Axis, Cell, Chart, Marks, Scale, Series, Table, Tone};
 use crate::gate::Verdict;
 use crate::plan::Standing;
@@ -26,12 +26,16 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
         id: "gates-by-variant".to_owned(),
         title: "What stops each variant".to_owned(),
         note: format!(
-            "{} stops most: {} of {} judged.",
+            "{} stops the most: {} of {} variants judged.",
             report.gates[hardest].require,
             failing(hardest),
             judged(hardest)
         ),
-        x: Axis::new(&format!("variants, best {} first", described(report, &context.objective).0), "", Scale::Linear),
+        x: Axis::new(
+            &format!("variants, best {} first", inside(described(report, &context.objective).0)),
+            "",
+            Scale::Linear,
+        ),
         y: Axis::new("gate", "", Scale::Names(report.gates.iter().map(|g| g.name.clone()).collect())),
         series: vec![
             Series { name: String::new(), tone: Tone::Bad, marks: Marks::Cells(cells.collect()) },

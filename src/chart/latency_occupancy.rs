@@ -1,9 +1,8 @@
 //! The objective against occupancy, with the variants that nothing beats on both.
 
-use super::context::{Context, described};
+use super::context::{Context, described, inside};
 use super::spec::{Across, Axis, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Stroke, Table, Tone};
 use crate::gate::Verdict;
-use crate::metric::Better;
 use crate::plan::Standing;
 use crate::report::{GateRow, Report, VariantRow, number};
 
@@ -13,28 +12,29 @@ const NAMED: usize = 400;
 /// The chart, when occupancy and objective were measured for at least one variant.
 pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
     let shape = report.objective_shape;
-    let occupancy = ["achieved_occupancy", "theoretical_occupancy"]
-        .into_iter()
-        .find(|name| report.variants.iter().any(|v| report.value(v, shape, name).is_some()))?;
+    let occupancy = context.occupancy?;
     let points: Vec<(&VariantRow, f64, f64)> = report
         .variants
         .iter()
         .filter_map(|v| Some((v, report.value(v, shape, occupancy)?, report.value(v, shape, &context.objective)?)))
         .collect();
+    let (points, beyond) = within(points);
     if points.is_empty() {
         return None;
     }
     let (x_title, x_unit) = described(report, occupancy);
     let (y_title, y_unit) = described(report, &context.objective);
-    let front = front(&points, context.better);
+    let front = context.front.clone();
     let best = front.last().map_or_else(String::new, |(x, y)| {
         format!(" The front ends at {} and {}.", number::with_unit(*x, x_unit), number::with_unit(*y, y_unit))
     });
     Some(Chart {
         id: "latency-occupancy".to_owned(),
-        title: format!("{y_title} against {}", x_title.to_lowercase()),
-        note: "The line joins the variants that no other beats on both. Where it is flat, more occupancy buys nothing."
-            .to_owned(),
+        title: format!("{y_title} against {}", inside(x_title)),
+        note: format!(
+            "The line joins the variants that no other beats on both; where it is flat, more occupancy buys nothing.{}",
+            super::context::off_the_scale(&beyond)
+        ),
         x: Axis::new(x_title, x_unit, Scale::Linear),
         y: Axis::new(y_title, y_unit, Scale::Linear),
         series: series(&points, front),
@@ -45,6 +45,18 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
             points.iter().map(|(v, x, y)| vec![v.label.clone(), number::plain(*x), number::plain(*y)]),
         ),
     })
+}
+
+/// Points without the baselines that lie so far from every candidate that they would flatten the picture.
+#[expect(clippy::type_complexity, reason = "two lists, told apart by name at the one call")]
+fn within(points: Vec<(&VariantRow, f64, f64)>) -> (Vec<(&VariantRow, f64, f64)>, Vec<(&VariantRow, f64)>) {
+    let candidates = points.iter().filter(|(v, ..)| v.standing == Standing::Candidate);
+    let highest = candidates.map(|p| p.2).fold(f64::NEG_INFINITY, f64::max);
+    let far = |v: &VariantRow, y: f64| {
+        v.standing == Standing::Baseline && highest.is_finite() && y > highest * super::context::FAR
+    };
+    let beyond = points.iter().filter(|(v, _, y)| far(v, *y)).map(|(v, _, y)| (*v, *y)).collect();
+    (points.into_iter().filter(|(v, _, y)| !far(v, *y)).collect(), beyond)
 }
 
 fn series(points: &[(&VariantRow, f64, f64)], front: Vec<(f64, f64)>) -> Vec<Series> {
@@ -72,22 +84,6 @@ fn series(points: &[(&VariantRow, f64, f64)], front: Vec<(f64, f64)>) -> Vec<Ser
     ];
     series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
     series
-}
-
-/// Correct candidates that no other candidate equals or beats on both, by occupancy from low to high.
-fn front(points: &[(&VariantRow, f64, f64)], better: Better) -> Vec<(f64, f64)> {
-    let cost = |y: f64| if better == Better::Higher { -y } else { y };
-    let mut candidates: Vec<(f64, f64)> =
-        points.iter().filter(|(v, ..)| v.rank.is_some()).map(|(_, x, y)| (*x, *y)).collect();
-    candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(cost(a.1).total_cmp(&cost(b.1))));
-    let mut front: Vec<(f64, f64)> = Vec::new();
-    for (x, y) in candidates {
-        if front.last().is_none_or(|(_, best)| cost(y) < cost(*best)) {
-            front.push((x, y));
-        }
-    }
-    front.reverse();
-    front
 }
 
 fn limits(report: &Report, x: &str, y: &str) -> Vec<LimitLine> {

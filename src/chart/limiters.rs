@@ -4,8 +4,8 @@ use super::context::leaders;
 use super::spec::{Axis, Bar, Chart, Marks, Scale, Series, Table, Tone};
 use crate::report::{Report, number};
 
-/// Variants shown beside the baselines.
-const LEADERS: usize = 6;
+/// Variants shown.
+const LEADERS: usize = 3;
 const PREFIX: &str = "occupancy_limit_";
 
 /// The chart, when occupancy limits were collected.
@@ -15,6 +15,7 @@ pub fn chart(report: &Report) -> Option<Chart> {
         report.metrics.iter().map(|m| m.name.as_str()).filter(|name| name.starts_with(PREFIX)).collect();
     let shown: Vec<_> = leaders(report, LEADERS)
         .into_iter()
+        .filter(|v| v.rank.is_some())
         .filter(|v| limits.iter().any(|name| report.value(v, shape, name).is_some()))
         .collect();
     let first = *shown.first()?;
@@ -33,7 +34,7 @@ pub fn chart(report: &Report) -> Option<Chart> {
             } else {
                 others.push(bar)
             }
-            names.push(format!("{} · {}", crate::report::text::clip(&variant.label, 22), words(name)));
+            names.push(format!("{}, {}", variant.short, words(name)));
             rows.push(vec![variant.label.clone(), words(name), number::plain(value)]);
         }
     }
@@ -47,7 +48,7 @@ pub fn chart(report: &Report) -> Option<Chart> {
         title: "Occupancy limiters".to_owned(),
         note: format!("The best variant is held to {} blocks by {}.", number::plain(value), words(name)),
         x: Axis::new("blocks a multiprocessor", "", Scale::Zero),
-        y: Axis::new("limit", "", Scale::Names(names)),
+        y: Axis::new(&super::context::variant_axis(report), "", Scale::Names(names)),
         series: vec![
             Series { name: "binds".to_owned(), tone: Tone::Bad, marks: Marks::Bars(least) },
             Series { name: "does not bind".to_owned(), tone: Tone::Good, marks: Marks::Bars(others) },

@@ -50,8 +50,10 @@ pub const fn colour(tone: Tone) -> Colour {
 }
 
 /// Style rules that give drawings their colours on a light and on a dark page.
-/// `dark` is what selects a dark page: a media query's condition or a selector is the caller's business.
+/// Media queries around them and the selector before them are the caller's business.
 pub fn rules(shade: fn(&Colour) -> (u8, u8, u8), prefix: &str) -> String {
+    let (r, g, b) = shade(&PAGE);
+    let halo = format!("{prefix} .halo{{stroke:#{r:02x}{g:02x}{b:02x}}}");
     ALL.iter()
         .map(|colour| {
             let (r, g, b) = shade(colour);
@@ -61,6 +63,7 @@ pub fn rules(shade: fn(&Colour) -> (u8, u8, u8), prefix: &str) -> String {
                  {prefix} .{class} [stroke^=\"#\"]{{stroke:#{r:02x}{g:02x}{b:02x}}}"
             )
         })
+        .chain([halo])
         .collect()
 }
 

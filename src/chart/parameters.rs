@@ -10,7 +10,9 @@ const VALUES: usize = 12;
 /// The chart, when at least one parameter takes several values over the ranked variants.
 pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
     let mut groups: Vec<(String, usize, Vec<f64>)> = Vec::new();
-    for (at, name) in report.params.iter().enumerate() {
+    for effect in &context.effects {
+        let name = &effect.parameter;
+        let Some(at) = report.params.iter().position(|p| p == name) else { continue };
         let values = by_value(report, context, at);
         if (2..=VALUES).contains(&values.len()) {
             groups.extend(values.into_iter().map(|(value, latencies)| (format!("{name} = {value}"), at, latencies)));
@@ -31,11 +33,12 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
             _ => series.push(Series { name: String::new(), tone, marks: Marks::Boxes(vec![spread]) }),
         }
     }
-    let (knob, reach) = widest(report, &groups);
+    let strongest = context.effects.first()?;
+    let knob = &strongest.parameter;
     Some(Chart {
         id: "parameter-effects".to_owned(),
         title: "Parameter effects".to_owned(),
-        note: format!("{knob} matters most: its medians lie {} apart.", number::change(reach).trim_start_matches('+')),
+        note: format!("{knob} matters most: its medians lie {:.1} % apart.", strongest.effect_pct),
         x: Axis::new(title, unit, Scale::Linear),
         y: Axis::new("parameter", "", Scale::Names(groups.iter().map(|g| g.0.clone()).collect())),
         series,
@@ -66,15 +69,4 @@ fn by_value(report: &Report, context: &Context, parameter: usize) -> Vec<(String
     let key = |text: &str| text.parse::<f64>().unwrap_or(f64::INFINITY);
     values.sort_by(|a, b| key(&a.0).total_cmp(&key(&b.0)).then_with(|| a.0.cmp(&b.0)));
     values
-}
-
-/// The parameter whose medians lie farthest apart, and by what ratio.
-fn widest(report: &Report, groups: &[(String, usize, Vec<f64>)]) -> (String, f64) {
-    let reach = |parameter: usize| {
-        let medians = groups.iter().filter(|g| g.1 == parameter).filter_map(|g| quartiles(&g.2)).map(|q| q[2]);
-        let (low, high) = medians.fold((f64::INFINITY, 0.0f64), |(low, high), m| (low.min(m), high.max(m)));
-        if low > 0.0 && low.is_finite() { high / low } else { 1.0 }
-    };
-    let reaches = report.params.iter().enumerate().map(|(at, name)| (name.clone(), reach(at)));
-    reaches.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
 }

@@ -3,68 +3,59 @@
 use super::context::Context;
 use super::spec::{Axis, Chart, Glyph, Marks, Point, Scale, Series, Stroke, Table, Tone};
 use crate::gate::Verdict;
+use crate::insight::{Ceiling, Roofline};
 use crate::plan::Standing;
 use crate::report::{Report, VariantRow, number};
+use std::collections::HashMap;
 
-/// The chart, when the workload states its operations, DRAM bytes were measured and the chip's ceilings are known.
+/// The chart, when DRAM bytes and the chip's peaks were measured.
 ///
 /// Work a second uses the undisturbed latency, not the duration under the profiler.
 pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
-    let shape = report.objective_shape;
-    let flops = (*context.flops.get(shape)?)?;
-    let ceilings = context.ceilings.as_ref()?;
-    let points: Vec<(&VariantRow, f64, f64)> = report
-        .variants
+    let roof = context.roofline.as_ref()?;
+    let rows: HashMap<&str, &VariantRow> = report.variants.iter().map(|v| (v.id.as_str(), v)).collect();
+    let points: Vec<(&VariantRow, f64, f64)> = roof
+        .standings
         .iter()
-        .filter_map(|v| {
-            let bytes = report.value(v, shape, "dram_bytes").filter(|b| *b > 0.0)?;
-            let latency = report.value(v, shape, "latency_p50").filter(|l| *l > 0.0)?;
-            Some((v, flops / bytes, flops / latency / 1e6))
-        })
+        .filter_map(|s| Some((*rows.get(s.variant.0.as_str())?, s.intensity, s.performance / 1e12)))
         .collect();
     let lowest = points.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
     let highest = points.iter().map(|p| p.1).fold(0.0, f64::max);
     if !lowest.is_finite() {
         return None;
     }
-    let slope = ceilings.dram_gb_s / 1e3;
-    let mut series: Vec<Series> = ceilings
-        .compute
-        .iter()
-        .enumerate()
-        .map(|(at, (name, roof))| {
-            let ridge = roof / slope;
-            let line = vec![
-                (lowest.min(ridge) / 4.0, lowest.min(ridge) / 4.0 * slope),
-                (ridge, *roof),
-                (highest.max(ridge) * 4.0, *roof),
-            ];
-            let stroke = if at == 0 { Stroke::Solid } else { Stroke::Dashed };
-            Series {
-                name: format!("{name} ({} TFLOP/s)", number::plain(*roof)),
-                tone: Tone::Muted,
-                marks: Marks::Line(stroke, line),
-            }
-        })
-        .collect();
+    let mut series: Vec<Series> =
+        roof.ceilings.iter().enumerate().map(|(at, c)| ceiling(roof, at, c, (lowest, highest))).collect();
     series.extend(measured(&points));
     Some(Chart {
         id: "roofline".to_owned(),
         title: "Roofline".to_owned(),
         note: format!(
-            "Ceilings: {} GB/s of device memory and the compute rates named. Left of a ridge, bytes are the limit.",
-            number::plain(ceilings.dram_gb_s)
+            "Ceilings: {} of device memory and the compute peaks named, at the clocks that ran. Left of a ridge, bytes are \
+             the limit.",
+            number::with_unit(roof.bandwidth, "byte/s")
         ),
         x: Axis::new("operations a DRAM byte", "FLOP/B", Scale::Log),
         y: Axis::new("operations a second", "TFLOP/s", Scale::Log),
         series,
         limits: Vec::new(),
-        alt: format!("{} variants under {} ceilings.", points.len(), ceilings.compute.len()),
+        alt: format!("{} variants under {} ceilings.", points.len(), roof.ceilings.len()),
         table: Table::new(
             ["variant", "FLOP/B", "TFLOP/s"],
             points.iter().map(|(v, x, y)| vec![v.label.clone(), number::plain(*x), number::plain(*y)]),
         ),
     })
+}
+
+/// Memory's slope up to the ridge, then the peak.
+fn ceiling(roof: &Roofline, at: usize, ceiling: &Ceiling, (lowest, highest): (f64, f64)) -> Series {
+    let left = lowest.min(ceiling.ridge) / 4.0;
+    let peak = ceiling.peak / 1e12;
+    let line =
+        vec![(left, left * roof.bandwidth / 1e12), (ceiling.ridge, peak), (highest.max(ceiling.ridge) * 4.0, peak)];
+    let stroke = if at + 1 == roof.ceilings.len() { Stroke::Solid } else { Stroke::Dashed };
+    let name = format!("{} {}", ceiling.name, number::with_unit(ceiling.peak, "flop/s"));
+    Series { name, tone: Tone::Muted, marks: Marks::Line(stroke, line) }
 }
 
 fn measured(points: &[(&VariantRow, f64, f64)]) -> Vec<Series> {

@@ -45,7 +45,7 @@ fn chart(report: &Report, context: &Context, base: &[(String, i64)], dimension: 
         };
         let dots = points.iter().map(marks).collect();
         let glyph = [Glyph::Disc, Glyph::Triangle, Glyph::Diamond, Glyph::Cross][at % 4];
-        let (name, tone) = (variant.label.clone(), Tone::Nth(at));
+        let (name, tone) = (variant.short.clone(), Tone::Nth(at));
         series.push(Series { name: String::new(), tone, marks: Marks::Line(Stroke::Solid, points) });
         series.push(Series { name, tone, marks: Marks::Points(glyph, dots) });
     }

@@ -1,6 +1,6 @@
 //! What each stage of a staged plan added, beside what was expected of it.
 
-use super::spec::{Axis, Bar, Chart, Marks, Scale, Series, Table, Tone};
+use super::spec::{Axis, Bar, Chart, Marks, Scale, Series, Spread, Table, Tone};
 use crate::report::{Report, StageRow, number};
 
 /// The chart, when the phase has measured stages.
@@ -13,7 +13,8 @@ pub fn chart(report: &Report) -> Option<Chart> {
     for (row, stage) in report.stages.iter().enumerate() {
         if let Some((low, high)) = &stage.expected {
             let label = format!("{}: expected {}× to {}×", stage.name, low.text, high.text);
-            expected.push(Bar { row, from: level * low.value, to: level * high.value, label });
+            let (low, high) = (level * low.value, level * high.value);
+            expected.push(Spread { row, quartiles: [low, low, (low + high) / 2.0, high, high], label });
         }
         let Some(gain) = &stage.measured else { continue };
         let to = level * gain.value;
@@ -26,14 +27,17 @@ pub fn chart(report: &Report) -> Option<Chart> {
         }
     }
     let of = |name: &str, tone, bars: Vec<Bar>| Series { name: name.to_owned(), tone, marks: Marks::Bars(bars) };
-    let mut series =
-        vec![of("expected", Tone::Muted, expected), of("kept", Tone::Good, kept), of("not kept", Tone::Bad, lost)];
+    let mut series = vec![of("kept", Tone::Good, kept), of("not kept", Tone::Bad, lost)];
     series.retain(|s| !matches!(&s.marks, Marks::Bars(bars) if bars.is_empty()));
+    if !expected.is_empty() {
+        let marks = Marks::Boxes(expected);
+        series.push(Series { name: "expected".to_owned(), tone: Tone::Chosen, marks });
+    }
     let count = report.stages.iter().filter(|s| s.accepted).count();
     Some(Chart {
         id: "stages".to_owned(),
         title: "Stages".to_owned(),
-        note: "Each bar starts where the last accepted stage ended.".to_owned(),
+        note: "Each bar starts where the last accepted stage ended; the outline is what was expected.".to_owned(),
         x: Axis::new("speedup over the first stage", "×", Scale::Linear),
         y: Axis::new("stage", "", Scale::Names(report.stages.iter().map(|s| s.name.clone()).collect())),
         series,

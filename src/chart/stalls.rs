@@ -42,9 +42,15 @@ pub fn chart(report: &Report) -> Option<Chart> {
     Some(Chart {
         id: "stalls".to_owned(),
         title: "Warp states".to_owned(),
-        note: format!("The best variant's warps wait most for {}.", words(states[0])),
+        note: states.iter().find(|s| **s != "stall_selected").map_or_else(String::new, |state| {
+            format!("The warps of the best variant that do not issue wait most for {}.", words(state))
+        }),
         x: Axis::new("warp state", unit, Scale::Zero),
-        y: Axis::new("variant", "", Scale::Names(shown.iter().map(|v| v.label.clone()).collect())),
+        y: Axis::new(
+            &super::context::variant_axis(report),
+            "",
+            Scale::Names(shown.iter().map(|v| v.short.clone()).collect()),
+        ),
         series,
         limits: Vec::new(),
         alt: format!("{} states of {} variants, largest first.", states.len(), shown.len()),

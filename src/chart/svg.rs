@@ -34,9 +34,12 @@ pub enum Setting {
     File,
 }
 
-const WIDTH: i32 = 760;
-const ROW: i32 = 24;
-const TEXT: i32 = 15;
+const WIDTH: i32 = 620;
+const ROW: i32 = 25;
+const TEXT: i32 = 16;
+const LEGEND_ROW: i32 = 20;
+/// Keeps a label readable over what it lies on.
+const HALO: &str = " stroke=\"#fff\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
@@ -63,15 +66,15 @@ struct Drawing<'c> {
 impl<'c> Drawing<'c> {
     fn new(chart: &'c Chart, setting: Setting) -> Self {
         let title = if setting == Setting::File { 30 } else { 0 };
-        let legend = if chart.series.iter().any(|s| !s.name.is_empty()) { 26 } else { 8 };
+        let legend = legend_places(chart, 0).last().map_or(8, |(_, row)| 26 + row * LEGEND_ROW);
         let labels = if chart.limits.iter().any(|l| l.across == Across::X) { 16 } else { 0 };
         let top = title + legend + labels;
         let (left, height) = match &chart.y.scale {
             Scale::Names(names) => {
                 let longest = names.iter().map(|n| n.chars().count()).max().unwrap_or(0) as i32;
-                ((longest * 7 + 16).clamp(70, 250), ROW * names.len().max(1) as i32)
+                ((longest * 7 + 20).clamp(70, 270), ROW * names.len().max(1) as i32)
             }
-            Scale::Linear | Scale::Zero | Scale::Log => (72, 300),
+            Scale::Linear | Scale::Zero | Scale::Log => (68, 290),
         };
         let frame = (left, top, WIDTH - 16, top + height);
         Self {
@@ -152,7 +155,7 @@ impl<'c> Drawing<'c> {
                 write_text(area, text, at, TEXT - 1, palette::QUIET, (HPos::Center, VPos::Top))?;
             }
             for (value, text) in &y_ticks {
-                let text = crate::report::text::clip(text, 34);
+                let text = crate::report::text::clip(text, 36);
                 let at = (left - 8, y.place(*value));
                 write_text(area, &text, at, TEXT - 1, palette::QUIET, (HPos::Right, VPos::Center))?;
             }
@@ -256,18 +259,20 @@ impl<'c> Drawing<'c> {
             let colour = palette::LIMIT;
             self.group(colour, dashes(Stroke::Dashed), &limit.label, |area| line(area, &ends, colour, 2))?;
             let label = crate::report::text::clip(&limit.label, 48);
-            self.group(colour, "", "", |area| write_text(area, &label, at, TEXT - 1, colour, anchor))?;
+            let halo = Colour { class: "limit halo", ..colour };
+            self.group(halo, HALO, "", |area| write_text(area, &label, at, TEXT - 1, colour, anchor))?;
         }
         Ok(())
     }
 
     fn legend(&mut self) -> Drawn {
-        let y = if self.setting == Setting::File { 42 } else { 12 };
-        let mut x = self.frame.0 + 6;
+        let top = if self.setting == Setting::File { 42 } else { 12 };
         let chart = self.chart;
-        for series in chart.series.iter().filter(|s| !s.name.is_empty()) {
+        let named = chart.series.iter().filter(|s| !s.name.is_empty());
+        for (series, (x, row)) in named.zip(legend_places(chart, 14)) {
+            let y = top + row * LEGEND_ROW;
             let colour = palette::colour(series.tone);
-            let name = crate::report::text::clip(&series.name, 28);
+            let name = legend_name(series);
             let attributes = match &series.marks {
                 Marks::Line(stroke, _) => dashes(*stroke),
                 _ => "",
@@ -282,7 +287,6 @@ impl<'c> Drawing<'c> {
             self.group(palette::QUIET, "", "", |area| {
                 write_text(area, &name, (x + 12, y), TEXT - 1, palette::QUIET, (HPos::Left, VPos::Center))
             })?;
-            x += 34 + name.chars().count() as i32 * 7;
         }
         Ok(())
     }
@@ -306,6 +310,25 @@ impl<'c> Drawing<'c> {
             self.body
         )
     }
+}
+
+fn legend_name(series: &Series) -> String {
+    crate::report::text::clip(&series.name, 28)
+}
+
+/// Left edge and row of every entry of the legend.
+fn legend_places(chart: &Chart, left: i32) -> Vec<(i32, i32)> {
+    let (mut x, mut row) = (left, 0);
+    let mut places = Vec::new();
+    for series in chart.series.iter().filter(|s| !s.name.is_empty()) {
+        let width = 32 + legend_name(series).chars().count() as i32 * 7;
+        if x > left && x + width > WIDTH - 14 + left {
+            (x, row) = (left, row + 1);
+        }
+        places.push((x, row));
+        x += width;
+    }
+    places
 }
 
 fn vertical(axis: &Axis, frame: (i32, i32, i32, i32)) -> (i32, i32) {

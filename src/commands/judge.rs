@@ -4,16 +4,17 @@
 use super::CommandError;
 use crate::campaign::wanted;
 use crate::cli::{Folders, Format, GateArgs, ReportArgs, Saying};
-use crate::config::{self, Phase};
+use crate::config::{self, Phase, Shape, ShapeName};
 use crate::exit::Outcome;
+use crate::expr::{Scope, Value};
 use crate::frame::{Counted, Measured, Quantities, quantities};
 use crate::gate::{Context, Judgement, Verdict, correctness, judge};
-use crate::metric::Catalogue;
+use crate::insight;
 use crate::ncu_rep::Report as NcuReport;
-use crate::plan::{Plan, unroll};
+use crate::plan::{Plan, VariantId, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
-use crate::report::{Inputs, MetricDescription, Report, Source, github, json};
+use crate::report::{Inputs, Report, Source, github, json};
 use crate::store::{Run, RunState, StoreError};
 use jiff::{Timestamp, Zoned};
 use std::io::{IsTerminal, Write};
@@ -97,9 +98,19 @@ impl Judged {
         Ok(Self { quantities, judgement })
     }
 
+    /// Variants that findings are about.
+    fn looked_at(&self, plan: &Plan) -> Vec<VariantId> {
+        if plan.variants.len() <= FEW {
+            return plan.variants.iter().map(|variant| variant.id.clone()).collect();
+        }
+        self.judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
+    }
+
     fn report(&self, subject: &Subject) -> Report {
         let Subject { phase, plan, run, source } = subject;
-        let findings = Vec::new();
+        let gpu = run.manifest.fingerprint.gpu.as_ref();
+        let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
+        let findings = insight::findings(&self.quantities, &self.looked_at(plan), &work(phase), chip);
         Report::new(&Inputs {
             phase,
             plan,
@@ -111,30 +122,22 @@ impl Judged {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &findings,
-            metrics: &describe,
-            ceilings: None,
             source: source.clone(),
             now: Some(Timestamp::now()),
         })
     }
 }
 
-/// The catalogue's words for a metric; ncu's own metrics have the unit that ncu gives them.
-fn describe(name: &str) -> Option<MetricDescription> {
-    Catalogue::embedded()
-        .get(name)
-        .map(|metric| MetricDescription {
-            title: metric.title.clone(),
-            unit: metric.unit.clone(),
-            better: metric.better,
-        })
-        .or_else(|| {
-            crate::metric::is_verbatim(name).then(|| MetricDescription {
-                title: name.to_owned(),
-                unit: crate::ncu_rep::unit_of(name).to_owned(),
-                better: crate::metric::Better::Context,
-            })
-        })
+/// How many variants are looked at one by one; of a larger sweep only the selected one is.
+const FEW: usize = 16;
+
+/// Work of one launch at every shape: operations, as the workload says.
+fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
+    let of = |shape: &Shape| {
+        let scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+        phase.workload.flops.as_ref().and_then(|flops| flops.eval_number(&scope).ok())
+    };
+    phase.workload.shapes.iter().map(|shape| (shape.name.clone(), of(shape))).collect()
 }
 
 /// Counters of a run's reports.

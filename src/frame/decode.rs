@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::launches::cell;
-use crate::ncu_rep::{MetricSelection, MetricValue, Report, ReportError, bulk};
+use crate::ncu_rep::bulk::{self, Turn};
+use crate::ncu_rep::{MetricSelection, MetricValue, Report, ReportError};
 
 /// Metrics that the launches frame needs, whatever is selected.
 const ATTRIBUTES: [&str; 8] = [
@@ -61,15 +62,18 @@ impl From<MetricValue<'_>> for Attribute {
     }
 }
 
+/// The attributes of a launch in the order of [`ATTRIBUTES`].
+pub(super) type Attributes = [Attribute; ATTRIBUTES.len()];
+
 /// The metrics of a report, launch after launch.
 #[derive(Debug, Default)]
 pub(super) struct Decoded {
-    /// String-table index of each slot.
+    /// Place of the name of each slot.
     pub names: Vec<u32>,
     /// Rows of each launch.
     pub rows: Vec<usize>,
-    /// Attributes of each launch, in the order of [`ATTRIBUTES`].
-    pub attributes: Vec<[Attribute; ATTRIBUTES.len()]>,
+    /// Attributes of the launches of the chunk that is being decoded.
+    attributes: Vec<Attributes>,
     /// Slot of each row: which metric it is.
     pub slots: Vec<u32>,
     /// Number of each row; `None` for text and missing values.
@@ -80,9 +84,9 @@ pub(super) struct Decoded {
 
 /// What is wanted of each name of the string tables.
 struct Plan {
-    /// Slot by canonical name index, [`NONE`] for what is not selected.
+    /// Slot by place of the name, [`NONE`] for what is not selected.
     slots: Vec<u32>,
-    /// Attribute by canonical name index, [`NONE`] for what is none.
+    /// Attribute by place of the name, [`NONE`] for what is none.
     attributes: Vec<u32>,
     names: Vec<u32>,
 }
@@ -97,7 +101,7 @@ impl Plan {
                 plan.names.clone_from(&plan.slots);
             }
             MetricSelection::Named(names) => {
-                for id in names.iter().filter_map(|name| report.metric_id(name)) {
+                for id in names.iter().filter_map(|name| report.metric_place(name)) {
                     if let Some(slot) = plan.slots.get_mut(id as usize).filter(|slot| **slot == NONE) {
                         *slot = plan.names.len() as u32;
                         plan.names.push(id);
@@ -106,7 +110,7 @@ impl Plan {
             }
         }
         for (index, name) in ATTRIBUTES.iter().enumerate() {
-            if let Some(slot) = report.metric_id(name).and_then(|id| plan.attributes.get_mut(id as usize)) {
+            if let Some(slot) = report.metric_place(name).and_then(|id| plan.attributes.get_mut(id as usize)) {
                 *slot = index as u32;
             }
         }
@@ -123,8 +127,8 @@ impl Plan {
         let mut scan = bulk::Scan::new(report);
         for launch in first..end {
             let before = out.slots.len();
-            let mut attributes: [Attribute; ATTRIBUTES.len()] = Default::default();
-            scan.launch(launch, |id, body| {
+            let mut attributes = Attributes::default();
+            scan.launch(launch, |id, body, turn| {
                 let slot = self.slots.get(id as usize).copied().unwrap_or(NONE);
                 let attribute = self.attributes.get(id as usize).copied().unwrap_or(NONE);
                 if slot == NONE && attribute == NONE {
@@ -132,12 +136,10 @@ impl Plan {
                 }
                 let value = body.value()?;
                 if slot != NONE {
-                    let (number, text) = cell(&value);
-                    if let Some(text) = text {
-                        out.texts.push((out.slots.len(), text));
+                    match turn {
+                        Turn::First => out.push(slot, &value),
+                        Turn::Again => out.replace(before, slot, &value),
                     }
-                    out.slots.push(slot);
-                    out.values.push(number);
                 }
                 if let Some(place) = attributes.get_mut(attribute as usize) {
                     *place = value.into();
@@ -152,6 +154,30 @@ impl Plan {
 }
 
 impl Decoded {
+    fn push(&mut self, slot: u32, value: &MetricValue<'_>) {
+        let (number, text) = cell(value);
+        if let Some(text) = text {
+            self.texts.push((self.slots.len(), text));
+        }
+        self.slots.push(slot);
+        self.values.push(number);
+    }
+
+    /// Gives the row of `slot` of the launch that starts at row `first` another value.
+    fn replace(&mut self, first: usize, slot: u32, value: &MetricValue<'_>) {
+        let rows = self.slots.get(first..).unwrap_or_default();
+        let Some(row) = rows.iter().position(|other| *other == slot).map(|row| first + row) else { return };
+        let (number, text) = cell(value);
+        if let Some(place) = self.values.get_mut(row) {
+            *place = number;
+        }
+        self.texts.retain(|(at, _)| *at != row);
+        if let Some(text) = text {
+            let at = self.texts.partition_point(|(other, _)| *other < row);
+            self.texts.insert(at, (row, text));
+        }
+    }
+
     fn append(&mut self, mut part: Self) {
         let first = self.slots.len();
         self.rows.append(&mut part.rows);
@@ -162,8 +188,13 @@ impl Decoded {
     }
 }
 
-/// Decodes the selected metrics of all launches.
-pub(super) fn metrics(report: &Report, selection: MetricSelection<'_>) -> Result<Decoded, ReportError> {
+/// Decodes the selected metrics of all launches. `chunk` is called with the ordinal of the first launch and the
+/// attributes of those decoded since the last call, while their pages are in memory.
+pub(super) fn metrics(
+    report: &Report,
+    selection: MetricSelection<'_>,
+    mut chunk: impl FnMut(usize, &[Attributes]) -> Result<(), ReportError>,
+) -> Result<Decoded, ReportError> {
     let plan = Plan::new(report, selection);
     let mut decoded = Decoded::default();
     for (first, end) in report.chunks() {
@@ -175,6 +206,8 @@ pub(super) fn metrics(report: &Report, selection: MetricSelection<'_>) -> Result
         for part in parts? {
             decoded.append(part);
         }
+        chunk(first, &decoded.attributes)?;
+        decoded.attributes.clear();
         report.release(first, end);
     }
     decoded.names = plan.names;

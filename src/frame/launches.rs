@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 
 use polars::prelude::{
-    BooleanChunked, ChunkTake, Column, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PlSmallStr, PolarsError,
-    Scalar, StringChunked, StringChunkedBuilder, UInt32Chunked, UInt64Chunked,
+    BooleanChunked, ChunkTake, Column, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PlSmallStr,
+    PolarsError, Scalar, StringChunked, StringChunkedBuilder, UInt32Chunked, UInt64Chunked,
 };
 
-use super::decode::{self, Attribute, Decoded};
+use super::decode::{self, Attribute, Attributes, Decoded};
 use super::schema::{launches as l, metrics as m};
 use crate::ncu_rep::csv::CsvReport;
 use crate::ncu_rep::{Launch, MetricSelection, MetricValue, NvtxRange, Report, ReportError, ResultKind, unit_of};
@@ -72,11 +72,13 @@ impl LaunchFrames {
             match capture.origin {
                 Origin::Report(report) => {
                     let named = |source| FrameError::Report { report: capture.name.to_owned(), source };
-                    let decoded = decode::metrics(report, selection).map_err(named)?;
-                    for (launch, attributes) in report.launches().zip(&decoded.attributes) {
-                        launches.push(capture.name, &launch, attributes).map_err(named)?;
-                    }
-                    metrics.push_report(capture.name, report, decoded);
+                    let before = launches.launch.len();
+                    let decoded = decode::metrics(report, selection, |first, attributes| {
+                        let found = report.launches().skip(first).zip(attributes);
+                        found.into_iter().try_for_each(|(launch, part)| launches.push(capture.name, &launch, part))
+                    });
+                    let kernels = launches.kernel.since(before);
+                    metrics.push_report(capture.name, report, decoded.map_err(named)?, kernels);
                 }
                 Origin::Csv(csv) => {
                     launches.push_csv(capture.name, csv);
@@ -154,7 +156,14 @@ struct MetricColumns {
 }
 
 impl MetricColumns {
-    fn push_report(&mut self, name: &str, report: &Report, decoded: Decoded) {
+    /// Adds the metrics of a report whose launches have these kernels.
+    fn push_report<'k>(
+        &mut self,
+        name: &str,
+        report: &Report,
+        decoded: Decoded,
+        kernels: impl Iterator<Item = Option<&'k str>>,
+    ) {
         let first = self.value.len();
         let report_id = self.reports.id(name);
         let ids: Vec<(u32, u32)> = decoded
@@ -165,9 +174,9 @@ impl MetricColumns {
                 (self.names.id(metric), self.units.id(unit_of(metric)))
             })
             .collect();
-        for (launch, &rows) in report.launches().zip(&decoded.rows) {
-            let kernel = self.kernels.id(&launch.kernel_name());
-            self.launch.extend(std::iter::repeat_n(launch.id(), rows));
+        for ((launch, kernel), &rows) in (0..).zip(kernels).zip(&decoded.rows) {
+            let kernel = self.kernels.id(kernel.unwrap_or_default());
+            self.launch.extend(std::iter::repeat_n(launch, rows));
             self.kernel.extend(std::iter::repeat_n(kernel, rows));
         }
         self.report.extend(std::iter::repeat_n(report_id, decoded.values.len()));
@@ -205,26 +214,36 @@ impl MetricColumns {
         }
     }
 
+    /// Builds the frame. Every part is dropped when its column is made: there can be millions of rows.
     fn finish(self) -> Result<DataFrame, PolarsError> {
         let rows = self.value.len();
-        let mut text = StringChunkedBuilder::new(m::TEXT.into(), rows);
-        let mut texts = self.text.iter().peekable();
-        for row in 0..rows {
-            text.append_option(texts.next_if(|(at, _)| *at == row).map(|(_, text)| text));
-        }
-        DataFrame::new(
-            rows,
-            vec![
-                self.reports.column(m::REPORT, &self.report)?,
-                UInt32Chunked::from_vec(m::LAUNCH.into(), self.launch).into_column(),
-                self.kernels.column(m::KERNEL, &self.kernel)?,
-                self.names.column(m::METRIC, &self.metric)?,
-                self.units.column(m::UNIT, &self.unit)?,
-                Float64Chunked::from_slice_options(m::VALUE.into(), &self.value).into_column(),
-                text.finish().into_column(),
-            ],
-        )
+        let text = text_column(rows, &self.text);
+        drop(self.text);
+        let value = Float64Chunked::from_slice_options(m::VALUE.into(), &self.value).into_column();
+        drop(self.value);
+        let report = self.reports.column(m::REPORT, &self.report)?;
+        drop(self.report);
+        let kernel = self.kernels.column(m::KERNEL, &self.kernel)?;
+        drop(self.kernel);
+        let metric = self.names.column(m::METRIC, &self.metric)?;
+        drop(self.metric);
+        let unit = self.units.column(m::UNIT, &self.unit)?;
+        let launch = UInt32Chunked::from_vec(m::LAUNCH.into(), self.launch).into_column();
+        DataFrame::new(rows, vec![report, launch, kernel, metric, unit, value, text])
     }
+}
+
+/// The `text` column: nulls but for the rows that have a text.
+fn text_column(rows: usize, texts: &[(usize, String)]) -> Column {
+    if texts.is_empty() {
+        return Column::full_null(m::TEXT.into(), rows, &DataType::String);
+    }
+    let mut column = StringChunkedBuilder::new(m::TEXT.into(), rows);
+    let mut texts = texts.iter().peekable();
+    for row in 0..rows {
+        column.append_option(texts.next_if(|(at, _)| *at == row).map(|(_, text)| text));
+    }
+    column.finish().into_column()
 }
 
 /// A value as the `value` and `text` columns hold it.
@@ -238,54 +257,81 @@ pub(super) fn cell(value: &MetricValue<'_>) -> (Option<f64>, Option<String>) {
     }
 }
 
+/// A column of texts that repeat much.
+#[derive(Default)]
+struct Texts {
+    pool: Pool,
+    rows: Vec<Option<u32>>,
+}
+
+impl Texts {
+    fn push(&mut self, text: Option<&str>) {
+        let id = text.map(|text| self.pool.id(text));
+        self.rows.push(id);
+    }
+
+    /// The texts from row `first` on.
+    fn since(&self, first: usize) -> impl Iterator<Item = Option<&str>> {
+        let text = |id: u32| self.pool.texts.get(id as usize).map(String::as_str);
+        self.rows.get(first..).unwrap_or_default().iter().map(move |id| id.and_then(text))
+    }
+
+    fn column(&self, name: &str) -> Column {
+        if let ([only], false) = (self.pool.texts.as_slice(), self.rows.contains(&None)) {
+            return Column::new_scalar(name.into(), Scalar::from(PlSmallStr::from_str(only)), self.rows.len());
+        }
+        StringChunked::from_iter_options(name.into(), self.since(0)).into_column()
+    }
+}
+
 /// The launches frame while it is filled.
 #[derive(Default)]
 struct LaunchColumns {
-    report: Vec<String>,
+    report: Texts,
     launch: Vec<u32>,
-    kind: Vec<&'static str>,
-    kernel: Vec<String>,
-    demangled: Vec<String>,
+    kind: Texts,
+    kernel: Texts,
+    demangled: Texts,
     pid: Vec<Option<u32>>,
-    process: Vec<Option<String>>,
+    process: Texts,
     context: Vec<Option<u32>>,
     stream: Vec<Option<u32>>,
     device: Vec<Option<u32>>,
-    device_name: Vec<Option<String>>,
-    capability: Vec<Option<String>>,
+    device_name: Texts,
+    capability: Texts,
     sm_count: Vec<Option<u32>>,
     grid: Vec<Option<[u32; 3]>>,
     block: Vec<Option<[u32; 3]>>,
     cluster: Vec<Option<[u32; 3]>>,
-    nvtx: Vec<String>,
+    nvtx: Texts,
     clock_requested: Vec<Option<bool>>,
     clock_locked: Vec<Option<bool>>,
     created: Vec<Option<u64>>,
 }
 
 impl LaunchColumns {
-    fn push(&mut self, report: &str, launch: &Launch<'_>, attributes: &[Attribute]) -> Result<(), ReportError> {
+    fn push(&mut self, report: &str, launch: &Launch<'_>, attributes: &Attributes) -> Result<(), ReportError> {
         let number = |index: usize| attributes.get(index).and_then(Attribute::number);
         let process = launch.process();
-        self.report.push(report.to_owned());
+        let capability = number(decode::CC_MAJOR).zip(number(decode::CC_MINOR));
+        let cluster = decode::CLUSTER.map(|index| number(index).unwrap_or(0));
+        self.report.push(Some(report));
         self.launch.push(launch.id());
-        self.kind.push(kind_name(launch.kind()));
-        self.kernel.push(launch.kernel_name().into_owned());
-        self.demangled.push(launch.demangled_name().into_owned());
+        self.kind.push(Some(kind_name(launch.kind())));
+        self.kernel.push(Some(&launch.kernel_name()));
+        self.demangled.push(Some(&launch.demangled_name()));
         self.pid.push(process.map(|process| process.pid));
-        self.process.push(process.map(|process| process.name().to_owned()));
+        self.process.push(process.map(|process| process.name()));
         self.context.push(launch.context());
         self.stream.push(launch.stream());
         self.device.push(number(decode::DEVICE));
-        self.device_name.push(attributes.get(decode::DEVICE_NAME).and_then(Attribute::text).map(str::to_owned));
-        let capability = number(decode::CC_MAJOR).zip(number(decode::CC_MINOR));
-        self.capability.push(capability.map(|(major, minor)| format!("{major}.{minor}")));
+        self.device_name.push(attributes.get(decode::DEVICE_NAME).and_then(Attribute::text));
+        self.capability.push(capability.map(|(major, minor)| format!("{major}.{minor}")).as_deref());
         self.sm_count.push(number(decode::SM_COUNT));
         self.grid.push(launch.grid());
         self.block.push(launch.block());
-        let cluster = decode::CLUSTER.map(|index| number(index).unwrap_or(0));
         self.cluster.push((cluster != [0; 3]).then_some(cluster));
-        self.nvtx.push(nvtx_text(&launch.nvtx()?));
+        self.nvtx.push(Some(&nvtx_text(&launch.nvtx()?)));
         self.clock_requested.push(launch.clock_status().map(|status| status.requested));
         self.clock_locked.push(launch.clock_status().map(|status| status.locked));
         self.created.push(Some(launch.created()).filter(|&created| created > 0));
@@ -293,24 +339,25 @@ impl LaunchColumns {
     }
 
     fn push_csv(&mut self, report: &str, csv: &CsvReport) {
+        let filled = |text: &'_ String| -> bool { !text.is_empty() };
         for launch in &csv.launches {
-            self.report.push(report.to_owned());
+            self.report.push(Some(report));
             self.launch.push(launch.id);
-            self.kind.push(kind_name(ResultKind::Kernel));
-            self.kernel.push(launch.kernel.clone());
-            self.demangled.push(launch.kernel.clone());
+            self.kind.push(Some(kind_name(ResultKind::Kernel)));
+            self.kernel.push(Some(&launch.kernel));
+            self.demangled.push(Some(&launch.kernel));
             self.pid.push(launch.pid);
-            self.process.push(Some(launch.process.clone()).filter(|name| !name.is_empty()));
+            self.process.push(Some(&launch.process).filter(|text| filled(text)).map(String::as_str));
             self.context.push(launch.context);
             self.stream.push(launch.stream);
             self.device.push(launch.device);
             self.device_name.push(None);
-            self.capability.push(Some(launch.capability.clone()).filter(|text| !text.is_empty()));
+            self.capability.push(Some(&launch.capability).filter(|text| filled(text)).map(String::as_str));
             self.sm_count.push(None);
             self.grid.push(launch.grid);
             self.block.push(launch.block);
             self.cluster.push(None);
-            self.nvtx.push(launch.nvtx.join(" > "));
+            self.nvtx.push(Some(&launch.nvtx.join(" > ")));
             self.clock_requested.push(None);
             self.clock_locked.push(None);
             self.created.push(None);
@@ -318,26 +365,24 @@ impl LaunchColumns {
     }
 
     fn finish(self) -> Result<DataFrame, PolarsError> {
-        let strings = |name: &str, texts: &[String]| StringChunked::from_slice(name.into(), texts).into_column();
-        let options =
-            |name: &str, texts: &[Option<String>]| StringChunked::from_slice_options(name.into(), texts).into_column();
         let numbers =
             |name: &str, values: &[Option<u32>]| UInt32Chunked::from_slice_options(name.into(), values).into_column();
         let flags =
             |name: &str, values: &[Option<bool>]| BooleanChunked::from_slice_options(name.into(), values).into_column();
+        let rows = self.launch.len();
         let mut columns = vec![
-            strings(l::REPORT, &self.report),
+            self.report.column(l::REPORT),
             UInt32Chunked::from_vec(l::LAUNCH.into(), self.launch).into_column(),
-            StringChunked::from_slice(l::KIND.into(), &self.kind).into_column(),
-            strings(l::KERNEL, &self.kernel),
-            strings(l::DEMANGLED, &self.demangled),
+            self.kind.column(l::KIND),
+            self.kernel.column(l::KERNEL),
+            self.demangled.column(l::DEMANGLED),
             numbers(l::PID, &self.pid),
-            options(l::PROCESS, &self.process),
+            self.process.column(l::PROCESS),
             numbers(l::CONTEXT, &self.context),
             numbers(l::STREAM, &self.stream),
             numbers(l::DEVICE, &self.device),
-            options(l::DEVICE_NAME, &self.device_name),
-            options(l::CAPABILITY, &self.capability),
+            self.device_name.column(l::DEVICE_NAME),
+            self.capability.column(l::CAPABILITY),
             numbers(l::SM_COUNT, &self.sm_count),
         ];
         for (names, dimensions) in [(l::GRID, &self.grid), (l::BLOCK, &self.block), (l::CLUSTER, &self.cluster)] {
@@ -347,11 +392,11 @@ impl LaunchColumns {
                 columns.push(numbers(name, &axis));
             }
         }
-        columns.push(strings(l::NVTX, &self.nvtx));
+        columns.push(self.nvtx.column(l::NVTX));
         columns.push(flags(l::CLOCK_REQUESTED, &self.clock_requested));
         columns.push(flags(l::CLOCK_LOCKED, &self.clock_locked));
         columns.push(UInt64Chunked::from_slice_options(l::CREATED.into(), &self.created).into_column());
-        DataFrame::new(self.report.len(), columns)
+        DataFrame::new(rows, columns)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is judged: the plan, what was measured of it, what is proven, and what it is compared with.
 
 use super::judgement::Correctness;
-use crate::config::{Phase, ShapeName};
+use crate::config::{Phase, Role, ShapeName};
 use crate::expr::Value;
 use crate::frame::{Cell, Quantities};
 use crate::metric::Better;
@@ -174,6 +174,11 @@ impl<'a> Ground<'a> {
         self.context.cc.map(capability)
     }
 
+    /// Element type of the first input, by the name a phase uses.
+    pub fn dtype(&self) -> Option<Value> {
+        dtype(self.phase)
+    }
+
     fn measured_objective(&self, at: usize) -> Option<f64> {
         if !matches!(self.correctness[at], Correctness::Proven { .. }) {
             return None;
@@ -187,6 +192,12 @@ impl<'a> Ground<'a> {
 /// A compute capability as a number: 8.9, 10.0, 12.1.
 pub fn capability((major, minor): (u32, u32)) -> Value {
     Value::Float(f64::from(major) + f64::from(minor) / 10.0)
+}
+
+/// Element type of a phase's first input, by the name a phase uses.
+pub fn dtype(phase: &Phase) -> Option<Value> {
+    let input = phase.workload.buffers.iter().find(|b| b.role == Role::Input)?;
+    Some(Value::Text(input.dtype.name().to_owned()))
 }
 
 /// A glob over variant ids; it must match the whole id.

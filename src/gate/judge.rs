@@ -1,6 +1,6 @@
 //! A phase judged.
 
-use super::ground::{Context, Ground, Proof, capability, matcher};
+use super::ground::{Context, Ground, Proof, capability, dtype, matcher};
 use super::judgement::{Correctness, GateResult, Judgement, PreconditionResult, Selection, VariantResult, Verdict};
 use super::panel::{Detail, Panel, Row};
 use super::rule::{Gate, Scope};
@@ -108,8 +108,7 @@ pub fn preconditions(phase: &Phase, cc: Option<(u32, u32)>) -> Vec<PreconditionR
             .map(|shape| {
                 let mut names: Names = shape.dims.iter().map(|(n, v)| (n.clone(), Value::Int(*v))).collect();
                 names.extend(cc.map(|cc| ("cc".to_owned(), capability(cc))));
-                let input = phase.workload.buffers.iter().find(|b| b.role == crate::config::Role::Input);
-                names.extend(input.map(|b| ("dtype".to_owned(), Value::Text(b.dtype.name().to_owned()))));
+                names.extend(dtype(phase).map(|dtype| ("dtype".to_owned(), dtype)));
                 match precondition.condition.eval_bool(&names) {
                     Ok(true) => (Verdict::Pass, String::new()),
                     Ok(false) => {
@@ -231,9 +230,12 @@ fn pick(rows: Vec<Row>, variants: &[usize]) -> Vec<Row> {
     rows.into_iter().filter(|row| wanted.contains(&row.variant)).collect()
 }
 
+/// How far a variant is outside a gate, and that in words.
+type Lack = (f64, String);
+
 /// What each variant lacks by itself.
 pub struct Sheet {
-    lacks: Vec<Vec<(f64, String)>>,
+    lacks: Vec<Vec<Lack>>,
     verdicts: Vec<Option<Verdict>>,
 }
 
@@ -335,7 +337,7 @@ fn variants(ground: &Ground<'_>, ranked: &[usize], sheet: Sheet) -> Vec<VariantR
         ranks[at] = Some(place + 1);
     }
     let Sheet { lacks, verdicts } = sheet;
-    let of = |((at, mut lacks), verdict): ((usize, Vec<(f64, String)>), Option<Verdict>)| {
+    let of = |((at, mut lacks), verdict): ((usize, Vec<Lack>), Option<Verdict>)| {
         let variant = ground.variant(at);
         let correctness = ground.correctness(at).clone();
         let alone = verdict.unwrap_or(Verdict::Inconclusive);

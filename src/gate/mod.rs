@@ -20,6 +20,9 @@ mod sentence;
 mod slot;
 mod stages;
 mod test;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
 mod tiers;
 mod verdict;
 mod waiver;

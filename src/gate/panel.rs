@@ -4,7 +4,7 @@ use super::ground::{Ground, Proof, finite};
 use super::judgement::{Correctness, Doubt, Verdict};
 use super::outcome::{Outcome, certain, holds, margin, of_difference};
 use super::reference::Reference;
-use super::rule::{Comparison, Gate};
+use super::rule::{Comparison, Gate, Requirement};
 use super::slot::{Absence, Slot, Timed, bind, own_timed};
 use super::test::{Form, Side, Test};
 use crate::expr::Value;
@@ -71,6 +71,18 @@ impl<'a> Panel<'a> {
             Reference::Own(name) => Catalogue::embedded().get(name),
             Reference::Of { .. } | Reference::Speedup { .. } => None,
         }
+    }
+
+    /// The left side, as a gate writes it.
+    pub fn subject(&self) -> String {
+        let reference = self.test.as_ref().ok().and_then(Test::subject);
+        reference.map_or_else(
+            || match &self.gate.require {
+                Requirement::Compare { left, .. } => left.text().to_owned(),
+                Requirement::Condition { condition } => condition.text().to_owned(),
+            },
+            Reference::text,
+        )
     }
 
     /// Unit of what is measured.
@@ -157,13 +169,13 @@ impl<'a> Panel<'a> {
         row: Option<usize>,
     ) -> Result<Value, Absence> {
         let name = || reference.text();
-        let read = |cells: &Option<&'a [Cell]>, metric: &str| match (cells, row) {
-            (None, _) => Err(format!("metric '{metric}' was not collected").into()),
+        let read = |cells: &Option<&'a [Cell]>, metric: &dyn Fn() -> String| match (cells, row) {
+            (None, _) => Err(format!("metric '{}' was not collected", metric()).into()),
             (_, None) => Err(format!("nothing was measured at shape '{}'", self.gate.shapes[shape]).into()),
-            (Some(cells), Some(row)) => finite(&cells[row]).map_err(|reason| format!("{metric}: {reason}").into()),
+            (Some(cells), Some(row)) => finite(&cells[row]).map_err(|reason| format!("{}: {reason}", metric()).into()),
         };
         match slot {
-            Slot::Column { cells, .. } => read(cells, &name()).map(Value::Float),
+            Slot::Column { cells, .. } => read(cells, &name).map(Value::Float),
             Slot::Fixed(of) => of[shape].value.clone(),
             Slot::Param(name) => {
                 let params = &self.ground.variant(variant).params;
@@ -176,7 +188,7 @@ impl<'a> Panel<'a> {
                 Correctness::Unproven { reason } => Err(reason.as_str().into()),
             },
             Slot::Speedup { over, cells } => {
-                let own = read(cells, "latency_p50")?;
+                let own = read(cells, &|| "latency_p50".to_owned())?;
                 ratio(over[shape].value.clone()?, own)
                     .ok_or_else(|| format!("{}: latency is not positive", name()).into())
             }

@@ -41,10 +41,12 @@ impl Reference {
         }
     }
 
-    fn of_call(function: &str, argument: &str) -> Option<Self> {
-        match function {
-            "speedup" => Some(Self::Speedup { over: argument.to_owned() }),
-            "ncu" => Some(Self::Own(argument.to_owned())),
+    /// `speedup("x")`, `ncu("x")`, `baseline["x"]`.
+    fn of_call(word: &str, argument: &str, close: char) -> Option<Self> {
+        match (word, close) {
+            ("speedup", ')') => Some(Self::Speedup { over: argument.to_owned() }),
+            ("ncu", ')') => Some(Self::Own(argument.to_owned())),
+            (owner, ']') => Some(Self::Of { owner: owner.to_owned(), metric: argument.to_owned() }),
             _ => None,
         }
     }
@@ -122,15 +124,10 @@ impl Scan<'_> {
         if matches!(self.previous.as_str(), "|" | "is" | ".") {
             return self.copy(chain_length);
         }
-        if let Some(open) = after.strip_prefix('(') {
-            let Some((reference, length)) = call(&chain, open) else { return self.copy(chain_length) };
+        for (bracket, close) in [('(', ')'), ('[', ']')] {
+            let Some(open) = after.strip_prefix(bracket) else { continue };
+            let Some((reference, length)) = call(&chain, open, close) else { return self.copy(chain_length) };
             let consumed = self.text.len() - self.at - open.len() + length;
-            return self.slot(reference, consumed);
-        }
-        if let Some(open) = after.strip_prefix('[') {
-            let Some((metric, length)) = literal(open, ']') else { return self.copy(chain_length) };
-            let consumed = self.text.len() - self.at - open.len() + length;
-            let reference = Reference::Of { owner: chain, metric: metric.to_owned() };
             return self.slot(reference, consumed);
         }
         self.slot(Reference::of_chain(&chain), chain_length);
@@ -147,27 +144,23 @@ impl Scan<'_> {
     }
 }
 
-/// A call with one literal text, or none for the default baseline: its reference, and bytes to the closing bracket.
-fn call(function: &str, open: &str) -> Option<(Reference, usize)> {
+/// A call or item with one literal text: its reference, and bytes to the closing bracket. `speedup()` is over the
+/// default baseline.
+fn call(word: &str, open: &str, end: char) -> Option<(Reference, usize)> {
     let inside = open.trim_start();
     let skipped = open.len() - inside.len();
-    if function == "speedup" && inside.starts_with(')') {
+    if word == "speedup" && end == ')' && inside.starts_with(')') {
         return Some((Reference::Speedup { over: "baseline".to_owned() }, skipped + 1));
     }
-    let (argument, length) = literal(open, ')')?;
-    Reference::of_call(function, argument).map(|reference| (reference, length))
-}
-
-/// One literal text and what closes the bracket it is in: the text, and bytes to behind the closing.
-fn literal(open: &str, closing: char) -> Option<(&str, usize)> {
-    let inside = open.trim_start();
     if !inside.starts_with(['"', '\'']) {
         return None;
     }
     let length = quoted(inside);
     let argument = inside.get(1..length.checked_sub(1)?)?;
-    let tail = inside[length..].trim_start();
-    tail.starts_with(closing).then(|| (argument, open.len() - tail.len() + closing.len_utf8()))
+    let tail = &inside[length..];
+    let close = tail.trim_start();
+    let reference = Reference::of_call(word, argument, end)?;
+    close.starts_with(end).then(|| (reference, skipped + length + (tail.len() - close.len()) + 1))
 }
 
 fn is_name(c: char) -> bool {
@@ -244,6 +237,13 @@ mod tests {
         let (text, names) = rewritten("speedup( \"REGCAP=64,T=1\" ) > speedup() and ncu('a__b.sum') and f(x)");
         assert_eq!(text, "_slot0 > _slot1 and _slot2 and f(_slot3)");
         assert_eq!(names, ["speedup(\"REGCAP=64,T=1\")", "speedup(\"baseline\")", "a__b.sum", "x"]);
+    }
+
+    #[test]
+    fn items_of_an_owner_become_slots() {
+        let (text, names) = rewritten("baseline[\"sm__a.avg\"] > ncu(\"sm__a.avg\") and x[1]");
+        assert_eq!(text, "_slot0 > _slot1 and x[1]");
+        assert_eq!(names, ["baseline.sm__a.avg", "sm__a.avg"]);
     }
 
     #[test]

@@ -171,8 +171,9 @@ impl<'a> Binder<'_, 'a> {
             let of = |shape| self.ground.dimension(shape, name).map(Value::Int);
             return Slot::Fixed(self.shapes.iter().map(|s| fixed(of(s), name)).collect());
         }
-        if name == "cc" {
-            return Slot::Fixed(self.shapes.iter().map(|_| fixed(self.ground.cc(), name)).collect());
+        if let "cc" | "dtype" = name {
+            let value = || if name == "cc" { self.ground.cc() } else { self.ground.dtype() };
+            return Slot::Fixed(self.shapes.iter().map(|_| fixed(value(), name)).collect());
         }
         Slot::Param(name.to_owned())
     }
@@ -198,13 +199,22 @@ impl<'a> Binder<'_, 'a> {
             ("previous" | "best", _) => return Err(format!("no stored run stands for '{owner}'").into()),
             _ => VariantId(owner.to_owned()),
         };
-        let at = ground.find(&id).ok_or_else(|| format!("'{id}' is neither a variant nor a stored run"))?;
+        let at = ground.find(&id).or_else(|| self.stage(owner));
+        let at =
+            at.ok_or_else(|| format!("'{id}' is neither a variant that was measured, a stage, nor a stored run"))?;
         match ground.correctness(at) {
             Correctness::Proven { .. } => Ok(Target::Planned(at)),
             Correctness::Wrong { reason } | Correctness::Unproven { reason } => {
                 Err(format!("'{id}' is not proven correct: {reason}").into())
             }
         }
+    }
+
+    /// The variant that stands for a stage.
+    fn stage(&self, name: &str) -> Option<usize> {
+        let stage = self.ground.phase.gate_plan.stages.iter().find(|s| s.name == name)?;
+        let variants = self.ground.matching(&stage.variant).ok()?;
+        self.ground.ranked(&variants).first().copied()
     }
 
     fn read(&self, target: &Target<'a>, owner: &str, shape: &ShapeName, metric: &str) -> Fixed {

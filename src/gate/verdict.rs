@@ -197,10 +197,7 @@ impl Words<'_, '_> {
         let (Some(measured), Some(limit), Some(margin), Some(comparison)) = numbers else {
             return note.unwrap_or("does not hold").to_owned();
         };
-        let subject = match &self.panel.gate.require {
-            super::rule::Requirement::Compare { left, .. } => left.text(),
-            super::rule::Requirement::Condition { condition, .. } => condition.text(),
-        };
+        let subject = self.panel.subject();
         let around =
             outcome.interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", number(low), number(high)));
         let value =

@@ -5,6 +5,13 @@ use super::metric::{self, IdSet, MetricValue, RawMetrics};
 use super::report::Report;
 use super::wire::Message;
 
+/// Whether a launch had the metric before. Reports repeat some; NVIDIA's reader keeps the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    First,
+    Again,
+}
+
 /// A metric's value that is not decoded yet.
 pub(crate) struct Body<'r>(Option<Message<'r>>);
 
@@ -27,24 +34,23 @@ impl<'r> Scan<'r> {
         Self { report, seen: IdSet::new(report.name_count()) }
     }
 
-    /// Calls `metric` with the canonical name index and the value of every metric of a launch, each name once.
+    /// Calls `metric` with the place of its name and the value of every metric of a launch.
     ///
     /// # Errors
     /// A damaged metric, and what `metric` returns.
     pub fn launch(
         &mut self,
         index: usize,
-        mut metric: impl FnMut(u32, Body<'r>) -> Result<(), ReportError>,
+        mut metric: impl FnMut(u32, Body<'r>, Turn) -> Result<(), ReportError>,
     ) -> Result<(), ReportError> {
         self.seen.clear();
         let Some(head) = self.report.heads(index, index + 1).first() else { return Ok(()) };
         for message in RawMetrics::new(self.report.data(), head) {
             let message = message?;
             let (id, body) = metric::head(message)?;
-            let id = self.report.canonical(id, &message)?;
-            if self.seen.insert(id) {
-                metric(id, Body(body))?;
-            }
+            let id = self.report.place(id, &message)?;
+            let turn = if self.seen.insert(id) { Turn::First } else { Turn::Again };
+            metric(id, Body(body), turn)?;
         }
         Ok(())
     }

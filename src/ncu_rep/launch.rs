@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::block::EntryKind;
 use super::error::{ReportError, WireProblem};
-use super::metric::{Metric, MetricValue, Metrics};
+use super::metric::{self, Metric, MetricValue, Metrics};
 use super::nvtx::{self, NvtxRange};
 use super::report::Report;
 use super::rule::{self, RuleResult};
@@ -453,7 +453,7 @@ impl<'r> Launch<'r> {
         Ok(self.metric(name)?.and_then(|value| value.as_u64()).and_then(|value| u32::try_from(value).ok()))
     }
 
-    /// All metrics, each name once (the first where a report repeats one), in the report's order.
+    /// All metrics, each name once, in the report's order. Where a report repeats one the last value counts, as for NVIDIA's reader.
     #[must_use]
     pub fn metrics(&self) -> Metrics<'r> {
         Metrics::new(self.report, self.head)
@@ -473,8 +473,8 @@ impl<'r> Launch<'r> {
     /// # Errors
     /// A damaged metric.
     pub fn find_metric(&self, name: &str) -> Result<Option<Metric<'r>>, ReportError> {
-        let Some(id) = self.report.metric_id(name) else { return Ok(None) };
-        Metrics::new(self.report, self.head).find(id)
+        let Some(id) = self.report.metric_place(name) else { return Ok(None) };
+        metric::find(self.report, self.head, id)
     }
 
     /// NVTX ranges around the launch: the push/pop stack of its own thread, outermost first, by domain, then the

@@ -330,52 +330,90 @@ impl IdSet {
     }
 }
 
-/// Iterates over the metrics of a launch, each name once.
+/// Iterates over the metrics of a launch, each name once: where it stands first, with the value that it has last.
 #[derive(Debug, Clone)]
 pub struct Metrics<'r> {
     report: &'r Report,
+    found: std::vec::IntoIter<Found<'r>>,
+    /// What ended the walk early.
+    damage: Option<Damage<'r>>,
+}
+
+/// A metric of a launch: place of its name, message, undecoded value.
+type Found<'r> = (u32, Message<'r>, Option<Message<'r>>);
+
+/// Where a launch is damaged. Errors cannot be copied; walking there again makes another.
+#[derive(Debug, Clone)]
+struct Damage<'r> {
     raw: RawMetrics<'r>,
-    seen: IdSet,
 }
 
 impl<'r> Metrics<'r> {
-    pub(crate) fn new(report: &'r Report, head: &Head) -> Self {
-        Self { report, raw: RawMetrics::new(report.data(), head), seen: IdSet::new(report.name_count()) }
+    pub(crate) fn new(report: &'r Report, launch: &Head) -> Self {
+        let mut raw = RawMetrics::new(report.data(), launch);
+        let mut place = vec![u32::MAX; report.name_count()];
+        let mut found: Vec<Found<'r>> = Vec::new();
+        let mut damage = None;
+        loop {
+            let before = raw.clone();
+            let Some(metric) = raw.next() else { break };
+            let Ok((id, message, body)) = metric.and_then(|message| identify(report, message)) else {
+                damage = Some(Damage { raw: before });
+                break;
+            };
+            match place.get_mut(id as usize) {
+                Some(place) if *place == u32::MAX => {
+                    *place = found.len() as u32;
+                    found.push((id, message, body));
+                }
+                Some(place) => {
+                    if let Some(known) = found.get_mut(*place as usize) {
+                        *known = (id, message, body);
+                    }
+                }
+                None => {}
+            }
+        }
+        Self { report, found: found.into_iter(), damage }
     }
 
-    fn decode(&self, message: Message<'r>, id: u32, body: Option<Message<'r>>) -> Result<Metric<'r>, ReportError> {
+    fn decode(&self, (id, message, body): Found<'r>) -> Result<Metric<'r>, ReportError> {
         let value = body.map_or(Ok(MetricValue::Missing), value)?;
         Ok(Metric { name: self.report.name(id), value, message })
     }
+}
 
-    /// The first metric with this canonical index.
-    pub(crate) fn find(mut self, wanted: u32) -> Result<Option<Metric<'r>>, ReportError> {
-        while let Some(message) = self.raw.next() {
-            let message = message?;
-            let (id, body) = head(message)?;
-            if self.report.canonical(id, &message)? == wanted {
-                return self.decode(message, wanted, body).map(Some);
-            }
+/// Which metric a message is.
+fn identify<'r>(report: &Report, message: Message<'r>) -> Result<Found<'r>, ReportError> {
+    let (id, body) = head(message)?;
+    Ok((report.place(id, &message)?, message, body))
+}
+
+/// The last metric of a launch with this place of its name.
+pub(crate) fn find<'r>(report: &'r Report, launch: &Head, wanted: u32) -> Result<Option<Metric<'r>>, ReportError> {
+    let mut last = None;
+    for message in RawMetrics::new(report.data(), launch) {
+        let (id, message, body) = identify(report, message?)?;
+        if id == wanted {
+            last = Some((message, body));
         }
-        Ok(None)
     }
+    let Some((message, body)) = last else { return Ok(None) };
+    let value = body.map_or(Ok(MetricValue::Missing), value)?;
+    Ok(Some(Metric { name: report.name(wanted), value, message }))
 }
 
 impl<'r> Iterator for Metrics<'r> {
     type Item = Result<Metric<'r>, ReportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let message = match self.raw.next()? {
-                Ok(message) => message,
-                Err(error) => return Some(Err(error)),
-            };
-            let found = head(message).and_then(|(id, body)| Ok((self.report.canonical(id, &message)?, body)));
-            match found {
-                Ok((id, body)) if self.seen.insert(id) => return Some(self.decode(message, id, body)),
-                Ok(_) => {}
-                Err(error) => return Some(Err(error)),
-            }
+        if let Some(found) = self.found.next() {
+            return Some(self.decode(found));
+        }
+        let message = self.damage.take()?.raw.next()?;
+        match message.and_then(|message| identify(self.report, message)) {
+            Err(error) => Some(Err(error)),
+            Ok(_) => None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use indexmap::IndexSet;
 use rayon::prelude::*;
 
 use super::archive::{Data, Limits};
@@ -14,7 +15,7 @@ use super::source::{self, Source};
 use super::wire::{Message, Span};
 
 /// Bytes of results that are worked on before their pages are given back.
-const CHUNK_BYTES: usize = 32 << 20;
+const CHUNK_BYTES: usize = 8 << 20;
 
 /// An Nsight Compute report.
 ///
@@ -35,11 +36,10 @@ pub struct Report {
 /// Metric names: the string tables of all blocks, one behind the other, in file order.
 #[derive(Debug, Default)]
 struct Names {
-    spans: Vec<Span>,
-    /// For each entry the index of the first entry with the same name.
-    canonical: Vec<u32>,
-    /// Sorted by name, for looking up.
-    sorted: Vec<u32>,
+    /// Every name once.
+    texts: IndexSet<Box<str>>,
+    /// For each entry of the tables the place of its name in `texts`: real tables repeat nothing, others may.
+    places: Vec<u32>,
 }
 
 /// Metrics to decode.
@@ -67,7 +67,7 @@ impl MetricSelection<'_> {
 #[derive(Default)]
 struct Index {
     blocks: usize,
-    names: Vec<Span>,
+    names: Names,
     processes: Vec<Process>,
     process_index: HashMap<Process, u32>,
     sessions: Vec<Span>,
@@ -104,15 +104,20 @@ impl Report {
         let bytes = data.bytes();
         let (version, start) = block::file_header(bytes)?;
         let mut index = Index::default();
+        let mut released = start;
         for block in Blocks::new(bytes, start) {
-            index.add(bytes, &block?)?;
+            let block = block?;
+            index.add(bytes, &block)?;
+            if block.payload_start - released >= CHUNK_BYTES {
+                release(&data, released, block.payload_start);
+                released = block.payload_start;
+            }
         }
         let heads = scan_heads(&data, &index.results)?;
-        let names = Names::new(data.bytes(), index.names)?;
         Ok(Self {
             version,
             blocks: index.blocks,
-            names,
+            names: index.names,
             processes: index.processes,
             sessions: index.sessions,
             sources: index.sources,
@@ -199,23 +204,23 @@ impl Report {
 
     /// Metric names of the report, each once, in the order of the file. A name may belong to no launch.
     pub fn metric_names(&self) -> impl Iterator<Item = &str> {
-        let first = self.names.canonical.iter().enumerate().filter(|&(id, &canonical)| id as u32 == canonical);
-        first.map(|(id, _)| self.name(id as u32))
+        self.names.texts.iter().map(|name| &**name)
     }
 
+    /// How many names there are.
     pub(crate) fn name_count(&self) -> usize {
-        self.names.spans.len()
+        self.names.texts.len()
     }
 
-    /// The name at an index of the string tables.
-    pub(crate) fn name(&self, id: u32) -> &str {
-        self.names.spans.get(id as usize).map_or("", |span| name_text(self.data(), *span))
+    /// The name at a place.
+    pub(crate) fn name(&self, place: u32) -> &str {
+        self.names.texts.get_index(place as usize).map_or("", |name| name)
     }
 
-    /// The first index with the same name, or the error that `metric` has a name that no table holds.
+    /// The place of the name that a metric has, or the error that no table holds it.
     #[inline]
-    pub(crate) fn canonical(&self, id: u32, metric: &Message<'_>) -> Result<u32, ReportError> {
-        self.names.canonical.get(id as usize).copied().ok_or(ReportError::Malformed {
+    pub(crate) fn place(&self, id: u32, metric: &Message<'_>) -> Result<u32, ReportError> {
+        self.names.places.get(id as usize).copied().ok_or(ReportError::Malformed {
             message: metric.name,
             field: 1,
             offset: metric.offset as u64,
@@ -223,13 +228,12 @@ impl Report {
         })
     }
 
-    /// The index of a metric by its full name.
-    pub(crate) fn metric_id(&self, name: &str) -> Option<u32> {
-        let found = self.names.sorted.binary_search_by(|&id| self.name(id).cmp(name)).ok()?;
-        self.names.sorted.get(found).copied()
+    /// The place of a metric's full name.
+    pub(crate) fn metric_place(&self, name: &str) -> Option<u32> {
+        self.names.texts.get_index_of(name).map(|place| place as u32)
     }
 
-    /// The launches in groups of about 32 MiB, so that their pages can be given back after each.
+    /// The launches in groups of about [`CHUNK_BYTES`], so that their pages can be given back after each.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = (usize, usize)> {
         chunks(self.heads.len(), |index| self.heads[index].body)
     }
@@ -239,9 +243,12 @@ impl Report {
         self.heads.get(first..end).unwrap_or_default()
     }
 
-    /// Gives back the pages of the launches `first..end`.
+    /// Gives back the pages of the launches `first..end` and of what stands between them and the launch before.
     pub(crate) fn release(&self, first: usize, end: usize) {
-        release(&self.data, self.heads(first, end).iter().map(|head| head.body));
+        let start = first.checked_sub(1).and_then(|before| self.heads.get(before)).map_or(0, |head| head.body.end());
+        if let Some(last) = end.checked_sub(1).and_then(|last| self.heads.get(last)) {
+            release(&self.data, start, last.body.end());
+        }
     }
 }
 
@@ -253,9 +260,8 @@ impl Index {
             for field in strings.fields() {
                 let field = field?;
                 if field.number == 1 {
-                    let bytes = field.bytes()?;
-                    std::str::from_utf8(bytes).map_err(|_| field.error(WireProblem::Utf8))?;
-                    self.names.push(field.span()?);
+                    let name = std::str::from_utf8(field.bytes()?).map_err(|_| field.error(WireProblem::Utf8))?;
+                    self.names.push(name);
                 }
             }
         }
@@ -296,27 +302,14 @@ impl Index {
 }
 
 impl Names {
-    fn new(data: &[u8], spans: Vec<Span>) -> Result<Self, ReportError> {
-        let mut sorted: Vec<u32> = (0..spans.len() as u32).collect();
-        let text = |id: u32| spans.get(id as usize).map_or("", |span| name_text(data, *span));
-        sorted.sort_by(|&a, &b| text(a).cmp(text(b)).then(a.cmp(&b)));
-        let mut canonical = vec![0; spans.len()];
-        let mut first = None;
-        for &id in &sorted {
-            let same = first.filter(|&first| text(first) == text(id)).unwrap_or(id);
-            first = Some(same);
-            if let Some(slot) = canonical.get_mut(id as usize) {
-                *slot = same;
-            }
-        }
-        sorted.retain(|&id| canonical.get(id as usize) == Some(&id));
-        Ok(Self { spans, canonical, sorted })
+    /// Adds an entry of the tables.
+    fn push(&mut self, name: &str) {
+        let place = match self.texts.get_index_of(name) {
+            Some(place) => place,
+            None => self.texts.insert_full(name.into()).0,
+        };
+        self.places.push(place as u32);
     }
-}
-
-/// A name of the string tables; they were found to be UTF-8 when the report was indexed.
-fn name_text(data: &[u8], span: Span) -> &str {
-    std::str::from_utf8(span.of(data)).unwrap_or_default()
 }
 
 /// Groups of items whose bytes are about [`CHUNK_BYTES`], at least one item each.
@@ -333,14 +326,9 @@ fn chunks(count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = (u
     })
 }
 
-/// Gives back the pages from the first to the last of `spans`.
-fn release(data: &Data, spans: impl Iterator<Item = Span>) {
-    let (mut start, mut end) = (usize::MAX, 0);
-    for span in spans {
-        start = start.min(span.start);
-        end = end.max(span.start + span.len as usize);
-    }
-    if start < end && end - start >= CHUNK_BYTES {
+/// Gives back the pages of a part that is worth it.
+fn release(data: &Data, start: usize, end: usize) {
+    if end.saturating_sub(start) >= CHUNK_BYTES {
         data.release(start, end);
     }
 }
@@ -348,12 +336,16 @@ fn release(data: &Data, spans: impl Iterator<Item = Span>) {
 /// Scans the top level of all results, in parallel within a chunk.
 fn scan_heads(data: &Data, results: &[(ResultKind, Span, u32)]) -> Result<Vec<Head>, ReportError> {
     let mut heads = Vec::with_capacity(results.len());
+    let mut released = 0;
     for (first, end) in chunks(results.len(), |index| results[index].1) {
         let part = results.get(first..end).unwrap_or_default();
         let scanned: Result<Vec<Head>, ReportError> =
             part.par_iter().map(|&(kind, span, process)| Head::scan(data.bytes(), kind, span, process)).collect();
         heads.extend(scanned?);
-        release(data, part.iter().map(|entry| entry.1));
+        if let Some((_, last, _)) = part.last() {
+            release(data, released, last.end());
+            released = last.end();
+        }
     }
     Ok(heads)
 }

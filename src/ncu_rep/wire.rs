@@ -19,6 +19,11 @@ impl Span {
         data.get(self.start..self.start.saturating_add(self.len as usize)).unwrap_or_default()
     }
 
+    /// Where this part ends.
+    pub fn end(self) -> usize {
+        self.start.saturating_add(self.len as usize)
+    }
+
     /// The text of this part, with what is not UTF-8 replaced.
     pub fn text(self, data: &[u8]) -> Cow<'_, str> {
         String::from_utf8_lossy(self.of(data))

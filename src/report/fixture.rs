@@ -1,7 +1,9 @@
 //! A made-up run for the tests of this room: every number comes from formulas below, none from a GPU.
 
-use super::inputs::{Ceilings, Inputs, MetricDescription, Source};
-use super::model::{Finding, Report, Severity};
+mod judged;
+
+use super::inputs::{Inputs, Source};
+use super::model::Report;
 use crate::bench::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
 use crate::build::{BuildOutcome, BuildRecord, Resources};
 use crate::config::{
@@ -10,14 +12,13 @@ use crate::config::{
 };
 use crate::expr::{Expr, Value};
 use crate::frame::{Cell, Quantities};
-use crate::gate::{
-    Case, Correctness, FallbackResult, GatePlan, GateResult, Judgement, Level, PreconditionResult, Selection,
-    StageResult, TierResult, VariantResult, Verdict, Waiver,
-};
+use crate::gate::{GatePlan, Judgement};
+use crate::insight::Finding;
 use crate::metric::Better;
 use crate::ncu::{ProfileOutcome, ProfileRecord};
 use crate::plan::{KernelPlan, Launch, Method, Plan, Standing, Variant, VariantId};
 use crate::store::{Fingerprint, Git, Gpu, Manifest, RunState};
+use judged::{findings, judgement};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,11 +98,6 @@ impl Fixture {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &self.findings,
-            metrics: &describe,
-            ceilings: Some(Ceilings {
-                dram_gb_s: 4_800.0,
-                compute: vec![("tensor f16".to_owned(), 989.0), ("f32".to_owned(), 67.0)],
-            }),
             source: Source::Recorded { folder: "profiles/phase_d/example".to_owned() },
             now: Some("2026-11-24T09:00:00Z".parse().unwrap()),
         })
@@ -113,7 +109,7 @@ pub fn hostile() -> Fixture {
     const NAME: &str = "</script><img src=x onerror=alert(1)>";
     let mut fixture = Fixture::new(6);
     let long = format!("kernel<{}>", "T,".repeat(10_000));
-    let names = [NAME.to_owned(), format!("a\0b\u{202E}txt.exe\u{1b}[31m"), "שלום|`x`<!--".to_owned(), long];
+    let names = [NAME.to_owned(), "a\0b\u{202E}txt.exe\u{1b}[31m".to_owned(), "שלום|`x`<!--".to_owned(), long];
     for (at, name) in names.iter().enumerate() {
         let old = fixture.plan.variants[at].id.clone();
         rename(&mut fixture, &old, &VariantId(name.clone()));
@@ -323,43 +319,41 @@ fn measured(at: usize, v: &Variant, heads: i64) -> Vec<f64> {
         0.6,
         0.3 * noise(seed + 11),
         0.2,
+        4.8e12,
+        67e12,
+        989e12,
     ]
 }
 
-const METRICS: [(&str, &str, &str, Better); 24] = [
-    ("latency_p50", "Latency p50", "us", Better::Lower),
-    ("latency_p90", "Latency p90", "us", Better::Lower),
-    ("registers", "Registers a thread", "", Better::Lower),
-    ("spills", "Spill instructions", "", Better::Lower),
-    ("shared_mem", "Shared memory a block", "bytes", Better::Lower),
-    ("theoretical_occupancy", "Theoretical occupancy", "%", Better::Higher),
-    ("achieved_occupancy", "Achieved occupancy", "%", Better::Higher),
-    ("eligible_warps", "Eligible warps a scheduler", "", Better::Higher),
-    ("issue_slot_utilisation", "Issue-slot utilisation", "%", Better::Higher),
-    ("tensor_pct", "Tensor pipe", "%", Better::Higher),
-    ("dram_pct", "DRAM throughput", "%", Better::Context),
-    ("dram_bytes", "DRAM bytes", "bytes", Better::Lower),
-    ("bank_conflict_pct", "Bank conflicts", "%", Better::Lower),
-    ("blocks_per_sm", "Blocks a multiprocessor", "", Better::Higher),
-    ("occupancy_limit_registers", "Limit by registers", "", Better::Context),
-    ("occupancy_limit_shared_mem", "Limit by shared memory", "", Better::Context),
-    ("occupancy_limit_warps", "Limit by warps", "", Better::Context),
-    ("occupancy_limit_blocks", "Limit by blocks", "", Better::Context),
-    ("stall_long_scoreboard", "Stall: long scoreboard", "cycles", Better::Lower),
-    ("stall_short_scoreboard", "Stall: short scoreboard", "cycles", Better::Lower),
-    ("stall_barrier", "Stall: barrier", "cycles", Better::Lower),
-    ("stall_wait", "Stall: wait", "cycles", Better::Lower),
-    ("stall_mio_throttle", "Stall: MIO throttle", "cycles", Better::Lower),
-    ("stall_math_pipe_throttle", "Stall: math pipe throttle", "cycles", Better::Lower),
+const METRICS: [&str; 27] = [
+    "latency_p50",
+    "latency_p90",
+    "registers",
+    "spills",
+    "shared_mem",
+    "theoretical_occupancy",
+    "achieved_occupancy",
+    "eligible_warps",
+    "issue_slot_utilisation",
+    "tensor_pct",
+    "dram_pct",
+    "dram_bytes",
+    "bank_conflict_pct",
+    "blocks_per_sm",
+    "occupancy_limit_registers",
+    "occupancy_limit_shared_mem",
+    "occupancy_limit_warps",
+    "occupancy_limit_blocks",
+    "stall_long_scoreboard",
+    "stall_short_scoreboard",
+    "stall_barrier",
+    "stall_wait",
+    "stall_mio_throttle",
+    "stall_math_pipe_throttle",
+    "dram_peak",
+    "fp32_peak",
+    "tensor_peak_fp16",
 ];
-
-fn describe(name: &str) -> Option<MetricDescription> {
-    METRICS.iter().find(|m| m.0 == name).map(|(_, title, unit, better)| MetricDescription {
-        title: (*title).to_owned(),
-        unit: (*unit).to_owned(),
-        better: *better,
-    })
-}
 
 fn quantities(plan: &Plan, rounds: u64) -> Quantities {
     let rows: Vec<(VariantId, ShapeName)> =
@@ -384,7 +378,7 @@ fn quantities(plan: &Plan, rounds: u64) -> Quantities {
             }
         }
     }
-    for ((name, ..), cells) in METRICS.iter().zip(columns) {
+    for (name, cells) in METRICS.iter().zip(columns) {
         table.set_column(name, cells);
     }
     table
@@ -430,7 +424,7 @@ fn checks(plan: &Plan) -> Vec<CheckRecord> {
     };
     let cases = |(at, v): (usize, &Variant)| {
         let id = v.id.clone();
-        ["small", "mission"].into_iter().flat_map(move |shape| {
+        SHAPES.into_iter().flat_map(move |(shape, ..)| {
             let id = id.clone();
             (0..3).map(move |seed| CheckRecord {
                 variant: id.clone(),
@@ -501,236 +495,4 @@ fn manifest() -> Manifest {
         redacted: true,
         warnings: Vec::new(),
     }
-}
-
-/// Metric, what its values must be, the bound, and what the gate is called.
-const GATES: [(&str, &str, f64, &str); 7] = [
-    ("eligible_warps", ">=", 1.2, "eligible warps"),
-    ("issue_slot_utilisation", ">=", 50.0, "issue slots"),
-    ("theoretical_occupancy", ">=", 33.0, "theoretical occupancy"),
-    ("achieved_occupancy", ">=", 20.0, "achieved occupancy"),
-    ("registers", "<=", 72.0, "registers"),
-    ("spills", "==", 0.0, "no spills"),
-    ("shared_mem", "<=", 49_152.0, "shared memory"),
-];
-
-fn judgement(plan: &Plan, quantities: &Quantities) -> Judgement {
-    let shape = ShapeName(OBJECTIVE.to_owned());
-    let mut order: Vec<(&VariantId, f64)> = plan
-        .candidates()
-        .filter_map(|v| Some((&v.id, quantities.read(&v.id, &shape, "latency_p50").value()?)))
-        .collect();
-    order.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let selected = order[0].0.clone();
-    let gates: Vec<GateResult> = GATES
-        .iter()
-        .enumerate()
-        .map(|(at, gate)| gate_result(at, *gate, plan, quantities, &selected))
-        .chain([latency_gate(&selected, order[0].1)])
-        .collect();
-    let variants = plan.variants.iter().enumerate().map(|(at, v)| {
-        let stops = stopped_by(&gates, &v.id);
-        VariantResult {
-            variant: v.id.clone(),
-            correctness: match broken(at) {
-                None => Correctness::Proven { cases: 6, max_abs: 4.9e-4 },
-                Some("wrong") => {
-                    Correctness::Wrong { reason: "small, seed 0: max |diff| 0.31 is over 0.002".to_owned() }
-                }
-                Some(_) => Correctness::Unproven { reason: "there is nothing to launch".to_owned() },
-            },
-            objective: quantities.read(&v.id, &shape, "latency_p50").value(),
-            rank: order.iter().position(|(id, _)| *id == &v.id).map(|n| n + 1),
-            verdict: match broken(at) {
-                None if stops.is_empty() => Verdict::Pass,
-                None | Some("wrong") => Verdict::Fail,
-                Some(_) => Verdict::Inconclusive,
-            },
-            stopped_by: stops,
-        }
-    });
-    let failing: Vec<&str> = gates.iter().filter(|g| g.verdict == Verdict::Fail).map(|g| g.name.as_str()).collect();
-    let verdict = if failing.is_empty() { Verdict::Pass } else { Verdict::Fail };
-    Judgement {
-        verdict,
-        reason: match failing.len() {
-            0 => format!("All {} gates hold for the selected variant.", gates.len()),
-            n => format!("{n} of {} required gates fail: {}.", gates.len(), failing.join(", ")),
-        },
-        selected: Some(Selection {
-            variant: selected.clone(),
-            metric: "latency_p50".to_owned(),
-            value: order[0].1,
-            unit: "us".to_owned(),
-            among: order.len(),
-        }),
-        variants: variants.collect(),
-        tiers: vec![TierResult {
-            name: "minimum".to_owned(),
-            required: true,
-            verdict: Verdict::Pass,
-            gates: vec![gates[6].clone()],
-        }],
-        tier_reached: Some("minimum".to_owned()),
-        stages: stages(),
-        fallback: None::<FallbackResult>,
-        preconditions: vec![PreconditionResult {
-            name: "aligned".to_owned(),
-            condition: "S % 16 == 0".to_owned(),
-            verdict: Verdict::Pass,
-            reason: "true at 3 shapes".to_owned(),
-        }],
-        warnings: vec!["duration under the profiler is 1.4 times the undisturbed latency".to_owned()],
-        gates,
-    }
-}
-
-fn gate_result(
-    at: usize,
-    (metric, sign, bound, name): (&str, &str, f64, &str),
-    plan: &Plan,
-    quantities: &Quantities,
-    selected: &VariantId,
-) -> GateResult {
-    let shape = ShapeName(OBJECTIVE.to_owned());
-    let cases: Vec<Case> = plan
-        .candidates()
-        .map(|v| {
-            let measured = quantities.read(&v.id, &shape, metric).value();
-            let margin = measured.map(|m| match sign {
-                ">=" => m - bound,
-                "==" => -(m - bound).abs(),
-                _ => bound - m,
-            });
-            Case {
-                variant: v.id.clone(),
-                shape: shape.clone(),
-                verdict: match margin {
-                    Some(m) if m >= 0.0 => Verdict::Pass,
-                    Some(_) => Verdict::Fail,
-                    None => Verdict::Inconclusive,
-                },
-                reason: measured.is_none().then(|| "nothing was measured".to_owned()),
-                measured,
-                limit: Some(bound),
-                margin,
-                interval: None,
-                samples: 1,
-            }
-        })
-        .collect();
-    let deciding = cases.iter().position(|c| &c.variant == selected);
-    let verdict = deciding.map_or(Verdict::Inconclusive, |at| cases[at].verdict);
-    let waiver = Waiver {
-        gate: name.to_owned(),
-        variant: "*".to_owned(),
-        reason: "the counter is wrong on this driver".to_owned(),
-        owner: "kernels team".to_owned(),
-        expires: "2027-01-31".parse().unwrap(),
-        line: 88,
-    };
-    GateResult {
-        name: name.to_owned(),
-        require: format!("{metric} {sign} {bound}"),
-        on: "selected".to_owned(),
-        level: if at == 1 { Level::Advisory } else { Level::Required },
-        metric: Some(metric.to_owned()),
-        unit: describe(metric).unwrap().unit,
-        line: 40 + 5 * at,
-        verdict,
-        reason: match verdict {
-            Verdict::Pass => "the selected variant holds it".to_owned(),
-            Verdict::Fail => "the selected variant does not hold it".to_owned(),
-            Verdict::Inconclusive => "nothing was measured".to_owned(),
-        },
-        deciding,
-        cases,
-        waived: (at == 2).then(|| waiver.clone()),
-        expired_waiver: None,
-    }
-}
-
-fn latency_gate(selected: &VariantId, latency: f64) -> GateResult {
-    let case = Case {
-        variant: selected.clone(),
-        shape: ShapeName(OBJECTIVE.to_owned()),
-        verdict: Verdict::Inconclusive,
-        reason: Some("the limit lies inside the interval".to_owned()),
-        measured: Some(latency),
-        limit: Some(latency * 1.001),
-        margin: Some(latency * 0.001),
-        interval: Some((latency * 0.996, latency * 1.004)),
-        samples: 60,
-    };
-    GateResult {
-        name: "latency".to_owned(),
-        require: "latency_p50 <= 0.98 * baseline.latency_p50".to_owned(),
-        on: "selected".to_owned(),
-        level: Level::Required,
-        metric: Some("latency_p50".to_owned()),
-        unit: "us".to_owned(),
-        line: 90,
-        verdict: Verdict::Inconclusive,
-        reason: "the limit lies inside the interval of 60 samples".to_owned(),
-        deciding: Some(0),
-        cases: vec![case],
-        waived: None,
-        expired_waiver: None,
-    }
-}
-
-fn stopped_by(gates: &[GateResult], variant: &VariantId) -> Vec<String> {
-    let stop = |gate: &GateResult| {
-        let case = gate.cases.iter().find(|c| &c.variant == variant && c.verdict == Verdict::Fail)?;
-        Some(format!("{} by {}", gate.require, super::number::plain(case.margin?.abs())))
-    };
-    gates.iter().filter(|g| g.level == Level::Required).filter_map(stop).collect()
-}
-
-fn stages() -> Vec<StageResult> {
-    [
-        ("baseline", true, None, Some(1.0), Some(1.0)),
-        ("cp_async", true, Some((1.10, 1.15)), Some(1.18), Some(1.18)),
-        ("vectorised", true, Some((1.05, 1.10)), Some(1.06), Some(1.2508)),
-        ("swizzled", false, Some((1.02, 1.05)), Some(0.97), Some(1.2508)),
-    ]
-    .map(|(name, accepted, expected, measured, cumulative)| StageResult {
-        name: name.to_owned(),
-        variant: Some(VariantId(format!("stage_{name}"))),
-        accepted,
-        verdict: if accepted { Verdict::Pass } else { Verdict::Fail },
-        reason: if accepted { "its exit gates hold" } else { "slower than the last accepted stage" }.to_owned(),
-        expected,
-        measured,
-        cumulative,
-        gates: Vec::new(),
-    })
-    .into()
-}
-
-fn findings(judgement: &Judgement) -> Vec<Finding> {
-    let variant = judgement.selected.as_ref().map(|s| s.variant.0.clone());
-    vec![
-        Finding {
-            title: "Barriers cost little".to_owned(),
-            sentence: "Warps wait 0.4 cycles an instruction at barriers.".to_owned(),
-            severity: Severity::Note,
-            advice: String::new(),
-            variant: None,
-        },
-        Finding {
-            title: "Registers limit occupancy".to_owned(),
-            sentence: "Registers hold the kernel to 5 blocks a multiprocessor; shared memory would allow 9.".to_owned(),
-            severity: Severity::High,
-            advice: "Lower REGCAP to 64, or split the accumulator.".to_owned(),
-            variant: variant.clone(),
-        },
-        Finding {
-            title: "Warps wait for global memory".to_owned(),
-            sentence: "Long scoreboard takes 3.1 of 6.2 cycles between issues.".to_owned(),
-            severity: Severity::Medium,
-            advice: "Load the next K tile while this one is used (cp.async).".to_owned(),
-            variant,
-        },
-    ]
 }

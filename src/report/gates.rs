@@ -65,32 +65,20 @@ pub fn tier(tier: &TierResult) -> TierRow {
     }
 }
 
-/// Stages as rows; the three kept stages that gained most are marked.
-pub fn stages(stages: &[StageResult]) -> Vec<StageRow> {
-    let mut gains: Vec<(usize, f64)> = stages
-        .iter()
-        .enumerate()
-        .filter(|(_, stage)| stage.accepted)
-        .filter_map(|(at, stage)| stage.measured.filter(|gain| *gain > 1.0).map(|gain| (at, gain)))
-        .collect();
-    gains.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let elite = |at: usize| gains.iter().take(3).position(|(stage, _)| *stage == at).map(|place| place + 1);
-    stages
-        .iter()
-        .enumerate()
-        .map(|(at, stage)| StageRow {
-            name: text::line(&stage.name),
-            variant: stage.variant.as_ref().map(|v| text::line(&v.0)),
-            accepted: stage.accepted,
-            verdict: stage.verdict,
-            reason: text::line(&stage.reason),
-            expected: stage.expected.map(|(from, to)| (Number::new(from), Number::new(to))),
-            measured: stage.measured.map(Number::new),
-            cumulative: stage.cumulative.map(Number::new),
-            elite: elite(at),
-            gates: stage.gates.iter().map(row).collect(),
-        })
-        .collect()
+/// A stage as a row.
+pub fn stage(stage: &StageResult) -> StageRow {
+    StageRow {
+        name: text::line(&stage.name),
+        variant: stage.variant.as_ref().map(|v| text::line(&v.0)),
+        accepted: stage.accepted,
+        verdict: stage.verdict,
+        reason: text::line(&stage.reason),
+        expected: stage.expected.map(|(from, to)| (Number::new(from), Number::new(to))),
+        measured: stage.measured.map(Number::new),
+        cumulative: stage.cumulative.map(Number::new),
+        elite: stage.elite.iter().map(|v| text::clip(&v.0, text::LABEL)).collect(),
+        gates: stage.gates.iter().map(row).collect(),
+    }
 }
 
 /// The fallback as a row.

@@ -28,6 +28,7 @@ fn annotation(report: &Report, gate: &GateRow) -> String {
     let level = match (gate.verdict, gate.level, &gate.waived) {
         (_, _, Some(_)) => "notice",
         (_, Level::Advisory, None) => "warning",
+        (_, Level::Required, None) if report.falls_back() => "warning",
         (Verdict::Fail | Verdict::Inconclusive | Verdict::Pass, Level::Required, None) => "error",
     };
     let title = property(&format!("{}: {}", report.phase, gate.name));

@@ -14,7 +14,6 @@ pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
     let label = match judgement.verdict {
         Verdict::Pass if fallback => "Fallback",
         Verdict::Pass => "Pass",
-        Verdict::Fail if fallback => "Fallback",
         Verdict::Fail => "Fail",
         Verdict::Inconclusive => "Inconclusive",
     };
@@ -123,7 +122,7 @@ fn note(inputs: &Inputs<'_>, metric: &MetricColumn, selected: &VariantId, value:
         });
         return match theirs {
             Some((name, theirs)) if metric.better == Better::Lower => {
-                format!("{}× {name}", number::plain(theirs / value))
+                format!("{}× the speed of {name}", number::plain(theirs / value))
             }
             Some((name, theirs)) => format!("{} against {name}", number::change(value / theirs)),
             None => format!("at shape {}", text::line(&inputs.phase.objective.shape.0)),

@@ -7,36 +7,14 @@ use crate::build::BuildRecord;
 use crate::chart;
 use crate::config::Phase;
 use crate::frame::Quantities;
-use crate::gate::Judgement;
-use crate::metric::Better;
+use crate::gate::{Judgement, Verdict};
+use crate::insight;
+use crate::metric::{Better, Catalogue};
 use crate::ncu::ProfileRecord;
 use crate::plan::Plan;
 use crate::store::Manifest;
 use jiff::Timestamp;
 use std::collections::HashSet;
-
-/// What a metric is called, its unit, and which way it improves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MetricDescription {
-    /// What it is called.
-    pub title: String,
-    /// Its unit.
-    pub unit: String,
-    /// Which way it improves.
-    pub better: Better,
-}
-
-/// Describes metrics by name; the catalogue, as far as a report needs it.
-pub trait MetricInfo {
-    /// The description, if the name is known.
-    fn describe(&self, metric: &str) -> Option<MetricDescription>;
-}
-
-impl<F: Fn(&str) -> Option<MetricDescription>> MetricInfo for F {
-    fn describe(&self, metric: &str) -> Option<MetricDescription> {
-        self(metric)
-    }
-}
 
 /// Where the run comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,15 +26,6 @@ pub enum Source {
         /// The folder.
         folder: String,
     },
-}
-
-/// What the chip can do at most, for the roofline.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ceilings {
-    /// Device memory bandwidth in GB/s.
-    pub dram_gb_s: f64,
-    /// Compute ceilings: name and TFLOP/s (`tensor f16`, `f32`).
-    pub compute: Vec<(String, f64)>,
 }
 
 /// Everything a report is built from.
@@ -79,12 +48,8 @@ pub struct Inputs<'a> {
     pub quantities: &'a Quantities,
     /// The verdicts.
     pub judgement: &'a Judgement,
-    /// What the counters say.
-    pub findings: &'a [Finding],
-    /// The metric catalogue.
-    pub metrics: &'a dyn MetricInfo,
-    /// Ceilings of the chip, when known.
-    pub ceilings: Option<Ceilings>,
+    /// What the counters say, gravest first (of the selected variant, or of several).
+    pub findings: &'a [insight::Finding],
     /// Live or recorded.
     pub source: Source,
     /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.
@@ -104,9 +69,6 @@ impl Report {
         let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
         let objective_shape =
             inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
-        let mut findings = inputs.findings.to_vec();
-        findings.sort_by_key(|f| f.severity);
-        findings.truncate(FINDINGS);
         let mut report = Self {
             title: text::line(&inputs.phase.title),
             phase: text::line(&inputs.phase.name),
@@ -116,7 +78,7 @@ impl Report {
             source: provenance::origin(inputs),
             gates: gate_rows,
             tiers: inputs.judgement.tiers.iter().map(gates::tier).collect(),
-            stages: gates::stages(&inputs.judgement.stages),
+            stages: inputs.judgement.stages.iter().map(gates::stage).collect(),
             fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
             preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
             waivers: gates::waivers(inputs.judgement),
@@ -126,7 +88,7 @@ impl Report {
             shapes,
             objective_shape,
             variants: rows,
-            findings: findings.iter().map(clean_finding).collect(),
+            findings: gravest(inputs.findings),
             charts: Vec::new(),
             provenance: provenance::provenance(inputs),
             missing: provenance::missing(inputs),
@@ -141,6 +103,11 @@ impl Report {
         };
         report.charts = chart::charts(&report, &chart::Context::new(inputs));
         report
+    }
+
+    /// Whether required gates failed and the fallback holds its own: the phase passes, with a warning.
+    pub fn falls_back(&self) -> bool {
+        self.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass)
     }
 
     /// The metric of that name and its column.
@@ -185,16 +152,12 @@ fn metric_columns(inputs: &Inputs<'_>) -> Vec<MetricColumn> {
     leading
         .chain(rest)
         .map(|name| {
-            let description = inputs.metrics.describe(name).unwrap_or_else(|| MetricDescription {
-                title: name.to_owned(),
-                unit: String::new(),
-                better: Better::Context,
-            });
+            let known = Catalogue::embedded().get(name);
             MetricColumn {
                 name: text::line(name),
-                title: text::clip(&description.title, text::LABEL),
-                unit: text::clip(&description.unit, 16),
-                better: description.better,
+                title: text::clip(known.map_or(name, |m| m.title.as_str()), text::LABEL),
+                unit: known.map_or_else(String::new, |m| text::clip(&m.unit, 16)),
+                better: known.map_or(Better::Context, |m| m.better),
                 gated: gated.contains(name),
             }
         })
@@ -211,12 +174,20 @@ fn parameters(plan: &Plan) -> Vec<String> {
     names
 }
 
-fn clean_finding(finding: &Finding) -> Finding {
-    Finding {
-        title: text::line(&finding.title),
-        sentence: text::line(&finding.sentence),
-        severity: finding.severity,
-        advice: text::line(&finding.advice),
-        variant: finding.variant.as_deref().map(text::line),
+/// The first findings, each title once.
+fn gravest(findings: &[insight::Finding]) -> Vec<Finding> {
+    let mut kept: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let title = text::line(&finding.title);
+        if kept.len() < FINDINGS && kept.iter().all(|known| known.title != title) {
+            kept.push(Finding {
+                title,
+                sentence: text::line(&finding.sentence),
+                severity: finding.severity,
+                advice: text::line(&finding.advice),
+                variant: text::line(&finding.variant.0),
+            });
+        }
     }
+    kept
 }

@@ -165,8 +165,8 @@ pub struct Stage<'a> {
     pub measured: Option<f64>,
     /// Measured speedup over the first.
     pub cumulative: Option<f64>,
-    /// Place among the three kept stages that gained most.
-    pub elite: Option<usize>,
+    /// The best three correct variants of the stage, best first.
+    pub elite: &'a [String],
     /// Its gates.
     pub gates: Vec<Gate<'a>>,
 }
@@ -264,7 +264,7 @@ pub struct Found<'a> {
     /// What to try.
     pub advice: &'a str,
     /// The variant it is about.
-    pub variant: Option<&'a str>,
+    pub variant: &'a str,
 }
 
 impl<'a> Results<'a> {
@@ -359,7 +359,7 @@ fn stages(report: &Report) -> Vec<Stage<'_>> {
             expected: s.expected.as_ref().map(|(low, high)| (low.value, high.value)),
             measured: s.measured.as_ref().map(|n| n.value),
             cumulative: s.cumulative.as_ref().map(|n| n.value),
-            elite: s.elite,
+            elite: &s.elite,
             gates: gates(&s.gates),
         })
         .collect()
@@ -393,7 +393,7 @@ fn findings(report: &Report) -> Vec<Found<'_>> {
     report
         .findings
         .iter()
-        .map(|f| Found { title: &f.title, sentence: &f.sentence, advice: &f.advice, variant: f.variant.as_deref() })
+        .map(|f| Found { title: &f.title, sentence: &f.sentence, advice: &f.advice, variant: &f.variant })
         .collect()
 }
 

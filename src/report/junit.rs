@@ -1,7 +1,7 @@
 //! `junit.xml`: a gate is a test case.
 //!
 //! fail is a failure; inconclusive is an error; a failure that does not count (advisory, or waived) is skipped with
-//! its reason, so that it shows without turning a pipeline red. Tiers, stages and the fallback are suites of their own.
+//! its reason, so that it shows without turning a pipeline red; so is one that a fallback answers for. Tiers, stages and the fallback are suites of their own.
 
 use super::error::RenderError;
 use super::model::{GateRow, Report};
@@ -32,7 +32,7 @@ fn suite(report: &Report, name: &str, gates: &[GateRow]) -> TestSuite {
 }
 
 fn case(report: &Report, gate: &GateRow) -> TestCase {
-    let mut case = TestCase::new(gate.name.as_str(), status(gate));
+    let mut case = TestCase::new(gate.name.as_str(), status(report, gate));
     case.set_classname(format!("{}.{}", report.phase, gate.on));
     case.extra.insert("file".into(), report.file.as_str().into());
     case.extra.insert("line".into(), gate.line.to_string().as_str().into());
@@ -40,7 +40,13 @@ fn case(report: &Report, gate: &GateRow) -> TestCase {
     case
 }
 
-fn status(gate: &GateRow) -> TestCaseStatus {
+fn status(report: &Report, gate: &GateRow) -> TestCaseStatus {
+    let own = report.fallback.as_ref().is_some_and(|f| f.gates.contains(gate));
+    if report.falls_back() && gate.verdict != Verdict::Pass && !own {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(format!("the fallback is taken: {}", gate.reason));
+        return status;
+    }
     let mut status = match (gate.verdict, gate.level, &gate.waived) {
         (Verdict::Pass, _, None) => return TestCaseStatus::success(),
         (_, _, Some(waiver)) => {

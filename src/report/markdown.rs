@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 const TOP: usize = 10;
 /// Metrics in the variants table.
 const COLUMNS: usize = 7;
+/// Metrics in a table against a baseline.
+const COMPARED: usize = 12;
 
 /// Whether the SVG files lie beside the Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +147,7 @@ fn stages(report: &Report) -> Option<String> {
             times(&stage.measured),
             times(&stage.cumulative),
             if stage.accepted { "yes" } else { "no" }.to_owned(),
-            stage.elite.map_or_else(String::new, |n| n.to_string()),
+            escape(&stage.elite.join(", ")),
             escape(&stage.reason),
         ]);
     }
@@ -205,7 +207,7 @@ fn variants(report: &Report) -> String {
 
 fn delta(delta: &Delta) -> String {
     let mut table = Table::new(&["metric", "selected", "baseline", "change", ""]);
-    for row in &delta.rows {
+    for row in delta.rows.iter().take(COMPARED) {
         let title = match number::unit(&row.unit) {
             "" => escape(&row.title),
             unit => format!("{} ({})", escape(&row.title), escape(unit)),
@@ -232,8 +234,8 @@ fn findings(report: &Report) -> Option<String> {
     }
     let mut out = "## Findings\n\n".to_owned();
     for (at, finding) in report.findings.iter().enumerate() {
-        let about = finding.variant.as_ref().map_or_else(String::new, |v| format!(" ({})", escape(v)));
-        let _ = writeln!(out, "{}. **{}**{about}: {}", at + 1, escape(&finding.title), escape(&finding.sentence));
+        let (title, about) = (escape(&finding.title), escape(&text::clip(&finding.variant, text::LABEL)));
+        let _ = writeln!(out, "{}. **{title}** ({about}): {}", at + 1, escape(&finding.sentence));
         if !finding.advice.is_empty() {
             let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
         }
@@ -300,8 +302,8 @@ pub fn escape(text: &str) -> String {
     while let Some(c) = rest.next() {
         let next = rest.peek().copied().unwrap_or(' ');
         match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
+            '<' if !(next == '=' || next == ' ') => out.push_str("&lt;"),
+            '>' if previous != ' ' || out.is_empty() => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
             '@' => out.push_str("&#64;"),
             ':' if next == '/' => out.push_str("&#58;"),
@@ -368,7 +370,7 @@ mod tests {
         assert_eq!(escape("</script><img onerror=x>"), "&lt;/script&gt;&lt;img onerror=x&gt;");
         assert_eq!(escape("a|b `c` *d* [e](f)"), "a\\|b \\`c\\` \\*d\\* \\[e\\](f)");
         assert_eq!(escape("@someone https://x.y"), "&#64;someone https&#58;//x.y");
-        assert_eq!(escape("registers <= 64"), "registers &lt;= 64");
+        assert_eq!(escape("registers <= 64"), "registers <= 64");
         assert_eq!(escape("a * b != c"), "a * b != c");
     }
 }

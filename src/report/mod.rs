@@ -21,11 +21,11 @@ mod variants;
 pub mod write;
 
 pub use error::{RenderError, WriteError};
-pub use inputs::{Ceilings, Inputs, MetricDescription, MetricInfo, Source};
+pub use inputs::{Inputs, Source};
 pub use model::{
     BuildRow, CheckRow, CorrectnessRow, Counts, Decider, Delta, DeltaRow, Fact, FallbackRow, Finding, GateCell,
-    GateRow, Headline, Measure, MetricColumn, Origin, PreconditionRow, Provenance, Report, Severity, ShapeValues,
-    StageRow, TierRow, VariantRow, WaiverRow,
+    GateRow, Headline, Measure, MetricColumn, Origin, PreconditionRow, Provenance, Report, ShapeValues, StageRow,
+    TierRow, VariantRow, WaiverRow,
 };
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use super::number::Number;
 use crate::chart::Chart;
 use crate::gate::{Level, Verdict};
+use crate::insight::Severity;
 use crate::metric::Better;
 use crate::plan::Standing;
 use serde::Serialize;
@@ -198,8 +199,8 @@ pub struct StageRow {
     pub measured: Option<Number>,
     /// Measured speedup over the first.
     pub cumulative: Option<Number>,
-    /// Place among the three kept stages that gained most, from 1.
-    pub elite: Option<usize>,
+    /// The best three correct variants of the stage, best first.
+    pub elite: Vec<String>,
     /// Its gates.
     pub gates: Vec<GateRow>,
 }
@@ -289,6 +290,8 @@ pub struct VariantRow {
     pub id: String,
     /// Its id, short enough for a table.
     pub label: String,
+    /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
+    pub short: String,
     /// Candidate or baseline.
     pub standing: Standing,
     /// Whether the objective chose it.
@@ -406,18 +409,6 @@ pub struct DeltaRow {
     pub better: Option<bool>,
 }
 
-/// How much a finding matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Limits the kernel.
-    High,
-    /// Worth a look.
-    Medium,
-    /// Good to know.
-    Note,
-}
-
 /// What the counters say about a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
@@ -430,7 +421,7 @@ pub struct Finding {
     /// What to try.
     pub advice: String,
     /// The variant it is about.
-    pub variant: Option<String>,
+    pub variant: String,
 }
 
 /// What was measured where, with what.

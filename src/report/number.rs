@@ -91,18 +91,29 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", separated(&count.to_string()))
 }
 
-fn scaled<'a>(value: f64, name: &'a str) -> (f64, &'a str) {
+fn scaled(value: f64, name: &str) -> (f64, &str) {
     let magnitude = value.abs();
     match name {
-        "B" | "bytes" | "byte" if magnitude >= 1_073_741_824.0 => (value / 1_073_741_824.0, "GiB"),
-        "B" | "bytes" | "byte" if magnitude >= 1_048_576.0 => (value / 1_048_576.0, "MiB"),
-        "B" | "bytes" | "byte" if magnitude >= 1024.0 => (value / 1024.0, "KiB"),
-        "B" | "bytes" | "byte" => (value, "B"),
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" if magnitude >= 1_073_741_824.0 => {
+            (value / 1_073_741_824.0, "GiB")
+        }
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" if magnitude >= 1_048_576.0 => {
+            (value / 1_048_576.0, "MiB")
+        }
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" if magnitude >= 1024.0 => (value / 1024.0, "KiB"),
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" => (value, "B"),
         "us" if magnitude >= 1e6 => (value / 1e6, "s"),
         "us" if magnitude >= 1e4 => (value / 1e3, "ms"),
         "ns" if magnitude >= 1e9 => (value / 1e9, "s"),
         "ns" if magnitude >= 1e6 => (value / 1e6, "ms"),
         "ns" if magnitude >= 1e3 => (value / 1e3, "µs"),
+        "hz" => (value / 1e9, "GHz"),
+        "byte/s" if magnitude >= 1e12 => (value / 1e12, "TB/s"),
+        "byte/s" => (value / 1e9, "GB/s"),
+        "flop/s" if magnitude >= 1e12 => (value / 1e12, "TFLOP/s"),
+        "flop/s" => (value / 1e9, "GFLOP/s"),
+        // what is counted is what the metric is called
+        "register/thread" | "warp" | "block" | "thread" | "thread/block" | "inst" => (value, ""),
         other => (value, unit(other)),
     }
 }
@@ -152,6 +163,8 @@ mod tests {
         assert_eq!(with_unit(12_345.0, "us"), "12.35 ms");
         assert_eq!(with_unit(2500.0, "ns"), "2.500 µs");
         assert_eq!(with_unit(2.0, ""), "2");
+        assert_eq!(with_unit(64.0, "register/thread"), "64");
+        assert_eq!(with_unit(989.5e12, "flop/s"), "989.5 TFLOP/s");
         assert_eq!(with_unit(61.2, "%"), "61.20 %");
     }
 

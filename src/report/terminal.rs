@@ -31,7 +31,9 @@ const TOP: usize = 5;
 /// What a run prints last.
 pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> {
     let columns = screen.columns.max(60);
-    let mut out = format!("{}\n{}\n\n", text::clip(&report.title, columns), text::clip(&source(report), columns));
+    let mut out = format!("{}\n", text::clip(&report.title, columns));
+    paragraph(&mut out, &source(report), columns);
+    out.push('\n');
     out.push_str(&variants(report, columns));
     out.push('\n');
     let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, 28);
@@ -46,10 +48,12 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
         let _ = writeln!(out, "note: {more} more in the report");
     }
     out.push('\n');
-    for line in wrapped(&report.headline.scope, columns) {
-        let _ = writeln!(out, "{line}");
+    paragraph(&mut out, &report.headline.scope, columns);
+    if let Some(obstacle) = &report.headline.obstacle {
+        paragraph(&mut out, obstacle, columns);
     }
-    let label = paint(&report.headline.label.to_uppercase(), report.headline.verdict, screen.colours);
+    let tone = if report.falls_back() { Verdict::Inconclusive } else { report.headline.verdict };
+    let label = paint(&report.headline.label.to_uppercase(), tone, screen.colours);
     let mut lines =
         wrapped(&format!("{} {}", "#".repeat(report.headline.label.len()), report.headline.reason), columns)
             .into_iter();
@@ -59,6 +63,12 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
         let _ = writeln!(out, "{line}");
     }
     Ok(out)
+}
+
+fn paragraph(out: &mut String, text: &str, columns: usize) {
+    for line in wrapped(text, columns) {
+        let _ = writeln!(out, "{line}");
+    }
 }
 
 fn source(report: &Report) -> String {

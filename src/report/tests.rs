@@ -136,6 +136,74 @@ fn every_chart_is_drawn_with_title_axes_and_words() {
 }
 
 #[test]
+fn the_map_of_gates_says_what_the_judge_says() {
+    use crate::expr::Expr;
+    use crate::gate::{Comparison, Context, Gate, Level, OnInconclusive, Requirement, Scope, Verdict};
+    let mut fixture = Fixture::new(90);
+    let gate = |text: &str, left: &str, limit: &str, on: Scope, level: Level| Gate {
+        name: text.to_owned(),
+        require: Requirement::Compare {
+            left: Expr::parse(left).unwrap(),
+            comparison: Comparison::LessOrEqual,
+            right: Expr::parse(limit).unwrap(),
+            text: text.to_owned(),
+        },
+        on,
+        level,
+        shapes: vec![fixture.phase.objective.shape.clone()],
+        at_least: None,
+        inconclusive: OnInconclusive::Inconclusive,
+        line: 1,
+    };
+    fixture.phase.gates = vec![
+        gate("registers <= 7", "registers", "7", Scope::Any, Level::Required),
+        gate("registers <= 72", "registers", "72", Scope::Selected, Level::Required),
+        gate("spills <= 0", "spills", "0", Scope::Each, Level::Required),
+        gate("shared_mem <= 20000", "shared_mem", "20000", Scope::Selected, Level::Advisory),
+    ];
+    let proven = crate::gate::correctness(&fixture.phase, &fixture.plan, &fixture.checks, &fixture.builds);
+    let context = Context::new(Some((9, 0)), "2026-11-21".parse().unwrap());
+    fixture.judgement = crate::gate::judge(&fixture.phase, &fixture.plan, &fixture.quantities, &proven, &context);
+    let report = fixture.report();
+    let mut judged = 0;
+    for variant in report.variants.iter().filter(|v| v.rank.is_some()) {
+        for (at, metric, limit) in [(0, "registers", 7.0), (1, "registers", 72.0), (2, "spills", 0.0)] {
+            let holds = report.value(variant, report.objective_shape, metric).unwrap() <= limit;
+            let cell = variant.gates[at].as_ref().unwrap();
+            let expected = if holds { Verdict::Pass } else { Verdict::Fail };
+            assert_eq!(cell.verdict, expected, "{}: {} ({})", variant.id, cell.text, report.gates[at].name);
+            judged += 1;
+        }
+        assert_eq!(variant.gates[3].is_some(), variant.selected, "{}", variant.id);
+    }
+    assert!(judged > 200);
+    html::html(&report).unwrap();
+}
+
+#[test]
+fn a_fallback_warns_and_turns_nothing_red() {
+    use crate::gate::{FallbackResult, Verdict};
+    let mut fixture = Fixture::new(6);
+    let mut gate = fixture.judgement.gates[5].clone();
+    gate.name = "fallback is lean".to_owned();
+    fixture.judgement.fallback = Some(FallbackResult {
+        variant: Some(fixture.plan.variants[1].id.clone()),
+        verdict: Verdict::Pass,
+        reason: "the fallback holds its gates".to_owned(),
+        gates: vec![gate],
+    });
+    fixture.judgement.verdict = Verdict::Pass;
+    let report = fixture.report();
+    assert_eq!(report.headline.label, "Fallback");
+    let xml = junit::junit(&report).unwrap();
+    assert!(xml.contains("failures=\"0\" errors=\"0\"") && xml.contains("the fallback is taken"), "{xml}");
+    assert!(!github::annotations(&report).unwrap().contains("::error"));
+    let screen = Screen { columns: 80, colours: Colours::Ansi };
+    assert!(terminal::terminal(&report, screen).unwrap().contains("\u{1b}[1;33mFALLBACK"));
+    assert!(html::html(&report).unwrap().contains("banner inconclusive"));
+}
+
+#[test]
 fn nothing_measured_is_a_report_too() {
     let mut fixture = Fixture::new(6);
     fixture.quantities = crate::frame::Quantities::default();

@@ -10,7 +10,7 @@ use crate::bench::{CheckOutcome, CheckRecord};
 use crate::build::{BuildOutcome, BuildRecord, Resources};
 use crate::config::ShapeName;
 use crate::frame::Cell;
-use crate::gate::{Case, Correctness, GateResult, VariantResult, Verdict};
+use crate::gate::{Case, Correctness, GateResult, Level, VariantResult, Verdict};
 use crate::metric::Better;
 use crate::plan::{Method, Standing, Variant, VariantId};
 use std::collections::HashMap;
@@ -78,6 +78,7 @@ fn row(
     VariantRow {
         id: text::line(&variant.id.0),
         label: text::clip(&variant.id.0, text::LABEL),
+        short: short(variant, params),
         standing: variant.standing,
         selected: inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id),
         rank: result.and_then(|r| r.rank),
@@ -98,7 +99,16 @@ fn row(
     }
 }
 
-/// What a gate says of a variant: its own case where it was judged for it, else what stops the variant.
+fn short(variant: &Variant, params: &[String]) -> String {
+    if params.is_empty() || variant.params.len() < params.len() {
+        return text::clip(&variant.id.0, 28);
+    }
+    let value = |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| v.to_string());
+    text::clip(&params.iter().filter_map(value).collect::<Vec<_>>().join(" · "), 40)
+}
+
+/// What a gate says of a variant: its own case where it was judged for it, else what stops the variant (every required
+/// gate is judged for each candidate alone, and what does not hold is in `stopped_by`, led by the requirement's text).
 fn cell(
     gate: &GateResult,
     cases: &HashMap<&VariantId, &Case>,
@@ -108,11 +118,22 @@ fn cell(
     if let Some(case) = cases.get(&variant.id) {
         return Some(GateCell { verdict: case.verdict, text: case_text(gate, case) });
     }
-    let result = result.filter(|_| variant.standing == Standing::Candidate)?;
-    if let Some(stop) = result.stopped_by.iter().find(|stop| stop.starts_with(&gate.require)) {
-        return Some(GateCell { verdict: Verdict::Fail, text: text::line(stop) });
+    let result = result.filter(|_| variant.standing == Standing::Candidate && gate.level == Level::Required)?;
+    let stop = result.stopped_by.iter().find_map(|stop| Some((stop, stop.strip_prefix(gate.require.as_str())?)));
+    let wrong = matches!(result.correctness, Correctness::Wrong { .. });
+    match stop {
+        Some((stop, rest)) if rest.is_empty() || rest.starts_with(" by ") || (rest.starts_with(": ") && wrong) => {
+            Some(GateCell { verdict: Verdict::Fail, text: text::line(stop) })
+        }
+        Some((stop, rest)) if rest.starts_with(": ") => {
+            Some(GateCell { verdict: Verdict::Inconclusive, text: text::line(stop) })
+        }
+        _ => {
+            let judged_alone = matches!(gate.on.as_str(), "selected" | "each" | "any");
+            let proven = matches!(result.correctness, Correctness::Proven { .. });
+            (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(&gate.require) })
+        }
     }
-    (result.verdict == Verdict::Pass).then(|| GateCell { verdict: Verdict::Pass, text: text::line(&gate.require) })
 }
 
 fn case_text(gate: &GateResult, case: &Case) -> String {

@@ -1,4 +1,9 @@
 //! The real binary, run as a user or a merge would: exit status, standard output, standard error, files.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod captures;
 mod command;
+mod crafted;
+mod damage;
+mod parity;
+mod show;

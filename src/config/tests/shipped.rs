@@ -47,9 +47,17 @@ fn defaults() {
 
 #[test]
 fn shapes_that_gates_name_are_measured_in_the_order_of_the_file() {
-    let phase = right(&[("require = \"spills == 0\"", "require = \"spills == 0\"\nshapes = [\"big\", \"tiny\"]")]);
-    let names: Vec<&str> = phase.bench.shapes.iter().map(|shape| shape.0.as_str()).collect();
-    assert_eq!(names, ["tiny", "big"]);
+    let names = |shapes: &[crate::config::ShapeName]| shapes.iter().map(|shape| shape.0.clone()).collect::<Vec<_>>();
+    let gate = |require: &str| {
+        right(&[("require = \"spills == 0\"", &format!("require = \"{require}\"\nshapes = [\"big\", \"tiny\"]"))])
+    };
+    let timed = gate("latency_p50 < 5");
+    assert_eq!(names(&timed.bench.shapes), ["tiny", "big"]);
+    assert_eq!(names(&timed.profile.shapes), ["big"]);
+    let counted = gate("eligible_warps > 1");
+    assert_eq!(names(&counted.bench.shapes), ["big"]);
+    assert_eq!(names(&counted.profile.shapes), ["tiny", "big"]);
+    assert_eq!(names(&gate("spills == 0").profile.shapes), ["big"]);
 }
 
 #[test]

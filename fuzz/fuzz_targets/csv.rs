@@ -1,0 +1,16 @@
+//! CSV of any text: launches or an error, never a panic.
+#![no_main]
+#![allow(dead_code, unused_imports, missing_docs)]
+
+#[path = "../../src/ncu_rep/mod.rs"]
+mod ncu_rep;
+
+use ncu_rep::csv::CsvReport;
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    if let Ok(report) = CsvReport::parse(text) {
+        for metric in report.launches.iter().flat_map(|launch| &launch.metrics) {
+            assert!(!report.name(metric).is_empty() || report.names.iter().any(String::is_empty));
+        }
+    }
+});

@@ -1,0 +1,187 @@
+// Opens rendered pages in a real browser and uses them: node check.mjs FOLDER (see run.sh).
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { launch } from "./browser.mjs";
+
+const folder = process.argv[2];
+const browser = await launch(process.env.CHROMIUM ?? "chromium");
+let checks = 0;
+
+async function check(what, page, test) {
+  await test(page);
+  checks += 1;
+  console.log(`ok  ${what}`);
+}
+const open = (name, options) => browser.open(pathToFileURL(`${folder}/${name}/report.html`).href, options);
+const cells = (page, column) => page.evaluate(`[...document.querySelectorAll("#grid tbody tr:not(.pad)")].map((r) => r.children[${column}].textContent)`);
+const head = (page, title) => page.evaluate(`[...document.querySelectorAll("#grid thead th")].findIndex((h) => h.textContent.startsWith(${JSON.stringify(title)}))`);
+const clickHead = (page, column) => page.evaluate(`document.querySelectorAll("#grid thead th")[${column}].querySelector("button").click()`);
+const count = async (page) => Number((await page.evaluate(`document.getElementById("count").textContent`)).split(" ")[0]);
+const choose = (page, label, value) => page.evaluate(`(() => { const s = [...document.querySelectorAll("#filters label")].find((l) => l.firstChild.textContent === ${JSON.stringify(label)}).querySelector("select,input"); s.value = ${JSON.stringify(value)}; s.dispatchEvent(new Event(s.tagName === "SELECT" ? "change" : "input", { bubbles: true })); })()`);
+/** Texts whose contrast with what is behind them is under 4.5 (WCAG AA); runs in the page. */
+function faintTexts() {
+  const parse = (text) => { const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number); return { rgb: [r, g, b], a }; };
+  const luminance = (rgb) => { const [r, g, b] = rgb.map((v) => { const c = v / 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = (node) => { for (let at = node; at; at = at.parentElement) { const colour = parse(getComputedStyle(at).backgroundColor); if (colour.a === 1) return colour.rgb; } return [255, 255, 255]; };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const faint = new Set();
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !node.checkVisibility() || ["SCRIPT", "STYLE"].includes(node.tagName)) continue;
+    const style = getComputedStyle(node);
+    const [a, b] = [luminance(parse(node.closest("svg") ? style.fill : style.color).rgb), luminance(behind(node))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) faint.add(`${contrast.toFixed(2)} ${node.tagName} ${node.className?.baseVal ?? node.className} ${walker.currentNode.data.trim().slice(0, 30)}`);
+  }
+  return [...faint].slice(0, 20);
+}
+/** Serious and critical findings of axe-core, where AXE names its axe.min.js. */
+async function barriers(page) {
+  if (!process.env.AXE) return [];
+  await page.evaluate(readFileSync(process.env.AXE, "utf8") + ";0");
+  return page.evaluate(`axe.run().then((r) => r.violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 120)).join(" || ")))`);
+}
+const quiet = (page) => {
+  assert.deepEqual(page.errors, []);
+  assert.deepEqual(page.requests.filter((url) => !url.startsWith("file://") && !url.startsWith("data:")), []);
+  assert.equal(page.requests.filter((url) => url.startsWith("file://")).length, 1, "the page asked for another file");
+};
+
+try {
+  let page = await open("p90");
+  await check("the verdict, the gates and the charts are there", page, async () => {
+    assert.match(await page.evaluate(`document.querySelector(".verdict .word").textContent`), /Fail|Pass|Inconclusive|Fallback/);
+    assert.equal(await page.evaluate(`document.querySelector("#gates .gates").tBodies[0].rows.length`), 8);
+    assert.ok(await page.evaluate(`[...document.querySelectorAll("figure")].every((f) => f.querySelector("svg[role=img] > title") && f.querySelector("h3") && f.querySelector("details table tbody tr"))`));
+  });
+  await check("a column sorts both ways, values that are missing last", page, async () => {
+    const at = await head(page, "Latency p50");
+    const numbers = async () => (await cells(page, at)).filter((t) => t !== "n/a").map(Number);
+    await clickHead(page, at);
+    const up = await numbers();
+    assert.deepEqual(up, [...up].sort((a, b) => a - b));
+    await clickHead(page, at);
+    const down = await numbers();
+    assert.deepEqual(down, [...down].sort((a, b) => b - a));
+    assert.ok(down[0] > up[0]);
+    assert.equal(await page.evaluate(`document.querySelectorAll("#grid thead th")[${at}].getAttribute("aria-sort")`), "descending");
+  });
+  await check("filters narrow by parameter, verdict, metric and text", page, async () => {
+    const all = await count(page);
+    await choose(page, "REGCAP", "64");
+    const some = await count(page);
+    assert.ok(some > 0 && some < all, `${some} of ${all}`);
+    assert.ok((await cells(page, await head(page, "REGCAP"))).every((t) => t === "64"));
+    await choose(page, "REGCAP", "");
+    await choose(page, "Gates", "fail");
+    assert.ok((await cells(page, await head(page, "Gates"))).every((t) => t.includes("fail")));
+    await choose(page, "Gates", "");
+    await choose(page, "Metric", "0");
+    await choose(page, "Value", "22");
+    assert.ok((await cells(page, await head(page, "Latency p50"))).every((t) => Number(t) <= 22));
+    await choose(page, "Metric", "");
+    await choose(page, "Search", "sdpa_flash");
+    assert.equal(await count(page), 1);
+    await choose(page, "Search", "");
+    assert.equal(await count(page), all);
+  });
+  await check("keys move, open and close a variant, and select two to compare", page, async () => {
+    await page.evaluate(`document.getElementById("grid").focus()`);
+    await page.key("ArrowDown");
+    assert.equal(await page.evaluate(`document.querySelector("#grid tr.cursor").dataset.at`), "1");
+    await page.key("Enter");
+    assert.ok(await page.evaluate(`document.getElementById("detail").open`));
+    assert.ok(await page.evaluate(`document.querySelectorAll("#detail table").length >= 3`));
+    await page.key("Escape");
+    assert.ok(!await page.evaluate(`document.getElementById("detail").open`));
+    assert.equal(await page.evaluate(`document.activeElement.id`), "grid");
+    await page.key(" ");
+    await page.key("ArrowDown");
+    await page.key(" ");
+    assert.ok(await page.evaluate(`document.querySelectorAll("#pair tbody tr").length > 5`));
+    await page.evaluate(`document.querySelector("#compare button").click()`);
+    assert.equal(await page.evaluate(`document.getElementById("pair")`), null);
+  });
+  await check("the theme switches and every text has contrast in both", page, async () => {
+    const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
+    const faint = () => page.evaluate(`(${faintTexts})()`);
+    const light = await ground();
+    assert.deepEqual(await faint(), []);
+    await page.evaluate(`document.getElementById("theme").click()`);
+    assert.notEqual(await ground(), light);
+    assert.deepEqual(await faint(), []);
+    assert.equal(await page.evaluate(`getComputedStyle(document.querySelector("svg .ink text")).fill`), "rgb(222, 226, 232)");
+    await page.evaluate(`document.getElementById("theme").click()`);
+    assert.equal(await ground(), light);
+  });
+  await check("print shows every row and no controls", page, async () => {
+    await page.send("Emulation.setEmulatedMedia", { media: "print" });
+    await page.evaluate(`dispatchEvent(new Event("beforeprint"))`);
+    assert.equal((await cells(page, 1)).length, await count(page));
+    assert.equal(await page.evaluate(`getComputedStyle(document.querySelector(".filters")).display`), "none");
+    const { data } = await page.send("Page.printToPDF", {});
+    assert.ok(data.length > 10_000);
+  });
+  quiet(page);
+  await check(process.env.AXE ? "axe-core finds no barrier" : "axe-core was not run (AXE names no axe.min.js)", page, async () => {
+    await page.send("Emulation.setEmulatedMedia", { media: "" });
+    assert.deepEqual(await barriers(page), []);
+    await page.evaluate(`document.querySelector("#grid tbody tr").click()`);
+    assert.deepEqual(await barriers(page), []);
+  });
+  await page.close();
+
+  page = await open("p90", { scheme: "dark" });
+  await check("a dark system gets a dark page", page, async () => {
+    assert.equal(await page.evaluate(`getComputedStyle(document.body).backgroundColor`), "rgb(21, 24, 28)");
+  });
+  quiet(page);
+  await page.close();
+
+  page = await open("p90", { width: 390, height: 844 });
+  await check("nothing is wider than a telephone", page, async () => {
+    assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
+    assert.deepEqual(await barriers(page), []);
+  });
+  quiet(page);
+  await page.close();
+
+  page = await open("hostile");
+  await check("hostile names stay text", page, async () => {
+    assert.equal(await page.evaluate(`document.querySelectorAll("img").length`), 0);
+    assert.equal(await page.evaluate(`document.scripts.length`), 2);
+    assert.match(await page.evaluate(`document.querySelector("h1").textContent`), /<\/script><img src=x onerror=alert\(1\)>/);
+    assert.ok((await page.evaluate(`document.getElementById("grid").textContent + document.title`)).length > 0);
+    assert.ok(await page.evaluate(`document.querySelector("#provenance details pre").textContent.includes("{{ 7 * 7 }}")`));
+    await page.evaluate(`document.querySelector("#grid tbody tr").click()`);
+    assert.equal(await page.evaluate(`document.querySelectorAll("#detail img, #detail script").length`), 0);
+    assert.equal(await page.evaluate(`document.documentElement.scrollWidth <= innerWidth`), true);
+  });
+  quiet(page);
+  await page.close();
+
+  for (const [name, limit] of [["p1000", 1_000], ["p10000", 10_000]]) {
+    const started = performance.now();
+    page = await open(name);
+    await check(`${name} is interactive in time and keeps few rows`, page, async () => {
+      await clickHead(page, await head(page, "Latency p50"));
+      const took = performance.now() - started;
+      assert.ok(took < limit, `${took.toFixed(0)} ms`);
+      assert.ok((await cells(page, 1)).length < 100);
+      await page.evaluate(`document.getElementById("grid").focus()`);
+      await page.key("End");
+      await page.evaluate(`new Promise((r) => setTimeout(r, 100))`);
+      assert.equal(Number(await page.evaluate(`document.querySelector("#grid tr.cursor").dataset.at`)), await count(page) - 1);
+      console.log(`    ${took.toFixed(0)} ms to open and sort`);
+    });
+    quiet(page);
+    await page.close();
+  }
+  console.log(`${checks} checks`);
+} catch (error) {
+  console.error(error);
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+}

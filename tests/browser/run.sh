@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Renders the made-up runs of the report's tests and uses the pages in headless Chromium.
+# Needs node (18 or newer) and Chromium (CHROMIUM names another binary); AXE may name axe-core's axe.min.js.
+# In CI (CI=true) their absence is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+for tool in node "${CHROMIUM:-chromium}"; do
+    if ! command -v "$tool" >/dev/null; then
+        echo "browser test: '$tool' is not here; install it (Debian: apt install nodejs chromium)" >&2
+        [ "${CI:-}" = true ] && exit 1
+        exit 0
+    fi
+done
+pages=$(mktemp -d)
+trap 'rm -rf "$pages"' EXIT
+NCUGATE_PAGES=$pages cargo test --quiet --lib -- --ignored --exact report::tests::pages >/dev/null
+NCUGATE_PROFILE=$pages/browser timeout 240 node tests/browser/check.mjs "$pages"
