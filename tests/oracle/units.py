@@ -32,15 +32,20 @@ def derive(base_unit, suffixes):
         if suffix.startswith("pct"):
             unit = "%"
         elif suffix == "per_second":
-            unit = {"cycle": "hz"}.get(unit, unit + "/s" if unit in DERIVED else unit)
+            unit = {"cycle": "hz", "": "1/s", "1/cycle": ""}.get(unit, unit + "/s" if unit in DERIVED else unit)
         elif suffix.startswith(("per_cycle", "peak_sustained")):
-            unit = {"cycle": "", "warp": "warp"}.get(unit, unit + "/cycle" if unit in DERIVED else unit)
+            unit = {"cycle": "", "warp": "warp", "": "1/cycle"}.get(unit, unit + "/cycle" if unit in DERIVED else unit)
     return unit
+
+
+def derive_unknown(suffixes):
+    """The unit of a metric whose base is not in the table: only percentages are certain."""
+    return "%" if suffixes and suffixes[-1].startswith("pct") else ""
 
 
 def invert(unit, suffixes):
     """A base unit that would give `unit`, or None."""
-    for candidate in (unit, unit.removesuffix("/s"), unit.removesuffix("/cycle"), "cycle"):
+    for candidate in (unit, unit.removesuffix("/s"), unit.removesuffix("/cycle"), "cycle", ""):
         if derive(candidate, suffixes) == unit and "%" not in candidate:
             return candidate
     return None
@@ -161,10 +166,12 @@ def main():
             table = votes.setdefault(base, {})
             table[guess] = table.get(guess, 0) + (100 if all(s in ROLLUPS for s in suffixes) else 1)
     bases = {base: max(table, key=lambda unit: (table[unit], unit)) for base, table in votes.items()}
-    rows = {base: unit for base, unit in bases.items() if unit}
+    # Numbers without a unit have a row only where suffixes give them one.
+    suffixed = {split(name)[0] for name in found if len(split(name)[1]) > 1}
+    rows = {base: unit for base, unit in bases.items() if unit or base in suffixed}
     for name, unit in found.items():
         base, suffixes = split(name)
-        if derive(bases.get(base, ""), suffixes) != unit:
+        if (derive(rows[base], suffixes) if base in rows else derive_unknown(suffixes)) != unit:
             rows[name] = unit
     with open(arguments[0], "w") as out:
         for name in sorted(rows, key=lambda n: n.encode()):
