@@ -11,6 +11,7 @@ binary=$(realpath "${1:?usage: profile.sh BINARY [SAMPLE]}")
 sample=${2:-6}
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
+export NCUGATE_CACHE=$work/cache # nothing compiled, nothing known of the chip's counters
 now() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }'; }
 stage() { python3 -c 'import json, sys; print(dict(json.load(open(sys.argv[1]))["stage_seconds"])[sys.argv[2]])' "$1" "$2"; }
@@ -58,7 +59,7 @@ each=$(awk -v s="$(since "$start")" -v n="$sample" -v v="$variants" 'BEGIN { pri
 echo "b. the loop, $variants variants (scaled from $sample): $loop s; ncugate is $(ratio "$loop" "$cold")x faster cold, $(ratio "$loop" "$ours")x warm"
 echo "c. one ncu process a variant, the same metrics (scaled from $sample): $each s; ncugate is $(ratio "$each" "$cold")x faster cold, $(ratio "$each" "$ours")x warm"
 
-if python3 -c 'import nsight' 2> /dev/null; then
+if python3 -c 'import nsight'; then
     python3 benches/nsight_python.py "$job" "$binary" "$work"
 else
     echo "d. nsight-python is not installed: not compared"
