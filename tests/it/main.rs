@@ -6,4 +6,5 @@ mod command;
 mod crafted;
 mod damage;
 mod parity;
+mod recorded;
 mod show;
