@@ -2,12 +2,13 @@
 //! nothing else (`gate`, `report`).
 
 use super::CommandError;
+use super::reports::{self, Trust};
 use crate::campaign::wanted;
 use crate::cli::{Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape, ShapeName};
 use crate::exit::Outcome;
 use crate::expr::{Scope, Value};
-use crate::frame::{Counted, Measured, Quantities, quantities};
+use crate::frame::{Counted, Measured, Ownership, Quantities, quantities};
 use crate::gate::{Context, Judgement, Verdict, correctness, judge};
 use crate::insight;
 use crate::ncu_rep::Report as NcuReport;
@@ -30,19 +31,22 @@ pub struct Subject {
     pub run: Run,
     /// Measured just now, or read back.
     pub source: Source,
+    /// Reports that this program did not make: their launches, and whether they are taken to be correct.
+    pub foreign: Option<Trust>,
 }
 
 /// `ncugate gate`: judges what has been measured already.
 pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;
-    let folder = match args.profile.as_slice() {
-        [one] if one.is_dir() => one,
-        _ => return Err(CommandError::Usage("--profile takes the folder of one run or recording".to_owned())),
+    let subject = match args.profile.as_slice() {
+        [folder] if folder.is_dir() => {
+            let source = Source::Recorded { folder: folder.display().to_string() };
+            Subject { run: Run::load(folder)?, plan, phase, source, foreign: None }
+        }
+        files => reports::subject(phase, files, args.assume_correct)?,
     };
-    let run = Run::load(folder)?;
-    let source = Source::Recorded { folder: folder.display().to_string() };
-    conclude(&Subject { phase, plan, run, source }, &args.folders, &args.saying, out)
+    conclude(&subject, &args.folders, &args.saying, out)
 }
 
 /// `ncugate report`: renders a stored run again, judged by the phase it was run with.
@@ -51,7 +55,7 @@ pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, Command
     let phase = config::parse(&args.run.join("phase.toml"), &run.phase)?;
     let plan = unroll(&phase)?;
     let source = Source::Recorded { folder: args.run.display().to_string() };
-    conclude(&Subject { phase, plan, run, source }, &args.folders, &args.saying, out)
+    conclude(&Subject { phase, plan, run, source, foreign: None }, &args.folders, &args.saying, out)
 }
 
 /// Judges, writes the report's files, and says how it ended.
@@ -89,10 +93,13 @@ impl Judged {
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let capability = gpu.map_or((0, 0), |gpu| gpu.compute_capability);
         let metrics = wanted::metrics(phase);
-        let counted = counted(run, plan, &wanted::counters(&metrics, capability))?;
+        let counted = counted(subject, &wanted::read(&metrics, capability))?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
-        let proofs = correctness(phase, plan, &run.checks, &run.builds);
+        let proofs = match subject.foreign {
+            None => correctness(phase, plan, &run.checks, &run.builds),
+            Some(trust) => reports::proofs(plan, trust),
+        };
         let context = Context::new(gpu.map(|gpu| gpu.compute_capability), Zoned::now().date());
         let judgement = judge(phase, plan, &quantities, &proofs, &context);
         Ok(Self { quantities, judgement })
@@ -107,7 +114,7 @@ impl Judged {
     }
 
     fn report(&self, subject: &Subject) -> Report {
-        let Subject { phase, plan, run, source } = subject;
+        let Subject { phase, plan, run, source, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
         let findings = insight::findings(&self.quantities, &self.looked_at(plan), &work(phase), chip);
@@ -141,15 +148,16 @@ fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
 }
 
 /// Counters of a run's reports.
-fn counted(run: &Run, plan: &Plan, names: &[String]) -> Result<Counted, CommandError> {
+fn counted(subject: &Subject, names: &[String]) -> Result<Counted, CommandError> {
     let open = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         NcuReport::open(&path)
             .map(|report| (name, report))
             .map_err(|e| StoreError::Report { path, reason: e.to_string() })
     };
-    let reports = run.reports().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    Ok(Counted::read(&reports, plan, names)?)
+    let reports = subject.run.reports().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let ownership = subject.foreign.map_or(Ownership::Range, |_| Ownership::Launch(&subject.phase.objective.shape));
+    Ok(Counted::read(&reports, &subject.plan, ownership, names)?)
 }
 
 fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Result<(), CommandError> {

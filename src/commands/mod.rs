@@ -4,6 +4,7 @@ mod check;
 pub mod doctor;
 mod judge;
 mod record;
+mod reports;
 mod run;
 pub mod show;
 

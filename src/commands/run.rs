@@ -63,7 +63,7 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
         return Err(CommandError::Recording { folder, lacks });
     }
     let source = Source::Recorded { folder: folder.display().to_string() };
-    conclude(&Subject { phase, plan, run, source }, &args.folders, &args.saying, out)
+    conclude(&Subject { phase, plan, run, source, foreign: None }, &args.folders, &args.saying, out)
 }
 
 fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn Write) -> Result<Outcome, CommandError> {
@@ -73,7 +73,7 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
     progress.clear();
     let (folder, ended) = measured?;
     let run = Run::load(&folder)?;
-    let subject = Subject { phase, plan, run, source: Source::Live };
+    let subject = Subject { phase, plan, run, source: Source::Live, foreign: None };
     let judged = conclude(&subject, &args.folders, &args.saying, out)?;
     match ended {
         Ok(()) => Ok(judged),
