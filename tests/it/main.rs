@@ -5,5 +5,6 @@ mod captures;
 mod command;
 mod crafted;
 mod damage;
+mod kernels;
 mod parity;
 mod show;
