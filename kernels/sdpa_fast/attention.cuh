@@ -209,9 +209,8 @@ __device__ __forceinline__ void raise(Rows& rows, const float (&highest)[M_TILES
     }
 }
 
-// Turns scores into probabilities. A maximum is raised only where a score would be more than 2^SLACK of it: an f16 has room for that, and after the
-// first tiles most need no scaling any more.
-__device__ __forceinline__ void soften(Rows& rows, Scores& score, float log2_scale) {
+// Raises the maxima where a score would be more than 2^SLACK of one: an f16 has room for that, and after the first tiles most need no raising.
+__device__ __forceinline__ void make_room(Rows& rows, const Scores& score, float log2_scale) {
     constexpr float SLACK = 8.0f;
     float highest[M_TILES][2];
     bool exceeds = false;
@@ -227,49 +226,41 @@ __device__ __forceinline__ void soften(Rows& rows, Scores& score, float log2_sca
         }
     }
     if (__any_sync(0xffffffffu, exceeds)) raise(rows, highest, log2_scale);
+}
+
+// Turns the scores of 16 keys, of the 16 rows m, into probabilities: the left side of a product with their values.
+__device__ __forceinline__ void weigh(uint32_t (&weights)[4], Rows& rows, const Scores& score, int m, int k, float log2_scale) {
 #pragma unroll
-    for (int m = 0; m < M_TILES; ++m) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-            const float base = base_of(rows.max[m][h], log2_scale);
-#pragma unroll
-            for (int n = 0; n < N_TILES; ++n) {
-#pragma unroll
-                for (int i = 2 * h; i < 2 * h + 2; ++i) {
-                    score[m][n][i] = ptx::exp2_fast(fmaf(score[m][n][i], log2_scale, -base));
-                    rows.sum[m][h] += score[m][n][i];
-                }
-            }
-        }
+    for (int i = 0; i < 4; ++i) {
+        const float(&pair)[4] = score[m][2 * k + i / 2];
+        const int h = i % 2;
+        const float base = base_of(rows.max[m][h], log2_scale);
+        const float low = ptx::exp2_fast(fmaf(pair[2 * h], log2_scale, -base)), high = ptx::exp2_fast(fmaf(pair[2 * h + 1], log2_scale, -base));
+        rows.sum[m][h] += low + high;
+        weights[i] = ptx::pack(low, high);
     }
 }
 
-// Probabilities of 16 keys, as the left side of a product.
-__device__ __forceinline__ void weigh(uint32_t (&weights)[4], const float (*p)[4]) {
-    weights[0] = ptx::pack(p[0][0], p[0][1]);
-    weights[1] = ptx::pack(p[0][2], p[0][3]);
-    weights[2] = ptx::pack(p[1][0], p[1][1]);
-    weights[3] = ptx::pack(p[1][2], p[1][3]);
-}
-
-__device__ __forceinline__ void multiply_values_by_warpgroup(Rows& rows, const Scores& p, uint32_t v_tile) {
+// The exponentials of a step are computed while the tensor cores still have the step before.
+__device__ __forceinline__ void multiply_values_by_warpgroup(Rows& rows, const Scores& score, uint32_t v_tile, float log2_scale) {
     uint32_t weights[TILE_N / 16][4];
-#pragma unroll
-    for (int k = 0; k < TILE_N / 16; ++k) weigh(weights[k], p[0] + 2 * k);
     pin(rows.out[0]);
-    ptx::wgmma_begin();
 #pragma unroll
-    for (int k = 0; k < TILE_N / 16; ++k) ptx::wgmma<1>(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES), true);
+    for (int k = 0; k < TILE_N / 16; ++k) {
+        weigh(weights[k], rows, score, 0, k, log2_scale);
+        ptx::wgmma_begin();
+        ptx::wgmma<1>(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES), true);
+    }
     ptx::wgmma_wait();
     pin(rows.out[0]);
 }
 
-__device__ __forceinline__ void multiply_values_by_warp(Rows& rows, const Scores& p, uint32_t v_tile, int lane) {
+__device__ __forceinline__ void multiply_values_by_warp(Rows& rows, const Scores& score, uint32_t v_tile, float log2_scale, int lane) {
 #pragma unroll
     for (int k = 0; k < TILE_N / 16; ++k) {
         uint32_t weights[M_TILES][4];
 #pragma unroll
-        for (int m = 0; m < M_TILES; ++m) weigh(weights[m], p[m] + 2 * k);
+        for (int m = 0; m < M_TILES; ++m) weigh(weights[m], rows, score, m, k, log2_scale);
 #pragma unroll
         for (int n = 0; n < D_TILES; n += 2) {
             uint32_t values[4];
@@ -472,7 +463,7 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
             }
             const int end = first_key(tile) + TILE_N;
             if (end > S || (CAUSAL && end > warp_row + 1)) mask(score, warp_row, first_key(tile), S, lane);
-            soften(rows, score, log2_scale);
+            make_room(rows, score, log2_scale);
         }
         copies_arrive<2 * STAGES - 2>();           // V of this tile is there
         group_barrier(group);                        // for all, and nobody reads K of this tile any more
@@ -480,9 +471,9 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
         if (visible) {
             const uint32_t v_tile = v_tiles + tile % STAGES * TILE_BYTES;
             if constexpr (BY_WARPGROUP) {
-                multiply_values_by_warpgroup(rows, score, v_tile);
+                multiply_values_by_warpgroup(rows, score, v_tile, log2_scale);
             } else {
-                multiply_values_by_warp(rows, score, v_tile, lane);
+                multiply_values_by_warp(rows, score, v_tile, log2_scale, lane);
             }
         }
     }
