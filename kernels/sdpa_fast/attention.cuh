@@ -51,6 +51,9 @@
 #if WGMMA && (WARP_M != 16 || TILE_M % 64 != 0 || TILE_N % 64 != 0)
 #error "WGMMA needs WARP_M=16, and TILE_M and TILE_N that are multiples of 64"
 #endif
+#if WGMMA == 2 && STAGES < 2
+#error "WGMMA=2 needs two STAGES"
+#endif
 #if TILE_M % CLUSTER != 0
 #error "TILE_M must be a multiple of CLUSTER"
 #endif
@@ -101,7 +104,7 @@ __device__ __forceinline__ void stage(uint32_t to, const __half* head, int first
 // Waits until at most PENDING of this thread's groups of copies are under way. After a barrier all threads have what they waited for.
 template <int PENDING>
 __device__ __forceinline__ void copies_arrive() {
-    ptx::copies_wait<PENDING>();
+    ptx::copies_wait<(PENDING > 0 ? PENDING : 0)>();
     if constexpr (BY_WARPGROUP) ptx::publish_to_wgmma();
 }
 
@@ -141,6 +144,14 @@ __device__ __forceinline__ void pin(float (&blocks)[COUNT][4]) {
     for (int i = 0; i < COUNT * 4; ++i) ptx::pin(blocks[i / 4][i % 4]);
 }
 
+// Waits for all products under way, of scores and of output.
+__device__ __forceinline__ void products_wait(Rows& rows, Scores& score) {
+    ptx::wgmma_wait();
+    pin(score[0]);
+    pin(rows.out[0]);
+}
+
+// Starts q . k^T.
 __device__ __forceinline__ void multiply_keys_by_warpgroup(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile) {
     pin(score[0]);
     ptx::wgmma_begin();
@@ -151,8 +162,6 @@ __device__ __forceinline__ void multiply_keys_by_warpgroup(Scores& score, const 
             ptx::wgmma<0>(score[0] + n / 8, q[0][d], ptx::tile_descriptor(k_tile + n * ROW_BYTES + d * 32), d > 0);
         }
     }
-    ptx::wgmma_wait();
-    pin(score[0]);
 }
 
 __device__ __forceinline__ void multiply_keys_by_warp(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile, int lane) {
@@ -209,9 +218,8 @@ __device__ __forceinline__ void raise(Rows& rows, const float (&highest)[M_TILES
     }
 }
 
-// Turns scores into probabilities. A maximum is raised only where a score would be more than 2^SLACK of it: an f16 has room for that, and after the
-// first tiles most need no scaling any more.
-__device__ __forceinline__ void soften(Rows& rows, Scores& score, float log2_scale) {
+// Raises the maxima where a score would be more than 2^SLACK of one: an f16 has room for that, and after the first tiles most need no raising.
+__device__ __forceinline__ void make_room(Rows& rows, const Scores& score, float log2_scale) {
     constexpr float SLACK = 8.0f;
     float highest[M_TILES][2];
     bool exceeds = false;
@@ -227,49 +235,39 @@ __device__ __forceinline__ void soften(Rows& rows, Scores& score, float log2_sca
         }
     }
     if (__any_sync(0xffffffffu, exceeds)) raise(rows, highest, log2_scale);
+}
+
+// Turns the scores of 16 keys, of the 16 rows m, into probabilities: the left side of a product with their values.
+__device__ __forceinline__ void weigh(uint32_t (&weights)[4], Rows& rows, const Scores& score, int m, int k, float log2_scale) {
 #pragma unroll
-    for (int m = 0; m < M_TILES; ++m) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-            const float base = base_of(rows.max[m][h], log2_scale);
-#pragma unroll
-            for (int n = 0; n < N_TILES; ++n) {
-#pragma unroll
-                for (int i = 2 * h; i < 2 * h + 2; ++i) {
-                    score[m][n][i] = ptx::exp2_fast(fmaf(score[m][n][i], log2_scale, -base));
-                    rows.sum[m][h] += score[m][n][i];
-                }
-            }
-        }
+    for (int i = 0; i < 4; ++i) {
+        const float(&pair)[4] = score[m][2 * k + i / 2];
+        const int h = i % 2;
+        const float base = base_of(rows.max[m][h], log2_scale);
+        const float low = ptx::exp2_fast(fmaf(pair[2 * h], log2_scale, -base)), high = ptx::exp2_fast(fmaf(pair[2 * h + 1], log2_scale, -base));
+        rows.sum[m][h] += low + high;
+        weights[i] = ptx::pack(low, high);
     }
 }
 
-// Probabilities of 16 keys, as the left side of a product.
-__device__ __forceinline__ void weigh(uint32_t (&weights)[4], const float (*p)[4]) {
-    weights[0] = ptx::pack(p[0][0], p[0][1]);
-    weights[1] = ptx::pack(p[0][2], p[0][3]);
-    weights[2] = ptx::pack(p[1][0], p[1][1]);
-    weights[3] = ptx::pack(p[1][2], p[1][3]);
-}
-
-__device__ __forceinline__ void multiply_values_by_warpgroup(Rows& rows, const Scores& p, uint32_t v_tile) {
+// Starts p . v. The exponentials of a step are computed while the tensor cores still have the step before.
+__device__ __forceinline__ void multiply_values_by_warpgroup(Rows& rows, const Scores& score, uint32_t v_tile, float log2_scale) {
     uint32_t weights[TILE_N / 16][4];
-#pragma unroll
-    for (int k = 0; k < TILE_N / 16; ++k) weigh(weights[k], p[0] + 2 * k);
     pin(rows.out[0]);
-    ptx::wgmma_begin();
 #pragma unroll
-    for (int k = 0; k < TILE_N / 16; ++k) ptx::wgmma<1>(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES), true);
-    ptx::wgmma_wait();
-    pin(rows.out[0]);
+    for (int k = 0; k < TILE_N / 16; ++k) {
+        weigh(weights[k], rows, score, 0, k, log2_scale);
+        ptx::wgmma_begin();
+        ptx::wgmma<1>(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES), true);
+    }
 }
 
-__device__ __forceinline__ void multiply_values_by_warp(Rows& rows, const Scores& p, uint32_t v_tile, int lane) {
+__device__ __forceinline__ void multiply_values_by_warp(Rows& rows, const Scores& score, uint32_t v_tile, float log2_scale, int lane) {
 #pragma unroll
     for (int k = 0; k < TILE_N / 16; ++k) {
         uint32_t weights[M_TILES][4];
 #pragma unroll
-        for (int m = 0; m < M_TILES; ++m) weigh(weights[m], p[m] + 2 * k);
+        for (int m = 0; m < M_TILES; ++m) weigh(weights[m], rows, score, m, k, log2_scale);
 #pragma unroll
         for (int n = 0; n < D_TILES; n += 2) {
             uint32_t values[4];
@@ -454,35 +452,62 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
     }
 
     const int warp_row = first_row + warp * WARP_M;
+    const auto k_tile = [&](int tile) { return k_tiles + tile % STAGES * TILE_BYTES; };
+    const auto v_tile = [&](int tile) { return v_tiles + tile % STAGES * TILE_BYTES; };
+    const auto visible = [&](int tile) { return !CAUSAL || first_key(tile) < first_row + (warp * WARP_M / TOGETHER + 1) * TOGETHER; };
+    const auto hide_and_make_room = [&](Scores& score, int tile) {
+        const int end = first_key(tile) + TILE_N;
+        if (end > S || (CAUSAL && end > warp_row + 1)) mask(score, warp_row, first_key(tile), S, lane);
+        make_room(rows, score, log2_scale);
+    };
+
+    if constexpr (BY_WARPGROUP && WGMMA == 2) {
+        // The scores of the next tile are under way behind the output of this one. Products stand in no branch, or ptxas makes them wait for each other;
+        // so those of a tile that is not there or that nobody sees are computed too, and come to nothing.
+        Scores score;
+        multiply_keys_by_warpgroup(score, query, k_tile(0));
+        products_wait(rows, score);
 #pragma unroll 1
-    for (int tile = 0; tile < tiles; ++tile) {
-        if (tile > 0) {
-            copies_arrive<2 * STAGES - 2>();        // K of this tile is there
-            group_barrier(group);                    // for all, and nobody reads V of the last tile any more
-            stage_values(tile - 1 + STAGES);
+        for (int tile = 0; tile < tiles; ++tile) {
+            hide_and_make_room(score, tile);
+            copies_arrive<2 * STAGES - 3>();             // V of this tile is there
+            group_barrier(group);                        // for all, and nobody reads K of this tile and V of the last any more
+            if (tile > 0) stage_values(tile - 1 + STAGES);
+            stage_keys(tile + STAGES);
+            multiply_values_by_warpgroup(rows, score, v_tile(tile), log2_scale);
+            copies_arrive<2 * STAGES - 2>();             // K of the next is there
+            group_barrier(group);                        // for all
+            multiply_keys_by_warpgroup(score, query, k_tile(tile + 1));
+            products_wait(rows, score);
         }
-        const bool visible = !CAUSAL || first_key(tile) < first_row + (warp * WARP_M / TOGETHER + 1) * TOGETHER;
-        Scores score = {};
-        if (visible) {
-            const uint32_t k_tile = k_tiles + tile % STAGES * TILE_BYTES;
-            if constexpr (BY_WARPGROUP) {
-                multiply_keys_by_warpgroup(score, query, k_tile);
-            } else {
-                multiply_keys_by_warp(score, query, k_tile, lane);
+    } else {
+#pragma unroll 1
+        for (int tile = 0; tile < tiles; ++tile) {
+            if (tile > 0) {
+                copies_arrive<2 * STAGES - 2>();         // K of this tile is there
+                group_barrier(group);                    // for all, and nobody reads V of the last tile any more
+                stage_values(tile - 1 + STAGES);
             }
-            const int end = first_key(tile) + TILE_N;
-            if (end > S || (CAUSAL && end > warp_row + 1)) mask(score, warp_row, first_key(tile), S, lane);
-            soften(rows, score, log2_scale);
-        }
-        copies_arrive<2 * STAGES - 2>();           // V of this tile is there
-        group_barrier(group);                        // for all, and nobody reads K of this tile any more
-        stage_keys(tile + STAGES);
-        if (visible) {
-            const uint32_t v_tile = v_tiles + tile % STAGES * TILE_BYTES;
-            if constexpr (BY_WARPGROUP) {
-                multiply_values_by_warpgroup(rows, score, v_tile);
-            } else {
-                multiply_values_by_warp(rows, score, v_tile, lane);
+            Scores score = {};
+            if (visible(tile)) {
+                if constexpr (BY_WARPGROUP) {
+                    multiply_keys_by_warpgroup(score, query, k_tile(tile));
+                    products_wait(rows, score);
+                } else {
+                    multiply_keys_by_warp(score, query, k_tile(tile), lane);
+                }
+                hide_and_make_room(score, tile);
+            }
+            copies_arrive<2 * STAGES - 2>();             // V of this tile is there
+            group_barrier(group);                        // for all, and nobody reads K of this tile any more
+            stage_keys(tile + STAGES);
+            if (visible(tile)) {
+                if constexpr (BY_WARPGROUP) {
+                    multiply_values_by_warpgroup(rows, score, v_tile(tile), log2_scale);
+                    products_wait(rows, score);
+                } else {
+                    multiply_values_by_warp(rows, score, v_tile(tile), log2_scale, lane);
+                }
             }
         }
     }

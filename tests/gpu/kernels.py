@@ -132,6 +132,8 @@ def fast_valid(m: dict[str, int]) -> bool:
     warps = m["TILE_M"] // m["WARP_M"] * m["KEY_SPLIT"]
     if m["WGMMA"] and (m["WARP_M"] != 16 or m["TILE_M"] % 64 or m["TILE_N"] % 64):
         return False
+    if m["WGMMA"] == 2 and m["STAGES"] < 2:
+        return False
     split = m["KEY_SPLIT"] * m["CLUSTER"] > 1
     shared = eval(FAST["shared"], {"min": min}, m)
     return (
@@ -169,8 +171,8 @@ FAMILIES["sdpa_fast"] = Family(
         for causal in (0, 1)
     ]
     + [
-        {"TILE_M": 64, "WARP_M": 16, "TILE_N": n, "KEY_SPLIT": k, "CLUSTER": c, "STAGES": s, "CAUSAL": causal, "WGMMA": 1}
-        for n, k, c, s in [(64, 2, 2, 2), (64, 4, 2, 1), (128, 2, 2, 1), (64, 4, 1, 2), (128, 4, 1, 1)]
+        {"TILE_M": 64, "WARP_M": 16, "TILE_N": n, "KEY_SPLIT": k, "CLUSTER": c, "STAGES": s, "CAUSAL": causal, "WGMMA": w}
+        for n, k, c, s, w in [(64, 2, 2, 2, 1), (64, 2, 2, 2, 2), (64, 4, 2, 1, 1), (128, 2, 2, 1, 1), (64, 4, 1, 2, 1), (128, 4, 1, 1, 1)]
         for causal in (0, 1)
     ],
     sweep={
@@ -181,7 +183,7 @@ FAMILIES["sdpa_fast"] = Family(
         "CLUSTER": [1, 2, 4],
         "STAGES": [1, 2, 4],
         "CAUSAL": [0, 1],
-        "WGMMA": [0, 1],
+        "WGMMA": [0, 1, 2],
     },
 )
 FAMILIES["sdpa_fast_wide"] = Family(
@@ -194,8 +196,17 @@ FAMILIES["sdpa_fast_wide"] = Family(
         for causal in (0, 1)
     ]
     + [
-        {"TILE_M": m, "WARP_M": 16, "TILE_N": n, "KEY_SPLIT": 1, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal, "WGMMA": 1}
-        for m, n, s, b in [(128, 64, 2, 2), (128, 64, 3, 2), (128, 128, 1, 1), (256, 64, 2, 1), (64, 64, 2, 4)]
+        {"TILE_M": m, "WARP_M": 16, "TILE_N": n, "KEY_SPLIT": 1, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal, "WGMMA": w}
+        for m, n, s, b, w in [
+            (128, 64, 2, 2, 1),
+            (128, 64, 3, 2, 1),
+            (128, 64, 2, 2, 2),
+            (128, 64, 3, 2, 2),
+            (128, 128, 1, 1, 1),
+            (256, 64, 2, 1, 1),
+            (256, 64, 3, 1, 2),
+            (64, 64, 2, 4, 1),
+        ]
         for causal in (0, 1)
     ],
     sweep={
@@ -206,7 +217,7 @@ FAMILIES["sdpa_fast_wide"] = Family(
         "STAGES": [1, 2, 3],
         "MIN_BLOCKS": [1, 2, 3],
         "CAUSAL": [0, 1],
-        "WGMMA": [0, 1],
+        "WGMMA": [0, 1, 2],
     },
 )
 

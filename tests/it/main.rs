@@ -5,6 +5,7 @@ mod captures;
 mod command;
 mod crafted;
 mod damage;
+mod kernels;
 mod parity;
 mod recorded;
 mod show;
