@@ -33,6 +33,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
+    /// Take host names, addresses and users' folders out of an ncu report
+    Redact(RedactArgs),
     /// Print the JSON Schema of the config, for editors
     Schema,
     /// Launch kernels for a parent process
@@ -162,6 +164,20 @@ pub struct RecordArgs {
     /// Folder of the recording; replaced if it is there
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+}
+
+/// `ncugate redact`
+#[derive(Debug, Args)]
+pub struct RedactArgs {
+    /// The report (.ncu-rep, .ncu-repz)
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// Where the redacted report goes; .ncu-repz is compressed
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Drop cubins and imported source files too
+    #[arg(long)]
+    pub drop_sources: bool,
 }
 
 /// `ncugate worker`

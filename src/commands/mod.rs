@@ -4,6 +4,7 @@ mod check;
 pub mod doctor;
 mod judge;
 mod record;
+mod redact;
 mod reports;
 mod run;
 pub mod show;
@@ -103,6 +104,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Check(args) => check::check(args, &mut out),
         Command::Doctor => doctor_command(&mut out),
         Command::Record(args) => record::record(args, &mut out),
+        Command::Redact(args) => redact::redact(args, &mut out),
         Command::Schema => schema(&mut out),
         Command::Show(args) => show_command(args, &mut out),
         Command::Gate(args) => judge::gate(args, &mut out),
