@@ -2,9 +2,10 @@
 //! nothing else (`gate`, `report`).
 
 use super::CommandError;
+use super::against::Standings;
 use super::reports::{self, Trust};
 use crate::campaign::wanted;
-use crate::cli::{Folders, Format, GateArgs, ReportArgs, Saying};
+use crate::cli::{Against, Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape, ShapeName};
 use crate::exit::Outcome;
 use crate::expr::{Scope, Value};
@@ -46,7 +47,7 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
         }
         files => reports::subject(phase, files, args.assume_correct)?,
     };
-    conclude(&subject, &args.folders, &args.saying, out)
+    conclude(&subject, &args.against, &args.folders, &args.saying, out)
 }
 
 /// `ncugate report`: renders a stored run again, judged by the phase it was run with.
@@ -55,18 +56,20 @@ pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, Command
     let phase = config::parse(&args.run.join("phase.toml"), &run.phase)?;
     let plan = unroll(&phase)?;
     let source = Source::Recorded { folder: args.run.display().to_string() };
-    conclude(&Subject { phase, plan, run, source, foreign: None }, &args.folders, &args.saying, out)
+    conclude(&Subject { phase, plan, run, source, foreign: None }, &args.against, &args.folders, &args.saying, out)
 }
 
 /// Judges, writes the report's files, and says how it ended.
 pub fn conclude(
     subject: &Subject,
+    against: &Against,
     folders: &Folders,
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
-    let judged = Judged::new(subject)?;
-    let report = judged.report(subject);
+    let standings = Standings::find(subject, against, &folders.profiles)?;
+    let judged = Judged::new(subject, &[], &standings)?;
+    let report = judged.report(subject, &standings);
     let folder = report_folder(folders, &subject.phase, &subject.run);
     let written = write(&report, &folder)?;
     if let Some(path) = &saying.comment {
@@ -82,17 +85,22 @@ pub fn report_folder(folders: &Folders, phase: &Phase, run: &Run) -> PathBuf {
 }
 
 /// A run judged.
-struct Judged {
-    quantities: Quantities,
-    judgement: Judgement,
+pub struct Judged {
+    /// Everything measured.
+    pub quantities: Quantities,
+    /// The verdicts.
+    pub judgement: Judgement,
 }
 
 impl Judged {
-    fn new(subject: &Subject) -> Result<Self, CommandError> {
+    /// Judges by the phase's gates; `more` are metrics to read beside those that the phase needs.
+    pub fn new(subject: &Subject, more: &[String], standings: &Standings) -> Result<Self, CommandError> {
         let Subject { phase, plan, run, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let capability = gpu.map_or((0, 0), |gpu| gpu.compute_capability);
-        let metrics = wanted::metrics(phase);
+        let mut metrics = wanted::metrics(phase);
+        let unread = more.iter().filter(|metric| !metrics.contains(metric)).cloned().collect::<Vec<_>>();
+        metrics.extend(unread);
         let counted = counted(subject, &wanted::read(&metrics, capability))?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
@@ -100,8 +108,10 @@ impl Judged {
             None => correctness(phase, plan, &run.checks, &run.builds),
             Some(trust) => reports::proofs(plan, trust),
         };
-        let context = Context::new(gpu.map(|gpu| gpu.compute_capability), Zoned::now().date());
-        let judgement = judge(phase, plan, &quantities, &proofs, &context);
+        let mut context = Context::new(gpu.map(|gpu| gpu.compute_capability), Zoned::now().date());
+        standings.lend(&mut context);
+        let mut judgement = judge(phase, plan, &quantities, &proofs, &context);
+        judgement.warnings.extend(standings.warnings.iter().cloned());
         Ok(Self { quantities, judgement })
     }
 
@@ -113,7 +123,7 @@ impl Judged {
         self.judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
     }
 
-    fn report(&self, subject: &Subject) -> Report {
+    fn report(&self, subject: &Subject, standings: &Standings) -> Report {
         let Subject { phase, plan, run, source, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
@@ -130,6 +140,7 @@ impl Judged {
             judgement: &self.judgement,
             findings: &findings,
             source: source.clone(),
+            compared: &standings.labels(),
             now: Some(Timestamp::now()),
         })
     }

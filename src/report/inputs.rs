@@ -52,6 +52,8 @@ pub struct Inputs<'a> {
     pub findings: &'a [insight::Finding],
     /// Live or recorded.
     pub source: Source,
+    /// Stored runs that requirements compare with, a line each: `baseline: run ...`.
+    pub compared: &'a [String],
     /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.
     pub now: Option<Timestamp>,
 }

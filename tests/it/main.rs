@@ -1,6 +1,7 @@
 //! The real binary, run as a user or a merge would: exit status, standard output, standard error, files.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod baseline;
 mod captures;
 mod command;
 mod crafted;
@@ -9,3 +10,5 @@ mod kernels;
 mod parity;
 mod recorded;
 mod show;
+mod status;
+mod stored;
