@@ -31,6 +31,8 @@ pub enum Command {
     Doctor,
     /// Render the report of a stored run again
     Report(ReportArgs),
+    /// Show two runs, recordings or ncu reports side by side: changes, their noise, verdicts that turned
+    Compare(CompareArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Print the JSON Schema of the config, for editors
@@ -151,6 +153,23 @@ pub struct ReportArgs {
     /// Output
     #[command(flatten)]
     pub saying: Saying,
+}
+
+/// `ncugate compare`
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The folder of a run or recording, or an ncu report (.ncu-rep, .ncu-repz)
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// What is compared with it
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// Also write the comparison as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Also write the comparison as a self-contained page to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// `ncugate record`

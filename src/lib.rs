@@ -16,6 +16,7 @@ pub mod campaign;
 pub mod chart;
 pub mod cli;
 pub mod commands;
+pub mod compare;
 pub mod config;
 pub mod exit;
 pub mod expr;

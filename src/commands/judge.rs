@@ -32,6 +32,31 @@ pub struct Subject {
     pub source: Source,
 }
 
+impl Subject {
+    /// A stored run, judged by the phase it was run with.
+    pub fn stored(folder: &Path) -> Result<Self, CommandError> {
+        let run = Run::load(folder)?;
+        let phase = config::parse(&folder.join("phase.toml"), &run.phase)?;
+        let plan = unroll(&phase)?;
+        let source = Source::Recorded { folder: folder.display().to_string() };
+        Ok(Self { phase, plan, run, source })
+    }
+}
+
+/// Whether a report says how long ago it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Counted to now.
+    Said,
+    /// Left out: the same run gives the same bytes.
+    Unsaid,
+}
+
+/// A run as a report, nothing written.
+pub fn judged(subject: &Subject, age: Age) -> Result<Report, CommandError> {
+    Ok(Judged::new(subject)?.report(subject, age))
+}
+
 /// `ncugate gate`: judges what has been measured already.
 pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
@@ -47,11 +72,7 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
 
 /// `ncugate report`: renders a stored run again, judged by the phase it was run with.
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let run = Run::load(&args.run)?;
-    let phase = config::parse(&args.run.join("phase.toml"), &run.phase)?;
-    let plan = unroll(&phase)?;
-    let source = Source::Recorded { folder: args.run.display().to_string() };
-    conclude(&Subject { phase, plan, run, source }, &args.folders, &args.saying, out)
+    conclude(&Subject::stored(&args.run)?, &args.folders, &args.saying, out)
 }
 
 /// Judges, writes the report's files, and says how it ended.
@@ -62,7 +83,7 @@ pub fn conclude(
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
     let judged = Judged::new(subject)?;
-    let report = judged.report(subject);
+    let report = judged.report(subject, Age::Said);
     let folder = report_folder(folders, &subject.phase, &subject.run);
     let written = write(&report, &folder)?;
     if let Some(path) = &saying.comment {
@@ -106,7 +127,7 @@ impl Judged {
         self.judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
     }
 
-    fn report(&self, subject: &Subject) -> Report {
+    fn report(&self, subject: &Subject, age: Age) -> Report {
         let Subject { phase, plan, run, source } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
@@ -123,7 +144,7 @@ impl Judged {
             judgement: &self.judgement,
             findings: &findings,
             source: source.clone(),
-            now: Some(Timestamp::now()),
+            now: (age == Age::Said).then(Timestamp::now),
         })
     }
 }
@@ -158,7 +179,7 @@ fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Re
         Format::Text => {
             let on_terminal = std::io::stdout().is_terminal();
             let coloured = on_terminal && std::env::var_os("NO_COLOR").is_none();
-            let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100);
+            let columns = super::columns();
             let colours = if coloured { Colours::Ansi } else { Colours::Plain };
             if std::env::var_os("GITHUB_ACTIONS").is_some() {
                 write!(out, "{}", github::annotations(report)?)?;

@@ -287,7 +287,8 @@ pub fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-fn mark(verdict: Verdict) -> &'static str {
+/// A verdict as it leads a line.
+pub(crate) fn mark(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "PASS",
         Verdict::Fail => "FAIL",
@@ -325,16 +326,16 @@ pub fn escape(text: &str) -> String {
 }
 
 /// A Markdown table, its columns padded so that it reads as text.
-struct Table {
+pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    fn new(head: &[&str]) -> Self {
+    pub(crate) fn new(head: &[&str]) -> Self {
         Self { rows: vec![head.iter().map(|h| if h.is_empty() { String::new() } else { escape(h) }).collect()] }
     }
 
-    fn row(&mut self, cells: Vec<String>) {
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 }
