@@ -33,6 +33,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Show two runs, recordings or ncu reports side by side: changes, their noise, verdicts that turned
     Compare(CompareArgs),
+    /// Write a page over all runs, with their history, and a summary of a set of phases
+    Index(IndexArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Print the JSON Schema of the config, for editors
@@ -82,6 +84,9 @@ pub struct Saying {
     /// Also write a Markdown comment body (under 65,536 characters) to this file
     #[arg(long, value_name = "FILE")]
     pub comment: Option<PathBuf>,
+    /// Open the rendered report in the browser
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// `ncugate run`
@@ -170,6 +175,20 @@ pub struct CompareArgs {
     /// Also write the comparison as a self-contained page to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+/// `ncugate index`
+#[derive(Debug, Args)]
+pub struct IndexArgs {
+    /// Phases to show, in this order; all that have runs where none is given
+    #[arg(value_name = "CONFIG")]
+    pub configs: Vec<PathBuf>,
+    /// Also write where the phases stand, by the latest run of each, as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
+    /// Folders
+    #[command(flatten)]
+    pub folders: Folders,
 }
 
 /// `ncugate record`

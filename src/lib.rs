@@ -22,6 +22,7 @@ pub mod exit;
 pub mod expr;
 pub mod frame;
 pub mod gate;
+pub mod history;
 pub mod insight;
 pub mod metric;
 pub mod ncu;

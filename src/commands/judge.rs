@@ -1,7 +1,7 @@
 //! What every command that ends in a verdict shares: a stored run judged, rendered, said; and the commands that do
 //! nothing else (`gate`, `report`).
 
-use super::CommandError;
+use super::{CommandError, open};
 use crate::campaign::wanted;
 use crate::cli::{Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape, ShapeName};
@@ -90,6 +90,9 @@ pub fn conclude(
         replace(path, &github::comment(&report)?)?;
     }
     say(&report, &written.page, saying, out)?;
+    if saying.open {
+        open::open(&written.page);
+    }
     Ok(outcome(subject, judged.judgement.verdict))
 }
 

@@ -3,7 +3,9 @@
 mod check;
 mod compare;
 pub mod doctor;
+mod index;
 mod judge;
+mod open;
 mod record;
 mod run;
 pub mod show;
@@ -112,6 +114,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Show(args) => show_command(args, &mut out),
         Command::Gate(args) => judge::gate(args, &mut out),
         Command::Report(args) => judge::report(args, &mut out),
+        Command::Index(args) => index::index(args, &mut out),
         Command::Compare(args) => compare::compare(args, &mut out),
         Command::Worker(args) => {
             drop(out);

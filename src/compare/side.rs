@@ -170,7 +170,9 @@ fn values(launch: &Launch<'_>) -> Result<Vec<(String, f64)>, ReportError> {
     let mut counters: IndexMap<&str, f64> = IndexMap::new();
     for metric in launch.metrics() {
         let metric = metric?;
-        if let Some(value) = metric.value.as_f64().filter(|v| v.is_finite()) {
+        // What the profiler did to itself says nothing of the kernel.
+        let own = metric.name.starts_with("profiler__");
+        if let Some(value) = metric.value.as_f64().filter(|v| v.is_finite() && !own) {
             counters.insert(metric.name, value);
         }
     }
