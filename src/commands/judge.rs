@@ -1,9 +1,9 @@
 //! What every command that ends in a verdict shares: a stored run judged, rendered, said; and the commands that do
 //! nothing else (`gate`, `report`).
 
-use super::CommandError;
 use super::against::Standings;
 use super::reports::{self, Trust};
+use super::{CommandError, open};
 use crate::campaign::wanted;
 use crate::cli::{Against, Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape, ShapeName};
@@ -36,6 +36,32 @@ pub struct Subject {
     pub foreign: Option<Trust>,
 }
 
+impl Subject {
+    /// A stored run, judged by the phase it was run with.
+    pub fn stored(folder: &Path) -> Result<Self, CommandError> {
+        let run = Run::load(folder)?;
+        let phase = config::parse(&folder.join("phase.toml"), &run.phase)?;
+        let plan = unroll(&phase)?;
+        let source = Source::Recorded { folder: folder.display().to_string() };
+        Ok(Self { phase, plan, run, source, foreign: None })
+    }
+}
+
+/// Whether a report says how long ago it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Counted to now.
+    Said,
+    /// Left out: the same run gives the same bytes.
+    Unsaid,
+}
+
+/// A run as a report, nothing written.
+pub fn judged(subject: &Subject, age: Age) -> Result<Report, CommandError> {
+    let standings = Standings::default();
+    Ok(Judged::new(subject, &[], &standings)?.report(subject, &standings, age))
+}
+
 /// `ncugate gate`: judges what has been measured already.
 pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
@@ -52,11 +78,7 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
 
 /// `ncugate report`: renders a stored run again, judged by the phase it was run with.
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let run = Run::load(&args.run)?;
-    let phase = config::parse(&args.run.join("phase.toml"), &run.phase)?;
-    let plan = unroll(&phase)?;
-    let source = Source::Recorded { folder: args.run.display().to_string() };
-    conclude(&Subject { phase, plan, run, source, foreign: None }, &args.against, &args.folders, &args.saying, out)
+    conclude(&Subject::stored(&args.run)?, &args.against, &args.folders, &args.saying, out)
 }
 
 /// Judges, writes the report's files, and says how it ended.
@@ -69,13 +91,16 @@ pub fn conclude(
 ) -> Result<Outcome, CommandError> {
     let standings = Standings::find(subject, against, &folders.profiles)?;
     let judged = Judged::new(subject, &[], &standings)?;
-    let report = judged.report(subject, &standings);
+    let report = judged.report(subject, &standings, Age::Said);
     let folder = report_folder(folders, &subject.phase, &subject.run);
     let written = write(&report, &folder)?;
     if let Some(path) = &saying.comment {
         replace(path, &github::comment(&report)?)?;
     }
     say(&report, &written.page, saying, out)?;
+    if saying.open {
+        open::open(&written.page);
+    }
     Ok(outcome(subject, judged.judgement.verdict))
 }
 
@@ -123,7 +148,7 @@ impl Judged {
         self.judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
     }
 
-    fn report(&self, subject: &Subject, standings: &Standings) -> Report {
+    fn report(&self, subject: &Subject, standings: &Standings, age: Age) -> Report {
         let Subject { phase, plan, run, source, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
@@ -141,7 +166,7 @@ impl Judged {
             findings: &findings,
             source: source.clone(),
             compared: &standings.labels(),
-            now: Some(Timestamp::now()),
+            now: (age == Age::Said).then(Timestamp::now),
         })
     }
 }
@@ -177,7 +202,7 @@ fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Re
         Format::Text => {
             let on_terminal = std::io::stdout().is_terminal();
             let coloured = on_terminal && std::env::var_os("NO_COLOR").is_none();
-            let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100);
+            let columns = super::columns();
             let colours = if coloured { Colours::Ansi } else { Colours::Plain };
             if std::env::var_os("GITHUB_ACTIONS").is_some() {
                 write!(out, "{}", github::annotations(report)?)?;
