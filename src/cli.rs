@@ -31,8 +31,14 @@ pub enum Command {
     Doctor,
     /// Render the report of a stored run again
     Report(ReportArgs),
+    /// Show two runs, recordings or ncu reports side by side: changes, their noise, verdicts that turned
+    Compare(CompareArgs),
+    /// Write a page over all runs, with their history, and a summary of a set of phases
+    Index(IndexArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
+    /// Take host names, addresses and users' folders out of an ncu report
+    Redact(RedactArgs),
     /// The leaderboard of a phase: promote a run to it, list and show its entries
     #[command(subcommand)]
     Baseline(BaselineCommand),
@@ -85,6 +91,9 @@ pub struct Saying {
     /// Also write a Markdown comment body (under 65,536 characters) to this file
     #[arg(long, value_name = "FILE")]
     pub comment: Option<PathBuf>,
+    /// Open the rendered report in the browser
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// What a run is compared with.
@@ -178,6 +187,37 @@ pub struct ReportArgs {
     pub saying: Saying,
 }
 
+/// `ncugate compare`
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The folder of a run or recording, or an ncu report (.ncu-rep, .ncu-repz)
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// What is compared with it
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// Also write the comparison as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Also write the comparison as a self-contained page to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// `ncugate index`
+#[derive(Debug, Args)]
+pub struct IndexArgs {
+    /// Phases to show, in this order; all that have runs where none is given
+    #[arg(value_name = "CONFIG")]
+    pub configs: Vec<PathBuf>,
+    /// Also write where the phases stand, by the latest run of each, as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
+    /// Folders
+    #[command(flatten)]
+    pub folders: Folders,
+}
+
 /// `ncugate record`
 #[derive(Debug, Args)]
 pub struct RecordArgs {
@@ -187,6 +227,20 @@ pub struct RecordArgs {
     /// Folder of the recording; replaced if it is there
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+}
+
+/// `ncugate redact`
+#[derive(Debug, Args)]
+pub struct RedactArgs {
+    /// The report (.ncu-rep, .ncu-repz)
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// Where the redacted report goes; .ncu-repz is compressed
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Drop cubins and imported source files too
+    #[arg(long)]
+    pub drop_sources: bool,
 }
 
 /// `ncugate baseline`

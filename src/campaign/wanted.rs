@@ -2,7 +2,7 @@
 
 use crate::config::Phase;
 use crate::gate::{Gate, Owner, Requirement};
-use crate::metric::{Catalogue, MetricError, Source};
+use crate::metric::{Catalogue, Source};
 use std::collections::BTreeSet;
 
 /// What every report shows beside what gates name. On the chips that were tried, the counters among them need two
@@ -74,14 +74,18 @@ fn is_counter(name: &str) -> bool {
 /// ncu's own names of everything that has to be counted on a chip; a metric that the chip lacks is left out, and its
 /// cells say so.
 pub fn counters(metrics: &[String], capability: (u32, u32)) -> Vec<String> {
-    let catalogue = Catalogue::embedded();
-    let mut names: BTreeSet<String> = BTreeSet::new();
-    for metric in metrics.iter().filter(|name| is_counter(name)) {
-        let definition: Result<_, MetricError> = catalogue.definition(metric, capability);
-        if let Ok(definition) = definition {
-            names.extend(definition.metrics().into_iter().map(str::to_owned));
-        }
-    }
+    names(metrics.iter().filter(|name| is_counter(name)), capability)
+}
+
+/// Every ncu name that a table reads: what has to be counted, and the facts of launches that every report holds anyway.
+pub fn read(metrics: &[String], capability: (u32, u32)) -> Vec<String> {
+    names(metrics.iter(), capability)
+}
+
+fn names<'a>(metrics: impl Iterator<Item = &'a String>, capability: (u32, u32)) -> Vec<String> {
+    let definitions = metrics.filter_map(|metric| Catalogue::embedded().definition(metric, capability).ok());
+    let names: BTreeSet<String> =
+        definitions.flat_map(|d| d.metrics().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect();
     names.into_iter().collect()
 }
 

@@ -106,7 +106,7 @@ pub fn entry(name: &str, folder: &Path, metrics: &[String]) -> Result<(Entry, Ju
     let phase = config::parse(&folder.join("phase.toml"), &run.phase)?;
     let plan = unroll(&phase)?;
     let source = Source::Recorded { folder: folder.display().to_string() };
-    let subject = Subject { phase, plan, run, source };
+    let subject = Subject { phase, plan, run, source, foreign: None };
     let conditions = conditions(&subject.run)?;
     let judged = Judged::new(&subject, metrics, &Standings::default())?;
     let selected = judged.judgement.selected.as_ref();

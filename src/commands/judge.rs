@@ -1,14 +1,15 @@
 //! What every command that ends in a verdict shares: a stored run judged, rendered, said; and the commands that do
 //! nothing else (`gate`, `report`).
 
-use super::CommandError;
 use super::against::Standings;
+use super::reports::{self, Trust};
+use super::{CommandError, open};
 use crate::campaign::wanted;
 use crate::cli::{Against, Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape, ShapeName};
 use crate::exit::Outcome;
 use crate::expr::{Scope, Value};
-use crate::frame::{Counted, Measured, Quantities, quantities};
+use crate::frame::{Counted, Measured, Ownership, Quantities, quantities};
 use crate::gate::{Context, Judgement, Verdict, correctness, judge};
 use crate::insight;
 use crate::ncu_rep::Report as NcuReport;
@@ -31,28 +32,53 @@ pub struct Subject {
     pub run: Run,
     /// Measured just now, or read back.
     pub source: Source,
+    /// Reports that this program did not make: their launches, and whether they are taken to be correct.
+    pub foreign: Option<Trust>,
+}
+
+impl Subject {
+    /// A stored run, judged by the phase it was run with.
+    pub fn stored(folder: &Path) -> Result<Self, CommandError> {
+        let run = Run::load(folder)?;
+        let phase = config::parse(&folder.join("phase.toml"), &run.phase)?;
+        let plan = unroll(&phase)?;
+        let source = Source::Recorded { folder: folder.display().to_string() };
+        Ok(Self { phase, plan, run, source, foreign: None })
+    }
+}
+
+/// Whether a report says how long ago it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Counted to now.
+    Said,
+    /// Left out: the same run gives the same bytes.
+    Unsaid,
+}
+
+/// A run as a report, nothing written.
+pub fn judged(subject: &Subject, age: Age) -> Result<Report, CommandError> {
+    let standings = Standings::default();
+    Ok(Judged::new(subject, &[], &standings)?.report(subject, &standings, age))
 }
 
 /// `ncugate gate`: judges what has been measured already.
 pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;
-    let folder = match args.profile.as_slice() {
-        [one] if one.is_dir() => one,
-        _ => return Err(CommandError::Usage("--profile takes the folder of one run or recording".to_owned())),
+    let subject = match args.profile.as_slice() {
+        [folder] if folder.is_dir() => {
+            let source = Source::Recorded { folder: folder.display().to_string() };
+            Subject { run: Run::load(folder)?, plan, phase, source, foreign: None }
+        }
+        files => reports::subject(phase, files, args.assume_correct)?,
     };
-    let run = Run::load(folder)?;
-    let source = Source::Recorded { folder: folder.display().to_string() };
-    conclude(&Subject { phase, plan, run, source }, &args.against, &args.folders, &args.saying, out)
+    conclude(&subject, &args.against, &args.folders, &args.saying, out)
 }
 
 /// `ncugate report`: renders a stored run again, judged by the phase it was run with.
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let run = Run::load(&args.run)?;
-    let phase = config::parse(&args.run.join("phase.toml"), &run.phase)?;
-    let plan = unroll(&phase)?;
-    let source = Source::Recorded { folder: args.run.display().to_string() };
-    conclude(&Subject { phase, plan, run, source }, &args.against, &args.folders, &args.saying, out)
+    conclude(&Subject::stored(&args.run)?, &args.against, &args.folders, &args.saying, out)
 }
 
 /// Judges, writes the report's files, and says how it ended.
@@ -65,13 +91,16 @@ pub fn conclude(
 ) -> Result<Outcome, CommandError> {
     let standings = Standings::find(subject, against, &folders.profiles)?;
     let judged = Judged::new(subject, &[], &standings)?;
-    let report = judged.report(subject, &standings);
+    let report = judged.report(subject, &standings, Age::Said);
     let folder = report_folder(folders, &subject.phase, &subject.run);
     let written = write(&report, &folder)?;
     if let Some(path) = &saying.comment {
         replace(path, &github::comment(&report)?)?;
     }
     say(&report, &written.page, saying, out)?;
+    if saying.open {
+        open::open(&written.page);
+    }
     Ok(outcome(subject, judged.judgement.verdict))
 }
 
@@ -97,10 +126,13 @@ impl Judged {
         let mut metrics = wanted::metrics(phase);
         let unread = more.iter().filter(|metric| !metrics.contains(metric)).cloned().collect::<Vec<_>>();
         metrics.extend(unread);
-        let counted = counted(run, plan, &wanted::counters(&metrics, capability))?;
+        let counted = counted(subject, &wanted::read(&metrics, capability))?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
-        let proofs = correctness(phase, plan, &run.checks, &run.builds);
+        let proofs = match subject.foreign {
+            None => correctness(phase, plan, &run.checks, &run.builds),
+            Some(trust) => reports::proofs(plan, trust),
+        };
         let mut context = Context::new(gpu.map(|gpu| gpu.compute_capability), Zoned::now().date());
         standings.lend(&mut context);
         let mut judgement = judge(phase, plan, &quantities, &proofs, &context);
@@ -116,8 +148,8 @@ impl Judged {
         self.judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
     }
 
-    fn report(&self, subject: &Subject, standings: &Standings) -> Report {
-        let Subject { phase, plan, run, source } = subject;
+    fn report(&self, subject: &Subject, standings: &Standings, age: Age) -> Report {
+        let Subject { phase, plan, run, source, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
         let findings = insight::findings(&self.quantities, &self.looked_at(plan), &work(phase), chip);
@@ -134,7 +166,7 @@ impl Judged {
             findings: &findings,
             source: source.clone(),
             compared: &standings.labels(),
-            now: Some(Timestamp::now()),
+            now: (age == Age::Said).then(Timestamp::now),
         })
     }
 }
@@ -152,15 +184,16 @@ fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
 }
 
 /// Counters of a run's reports.
-fn counted(run: &Run, plan: &Plan, names: &[String]) -> Result<Counted, CommandError> {
+fn counted(subject: &Subject, names: &[String]) -> Result<Counted, CommandError> {
     let open = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         NcuReport::open(&path)
             .map(|report| (name, report))
             .map_err(|e| StoreError::Report { path, reason: e.to_string() })
     };
-    let reports = run.reports().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    Ok(Counted::read(&reports, plan, names)?)
+    let reports = subject.run.reports().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let ownership = subject.foreign.map_or(Ownership::Range, |_| Ownership::Launch(&subject.phase.objective.shape));
+    Ok(Counted::read(&reports, &subject.plan, ownership, names)?)
 }
 
 fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Result<(), CommandError> {
@@ -169,7 +202,7 @@ fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Re
         Format::Text => {
             let on_terminal = std::io::stdout().is_terminal();
             let coloured = on_terminal && std::env::var_os("NO_COLOR").is_none();
-            let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100);
+            let columns = super::columns();
             let colours = if coloured { Colours::Ansi } else { Colours::Plain };
             if std::env::var_os("GITHUB_ACTIONS").is_some() {
                 write!(out, "{}", github::annotations(report)?)?;

@@ -4,9 +4,14 @@ mod against;
 mod baseline;
 mod calibrate;
 mod check;
+mod compare;
 pub mod doctor;
+mod index;
 mod judge;
+mod open;
 mod record;
+mod redact;
+mod reports;
 mod run;
 pub mod show;
 
@@ -14,6 +19,7 @@ use crate::bench;
 use crate::build::{BuildError, Nvcc};
 use crate::campaign::{self, CampaignError};
 use crate::cli::{Cli, Command, SchemaArgs, WorkerArgs};
+use crate::compare::SideError;
 use crate::config::{self, ConfigErrors};
 use crate::exit::Outcome;
 use crate::frame::launches::FrameError;
@@ -63,6 +69,9 @@ pub enum CommandError {
     /// A report cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// A report cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] SideError),
     /// A recording does not hold what the phase asks for.
     #[error("the recording in {} does not hold what the phase asks for; it has:{}\nmeasure again on a GPU, then keep the run with `ncugate record`", folder.display(), lacks.iter().map(|l| format!("\n  {l}")).collect::<String>())]
     Recording {
@@ -114,6 +123,7 @@ impl CommandError {
             | Self::Frame(_)
             | Self::Render(_)
             | Self::Write(_)
+            | Self::Compare(_)
             | Self::Recording { .. }
             | Self::Unlike { .. }
             | Self::Calibration { .. }
@@ -130,17 +140,25 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Check(args) => check::check(args, &mut out),
         Command::Doctor => doctor_command(&mut out),
         Command::Record(args) => record::record(args, &mut out),
+        Command::Redact(args) => redact::redact(args, &mut out),
         Command::Baseline(command) => baseline::baseline(command, &mut out),
         Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
         Command::Schema(args) => schema(args, &mut out),
         Command::Show(args) => show_command(args, &mut out),
         Command::Gate(args) => judge::gate(args, &mut out),
         Command::Report(args) => judge::report(args, &mut out),
+        Command::Index(args) => index::index(args, &mut out),
+        Command::Compare(args) => compare::compare(args, &mut out),
         Command::Worker(args) => {
             drop(out);
             worker(args)
         }
     }
+}
+
+/// Columns of the terminal, as it says.
+fn columns() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100)
 }
 
 /// Prints an error and what caused it on standard error, once; gives the status it means.

@@ -65,7 +65,7 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
         return Err(CommandError::Recording { folder, lacks });
     }
     let source = Source::Recorded { folder: folder.display().to_string() };
-    conclude(&Subject { phase, plan, run, source }, &args.against, &args.folders, &args.saying, out)
+    conclude(&Subject { phase, plan, run, source, foreign: None }, &args.against, &args.folders, &args.saying, out)
 }
 
 fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn Write) -> Result<Outcome, CommandError> {
@@ -75,7 +75,7 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
     progress.clear();
     let (folder, ended) = measured?;
     let run = Run::load(&folder)?;
-    let subject = Subject { phase, plan, run, source: Source::Live };
+    let subject = Subject { phase, plan, run, source: Source::Live, foreign: None };
     let judged = conclude(&subject, &args.against, &args.folders, &args.saying, out)?;
     match ended {
         Ok(()) => Ok(judged),
@@ -112,7 +112,8 @@ fn measure(
 
 /// What noise leaves open of a run.
 fn open(args: &RunArgs, phase: &Phase, plan: &Plan, run: &Run) -> Result<Cases, CommandError> {
-    let subject = Subject { phase: phase.clone(), plan: plan.clone(), run: run.clone(), source: Source::Live };
+    let subject =
+        Subject { phase: phase.clone(), plan: plan.clone(), run: run.clone(), source: Source::Live, foreign: None };
     let standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
     let judged = Judged::new(&subject, &[], &standings)?;
     Ok(unresolved(phase, &judged.judgement, &standings.names()))

@@ -12,7 +12,7 @@ mod run;
 pub use coverage::lacks;
 pub use manifest::{Fingerprint, Git, Gpu, Manifest, RunState};
 pub use recording::record;
-pub use run::{Run, RunWriter, SCHEMA, unfinished};
+pub use run::{Run, RunWriter, SCHEMA, runs, unfinished};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
