@@ -54,8 +54,8 @@ fn a_stored_run_is_judged_and_its_status_is_the_steps() {
     assert_eq!(failed.status, Some(1), "{failed:?}");
     assert!(failed.stdout.contains("::error file="), "{}", failed.stdout);
     assert_eq!(judge(slow.to_str().unwrap(), "false").status, Some(0));
-    assert_eq!(judge("$(touch smuggled)", "false").status, Some(2));
-    assert_eq!(said(&place), "status=0\nstatus=1\nstatus=1\nstatus=2\n");
+    assert_eq!(judge("$(touch smuggled)", "false").status, Some(3));
+    assert_eq!(said(&place), "status=0\nstatus=1\nstatus=1\nstatus=3\n");
     assert!(place.path().join("comment.md").is_file() && !place.path().join("smuggled").exists());
 }
 
@@ -63,8 +63,7 @@ fn a_stored_run_is_judged_and_its_status_is_the_steps() {
 fn measuring_without_a_gpu_fails_the_step_whatever_is_asked() {
     let place = Place::new();
     let config = root().join("configs/softmax.toml");
-    let variables =
-        [("CONFIG", config.to_str().unwrap()), ("RECORD", "run"), ("FAIL_ON_VERDICT", "false")];
+    let variables = [("CONFIG", config.to_str().unwrap()), ("RECORD", "run"), ("FAIL_ON_VERDICT", "false")];
     let failed = action(&place, &variables);
     assert_eq!(failed.status, Some(3), "{failed:?}");
     assert!(failed.stderr.contains("nothing is recorded"), "{}", failed.stderr);
