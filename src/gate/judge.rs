@@ -5,7 +5,7 @@ use super::judgement::{Correctness, GateResult, Judgement, PreconditionResult, S
 use super::panel::{Detail, Panel, Row};
 use super::rule::{Gate, Scope};
 use super::test::environment;
-use super::verdict::{Judged, Picked, Words, judged};
+use super::verdict::{Judged, Picked, TOGETHER, Words, judged};
 use super::{fallback, stages, tiers};
 use crate::config::Phase;
 use crate::expr::Scope as Names;
@@ -14,6 +14,7 @@ use crate::frame::Quantities;
 use crate::metric::Catalogue;
 use crate::plan::{Plan, Standing, VariantId};
 use minijinja::Environment;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Above this many cases intervals are worked out only where a verdict needs them.
@@ -250,14 +251,16 @@ impl Sheet {
             return;
         }
         let words = Words { panel, unit: panel.unit() };
-        for row in rows {
+        let lack = |row: &Row| {
+            let severity = row.cases.iter().map(|c| c.severity()).fold(f64::NEG_INFINITY, f64::max);
+            let lack = (row.verdict != Verdict::Pass).then(|| words.lack(row))?;
+            lack.map(|lack| (severity, lack))
+        };
+        let lacks: Vec<Option<Lack>> = rows.par_iter().with_min_len(TOGETHER).map(lack).collect();
+        for (row, lack) in rows.iter().zip(lacks) {
             let verdict = &mut self.verdicts[row.variant];
             *verdict = Some(verdict.map_or(row.verdict, |v| worse(v, row.verdict)));
-            if row.verdict == Verdict::Pass {
-                continue;
-            }
-            let severity = row.cases.iter().map(|c| c.severity()).fold(f64::NEG_INFINITY, f64::max);
-            self.lacks[row.variant].extend(words.lack(row).map(|lack| (severity, lack)));
+            self.lacks[row.variant].extend(lack);
         }
     }
 }

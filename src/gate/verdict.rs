@@ -7,6 +7,8 @@ use super::panel::{Panel, Row};
 use super::rule::{Gate, Level, OnInconclusive, Scope, Waiver};
 use super::sentence::{count, demand, number, quantity, shortfall};
 use super::waiver::Waivers;
+use crate::config::ShapeName;
+use rayon::prelude::*;
 
 /// A gate's result, and what it means for whatever asked.
 pub struct Judged {
@@ -127,26 +129,28 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     let deciding = deciding(&rows, verdict, any);
     judged.result.deciding = deciding.map(|(row, case)| row * gate.shapes.len() + case);
     judged.result.reason = words.reason(ground, &rows, verdict, deciding);
-    let variants = rows.len();
-    judged.result.cases = Vec::with_capacity(variants * gate.shapes.len());
-    for row in rows {
-        for (shape, outcome) in gate.shapes.iter().zip(row.cases) {
-            judged.result.cases.push(Case {
-                variant: ground.variant(row.variant).id.clone(),
-                shape: shape.clone(),
-                verdict: outcome.verdict,
-                doubt: outcome.doubt,
-                reason: (outcome.verdict != Verdict::Pass).then(|| words.case(&outcome)),
-                measured: outcome.measured,
-                limit: outcome.limit,
-                margin: outcome.margin,
-                interval: outcome.interval,
-                samples: outcome.samples,
-            });
-        }
-    }
+    let case = |variant: usize, shape: &ShapeName, outcome: Outcome| Case {
+        variant: ground.variant(variant).id.clone(),
+        shape: shape.clone(),
+        verdict: outcome.verdict,
+        doubt: outcome.doubt,
+        reason: (outcome.verdict != Verdict::Pass).then(|| words.case(&outcome)),
+        measured: outcome.measured,
+        limit: outcome.limit,
+        margin: outcome.margin,
+        interval: outcome.interval,
+        samples: outcome.samples,
+    };
+    let at_shapes = |row: Row| {
+        let case = &case;
+        gate.shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
+    };
+    judged.result.cases = rows.into_par_iter().with_min_len(TOGETHER).flat_map_iter(at_shapes).collect();
     judged
 }
+
+/// Rows that are put into words together; fewer are not worth a thread.
+pub const TOGETHER: usize = 256;
 
 /// Over variants: all must hold, or any; none at all is no pass.
 pub fn over_variants(verdicts: impl Iterator<Item = Verdict>, any: bool) -> Verdict {
