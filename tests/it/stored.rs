@@ -10,6 +10,9 @@ use ncugate::plan::{Method, VariantId, unroll};
 use ncugate::store::{Fingerprint, Gpu, RunState, RunWriter};
 use std::path::{Path, PathBuf};
 
+/// Microseconds of a variant in a round.
+type Latency = Box<dyn Fn(&VariantId, usize) -> f64>;
+
 /// A run to be written.
 pub struct Stored {
     text: String,
@@ -18,7 +21,7 @@ pub struct Stored {
     state: RunState,
     registers: u32,
     wrong: bool,
-    latency: Box<dyn Fn(&VariantId, usize) -> f64>,
+    latency: Latency,
 }
 
 /// An H200 as it measured.
