@@ -151,15 +151,16 @@ __device__ __forceinline__ void products_wait(Rows& rows, Scores& score) {
     pin(rows.out[0]);
 }
 
-// Starts q . k^T.
-__device__ __forceinline__ void multiply_keys_by_warpgroup(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile) {
+// Starts q . k^T, with the warpgroup's 64 rows of Q in shared memory. In registers they would be the left side too, but nvcc 13.0 loses them:
+// in some loops ptxas takes them for dead after the first products, and reuses their registers.
+__device__ __forceinline__ void multiply_keys_by_warpgroup(Scores& score, uint32_t q_rows, uint32_t k_tile) {
     pin(score[0]);
     ptx::wgmma_begin();
 #pragma unroll
     for (int n = 0; n < TILE_N; n += 64) {
 #pragma unroll
         for (int d = 0; d < HEAD_DIM / 16; ++d) {
-            ptx::wgmma<0>(score[0] + n / 8, q[0][d], ptx::tile_descriptor(k_tile + n * ROW_BYTES + d * 32), d > 0);
+            ptx::wgmma_rows(score[0] + n / 8, ptx::tile_descriptor(q_rows + d * 32), ptx::tile_descriptor(k_tile + n * ROW_BYTES + d * 32), d > 0);
         }
     }
 }
@@ -258,7 +259,7 @@ __device__ __forceinline__ void multiply_values_by_warpgroup(Rows& rows, const S
     for (int k = 0; k < TILE_N / 16; ++k) {
         weigh(weights[k], rows, score, 0, k, log2_scale);
         ptx::wgmma_begin();
-        ptx::wgmma<1>(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES), true);
+        ptx::wgmma_columns(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES));
     }
 }
 
@@ -436,9 +437,10 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
     copies_arrive<2 * STAGES - 1>();
     __syncthreads();
 
+    const uint32_t q_rows = q_tile + warp * WARP_M / TOGETHER * TOGETHER * ROW_BYTES;   // of the warps that multiply together
     uint32_t query[M_TILES][HEAD_DIM / 16][4];
 #pragma unroll
-    for (int m = 0; m < M_TILES; ++m) {
+    for (int m = 0; m < (BY_WARPGROUP ? 0 : M_TILES); ++m) {
 #pragma unroll
         for (int d = 0; d < HEAD_DIM / 16; ++d) {
             ptx::load_matrices(query[m][d], q_tile + swizzled(warp * WARP_M + m * 16 + (lane & 15), 2 * d + (lane >> 4)));
@@ -465,7 +467,7 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
         // The scores of the next tile are under way behind the output of this one. Products stand in no branch, or ptxas makes them wait for each other;
         // so those of a tile that is not there or that nobody sees are computed too, and come to nothing.
         Scores score;
-        multiply_keys_by_warpgroup(score, query, k_tile(0));
+        multiply_keys_by_warpgroup(score, q_rows, k_tile(0));
         products_wait(rows, score);
 #pragma unroll 1
         for (int tile = 0; tile < tiles; ++tile) {
@@ -477,9 +479,10 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
             multiply_values_by_warpgroup(rows, score, v_tile(tile), log2_scale);
             copies_arrive<2 * STAGES - 2>();             // K of the next is there
             group_barrier(group);                        // for all
-            multiply_keys_by_warpgroup(score, query, k_tile(tile + 1));
+            multiply_keys_by_warpgroup(score, q_rows, k_tile(tile + 1));
             products_wait(rows, score);
         }
+        group_barrier(group);                            // nobody reads Q any more, where the result is put together
     } else {
 #pragma unroll 1
         for (int tile = 0; tile < tiles; ++tile) {
@@ -491,7 +494,7 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
             Scores score = {};
             if (visible(tile)) {
                 if constexpr (BY_WARPGROUP) {
-                    multiply_keys_by_warpgroup(score, query, k_tile(tile));
+                    multiply_keys_by_warpgroup(score, q_rows, k_tile(tile));
                     products_wait(rows, score);
                 } else {
                     multiply_keys_by_warp(score, query, k_tile(tile), lane);
