@@ -87,19 +87,31 @@ constexpr int TOGETHER = BY_WARPGROUP ? 64 : WARP_M;  // rows of the warps that 
 // The byte of 16-byte piece `chunk` of row `row` in a tile. Eight rows' pieces of one column fall in different banks.
 __device__ __forceinline__ uint32_t swizzled(int row, int chunk) { return row * ROW_BYTES + ((chunk ^ (row & 7)) << 4); }
 
-// Starts copying ROWS rows, the first of them row `first` of the head's `rows`, by the COUNT threads numbered `thread`.
-template <int ROWS, int COUNT>
-__device__ __forceinline__ void stage(uint32_t to, const __half* head, int first, int rows, int thread) {
+// One thread of the COUNT that copy tiles: it has piece `chunk` of row `row` and of every STEP-th row after it.
+template <int COUNT>
+struct Copier {
+    static constexpr int STEP = COUNT / CHUNKS;
+    int row, chunk;
+    uint32_t offset;   // of the first piece in a tile
+
+    __device__ __forceinline__ explicit Copier(int thread)
+        : row(thread / CHUNKS), chunk(thread % CHUNKS), offset(swizzled(thread / CHUNKS, thread % CHUNKS)) {}
+
+    // This thread's first piece of the head's first tile.
+    __device__ __forceinline__ const __half* start(const __half* head) const { return head + row * HEAD_DIM + chunk * 8; }
+
+    // Starts copying ROWS rows, the first of them row `first` of the head's `rows`; rows that are not there become zeros.
+    template <int ROWS>
+    __device__ __forceinline__ void stage(uint32_t to, const __half* start, int first, int rows) const {
+        const __half* from = start + static_cast<size_t>(first) * HEAD_DIM;
 #pragma unroll
-    for (int i = 0; i < (ROWS * CHUNKS + COUNT - 1) / COUNT; ++i) {
-        const int piece = thread + i * COUNT;
-        const int row = piece / CHUNKS, chunk = piece % CHUNKS;
-        if (ROWS * CHUNKS % COUNT != 0 && row >= ROWS) break;
-        const bool inside = first + row < rows;
-        const __half* from = head + static_cast<size_t>(inside ? first + row : 0) * HEAD_DIM + chunk * 8;
-        ptx::copy16_async(to + swizzled(row, chunk), from, inside);
+        for (int i = 0; i < (ROWS + STEP - 1) / STEP; ++i) {
+            if (ROWS % STEP != 0 && row + i * STEP >= ROWS) break;
+            const uint32_t at = STEP % 8 == 0 ? offset + i * STEP * ROW_BYTES : swizzled(row + i * STEP, chunk);
+            ptx::copy16_async(to + at, from + i * STEP * HEAD_DIM, first + row + i * STEP < rows);
+        }
     }
-}
+};
 
 // Waits until at most PENDING of this thread's groups of copies are under way. After a barrier all threads have what they waited for.
 template <int PENDING>
@@ -418,17 +430,21 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
     const uint32_t k_tiles = ptx::shared_address(groups) + group * GROUP_BYTES;
     const uint32_t v_tiles = k_tiles + STAGES * TILE_BYTES;
     const auto first_key = [&](int tile) { return (part + tile * PARTS) * TILE_N; };
+    const Copier<GROUP> copier(in_group);
+    const __half* const k_start = copier.start(k);
+    const __half* const v_start = copier.start(v);
     const auto stage_keys = [&](int tile) {
-        if (tile < tiles) stage<TILE_N, GROUP>(k_tiles + tile % STAGES * TILE_BYTES, k, first_key(tile), S, in_group);
+        if (tile < tiles) copier.stage<TILE_N>(k_tiles + tile % STAGES * TILE_BYTES, k_start, first_key(tile), S);
         ptx::copies_commit();
     };
     const auto stage_values = [&](int tile) {
-        if (tile < tiles) stage<TILE_N, GROUP>(v_tiles + tile % STAGES * TILE_BYTES, v, first_key(tile), S, in_group);
+        if (tile < tiles) copier.stage<TILE_N>(v_tiles + tile % STAGES * TILE_BYTES, v_start, first_key(tile), S);
         ptx::copies_commit();
     };
 
     // Copies are committed, and so complete, in the order Q and K 0, V 0, K 1, V 1, ...
-    stage<TILE_M, THREADS>(q_tile, q, first_row, S, threadIdx.x);
+    const Copier<THREADS> q_copier(threadIdx.x);
+    q_copier.stage<TILE_M>(q_tile, q_copier.start(q), first_row, S);
 #pragma unroll
     for (int tile = 0; tile < STAGES; ++tile) {
         stage_keys(tile);
