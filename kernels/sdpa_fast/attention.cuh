@@ -502,10 +502,21 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
     } else {
 #pragma unroll 1
         for (int tile = 0; tile < tiles; ++tile) {
-            if (tile > 0) {
-                copies_arrive<2 * STAGES - 2>();         // K of this tile is there
+            if constexpr (STAGES > 1) {
+                if (tile == 0) {
+                    copies_arrive<2 * STAGES - 2>();     // K and V of this tile are there
+                } else {
+                    copies_arrive<2 * STAGES - 4>();     // likewise: STAGES - 2 tiles are on their way
+                }
+                group_barrier(group);                    // for all, and nobody reads the last tile any more
+                if (tile > 0) {
+                    stage_keys(tile - 1 + STAGES);
+                    stage_values(tile - 1 + STAGES);
+                }
+            } else if (tile > 0) {
+                copies_arrive<0>();                      // K of this tile is there
                 group_barrier(group);                    // for all, and nobody reads V of the last tile any more
-                stage_values(tile - 1 + STAGES);
+                stage_values(tile);
             }
             Scores score = {};
             if (visible(tile)) {
@@ -517,9 +528,11 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
                 }
                 hide_and_make_room(score, tile);
             }
-            copies_arrive<2 * STAGES - 2>();             // V of this tile is there
-            group_barrier(group);                        // for all, and nobody reads K of this tile any more
-            stage_keys(tile + STAGES);
+            if constexpr (STAGES == 1) {
+                copies_arrive<0>();                      // V of this tile is there
+                group_barrier(group);                    // for all, and nobody reads K of this tile any more
+                stage_keys(tile + 1);
+            }
             if (visible(tile)) {
                 if constexpr (BY_WARPGROUP) {
                     multiply_values_by_warpgroup(rows, score, v_tile(tile), log2_scale);
