@@ -126,7 +126,7 @@ __device__ __forceinline__ void multiply_key(float (&score)[ROWS], const float (
 #if OVER_UNROLLED
 #define REGISTERS __maxnreg__(24)
 #else
-#define REGISTERS __launch_bounds__(THREADS)
+#define REGISTERS __launch_bounds__(THREADS, 1)
 #endif
 
 extern "C" __global__ void REGISTERS
