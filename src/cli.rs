@@ -31,10 +31,21 @@ pub enum Command {
     Doctor,
     /// Render the report of a stored run again
     Report(ReportArgs),
+    /// Show two runs, recordings or ncu reports side by side: changes, their noise, verdicts that turned
+    Compare(CompareArgs),
+    /// Write a page over all runs, with their history, and a summary of a set of phases
+    Index(IndexArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
-    /// Print the JSON Schema of the config, for editors
-    Schema,
+    /// Take host names, addresses and users' folders out of an ncu report
+    Redact(RedactArgs),
+    /// The leaderboard of a phase: promote a run to it, list and show its entries
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Time one variant against itself and keep the machine's own noise, which gates are then held against
+    Calibrate(CalibrateArgs),
+    /// Print the JSON Schema of the config, for editors, or of the results
+    Schema(SchemaArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -80,6 +91,20 @@ pub struct Saying {
     /// Also write a Markdown comment body (under 65,536 characters) to this file
     #[arg(long, value_name = "FILE")]
     pub comment: Option<PathBuf>,
+    /// Open the rendered report in the browser
+    #[arg(long)]
+    pub open: bool,
+}
+
+/// What a run is compared with.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Against {
+    /// A stored run that answers for `baseline.` in requirements: its folder, its id, or an entry of the leaderboard
+    #[arg(long, value_name = "NAME")]
+    pub against: Option<String>,
+    /// Compare although GPU, driver, tools or workload differ; the report warns of it
+    #[arg(long)]
+    pub allow_mismatch: bool,
 }
 
 /// `ncugate run`
@@ -97,6 +122,9 @@ pub struct RunArgs {
     /// Start anew instead of continuing an unfinished run
     #[arg(long)]
     pub fresh: bool,
+    /// Comparison
+    #[command(flatten)]
+    pub against: Against,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
@@ -131,6 +159,9 @@ pub struct GateArgs {
     /// Judge plain ncu reports although they do not tell whether results were right
     #[arg(long)]
     pub assume_correct: bool,
+    /// Comparison
+    #[command(flatten)]
+    pub against: Against,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
@@ -145,12 +176,46 @@ pub struct ReportArgs {
     /// The run's folder
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Comparison
+    #[command(flatten)]
+    pub against: Against,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
     /// Output
     #[command(flatten)]
     pub saying: Saying,
+}
+
+/// `ncugate compare`
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The folder of a run or recording, or an ncu report (.ncu-rep, .ncu-repz)
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// What is compared with it
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// Also write the comparison as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Also write the comparison as a self-contained page to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// `ncugate index`
+#[derive(Debug, Args)]
+pub struct IndexArgs {
+    /// Phases to show, in this order; all that have runs where none is given
+    #[arg(value_name = "CONFIG")]
+    pub configs: Vec<PathBuf>,
+    /// Also write where the phases stand, by the latest run of each, as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
+    /// Folders
+    #[command(flatten)]
+    pub folders: Folders,
 }
 
 /// `ncugate record`
@@ -162,6 +227,95 @@ pub struct RecordArgs {
     /// Folder of the recording; replaced if it is there
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+}
+
+/// `ncugate redact`
+#[derive(Debug, Args)]
+pub struct RedactArgs {
+    /// The report (.ncu-rep, .ncu-repz)
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// Where the redacted report goes; .ncu-repz is compressed
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Drop cubins and imported source files too
+    #[arg(long)]
+    pub drop_sources: bool,
+}
+
+/// `ncugate baseline`
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// Put a run on the leaderboard of its phase; shows the difference to the entry it replaces
+    Promote(PromoteArgs),
+    /// List the entries that count now
+    List(ListArgs),
+    /// Show the history of an entry and its values
+    Show(ShowBaselineArgs),
+}
+
+/// `ncugate baseline promote`
+#[derive(Debug, Args)]
+pub struct PromoteArgs {
+    /// The run's folder
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Name of the entry; `best` answers for `best.` in requirements
+    #[arg(long, value_name = "NAME", default_value = "best")]
+    pub name: String,
+    /// Take the run although its objective is worse than that of the present entry
+    #[arg(long)]
+    pub accept_worse: bool,
+    /// Folder of runs and leaderboards
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate baseline list`
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Name of a phase; all where it is absent
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Folder of runs and leaderboards
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate baseline show`
+#[derive(Debug, Args)]
+pub struct ShowBaselineArgs {
+    /// Name of the phase
+    #[arg(value_name = "PHASE")]
+    pub phase: String,
+    /// Name of the entry
+    #[arg(long, value_name = "NAME", default_value = "best")]
+    pub name: String,
+    /// Folder of runs and leaderboards
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate calibrate`
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// The phase
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// The variant that is timed; else the first candidate that builds
+    #[arg(long, value_name = "ID")]
+    pub variant: Option<String>,
+    /// Folder of runs, and of what is found
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate schema`
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// The schema of `results.json` and `--format json` instead
+    #[arg(long)]
+    pub results: bool,
 }
 
 /// `ncugate worker`

@@ -10,17 +10,20 @@
 //! Left of [`ncu_rep`] is the world: processes, the GPU, the disk. From there on everything is a pure function of
 //! what [`store`] holds, so that a stored run is judged and rendered on any machine by the same code.
 
+pub mod baseline;
 pub mod bench;
 pub mod build;
 pub mod campaign;
 pub mod chart;
 pub mod cli;
 pub mod commands;
+pub mod compare;
 pub mod config;
 pub mod exit;
 pub mod expr;
 pub mod frame;
 pub mod gate;
+pub mod history;
 pub mod insight;
 pub mod metric;
 pub mod ncu;

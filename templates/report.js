@@ -47,16 +47,24 @@
     columns = [
       { key: "rank", title: "#", num: true, value: (v) => v.rank, show: (v) => v.rank === null ? "–" : String(v.rank) },
       { key: "verdict", title: "Gates", value: (v) => v.verdict, show: (v) => v.baseline ? el("span", { class: "tag" }, "baseline") : pill(v.verdict) },
-      { key: "stops", title: "Stopped by", cls: "stop", value: (v) => v.stops.length, show: (v) => el("bdi", { title: v.stops.join("; ") }, v.stops[0] ?? (v.shares ? "same code as " + v.shares : "")) },
-      state.all || data.variants.some(nameless)
+      { key: "stops", title: "Stopped by", cls: "stop", value: (v) => v.stops.length, show: stopped },
+      state.all || named
         ? { key: "name", title: "Variant", cls: "name", value: (v) => v.label, show: (v) => state.all || nameless(v) ? el("bdi", { title: v.label }, v.label) : "" } : null,
       ...data.params.map((name, at) => ({ key: "p" + at, title: name, num: true, value: (v) => sortable(v.params[at]), show: (v) => v.params[at] ?? "" })),
       { key: "correct", title: "Correct", value: (v) => v.correct[0], show: (v) => el("span", { title: v.correct[1], class: "pill " + cls(v.correct[0]) }, v.correct[0] === "pass" ? "right" : v.correct[0] === "fail" ? "wrong" : "unproven") },
       ...shown.map(([m, at]) => ({ key: "m" + at, title: m.title, unit: m.unit, num: true, value: (v) => number(v.values[state.shape][at]), show: (v) => measured(v.values[state.shape][at]) })),
     ].filter((c) => c !== null);
   }
+  /** The gravest gate that stops a variant, and how many more; a variant that the columns do not name says who it is. */
+  function stopped(v) {
+    if (!state.all && !named && nameless(v)) return el("b", { title: v.label }, el("bdi", {}, v.label));
+    const many = v.stops.length > 1 ? `${v.stops.length} gates: ` : "";
+    return el("bdi", { title: v.stops.join("; ") }, v.stops.length ? many + v.stops[0] : v.shares ? "same code as " + v.shares : "");
+  }
   // A variant that its parameters do not tell apart.
   const nameless = (v) => v.params.length === 0 || v.params.some((p) => p === null);
+  // Whether candidates need a column for their names; baselines alone do not.
+  const named = data.variants.some((v) => !v.baseline && nameless(v));
   const cls = (verdict) => verdict === "pass" ? "pass" : verdict === "fail" ? "fail" : "unsure";
   const pill = (verdict) => el("span", { class: "pill " + cls(verdict) }, verdict === "pass" ? "✓ pass" : verdict === "fail" ? "✕ fail" : "? unsure");
   const sortable = (value) => value === null ? null : value !== "" && Number.isFinite(Number(value)) ? Number(value) : value;

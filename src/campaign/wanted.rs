@@ -60,6 +60,13 @@ pub fn profiles_baselines(phase: &Phase) -> bool {
     reads.into_iter().any(|read| read.owner == Owner::Baseline && is_counter(&read.name))
 }
 
+/// Whether a requirement outside stages reads a quantity or a speedup of this owner.
+pub fn reads(phase: &Phase, owner: &Owner) -> bool {
+    unstaged(phase)
+        .map(Requirement::reads)
+        .any(|reads| reads.speedups.contains(owner) || reads.quantities.iter().any(|quantity| quantity.owner == *owner))
+}
+
 fn is_counter(name: &str) -> bool {
     Catalogue::embedded().source(name) == Some(Source::Ncu)
 }
@@ -83,10 +90,13 @@ fn names<'a>(metrics: impl Iterator<Item = &'a String>, capability: (u32, u32)) 
 }
 
 fn requirements(phase: &Phase) -> impl Iterator<Item = &Requirement> {
+    let stages = phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates);
+    unstaged(phase).chain(stages.map(|gate| &gate.require))
+}
+
+fn unstaged(phase: &Phase) -> impl Iterator<Item = &Requirement> {
     let plan = &phase.gate_plan;
-    let gates = phase.gates.iter();
     let tiers = plan.tiers.iter().flat_map(|tier| &tier.gates);
-    let stages = plan.stages.iter().flat_map(|stage| &stage.gates);
     let fallback = plan.fallback.iter().flat_map(|fallback| &fallback.gates);
-    gates.chain(tiers).chain(stages).chain(fallback).map(|gate: &Gate| &gate.require)
+    phase.gates.iter().chain(tiers).chain(fallback).map(|gate: &Gate| &gate.require)
 }

@@ -10,23 +10,60 @@ const SEPARATE: usize = 200;
 /// Groups of variants in a summary.
 const GROUPS: usize = 50;
 
-/// A chart for every gate on a metric; the first gate of a metric names the limit, the others add lines.
+/// Shapes of one gate that are charted.
+const SHAPES: usize = 4;
+
+/// A chart for every gate on a metric and shape; the first gate of a metric names the limit, the others add lines.
 pub fn charts(report: &Report, context: &Context) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
     for gate in &report.gates {
         let Some(metric) = gate.metric.as_deref() else { continue };
-        let id = format!("gate-{}", slug(metric));
-        if let Some(known) = charts.iter_mut().find(|c| c.id == id) {
-            known.limits.extend(limit(gate));
-        } else {
-            charts.extend(chart(report, context, gate, metric, id));
+        for place in places(report, gate) {
+            let id = match place.shape == report.objective_shape {
+                true => format!("gate-{}", slug(metric)),
+                false => format!("gate-{}-{}", slug(metric), slug(report.shapes.get(place.shape).map_or("", |s| s))),
+            };
+            if let Some(known) = charts.iter_mut().find(|c| c.id == id) {
+                known.limits.extend(limit(gate, place));
+            } else {
+                charts.extend(chart(report, context, (gate, place), metric, id));
+            }
         }
     }
     charts
 }
 
-fn chart(report: &Report, context: &Context, gate: &GateRow, metric: &str, id: String) -> Option<Chart> {
-    let shape = report.objective_shape;
+/// A shape that a gate is judged at, and its limit there.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Index of the shape.
+    shape: usize,
+    limit: Option<f64>,
+}
+
+/// Where a gate is judged, the objective's shape first; there alone where it was judged nowhere.
+fn places(report: &Report, gate: &GateRow) -> Vec<Place> {
+    let place = |(name, limit): &(String, number::Number)| {
+        Some(Place { shape: report.shapes.iter().position(|s| s == name)?, limit: Some(limit.value) })
+    };
+    let mut places: Vec<Place> = gate.limits.iter().filter_map(place).collect();
+    if places.is_empty() {
+        places.push(Place { shape: report.objective_shape, limit: gate.limit.as_ref().map(|l| l.value) });
+    }
+    places.sort_by_key(|p| p.shape != report.objective_shape);
+    places.truncate(SHAPES);
+    places
+}
+
+fn chart(
+    report: &Report,
+    context: &Context,
+    (gate, place): (&GateRow, Place),
+    metric: &str,
+    id: String,
+) -> Option<Chart> {
+    let shape = place.shape;
+    let shape_name = report.shapes.get(shape).map_or("", String::as_str);
     let at = report.gates.iter().position(|g| g.name == gate.name)?;
     let points: Vec<(&VariantRow, usize, f64)> =
         report.variants.iter().filter_map(|v| Some((v, v.rank?, report.value(v, shape, metric)?))).collect();
@@ -39,12 +76,22 @@ fn chart(report: &Report, context: &Context, gate: &GateRow, metric: &str, id: S
     let [least, _, median, _, most] = quartiles(&values)?;
     Some(Chart {
         id,
-        title: title.to_owned(),
-        note: format!("{} over the correct variants, best first.", gate.require),
+        title: match shape == report.objective_shape {
+            true => title.to_owned(),
+            false => format!("{title} at shape {shape_name}"),
+        },
+        note: match gate.limits.len() {
+            0 | 1 => format!("{} over the correct variants, best first.", gate.require),
+            _ => format!(
+                "{} at shape {shape_name} over the correct variants, best first; a mark tells whether the gate holds at \
+                 all its shapes.",
+                gate.require
+            ),
+        },
         x: Axis::new(&format!("rank by {}", inside(described(report, &context.objective).0)), "", Scale::Linear),
         y: Axis::new(title, unit, if least >= 0.0 { Scale::Zero } else { Scale::Linear }),
         series,
-        limits: limit(gate).into_iter().collect(),
+        limits: limit(gate, place).into_iter().collect(),
         alt: format!(
             "{} variants from {} to {}, median {}; required: {}.",
             points.len(),
@@ -103,8 +150,8 @@ fn summary(points: &[(&VariantRow, usize, f64)]) -> Vec<Series> {
     ]
 }
 
-fn limit(gate: &GateRow) -> Option<LimitLine> {
-    Some(LimitLine { across: Across::Y, value: gate.limit.as_ref()?.value, label: gate.require.clone() })
+fn limit(gate: &GateRow, place: Place) -> Option<LimitLine> {
+    Some(LimitLine { across: Across::Y, value: place.limit?, label: gate.require.clone() })
 }
 
 /// A metric's name as part of a file name.

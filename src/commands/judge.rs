@@ -1,10 +1,11 @@
 //! What every command that ends in a verdict shares: a stored run judged, rendered, said; and the commands that do
 //! nothing else (`gate`, `report`).
 
-use super::CommandError;
+use super::against::Standings;
 use super::reports::{self, Trust};
+use super::{CommandError, open};
 use crate::campaign::wanted;
-use crate::cli::{Folders, Format, GateArgs, ReportArgs, Saying};
+use crate::cli::{Against, Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape, ShapeName};
 use crate::exit::Outcome;
 use crate::expr::{Scope, Value};
@@ -35,10 +36,39 @@ pub struct Subject {
     pub foreign: Option<Trust>,
 }
 
+impl Subject {
+    /// A stored run, judged by the phase it was run with.
+    pub fn stored(folder: &Path) -> Result<Self, CommandError> {
+        let run = Run::load(folder)?;
+        let phase = config::parse(&folder.join("phase.toml"), &run.phase)?;
+        let plan = unroll(&phase)?;
+        let source = Source::Recorded { folder: folder.display().to_string() };
+        Ok(Self { phase, plan, run, source, foreign: None })
+    }
+}
+
+/// Whether a report says how long ago it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Counted to now.
+    Said,
+    /// Left out: the same run gives the same bytes.
+    Unsaid,
+}
+
+/// A run as a report, nothing written.
+pub fn judged(subject: &Subject, age: Age) -> Result<Report, CommandError> {
+    let standings = Standings::default();
+    Ok(Judged::new(subject, &[], &standings)?.report(subject, &standings, age))
+}
+
 /// `ncugate gate`: judges what has been measured already.
 pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;
+    if let Some(absent) = args.profile.iter().find(|path| !path.exists()) {
+        return Err(CommandError::Usage(format!("--profile names {}, which does not exist", absent.display())));
+    }
     let subject = match args.profile.as_slice() {
         [folder] if folder.is_dir() => {
             let source = Source::Recorded { folder: folder.display().to_string() };
@@ -46,33 +76,34 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
         }
         files => reports::subject(phase, files, args.assume_correct)?,
     };
-    conclude(&subject, &args.folders, &args.saying, out)
+    conclude(&subject, &args.against, &args.folders, &args.saying, out)
 }
 
 /// `ncugate report`: renders a stored run again, judged by the phase it was run with.
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let run = Run::load(&args.run)?;
-    let phase = config::parse(&args.run.join("phase.toml"), &run.phase)?;
-    let plan = unroll(&phase)?;
-    let source = Source::Recorded { folder: args.run.display().to_string() };
-    conclude(&Subject { phase, plan, run, source, foreign: None }, &args.folders, &args.saying, out)
+    conclude(&Subject::stored(&args.run)?, &args.against, &args.folders, &args.saying, out)
 }
 
 /// Judges, writes the report's files, and says how it ended.
 pub fn conclude(
     subject: &Subject,
+    against: &Against,
     folders: &Folders,
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
-    let judged = Judged::new(subject)?;
-    let report = judged.report(subject);
+    let standings = Standings::find(subject, against, &folders.profiles)?;
+    let judged = Judged::new(subject, &[], &standings)?;
+    let report = judged.report(subject, &standings, Age::Said);
     let folder = report_folder(folders, &subject.phase, &subject.run);
     let written = write(&report, &folder)?;
     if let Some(path) = &saying.comment {
         replace(path, &github::comment(&report)?)?;
     }
     say(&report, &written.page, saying, out)?;
+    if saying.open {
+        open::open(&written.page);
+    }
     Ok(outcome(subject, judged.judgement.verdict))
 }
 
@@ -82,17 +113,22 @@ pub fn report_folder(folders: &Folders, phase: &Phase, run: &Run) -> PathBuf {
 }
 
 /// A run judged.
-struct Judged {
-    quantities: Quantities,
-    judgement: Judgement,
+pub struct Judged {
+    /// Everything measured.
+    pub quantities: Quantities,
+    /// The verdicts.
+    pub judgement: Judgement,
 }
 
 impl Judged {
-    fn new(subject: &Subject) -> Result<Self, CommandError> {
+    /// Judges by the phase's gates; `more` are metrics to read beside those that the phase needs.
+    pub fn new(subject: &Subject, more: &[String], standings: &Standings) -> Result<Self, CommandError> {
         let Subject { phase, plan, run, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let capability = gpu.map_or((0, 0), |gpu| gpu.compute_capability);
-        let metrics = wanted::metrics(phase);
+        let mut metrics = wanted::metrics(phase);
+        let unread = more.iter().filter(|metric| !metrics.contains(metric)).cloned().collect::<Vec<_>>();
+        metrics.extend(unread);
         let counted = counted(subject, &wanted::read(&metrics, capability))?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
@@ -100,8 +136,10 @@ impl Judged {
             None => correctness(phase, plan, &run.checks, &run.builds),
             Some(trust) => reports::proofs(plan, trust),
         };
-        let context = Context::new(gpu.map(|gpu| gpu.compute_capability), Zoned::now().date());
-        let judgement = judge(phase, plan, &quantities, &proofs, &context);
+        let mut context = Context::new(gpu.map(|gpu| gpu.compute_capability), Zoned::now().date());
+        standings.lend(&mut context);
+        let mut judgement = judge(phase, plan, &quantities, &proofs, &context);
+        judgement.warnings.extend(standings.warnings.iter().cloned());
         Ok(Self { quantities, judgement })
     }
 
@@ -113,7 +151,7 @@ impl Judged {
         self.judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
     }
 
-    fn report(&self, subject: &Subject) -> Report {
+    fn report(&self, subject: &Subject, standings: &Standings, age: Age) -> Report {
         let Subject { phase, plan, run, source, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
@@ -130,7 +168,8 @@ impl Judged {
             judgement: &self.judgement,
             findings: &findings,
             source: source.clone(),
-            now: Some(Timestamp::now()),
+            compared: &standings.labels(),
+            now: (age == Age::Said).then(Timestamp::now),
         })
     }
 }
@@ -166,7 +205,7 @@ fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Re
         Format::Text => {
             let on_terminal = std::io::stdout().is_terminal();
             let coloured = on_terminal && std::env::var_os("NO_COLOR").is_none();
-            let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100);
+            let columns = super::columns();
             let colours = if coloured { Colours::Ansi } else { Colours::Plain };
             if std::env::var_os("GITHUB_ACTIONS").is_some() {
                 write!(out, "{}", github::annotations(report)?)?;

@@ -1,9 +1,16 @@
 //! One file a subcommand: wiring, no logic.
 
+mod against;
+mod baseline;
+mod calibrate;
 mod check;
+mod compare;
 pub mod doctor;
+mod index;
 mod judge;
+mod open;
 mod record;
+mod redact;
 mod reports;
 mod run;
 pub mod show;
@@ -11,14 +18,15 @@ pub mod show;
 use crate::bench;
 use crate::build::{BuildError, Nvcc};
 use crate::campaign::{self, CampaignError};
-use crate::cli::{Cli, Command, WorkerArgs};
+use crate::cli::{Cli, Command, SchemaArgs, WorkerArgs};
+use crate::compare::SideError;
 use crate::config::{self, ConfigErrors};
 use crate::exit::Outcome;
 use crate::frame::launches::FrameError;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{CompilerFacts, DeviceFacts, Facts};
 use crate::plan::PlanErrors;
-use crate::report::{RenderError, WriteError};
+use crate::report::{RenderError, WriteError, json};
 use crate::store::StoreError;
 use show::{ShowArgs, ShowError};
 use std::error::Error;
@@ -61,6 +69,9 @@ pub enum CommandError {
     /// A report cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// A report cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] SideError),
     /// A recording does not hold what the phase asks for.
     #[error("the recording in {} does not hold what the phase asks for; it has:{}\nmeasure again on a GPU, then keep the run with `ncugate record`", folder.display(), lacks.iter().map(|l| format!("\n  {l}")).collect::<String>())]
     Recording {
@@ -68,6 +79,28 @@ pub enum CommandError {
         folder: PathBuf,
         /// What it lacks.
         lacks: Vec<String>,
+    },
+    /// Two measurements cannot be compared.
+    #[error("cannot compare with {label}:{}\nmeasure both alike, or compare all the same with --allow-mismatch", differences.iter().map(|d| format!("\n  {d}")).collect::<String>())]
+    Unlike {
+        /// What it would be compared with.
+        label: String,
+        /// In what they differ.
+        differences: Vec<String>,
+    },
+    /// A stored run has nothing that others can be compared with.
+    #[error("nothing can be compared with the run in {}: {reason}", folder.display())]
+    NoStanding {
+        /// Its folder.
+        folder: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The machine's noise cannot be told.
+    #[error("cannot calibrate: {reason}")]
+    Calibration {
+        /// Why.
+        reason: String,
     },
     /// The command line asks for what cannot be.
     #[error("{0}")]
@@ -90,7 +123,11 @@ impl CommandError {
             | Self::Frame(_)
             | Self::Render(_)
             | Self::Write(_)
-            | Self::Recording { .. } => Outcome::Environment,
+            | Self::Compare(_)
+            | Self::Recording { .. }
+            | Self::Unlike { .. }
+            | Self::Calibration { .. }
+            | Self::NoStanding { .. } => Outcome::Environment,
         }
     }
 }
@@ -103,15 +140,25 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Check(args) => check::check(args, &mut out),
         Command::Doctor => doctor_command(&mut out),
         Command::Record(args) => record::record(args, &mut out),
-        Command::Schema => schema(&mut out),
+        Command::Redact(args) => redact::redact(args, &mut out),
+        Command::Baseline(command) => baseline::baseline(command, &mut out),
+        Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
+        Command::Schema(args) => schema(args, &mut out),
         Command::Show(args) => show_command(args, &mut out),
         Command::Gate(args) => judge::gate(args, &mut out),
         Command::Report(args) => judge::report(args, &mut out),
+        Command::Index(args) => index::index(args, &mut out),
+        Command::Compare(args) => compare::compare(args, &mut out),
         Command::Worker(args) => {
             drop(out);
             worker(args)
         }
     }
+}
+
+/// Columns of the terminal, as it says.
+fn columns() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100)
 }
 
 /// Prints an error and what caused it on standard error, once; gives the status it means.
@@ -138,8 +185,12 @@ fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {
     Ok(Outcome::Passed)
 }
 
-fn schema(out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    writeln!(out, "{:#}", config::schema())?;
+fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if args.results {
+        write!(out, "{}", json::schema()?)?;
+    } else {
+        writeln!(out, "{:#}", config::schema())?;
+    }
     Ok(Outcome::Passed)
 }
 

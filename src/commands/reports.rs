@@ -3,6 +3,7 @@
 
 use super::CommandError;
 use super::judge::Subject;
+use crate::build::{BuildOutcome, BuildRecord};
 use crate::campaign;
 use crate::config::Phase;
 use crate::frame::launch_variant;
@@ -80,11 +81,15 @@ fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileReco
         phase: phase.text.clone(),
         plan: plan.clone(),
         workload: serde_json::Value::Null,
-        builds: Vec::new(),
+        builds: plan.variants.iter().map(not_built).collect(),
         checks: Vec::new(),
         latencies: Vec::new(),
         profiles,
     }
+}
+
+fn not_built(variant: &Variant) -> BuildRecord {
+    BuildRecord { variant: variant.id.clone(), shares: None, outcome: BuildOutcome::NotNeeded }
 }
 
 fn paths(files: &[PathBuf]) -> String {

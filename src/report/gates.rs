@@ -1,10 +1,10 @@
 //! Gates, tiers, stages, fallback, preconditions and waivers as rows.
 
 use super::model::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-use super::number::Number;
+use super::number::{self, Number};
 use super::text;
 use crate::gate::{
-    FallbackResult, GateResult, Judgement, PreconditionResult, StageResult, TierResult, Verdict, Waiver,
+    Case, FallbackResult, GateResult, Judgement, PreconditionResult, StageResult, TierResult, Verdict, Waiver,
 };
 
 /// A gate as a row.
@@ -23,8 +23,10 @@ pub fn row(gate: &GateResult) -> GateRow {
         unit: text::line(&gate.unit),
         verdict: gate.verdict,
         reason: text::line(&gate.reason),
+        why: text::line(&why(gate, deciding)),
         measured: number(deciding.and_then(|c| c.measured)),
         limit: limit.map(Number::new),
+        limits: limits(gate, deciding),
         margin: margin.map(Number::new),
         margin_share: margin.zip(limit).map(|(margin, limit)| share(margin, limit)),
         interval: deciding.and_then(|c| c.interval).map(|(low, high)| (Number::new(low), Number::new(high))),
@@ -32,6 +34,33 @@ pub fn row(gate: &GateResult) -> GateRow {
         decided_by: deciding.map(|c| Decider { variant: text::line(&c.variant.0), shape: text::line(&c.shape.0) }),
         counts: counts(gate),
         waived: gate.waived.as_ref().map(|w| waiver(w, false)),
+    }
+}
+
+fn limits(gate: &GateResult, deciding: Option<&Case>) -> Vec<(String, Number)> {
+    let same = |case: &&Case| deciding.is_some_and(|d| d.variant == case.variant);
+    let limit = |case: &Case| Some((text::line(&case.shape.0), Number::new(case.limit.filter(|v| v.is_finite())?)));
+    gate.cases.iter().filter(same).filter_map(limit).collect()
+}
+
+/// Why, where the row already tells variant, measured value and limit; the full reason where it does not.
+fn why(gate: &GateResult, deciding: Option<&Case>) -> String {
+    let Some(case) = deciding.filter(|c| gate.on == "selected" && c.verdict == gate.verdict) else {
+        return gate.reason.clone();
+    };
+    let shapes = gate.cases.iter().filter(|c| c.variant == case.variant).count();
+    match (case.verdict, case.measured, case.limit, case.margin) {
+        (Verdict::Pass, ..) if shapes == 1 => format!("holds at shape {}", case.shape),
+        (Verdict::Pass, ..) => format!("holds at {}", number::counted(shapes, "shape")),
+        (Verdict::Fail, Some(measured), Some(limit), Some(margin)) => {
+            let way = match measured.total_cmp(&limit) {
+                std::cmp::Ordering::Less => "short by",
+                std::cmp::Ordering::Equal => return format!("exactly at the limit, at shape {}", case.shape),
+                std::cmp::Ordering::Greater => "over by",
+            };
+            format!("{way} {} at shape {}", number::with_unit(margin.abs(), &gate.unit), case.shape)
+        }
+        _ => case.reason.clone().unwrap_or_else(|| gate.reason.clone()),
     }
 }
 

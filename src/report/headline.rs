@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use super::model::{Fact, Headline, MetricColumn};
 use super::{number, text};
-use crate::gate::{Correctness, VariantResult, Verdict};
+use crate::gate::{Correctness, GateResult, Judgement, Level, VariantResult, Verdict};
 use crate::metric::Better;
 use crate::plan::VariantId;
 
@@ -20,12 +20,53 @@ pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
     Headline {
         verdict: judgement.verdict,
         label: label.to_owned(),
-        reason: text::line(&judgement.reason),
+        reason: text::line(&reason(judgement)),
         obstacle: obstacle(inputs),
         scope: scope(inputs),
         tier: tier(inputs),
         selected: judgement.selected.as_ref().map(|s| text::line(&s.variant.0)),
         facts: facts(inputs, metrics),
+    }
+}
+
+/// Failed gates named in the sentence.
+const NAMED: usize = 3;
+
+/// `6 of 9 required gates fail: eligible warps (0.6887 against 2 warps), ...` where gates alone decide, else the judge's.
+fn reason(judgement: &Judgement) -> String {
+    let required: Vec<&GateResult> = judgement.gates.iter().filter(|g| g.level == Level::Required).collect();
+    let mut failed: Vec<&GateResult> =
+        required.iter().copied().filter(|g| g.verdict == Verdict::Fail && g.waived.is_none()).collect();
+    let gates_alone = judgement.fallback.is_none()
+        && judgement.preconditions.iter().all(|c| c.verdict == Verdict::Pass)
+        && judgement.tiers.iter().all(|t| !t.required || t.verdict == Verdict::Pass)
+        && judgement.stages.is_empty();
+    if judgement.verdict != Verdict::Fail || failed.is_empty() || !gates_alone {
+        return judgement.reason.clone();
+    }
+    failed.sort_by(|a, b| shortfall(b).total_cmp(&shortfall(a)));
+    let mut named: Vec<String> = failed.iter().take(NAMED).map(|gate| named(gate)).collect();
+    if failed.len() > NAMED {
+        named.push(format!("{} more", failed.len() - NAMED));
+    }
+    let last = named.pop().unwrap_or_default();
+    let list = if named.is_empty() { last } else { format!("{} and {last}", named.join(", ")) };
+    let verb = if failed.len() == 1 { "fails" } else { "fail" };
+    format!("{} of {} required gates {verb}: {list}.", failed.len(), required.len())
+}
+
+/// How far out the deciding case is, over its limit.
+fn shortfall(gate: &GateResult) -> f64 {
+    let case = gate.deciding.and_then(|at| gate.cases.get(at));
+    let numbers = case.and_then(|c| c.margin.zip(c.limit)).filter(|(_, limit)| *limit != 0.0);
+    numbers.map_or(f64::INFINITY, |(margin, limit)| -margin / limit.abs())
+}
+
+fn named(gate: &GateResult) -> String {
+    let case = gate.deciding.and_then(|at| gate.cases.get(at));
+    match case.and_then(|c| c.measured.zip(c.limit)) {
+        Some((measured, limit)) => format!("{} ({})", gate.name, number::against(measured, limit, &gate.unit)),
+        None => gate.name.clone(),
     }
 }
 
@@ -35,19 +76,23 @@ fn obstacle(inputs: &Inputs<'_>) -> Option<String> {
     ranked.sort_by_key(|v| v.rank);
     let first = ranked.first()?;
     let stop = first.stopped_by.first()?;
-    let mut sentence =
-        format!("The best variant, {}, fails {}", text::clip(&first.variant.0, text::LABEL), text::line(stop));
+    let selected = inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == first.variant);
+    let who = match selected {
+        true => "The selected variant".to_owned(),
+        false => format!("The best variant, {},", text::clip(&first.variant.0, text::LABEL)),
+    };
+    let mut sentence = format!("{who} fails {}", text::line(stop));
     match ranked.iter().find(|v| v.verdict == Verdict::Pass) {
         Some(free) => {
             let cost = free.objective.zip(first.objective).map_or_else(String::new, |(ours, best)| {
-                format!(" at {} of its {}", number::change(ours / best), text::line(&inputs.phase.objective.metric))
+                format!(" ({} in {})", number::change(ours / best), text::line(&inputs.phase.objective.metric))
             });
             sentence.push_str(&format!(
                 "; the best that no gate stops is {}{cost}.",
                 text::clip(&free.variant.0, text::LABEL)
             ));
         }
-        None => sentence.push_str("; no variant holds every required gate."),
+        None => sentence.push_str("; no other holds every required gate either."),
     }
     Some(sentence)
 }
@@ -84,10 +129,11 @@ fn tier(inputs: &Inputs<'_>) -> Option<String> {
             .gates
             .iter()
             .find(|g| g.verdict != Verdict::Pass)
-            .map_or_else(|| "its gates".to_owned(), |g| text::line(&g.require));
+            .map_or_else(|| "its gates".to_owned(), |g| text::line(&g.name));
         format!("; {missing} keeps {} away", text::line(&tier.name))
     });
-    let reached = reached.map_or_else(|| "no tier".to_owned(), text::line);
+    let reached =
+        reached.map_or_else(|| "No tier reached".to_owned(), |name| format!("Tier {} reached", text::line(name)));
     Some(format!("{reached}{}", next.unwrap_or_default()))
 }
 
@@ -128,7 +174,19 @@ fn note(inputs: &Inputs<'_>, metric: &MetricColumn, selected: &VariantId, value:
             None => format!("at shape {}", text::line(&inputs.phase.objective.shape.0)),
         };
     }
-    let gate = inputs.judgement.gates.iter().find(|g| g.metric.as_deref() == Some(metric.name.as_str()));
-    let judged = gate.filter(|g| g.cases.iter().any(|c| &c.variant == selected));
-    judged.map_or_else(String::new, |g| text::line(&g.require))
+    let gates = inputs.judgement.gates.iter().filter(|g| g.metric.as_deref() == Some(metric.name.as_str()));
+    let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| &c.variant == selected)?)));
+    judged.take(1).map(|(gate, case)| demand(gate, case.limit, metric)).collect()
+}
+
+/// `needs at least 20 %` of `achieved_occupancy >= 20`; a requirement of another form as it is written.
+fn demand(gate: &GateResult, limit: Option<f64>, metric: &MetricColumn) -> String {
+    let written = text::line(&gate.require);
+    let rest = gate.require.strip_prefix(metric.name.as_str()).map(str::trim_start);
+    let words = [("<=", "at most"), (">=", "at least"), ("==", "exactly"), ("<", "less than"), (">", "more than")];
+    let way = rest.and_then(|rest| words.into_iter().find(|(sign, _)| rest.starts_with(sign)));
+    match (way, limit) {
+        (Some((_, way)), Some(limit)) => format!("needs {way} {}", number::with_unit(limit, &metric.unit)),
+        _ => written,
+    }
 }

@@ -127,7 +127,7 @@ fn drawings(report: &Report) -> Result<Vec<Drawing<'_>>, RenderError> {
 }
 
 /// The page's style sheet with the colours of the charts.
-fn style() -> String {
+pub(crate) fn style() -> String {
     let light = palette::rules(|c| c.light, "");
     let system = palette::rules(|c| c.dark, ":root:not([data-theme=light])");
     let chosen = palette::rules(|c| c.dark, ":root[data-theme=dark]");
@@ -207,7 +207,7 @@ fn embeddable(json: &str) -> String {
 }
 
 /// `sha256-...` of an inline style or script, as a content security policy names it.
-fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     format!("sha256-{}", base64(&Sha256::digest(text.as_bytes())))
 }
 

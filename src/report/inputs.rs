@@ -52,6 +52,8 @@ pub struct Inputs<'a> {
     pub findings: &'a [insight::Finding],
     /// Live or recorded.
     pub source: Source,
+    /// Stored runs that requirements compare with, a line each: `baseline: run ...`.
+    pub compared: &'a [String],
     /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.
     pub now: Option<Timestamp>,
 }
@@ -88,7 +90,7 @@ impl Report {
             shapes,
             objective_shape,
             variants: rows,
-            findings: gravest(inputs.findings),
+            findings: gravest(inputs),
             charts: Vec::new(),
             provenance: provenance::provenance(inputs),
             missing: provenance::missing(inputs),
@@ -174,15 +176,20 @@ fn parameters(plan: &Plan) -> Vec<String> {
     names
 }
 
-/// The first findings, each title once.
-fn gravest(findings: &[insight::Finding]) -> Vec<Finding> {
+/// The first findings, each title once; those at the objective's shape before others, which name theirs.
+fn gravest(inputs: &Inputs<'_>) -> Vec<Finding> {
+    let objective = &inputs.phase.objective.shape;
+    let (first, others): (Vec<_>, Vec<_>) = inputs.findings.iter().partition(|f| &f.shape == objective);
     let mut kept: Vec<Finding> = Vec::new();
-    for finding in findings {
+    for finding in first.into_iter().chain(others) {
         let title = text::line(&finding.title);
         if kept.len() < FINDINGS && kept.iter().all(|known| known.title != title) {
             kept.push(Finding {
                 title,
-                sentence: text::line(&finding.sentence),
+                sentence: match &finding.shape == objective {
+                    true => text::line(&finding.sentence),
+                    false => text::line(&format!("At shape {}: {}", finding.shape, finding.sentence)),
+                },
                 severity: finding.severity,
                 advice: text::line(&finding.advice),
                 variant: text::line(&finding.variant.0),

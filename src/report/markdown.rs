@@ -60,7 +60,7 @@ fn verdict(report: &Report) -> String {
         let _ = writeln!(out, "{}\n", escape(obstacle));
     }
     if let Some(tier) = &headline.tier {
-        let _ = writeln!(out, "Tier reached: {}\n", escape(tier));
+        let _ = writeln!(out, "{}\n", escape(tier));
     }
     if let Some(fallback) = &report.fallback {
         let variant = fallback.variant.as_deref().unwrap_or("none");
@@ -78,13 +78,11 @@ fn verdict(report: &Report) -> String {
         let _ = writeln!(out, "Selected: **{}**: {}\n", escape(selected), facts.join(", "));
     }
     for condition in &report.preconditions {
-        let _ = writeln!(
-            out,
-            "- {} precondition {}: {}",
-            mark(condition.verdict),
-            escape(&condition.name),
-            escape(&condition.reason)
-        );
+        let (name, reason) = (escape(&condition.name), escape(&condition.reason));
+        let _ = writeln!(out, "- {} precondition {name}: {reason}", mark(condition.verdict));
+    }
+    if !report.preconditions.is_empty() {
+        out.push('\n');
     }
     let age = report.source.age.as_ref().map_or_else(String::new, |age| format!(", {age} ago"));
     let _ = writeln!(out, "_{}{age}. {}._", escape(&report.source.sentence), escape(&headline.scope));
@@ -109,7 +107,7 @@ fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
             measured(gate),
             with_unit(gate.limit.as_ref(), &gate.unit),
             with_unit(gate.margin.as_ref(), &gate.unit),
-            escape(&gate.reason),
+            escape(&gate.why),
         ]);
     }
     format!("## {title}\n\n{table}")
@@ -117,6 +115,9 @@ fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
 
 /// Measured value with its interval and samples, where samples were judged.
 fn measured(gate: &GateRow) -> String {
+    if gate.measured.is_none() && gate.limit.is_none() {
+        return String::new();
+    }
     let value = with_unit(gate.measured.as_ref(), &gate.unit);
     match &gate.interval {
         Some((low, high)) => {
@@ -127,7 +128,7 @@ fn measured(gate: &GateRow) -> String {
 }
 
 fn with_unit(value: Option<&Number>, unit: &str) -> String {
-    value.map_or_else(|| "n/a".to_owned(), |n| escape(&number::with_unit(n.value, unit)))
+    value.map_or_else(String::new, |n| escape(&number::with_unit(n.value, unit)))
 }
 
 fn stages(report: &Report) -> Option<String> {
@@ -286,7 +287,8 @@ pub fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-fn mark(verdict: Verdict) -> &'static str {
+/// A verdict as it leads a line.
+pub(crate) fn mark(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "PASS",
         Verdict::Fail => "FAIL",
@@ -324,16 +326,16 @@ pub fn escape(text: &str) -> String {
 }
 
 /// A Markdown table, its columns padded so that it reads as text.
-struct Table {
+pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    fn new(head: &[&str]) -> Self {
+    pub(crate) fn new(head: &[&str]) -> Self {
         Self { rows: vec![head.iter().map(|h| if h.is_empty() { String::new() } else { escape(h) }).collect()] }
     }
 
-    fn row(&mut self, cells: Vec<String>) {
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 }

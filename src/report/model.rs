@@ -125,12 +125,16 @@ pub struct GateRow {
     pub unit: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// Why, as a sentence that stands alone.
     pub reason: String,
+    /// Why, beside the numbers of the same row: `short by 1.311`.
+    pub why: String,
     /// Measured value of the deciding case.
     pub measured: Option<Number>,
     /// Its limit.
     pub limit: Option<Number>,
+    /// Limit at every shape that the deciding variant was judged at.
+    pub limits: Vec<(String, Number)>,
     /// Distance inside the limit; negative outside.
     pub margin: Option<Number>,
     /// Margin over limit, -1 to 1, for the bar.
@@ -271,6 +275,13 @@ pub enum Measure {
     Number(Number),
     /// Not measured, and why.
     Missing(String),
+}
+
+impl GateRow {
+    /// How many cases were judged.
+    pub fn cases(&self) -> usize {
+        self.counts.pass + self.counts.fail + self.counts.inconclusive
+    }
 }
 
 impl Measure {

@@ -42,7 +42,23 @@ pub fn plain(value: f64) -> String {
 /// A value with its unit, in the multiple of it that reads best (`48 KiB`, `12.31 µs`, `61.2 %`).
 pub fn with_unit(value: f64, unit: &str) -> String {
     let (value, unit) = scaled(value, unit);
-    if unit.is_empty() { plain(value) } else { format!("{} {unit}", plain(value)) }
+    match unit {
+        "" => plain(value),
+        "×" => format!("{}×", plain(value)),
+        unit => format!("{} {unit}", plain(value)),
+    }
+}
+
+/// A measured value beside its limit, the unit once where both read best in it: `96 against 64 registers/thread`.
+pub fn against(measured: f64, limit: f64, unit: &str) -> String {
+    if let Some(counted) = counted_unit(unit) {
+        return format!("{} against {} {counted}", plain(measured), plain(limit));
+    }
+    let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
+    match ours.1 == theirs.1 && ours.1 != "×" {
+        true => format!("{} against {}", plain(ours.0), with_unit(limit, unit)),
+        false => format!("{} against {}", with_unit(measured, unit), with_unit(limit, unit)),
+    }
 }
 
 /// A change in percent with its sign: `+3.2 %`.
@@ -56,13 +72,32 @@ pub fn change(ratio: f64) -> String {
     if text.trim_matches(['+', '-', '0', '.']).is_empty() { "0.0 %".to_owned() } else { format!("{text} %") }
 }
 
-/// A unit as people write it: `us` is `µs`.
+/// A unit as people write it beside a metric's title: `us` is `µs`; what is counted is what the title says already.
 pub fn unit(name: &str) -> &str {
     match name {
         "us" => "µs",
         "pct" | "percent" => "%",
+        "x" => "×",
+        "byte" | "bytes" | "byte/block" | "byte/thread" => "B",
+        "byte/s" => "B/s",
+        "cycle" => "cycles",
+        other if counted_unit(other).is_some() => "",
         other => other,
     }
+}
+
+/// The plural of a unit that counts things.
+fn counted_unit(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "register/thread" => "registers/thread",
+        "warp" => "warps",
+        "block" => "blocks",
+        "thread" => "threads",
+        "thread/block" => "threads/block",
+        "inst" => "instructions",
+        "sector" => "sectors",
+        _ => return None,
+    })
 }
 
 /// Seconds as `3.2 s` or `2 min 5 s`.
@@ -112,8 +147,6 @@ fn scaled(value: f64, name: &str) -> (f64, &str) {
         "byte/s" => (value / 1e9, "GB/s"),
         "flop/s" if magnitude >= 1e12 => (value / 1e12, "TFLOP/s"),
         "flop/s" => (value / 1e9, "GFLOP/s"),
-        // what is counted is what the metric is called
-        "register/thread" | "warp" | "block" | "thread" | "thread/block" | "inst" => (value, ""),
         other => (value, unit(other)),
     }
 }
@@ -166,6 +199,18 @@ mod tests {
         assert_eq!(with_unit(64.0, "register/thread"), "64");
         assert_eq!(with_unit(989.5e12, "flop/s"), "989.5 TFLOP/s");
         assert_eq!(with_unit(61.2, "%"), "61.20 %");
+        assert_eq!(with_unit(0.5, "x"), "0.5000×");
+        assert_eq!(unit("register/thread"), "");
+        assert_eq!(unit("byte/block"), "B");
+    }
+
+    #[test]
+    fn what_is_compared_names_its_unit_once() {
+        assert_eq!(against(96.0, 64.0, "register/thread"), "96 against 64 registers/thread");
+        assert_eq!(against(46.82, 60.0, "%"), "46.82 against 60 %");
+        assert_eq!(against(512.0, 49152.0, "byte/block"), "512 B against 48 KiB");
+        assert_eq!(against(0.0, 0.0, "inst"), "0 against 0 instructions");
+        assert_eq!(against(2.0, 1.0, ""), "2 against 1");
     }
 
     #[test]

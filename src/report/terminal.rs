@@ -93,8 +93,8 @@ fn variants(report: &Report, columns: usize) -> String {
     let mut shown: Vec<(usize, String, usize)> = Vec::new();
     for (at, metric) in report.metrics.iter().enumerate() {
         let head = match number::unit(&metric.unit) {
-            "" => metric.name.clone(),
-            unit => format!("{} {unit}", metric.name),
+            "" => metric.title.clone(),
+            unit => format!("{} {unit}", metric.title),
         };
         let width = rows.iter().map(|v| value(v, at).chars().count()).max().unwrap_or(0).max(head.chars().count());
         if width + 2 > room {
@@ -129,9 +129,9 @@ fn gate_line(gate: &GateRow, widest: usize, columns: usize, colours: Colours) ->
     let advisory = if gate.level == Level::Advisory { " (advisory)" } else { "" };
     let value = |n: &number::Number| number::with_unit(n.value, &gate.unit);
     let measured = match (&gate.measured, &gate.limit) {
-        (Some(measured), Some(limit)) => format!("{} against {}", value(measured), value(limit)),
+        (Some(measured), Some(limit)) => number::against(measured.value, limit.value, &gate.unit),
         (Some(measured), None) => value(measured),
-        (None, _) => gate.reason.clone(),
+        (None, _) => gate.why.clone(),
     };
     let name = text::clip(&gate.name, widest);
     let rest = text::clip(&format!("{name:<widest$}  {measured}{advisory}"), columns - 8);

@@ -246,6 +246,8 @@ fn values(inputs: &Inputs<'_>, variant: &Variant, shape: &ShapeName, metrics: &[
 pub fn deltas(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
     let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
     let shape = &inputs.phase.objective.shape;
+    // A selected variant and a baseline that is timed are both correct.
+    let compared = || metrics.iter().filter(|metric| metric.name != "correct");
     let row = |baseline: &VariantId, metric: &MetricColumn| {
         let of = |id: &VariantId| inputs.quantities.read(id, shape, &metric.name).value();
         let (ours, theirs) = (of(&selected.variant)?, of(baseline)?);
@@ -264,7 +266,7 @@ pub fn deltas(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
         .map(|baseline| Delta {
             baseline: text::line(&baseline.id.0),
             shape: text::line(&shape.0),
-            rows: metrics.iter().filter_map(|metric| row(&baseline.id, metric)).collect(),
+            rows: compared().filter_map(|metric| row(&baseline.id, metric)).collect(),
         })
         .filter(|delta| !delta.rows.is_empty())
         .collect()

@@ -44,7 +44,19 @@ pub fn write(report: &Report, folder: &Path) -> Result<Written, WriteError> {
     for (name, text) in &files {
         replace(&folder.join(name), text)?;
     }
+    remove_older(&charts, &drawn)?;
     Ok(Written { folder: folder.to_owned(), page: folder.join("report.html") })
+}
+
+/// Removes the SVG files of charts that an earlier rendering had and this one has not.
+fn remove_older(charts: &Path, drawn: &[(String, String)]) -> Result<(), WriteError> {
+    let entries = fs::read_dir(charts).map_err(|source| disk(charts, source))?;
+    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let older = files.filter(|path| {
+        let name = path.file_name().unwrap_or_default();
+        path.extension().is_some_and(|e| e == "svg") && drawn.iter().all(|(kept, _)| name != kept.as_str())
+    });
+    older.into_iter().try_for_each(|path| fs::remove_file(&path).map_err(|source| disk(&path, source)))
 }
 
 /// Writes a file beside its place, then moves it there.
@@ -81,6 +93,17 @@ mod tests {
         assert!(error.contains("taken") && error.contains("choose another folder"), "{error}");
         prove_writable(&folder.path().join("new/deep")).unwrap();
         assert_eq!(fs::read_dir(folder.path().join("new/deep")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn charts_of_an_earlier_rendering_go_and_other_files_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["kept.svg", "older.svg", "notes.txt"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        remove_older(folder.path(), &[("kept.svg".to_owned(), String::new())]).unwrap();
+        assert!(folder.path().join("kept.svg").exists() && folder.path().join("notes.txt").exists());
+        assert!(!folder.path().join("older.svg").exists());
     }
 
     #[test]

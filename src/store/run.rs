@@ -179,6 +179,25 @@ impl RunWriter {
     }
 }
 
+/// Folders of all runs and recordings under `profiles`, sorted; none where the folder is not there.
+pub fn runs(profiles: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let within = |folder: &Path| -> Result<Vec<PathBuf>, StoreError> {
+        let failed = |source| StoreError::Read { path: folder.to_owned(), source };
+        let entries = std::fs::read_dir(folder).map_err(failed)?;
+        let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|e| e.path())).collect();
+        Ok(paths.map_err(failed)?.into_iter().filter(|path| path.is_dir()).collect())
+    };
+    if !profiles.exists() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for phase in within(profiles)? {
+        found.extend(within(&phase)?.into_iter().filter(|path| path.join("manifest.json").is_file()));
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// The newest run of `phase` under `profiles` that did not finish and measured the same plan with the same tools.
 pub fn unfinished(profiles: &Path, manifest: &Manifest) -> Option<Run> {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(profiles.join(&manifest.phase))

@@ -1,7 +1,9 @@
 //! The real binary, run as a user or a merge would: exit status, standard output, standard error, files.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod baseline;
 mod captures;
+mod ci;
 mod command;
 mod crafted;
 mod damage;
@@ -9,3 +11,5 @@ mod kernels;
 mod parity;
 mod recorded;
 mod show;
+mod status;
+mod stored;

@@ -1,0 +1,61 @@
+//! `ncugate index`: a page over all runs, and a summary of a set of phases.
+
+use super::CommandError;
+use super::judge::{Age, Subject, judged, report_folder};
+use crate::cli::{Folders, IndexArgs};
+use crate::config;
+use crate::exit::Outcome;
+use crate::history::{self, Entry, History};
+use crate::report::write::{prove_writable, replace};
+use crate::store;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Judges every run and writes the page; a run that cannot be judged is named, not fatal.
+pub fn index(args: &IndexArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let (mut runs, mut problems) = (Vec::new(), Vec::new());
+    for folder in store::runs(&args.folders.profiles)? {
+        match entry(&folder, &args.folders) {
+            Ok(run) => runs.push(run),
+            Err(error) => problems.push(format!("{}: {error}", folder.display())),
+        }
+    }
+    let names =
+        args.configs.iter().map(|path| Ok(config::load(path)?.name)).collect::<Result<Vec<_>, CommandError>>()?;
+    let mut history = History::new(runs, problems);
+    if !names.is_empty() {
+        let (chosen, missing) = history.of(&names);
+        history = chosen;
+        history.problems.extend(missing.iter().map(|name| format!("phase '{name}' has no run")));
+    }
+    prove_writable(&args.folders.reports)?;
+    let page = args.folders.reports.join("index.html");
+    replace(&page, &history::html(&history)?)?;
+    writeln!(out, "index: {}", page.display())?;
+    if let Some(path) = &args.summary {
+        replace(path, &history::summary(&history, seen_from(path, &args.folders.reports).as_deref()))?;
+        writeln!(out, "summary: {}", path.display())?;
+    }
+    for problem in &history.problems {
+        // Said, not failed: the other runs are there to be looked at.
+        let _ = writeln!(io::stderr(), "not judged: {problem}");
+    }
+    Ok(Outcome::Passed)
+}
+
+/// The folder of reports as seen from a file beside it, in it, or in the working directory.
+fn seen_from(file: &Path, reports: &Path) -> Option<String> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    if folder == reports {
+        return Some(".".to_owned());
+    }
+    (folder == Path::new("") || folder == Path::new(".")).then(|| reports.display().to_string())
+}
+
+fn entry(folder: &Path, folders: &Folders) -> Result<Entry, CommandError> {
+    let subject = Subject::stored(folder)?;
+    let report = judged(&subject, Age::Unsaid)?;
+    let page = report_folder(folders, &subject.phase, &subject.run).join("report.html");
+    let link = page.is_file().then(|| format!("./{}/{}/report.html", subject.phase.name, subject.run.manifest.run));
+    Ok(Entry::of(&report, &subject.run.manifest, &folder.display().to_string(), link))
+}

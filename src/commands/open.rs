@@ -1,0 +1,36 @@
+//! Opens a page in the reader's browser. What does not work is a note: the page is there all the same.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Programs that open a file with what the desktop has for it.
+const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
+/// How long an opener may take to say that it failed; one that still runs then is left alone.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Opens `page`, or says on standard error why not.
+pub fn open(page: &Path) {
+    if let Err(reason) = try_open(page) {
+        let _ = writeln!(io::stderr(), "note: cannot open {}: {reason}", page.display());
+    }
+}
+
+fn try_open(page: &Path) -> Result<(), String> {
+    let opener = OPENERS.into_iter().find_map(|name| which::which(name).ok());
+    let opener = opener.ok_or_else(|| format!("none of {} is here", OPENERS.join(", ")))?;
+    let mut command = Command::new(&opener);
+    command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let failed = |error: io::Error| format!("{}: {error}", opener.display());
+    let mut child = command.spawn().map_err(failed)?;
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        match child.try_wait().map_err(failed)? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(format!("{} ended with {status}", opener.display())),
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! Many runs: what each phase measured over time, as a page, and where a set of phases stands, as Markdown.
+//!
+//! An [`Entry`] is one judged run; a [`History`] orders them by phase and date. Pure: finding, judging and writing runs
+//! are the command's.
+
+mod charts;
+mod entry;
+mod html;
+mod summary;
+
+pub use entry::{Entry, GateState, History, PhaseHistory};
+pub use html::html;
+pub use summary::summary;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
