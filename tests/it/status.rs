@@ -59,6 +59,9 @@ fn zero_when_all_required_gates_hold() {
     let place = Place::new();
     assert_eq!(place.run(&["--help"]).status, Some(0));
     assert_eq!(place.run(&["schema"]).status, Some(0));
+    let results = place.run(&["schema", "--results"]);
+    let committed = std::fs::read_to_string(crate::command::root().join("schema/results.schema.json")).unwrap();
+    assert_eq!((results.status, results.stdout), (Some(0), committed));
 }
 
 #[test]
@@ -97,6 +100,7 @@ fn three_when_environment_or_stored_run_fails() {
     let config = place.write("status.toml", PHASE);
     let no_gpu = place.run(&["run", config.to_str().unwrap(), "--source", "gpu"]);
     assert_eq!(no_gpu.status, Some(3), "{no_gpu:?}");
+    assert_eq!(place.run(&["calibrate", config.to_str().unwrap()]).status, Some(3));
     std::fs::write(folder.join("latencies.jsonl"), "{}\n").unwrap();
     let damaged = gate(&place, &folder, PHASE);
     assert_eq!(damaged.status, Some(3), "{damaged:?}");
