@@ -10,7 +10,7 @@ use crate::expr::{Scope, Value};
 use crate::frame::{Counted, Measured, Quantities, quantities};
 use crate::gate::{Context, Judgement, Verdict, correctness, judge};
 use crate::insight;
-use crate::ncu_rep::Report as NcuReport;
+use crate::ncu_rep::{Report as NcuReport, ReportError};
 use crate::plan::{Plan, VariantId, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
@@ -105,6 +105,7 @@ pub fn report_folder(folders: &Folders, phase: &Phase, run: &Run) -> PathBuf {
 struct Judged {
     quantities: Quantities,
     judgement: Judgement,
+    said: Vec<insight::Said>,
 }
 
 impl Judged {
@@ -113,13 +114,16 @@ impl Judged {
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let capability = gpu.map_or((0, 0), |gpu| gpu.compute_capability);
         let metrics = wanted::metrics(phase);
-        let counted = counted(run, plan, &wanted::counters(&metrics, capability))?;
+        let reports = open_reports(run)?;
+        let counted = Counted::read(&reports, plan, &wanted::counters(&metrics, capability))?;
+        let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
+        let said = insight::said(&reports, plan).map_err(damaged)?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
         let proofs = correctness(phase, plan, &run.checks, &run.builds);
         let context = Context::new(gpu.map(|gpu| gpu.compute_capability), Zoned::now().date());
         let judgement = judge(phase, plan, &quantities, &proofs, &context);
-        Ok(Self { quantities, judgement })
+        Ok(Self { quantities, judgement, said })
     }
 
     /// Variants that findings are about.
@@ -146,6 +150,7 @@ impl Judged {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &findings,
+            said: &self.said,
             source: source.clone(),
             now: (age == Age::Said).then(Timestamp::now),
         })
@@ -164,16 +169,15 @@ fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
     phase.workload.shapes.iter().map(|shape| (shape.name.clone(), of(shape))).collect()
 }
 
-/// Counters of a run's reports.
-fn counted(run: &Run, plan: &Plan, names: &[String]) -> Result<Counted, CommandError> {
+/// The reports of a run by name.
+fn open_reports(run: &Run) -> Result<Vec<(String, NcuReport)>, StoreError> {
     let open = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         NcuReport::open(&path)
             .map(|report| (name, report))
             .map_err(|e| StoreError::Report { path, reason: e.to_string() })
     };
-    let reports = run.reports().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    Ok(Counted::read(&reports, plan, names)?)
+    run.reports().into_iter().map(open).collect()
 }
 
 fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Result<(), CommandError> {

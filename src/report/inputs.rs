@@ -50,6 +50,8 @@ pub struct Inputs<'a> {
     pub judgement: &'a Judgement,
     /// What the counters say, gravest first (of the selected variant, or of several).
     pub findings: &'a [insight::Finding],
+    /// What ncu's own rules and sampler say.
+    pub said: &'a [insight::Said],
     /// Live or recorded.
     pub source: Source,
     /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.

@@ -92,6 +92,27 @@ fn hostile_text_stays_text_everywhere() {
 }
 
 #[test]
+fn what_ncu_says_is_on_the_page_and_in_the_results() {
+    let report = Fixture::new(90).report();
+    let page = html::html(&report).unwrap();
+    assert!(
+        page.contains(
+            "\"rules\":[[\"Uncoalesced accesses\",\"Half of the sectors are not used.\",\"at most 12.5 %\"]]"
+        )
+    );
+    assert!(page.contains("[\"+0x1a0\",\"1,234\",\"40\",\"long scoreboard\"]"));
+    let results: serde_json::Value = serde_json::from_str(&json::json(&report).unwrap()).unwrap();
+    let said: Vec<&serde_json::Value> = results["variants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|v| v["shapes"].as_object().unwrap().values())
+        .filter(|shape| shape.get("rules").is_some())
+        .collect();
+    assert_eq!((said.len(), &said[0]["hot"][0]["samples"]), (1, &serde_json::json!(1234.0)));
+}
+
+#[test]
 fn a_comment_always_fits() {
     let report = Fixture::new(1_000).report();
     let mut hostile = hostile().report();

@@ -103,6 +103,18 @@ try {
     await page.evaluate(`document.querySelector("#compare button").click()`);
     assert.equal(await page.evaluate(`document.getElementById("pair")`), null);
   });
+  await check("a variant tells what ncu's rules and sampler say, others have no such section", page, async () => {
+    const opened = await page.evaluate(`(() => { const data = JSON.parse(document.getElementById("data").textContent); return data.variants.find((v) => v.said.length).id; })()`);
+    await choose(page, "Search", opened);
+    await page.evaluate(`document.querySelector("#grid tbody tr:not(.pad)").click()`);
+    assert.match(await page.evaluate(`document.getElementById("detail").textContent`), /Uncoalesced accesses.*at most 12.5 %.*Hottest instructions/s);
+    await page.key("Escape");
+    await choose(page, "Search", "sdpa_flash");
+    await page.evaluate(`document.querySelector("#grid tbody tr:not(.pad)").click()`);
+    assert.doesNotMatch(await page.evaluate(`document.getElementById("detail").textContent`), /Nsight Compute's rules|Hottest/);
+    await page.key("Escape");
+    await choose(page, "Search", "");
+  });
   await check("the theme switches and every text has contrast in both", page, async () => {
     const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
     const faint = () => page.evaluate(`(${faintTexts})()`);
