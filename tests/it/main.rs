@@ -7,3 +7,4 @@ mod crafted;
 mod damage;
 mod parity;
 mod show;
+mod trace;
