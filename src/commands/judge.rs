@@ -1,6 +1,7 @@
 //! What every command that ends in a verdict shares: a stored run judged, rendered, said; and the commands that do
 //! nothing else (`gate`, `report`).
 
+use super::clock::Clock;
 use super::{CommandError, open};
 use crate::campaign::wanted;
 use crate::cli::{Folders, Format, GateArgs, ReportArgs, Saying};
@@ -16,7 +17,6 @@ use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
 use crate::report::{Inputs, Report, Source, github, json};
 use crate::store::{Run, RunState, StoreError};
-use jiff::{Timestamp, Zoned};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -72,20 +72,32 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
 
 /// `ncugate report`: renders a stored run again, judged by the phase it was run with.
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    conclude(&Subject::stored(&args.run)?, &args.folders, &args.saying, out)
+    let subject = Subject::stored(&args.run)?;
+    match &args.output {
+        Some(folder) => conclude_in(folder, &subject, &args.saying, out),
+        None => conclude(&subject, &args.folders, &args.saying, out),
+    }
 }
 
-/// Judges, writes the report's files, and says how it ended.
+/// Judges, writes the report's files where runs have theirs, and says how it ended.
 pub fn conclude(
     subject: &Subject,
     folders: &Folders,
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
+    conclude_in(&report_folder(folders, &subject.phase, &subject.run), subject, saying, out)
+}
+
+fn conclude_in(
+    folder: &Path,
+    subject: &Subject,
+    saying: &Saying,
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
     let judged = Judged::new(subject)?;
     let report = judged.report(subject, Age::Said);
-    let folder = report_folder(folders, &subject.phase, &subject.run);
-    let written = write(&report, &folder)?;
+    let written = write(&report, folder)?;
     if let Some(path) = &saying.comment {
         replace(path, &github::comment(&report)?)?;
     }
@@ -106,6 +118,7 @@ struct Judged {
     quantities: Quantities,
     judgement: Judgement,
     said: Vec<insight::Said>,
+    clock: Clock,
 }
 
 impl Judged {
@@ -114,6 +127,7 @@ impl Judged {
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let capability = gpu.map_or((0, 0), |gpu| gpu.compute_capability);
         let metrics = wanted::metrics(phase);
+        let clock = Clock::read()?;
         let reports = open_reports(run)?;
         let counted = Counted::read(&reports, plan, &wanted::counters(&metrics, capability))?;
         let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
@@ -121,9 +135,9 @@ impl Judged {
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
         let proofs = correctness(phase, plan, &run.checks, &run.builds);
-        let context = Context::new(gpu.map(|gpu| gpu.compute_capability), Zoned::now().date());
+        let context = Context::new(gpu.map(|gpu| gpu.compute_capability), clock.today());
         let judgement = judge(phase, plan, &quantities, &proofs, &context);
-        Ok(Self { quantities, judgement, said })
+        Ok(Self { quantities, judgement, said, clock })
     }
 
     /// Variants that findings are about.
@@ -152,7 +166,7 @@ impl Judged {
             findings: &findings,
             said: &self.said,
             source: source.clone(),
-            now: (age == Age::Said).then(Timestamp::now),
+            now: (age == Age::Said).then(|| self.clock.now()),
         })
     }
 }

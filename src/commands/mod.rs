@@ -1,6 +1,7 @@
 //! One file a subcommand: wiring, no logic.
 
 mod check;
+mod clock;
 mod compare;
 pub mod doctor;
 mod index;

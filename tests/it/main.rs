@@ -5,6 +5,7 @@ mod captures;
 mod command;
 mod crafted;
 mod damage;
+mod pages;
 mod parity;
 mod show;
 mod trace;
