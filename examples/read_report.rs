@@ -2,6 +2,8 @@
 //!
 //! Every run opens the report anew. With `all` or `gated` only that is done, so that the peak of memory is its own.
 
+#![expect(clippy::print_stdout, reason = "figures are its output")]
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

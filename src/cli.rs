@@ -37,8 +37,15 @@ pub enum Command {
     Index(IndexArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
-    /// Print the JSON Schema of the config, for editors
-    Schema,
+    /// Take host names, addresses and users' folders out of an ncu report
+    Redact(RedactArgs),
+    /// The leaderboard of a phase: promote a run to it, list and show its entries
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Time one variant against itself and keep the machine's own noise, which gates are then held against
+    Calibrate(CalibrateArgs),
+    /// Print the JSON Schema of the config, for editors, or of the results
+    Schema(SchemaArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -89,6 +96,17 @@ pub struct Saying {
     pub open: bool,
 }
 
+/// What a run is compared with.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Against {
+    /// A stored run that answers for `baseline.` in requirements: its folder, its id, or an entry of the leaderboard
+    #[arg(long, value_name = "NAME")]
+    pub against: Option<String>,
+    /// Compare although GPU, driver, tools or workload differ; the report warns of it
+    #[arg(long)]
+    pub allow_mismatch: bool,
+}
+
 /// `ncugate run`
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -104,6 +122,9 @@ pub struct RunArgs {
     /// Start anew instead of continuing an unfinished run
     #[arg(long)]
     pub fresh: bool,
+    /// Comparison
+    #[command(flatten)]
+    pub against: Against,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
@@ -138,6 +159,9 @@ pub struct GateArgs {
     /// Judge plain ncu reports although they do not tell whether results were right
     #[arg(long)]
     pub assume_correct: bool,
+    /// Comparison
+    #[command(flatten)]
+    pub against: Against,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
@@ -155,6 +179,9 @@ pub struct ReportArgs {
     /// Folder of this report, instead of one named after phase and run in the folder of reports
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Comparison
+    #[command(flatten)]
+    pub against: Against,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
@@ -203,6 +230,95 @@ pub struct RecordArgs {
     /// Folder of the recording; replaced if it is there
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+}
+
+/// `ncugate redact`
+#[derive(Debug, Args)]
+pub struct RedactArgs {
+    /// The report (.ncu-rep, .ncu-repz)
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// Where the redacted report goes; .ncu-repz is compressed
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Drop cubins and imported source files too
+    #[arg(long)]
+    pub drop_sources: bool,
+}
+
+/// `ncugate baseline`
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// Put a run on the leaderboard of its phase; shows the difference to the entry it replaces
+    Promote(PromoteArgs),
+    /// List the entries that count now
+    List(ListArgs),
+    /// Show the history of an entry and its values
+    Show(ShowBaselineArgs),
+}
+
+/// `ncugate baseline promote`
+#[derive(Debug, Args)]
+pub struct PromoteArgs {
+    /// The run's folder
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Name of the entry; `best` answers for `best.` in requirements
+    #[arg(long, value_name = "NAME", default_value = "best")]
+    pub name: String,
+    /// Take the run although its objective is worse than that of the present entry
+    #[arg(long)]
+    pub accept_worse: bool,
+    /// Folder of runs and leaderboards
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate baseline list`
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Name of a phase; all where it is absent
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Folder of runs and leaderboards
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate baseline show`
+#[derive(Debug, Args)]
+pub struct ShowBaselineArgs {
+    /// Name of the phase
+    #[arg(value_name = "PHASE")]
+    pub phase: String,
+    /// Name of the entry
+    #[arg(long, value_name = "NAME", default_value = "best")]
+    pub name: String,
+    /// Folder of runs and leaderboards
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate calibrate`
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// The phase
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// The variant that is timed; else the first candidate that builds
+    #[arg(long, value_name = "ID")]
+    pub variant: Option<String>,
+    /// Folder of runs, and of what is found
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate schema`
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// The schema of `results.json` and `--format json` instead
+    #[arg(long)]
+    pub results: bool,
 }
 
 /// `ncugate worker`

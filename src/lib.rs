@@ -10,6 +10,7 @@
 //! Left of [`ncu_rep`] is the world: processes, the GPU, the disk. From there on everything is a pure function of
 //! what [`store`] holds, so that a stored run is judged and rendered on any machine by the same code.
 
+pub mod baseline;
 pub mod bench;
 pub mod build;
 pub mod campaign;

@@ -26,6 +26,9 @@
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1
 #endif
+#ifndef WGMMA
+#define WGMMA 0
+#endif
 
 #if WARP_M != 16 && WARP_M != 32
 #error "WARP_M must be 16 or 32"
@@ -44,6 +47,12 @@
 #endif
 #if KEY_SPLIT * CLUSTER > 1 && STAGES * TILE_N < TILE_M
 #error "the merge reuses the tiles of K and V: STAGES * TILE_N must be at least TILE_M where keys are split"
+#endif
+#if WGMMA && (WARP_M != 16 || TILE_M % 64 != 0 || TILE_N % 64 != 0)
+#error "WGMMA needs WARP_M=16, and TILE_M and TILE_N that are multiples of 64"
+#endif
+#if WGMMA == 2 && STAGES < 2
+#error "WGMMA=2 needs two STAGES"
 #endif
 #if TILE_M % CLUSTER != 0
 #error "TILE_M must be a multiple of CLUSTER"
@@ -68,6 +77,12 @@ constexpr int D_TILES = HEAD_DIM / 8;
 constexpr int FOURS = HEAD_DIM / 4;                  // pieces of four f32 in a row of partial output
 constexpr int SHARE = TILE_M / CLUSTER;              // rows that each block of a cluster finishes
 constexpr int SHARE_BYTES = SHARE * FOURS * 16;
+#if WGMMA && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+constexpr bool BY_WARPGROUP = true;
+#else
+constexpr bool BY_WARPGROUP = false;
+#endif
+constexpr int TOGETHER = BY_WARPGROUP ? 64 : WARP_M;  // rows of the warps that multiply together
 
 // The byte of 16-byte piece `chunk` of row `row` in a tile. Eight rows' pieces of one column fall in different banks.
 __device__ __forceinline__ uint32_t swizzled(int row, int chunk) { return row * ROW_BYTES + ((chunk ^ (row & 7)) << 4); }
@@ -84,6 +99,13 @@ __device__ __forceinline__ void stage(uint32_t to, const __half* head, int first
         const __half* from = head + static_cast<size_t>(inside ? first + row : 0) * HEAD_DIM + chunk * 8;
         ptx::copy16_async(to + swizzled(row, chunk), from, inside);
     }
+}
+
+// Waits until at most PENDING of this thread's groups of copies are under way. After a barrier all threads have what they waited for.
+template <int PENDING>
+__device__ __forceinline__ void copies_arrive() {
+    ptx::copies_wait<(PENDING > 0 ? PENDING : 0)>();
+    if constexpr (BY_WARPGROUP) ptx::publish_to_wgmma();
 }
 
 __device__ __forceinline__ void group_barrier(int group) {
@@ -109,13 +131,40 @@ __device__ __forceinline__ float quad_sum(float x) {
 // What a warp knows of its WARP_M rows. Index [m][h] is row 16*m + 8*h + lane/4; out[m][n][2*h + i] its dimension 8*n + 2*(lane%4) + i.
 struct Rows {
     float out[M_TILES][D_TILES][4] = {};
-    float max[M_TILES][2];   // of the raw scores, the same in a quad of lanes
+    float max[M_TILES][2];   // of the raw scores, or nearly; the same in a quad of lanes
     float sum[M_TILES][2];   // of this lane's keys only
 };
 
 using Scores = float[M_TILES][N_TILES][4];
 
-__device__ __forceinline__ void multiply_keys(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile, int lane) {
+// Blocks of 8 columns of accumulators are the same for mma and wgmma; so are a warp's 16 rows.
+template <int COUNT>
+__device__ __forceinline__ void pin(float (&blocks)[COUNT][4]) {
+#pragma unroll
+    for (int i = 0; i < COUNT * 4; ++i) ptx::pin(blocks[i / 4][i % 4]);
+}
+
+// Waits for all products under way, of scores and of output.
+__device__ __forceinline__ void products_wait(Rows& rows, Scores& score) {
+    ptx::wgmma_wait();
+    pin(score[0]);
+    pin(rows.out[0]);
+}
+
+// Starts q . k^T.
+__device__ __forceinline__ void multiply_keys_by_warpgroup(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile) {
+    pin(score[0]);
+    ptx::wgmma_begin();
+#pragma unroll
+    for (int n = 0; n < TILE_N; n += 64) {
+#pragma unroll
+        for (int d = 0; d < HEAD_DIM / 16; ++d) {
+            ptx::wgmma<0>(score[0] + n / 8, q[0][d], ptx::tile_descriptor(k_tile + n * ROW_BYTES + d * 32), d > 0);
+        }
+    }
+}
+
+__device__ __forceinline__ void multiply_keys_by_warp(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile, int lane) {
 #pragma unroll
     for (int d = 0; d < HEAD_DIM / 16; ++d) {
 #pragma unroll
@@ -147,30 +196,19 @@ __device__ __forceinline__ void mask(Scores& score, int first_row, int first_key
     }
 }
 
-// Raises the maxima, scales output and sums down to them, and turns scores into probabilities.
-__device__ __forceinline__ void soften(Rows& rows, Scores& score, float log2_scale) {
+// The power of two that a row's scores are taken relative to. A row that has seen no key has -inf: any finite one gives it 2^-inf = 0 everywhere.
+__device__ __forceinline__ float base_of(float max, float log2_scale) { return CAUSAL && max == -INFINITY ? 0.0f : max * log2_scale; }
+
+// Raises the maxima to `highest`, and scales output and sums down to them.
+__device__ __forceinline__ void raise(Rows& rows, const float (&highest)[M_TILES][2], float log2_scale) {
 #pragma unroll
     for (int m = 0; m < M_TILES; ++m) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-            float highest = rows.max[m][h];
-#pragma unroll
-            for (int n = 0; n < N_TILES; ++n) highest = fmaxf(highest, fmaxf(score[m][n][2 * h], score[m][n][2 * h + 1]));
-            highest = quad_max(highest);
-            // A row that has seen no key yet has -inf: any finite base gives it 2^-inf = 0 everywhere.
-            const float base = CAUSAL && highest == -INFINITY ? 0.0f : highest * log2_scale;
-            const float shrink = ptx::exp2_fast(fmaf(rows.max[m][h], log2_scale, -base));
-            rows.max[m][h] = highest;
-            float sum = 0.0f;
-#pragma unroll
-            for (int n = 0; n < N_TILES; ++n) {
-#pragma unroll
-                for (int i = 2 * h; i < 2 * h + 2; ++i) {
-                    score[m][n][i] = ptx::exp2_fast(fmaf(score[m][n][i], log2_scale, -base));
-                    sum += score[m][n][i];
-                }
-            }
-            rows.sum[m][h] = fmaf(rows.sum[m][h], shrink, sum);
+            const float max = fmaxf(rows.max[m][h], highest[m][h]);
+            const float shrink = ptx::exp2_fast(fmaf(rows.max[m][h], log2_scale, -base_of(max, log2_scale)));
+            rows.max[m][h] = max;
+            rows.sum[m][h] *= shrink;
 #pragma unroll
             for (int n = 0; n < D_TILES; ++n) {
                 rows.out[m][n][2 * h] *= shrink;
@@ -180,17 +218,56 @@ __device__ __forceinline__ void soften(Rows& rows, Scores& score, float log2_sca
     }
 }
 
-__device__ __forceinline__ void multiply_values(Rows& rows, const Scores& p, uint32_t v_tile, int lane) {
+// Raises the maxima where a score would be more than 2^SLACK of one: an f16 has room for that, and after the first tiles most need no raising.
+__device__ __forceinline__ void make_room(Rows& rows, const Scores& score, float log2_scale) {
+    constexpr float SLACK = 8.0f;
+    float highest[M_TILES][2];
+    bool exceeds = false;
+#pragma unroll
+    for (int m = 0; m < M_TILES; ++m) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            highest[m][h] = -INFINITY;
+#pragma unroll
+            for (int n = 0; n < N_TILES; ++n) highest[m][h] = fmaxf(highest[m][h], fmaxf(score[m][n][2 * h], score[m][n][2 * h + 1]));
+            highest[m][h] = quad_max(highest[m][h]);
+            exceeds |= (highest[m][h] - rows.max[m][h]) * log2_scale > SLACK;
+        }
+    }
+    if (__any_sync(0xffffffffu, exceeds)) raise(rows, highest, log2_scale);
+}
+
+// Turns the scores of 16 keys, of the 16 rows m, into probabilities: the left side of a product with their values.
+__device__ __forceinline__ void weigh(uint32_t (&weights)[4], Rows& rows, const Scores& score, int m, int k, float log2_scale) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const float(&pair)[4] = score[m][2 * k + i / 2];
+        const int h = i % 2;
+        const float base = base_of(rows.max[m][h], log2_scale);
+        const float low = ptx::exp2_fast(fmaf(pair[2 * h], log2_scale, -base)), high = ptx::exp2_fast(fmaf(pair[2 * h + 1], log2_scale, -base));
+        rows.sum[m][h] += low + high;
+        weights[i] = ptx::pack(low, high);
+    }
+}
+
+// Starts p . v. The exponentials of a step are computed while the tensor cores still have the step before.
+__device__ __forceinline__ void multiply_values_by_warpgroup(Rows& rows, const Scores& score, uint32_t v_tile, float log2_scale) {
+    uint32_t weights[TILE_N / 16][4];
+    pin(rows.out[0]);
+#pragma unroll
+    for (int k = 0; k < TILE_N / 16; ++k) {
+        weigh(weights[k], rows, score, 0, k, log2_scale);
+        ptx::wgmma_begin();
+        ptx::wgmma<1>(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES), true);
+    }
+}
+
+__device__ __forceinline__ void multiply_values_by_warp(Rows& rows, const Scores& score, uint32_t v_tile, float log2_scale, int lane) {
 #pragma unroll
     for (int k = 0; k < TILE_N / 16; ++k) {
         uint32_t weights[M_TILES][4];
 #pragma unroll
-        for (int m = 0; m < M_TILES; ++m) {
-            weights[m][0] = ptx::pack(p[m][2 * k][0], p[m][2 * k][1]);
-            weights[m][1] = ptx::pack(p[m][2 * k][2], p[m][2 * k][3]);
-            weights[m][2] = ptx::pack(p[m][2 * k + 1][0], p[m][2 * k + 1][1]);
-            weights[m][3] = ptx::pack(p[m][2 * k + 1][2], p[m][2 * k + 1][3]);
-        }
+        for (int m = 0; m < M_TILES; ++m) weigh(weights[m], rows, score, m, k, log2_scale);
 #pragma unroll
         for (int n = 0; n < D_TILES; n += 2) {
             uint32_t values[4];
@@ -319,7 +396,7 @@ __device__ __forceinline__ void merge_blocks(uint32_t exchange, __half* o_head, 
 __device__ __forceinline__ void attend(const __half* __restrict__ q, const __half* __restrict__ k, const __half* __restrict__ v,
                                        __half* __restrict__ o, int first_row, int S, float scale) {
     // The Q tile; for each group its K tiles and V tiles; for each group its statistics; where blocks exchange, their outputs and statistics.
-    extern __shared__ __align__(128) char shared[];
+    extern __shared__ __align__(1024) char shared[];
     char* groups = shared + TILE_M * ROW_BYTES;
     float2* stats = reinterpret_cast<float2*>(groups + KEY_SPLIT * GROUP_BYTES);
 
@@ -356,7 +433,7 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
         stage_keys(tile);
         stage_values(tile);
     }
-    ptx::copies_wait<2 * STAGES - 1>();
+    copies_arrive<2 * STAGES - 1>();
     __syncthreads();
 
     uint32_t query[M_TILES][HEAD_DIM / 16][4];
@@ -375,25 +452,64 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
     }
 
     const int warp_row = first_row + warp * WARP_M;
+    const auto k_tile = [&](int tile) { return k_tiles + tile % STAGES * TILE_BYTES; };
+    const auto v_tile = [&](int tile) { return v_tiles + tile % STAGES * TILE_BYTES; };
+    const auto visible = [&](int tile) { return !CAUSAL || first_key(tile) < first_row + (warp * WARP_M / TOGETHER + 1) * TOGETHER; };
+    const auto hide_and_make_room = [&](Scores& score, int tile) {
+        const int end = first_key(tile) + TILE_N;
+        if (end > S || (CAUSAL && end > warp_row + 1)) mask(score, warp_row, first_key(tile), S, lane);
+        make_room(rows, score, log2_scale);
+    };
+
+    if constexpr (BY_WARPGROUP && WGMMA == 2) {
+        // The scores of the next tile are under way behind the output of this one. Products stand in no branch, or ptxas makes them wait for each other;
+        // so those of a tile that is not there or that nobody sees are computed too, and come to nothing.
+        Scores score;
+        multiply_keys_by_warpgroup(score, query, k_tile(0));
+        products_wait(rows, score);
 #pragma unroll 1
-    for (int tile = 0; tile < tiles; ++tile) {
-        if (tile > 0) {
-            ptx::copies_wait<2 * STAGES - 2>();      // K of this tile is there
-            group_barrier(group);                    // for all, and nobody reads V of the last tile any more
-            stage_values(tile - 1 + STAGES);
+        for (int tile = 0; tile < tiles; ++tile) {
+            hide_and_make_room(score, tile);
+            copies_arrive<2 * STAGES - 3>();             // V of this tile is there
+            group_barrier(group);                        // for all, and nobody reads K of this tile and V of the last any more
+            if (tile > 0) stage_values(tile - 1 + STAGES);
+            stage_keys(tile + STAGES);
+            multiply_values_by_warpgroup(rows, score, v_tile(tile), log2_scale);
+            copies_arrive<2 * STAGES - 2>();             // K of the next is there
+            group_barrier(group);                        // for all
+            multiply_keys_by_warpgroup(score, query, k_tile(tile + 1));
+            products_wait(rows, score);
         }
-        const bool visible = !CAUSAL || first_key(tile) < warp_row + WARP_M;
-        Scores score = {};
-        if (visible) {
-            multiply_keys(score, query, k_tiles + tile % STAGES * TILE_BYTES, lane);
-            const int end = first_key(tile) + TILE_N;
-            if (end > S || (CAUSAL && end > warp_row + 1)) mask(score, warp_row, first_key(tile), S, lane);
-            soften(rows, score, log2_scale);
+    } else {
+#pragma unroll 1
+        for (int tile = 0; tile < tiles; ++tile) {
+            if (tile > 0) {
+                copies_arrive<2 * STAGES - 2>();         // K of this tile is there
+                group_barrier(group);                    // for all, and nobody reads V of the last tile any more
+                stage_values(tile - 1 + STAGES);
+            }
+            Scores score = {};
+            if (visible(tile)) {
+                if constexpr (BY_WARPGROUP) {
+                    multiply_keys_by_warpgroup(score, query, k_tile(tile));
+                    products_wait(rows, score);
+                } else {
+                    multiply_keys_by_warp(score, query, k_tile(tile), lane);
+                }
+                hide_and_make_room(score, tile);
+            }
+            copies_arrive<2 * STAGES - 2>();             // V of this tile is there
+            group_barrier(group);                        // for all, and nobody reads K of this tile any more
+            stage_keys(tile + STAGES);
+            if (visible(tile)) {
+                if constexpr (BY_WARPGROUP) {
+                    multiply_values_by_warpgroup(rows, score, v_tile(tile), log2_scale);
+                    products_wait(rows, score);
+                } else {
+                    multiply_values_by_warp(rows, score, v_tile(tile), log2_scale, lane);
+                }
+            }
         }
-        ptx::copies_wait<2 * STAGES - 2>();          // V of this tile is there
-        group_barrier(group);                        // for all, and nobody reads K of this tile any more
-        stage_keys(tile + STAGES);
-        if (visible) multiply_values(rows, score, v_tiles + tile % STAGES * TILE_BYTES, lane);
     }
 
     if constexpr (PARTS == 1) {

@@ -109,4 +109,58 @@ __device__ void cluster_store2(uint32_t address, float2 x);
 
 #endif
 
+// Products by a warpgroup, four warps with 16 rows each, asynchronously: only code for sm_90a has them.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Makes what this thread knows to be in shared memory visible to wgmma, which reads it by another way (the async proxy).
+__device__ __forceinline__ void publish_to_wgmma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// Describes a tile of rows of 128 bytes, swizzled as in shared memory for ldmatrix, from `address` on: eight rows are 1024 bytes, and aligned so.
+__device__ __forceinline__ uint64_t tile_descriptor(uint32_t address) {
+    constexpr uint64_t EIGHT_ROWS = 1024 >> 4, SWIZZLE_128 = 1;
+    return (address & 0x3ffff) >> 4 | EIGHT_ROWS << 16 | EIGHT_ROWS << 32 | SWIZZLE_128 << 62;
+}
+
+// c (+)= a . b: a is 64x16 f16 as mma has it, 16 rows for each warp; b is 16x64; c is 64x64 f32, eight blocks of mma's. Until `wgmma_wait`
+// c must not be touched. TRANSPOSED: 0 where a row of the tile is a column of b, 1 where it is a row. ADD: whether to add to c.
+template <int TRANSPOSED>
+__device__ __forceinline__ void wgmma(float (*c)[4], const uint32_t (&a)[4], uint64_t b, bool add) {
+    asm volatile(
+        "{ .reg .pred add; setp.ne.b32 add, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, "
+        "%8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, "
+        "%24, %25, %26, %27, %28, %29, %30, %31}, "
+        "{%32, %33, %34, %35}, %36, add, 1, 1, %38; }"
+        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]),
+          "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]), "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]),
+          "+f"(c[4][0]), "+f"(c[4][1]), "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
+          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]), "+f"(c[7][2]), "+f"(c[7][3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)), "n"(TRANSPOSED));
+}
+
+// Before the first product: what was written to registers is there.
+__device__ __forceinline__ void wgmma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
+// After the last: waits for all of them.
+__device__ __forceinline__ void wgmma_wait() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+
+// Keeps the compiler from moving reads and writes of `x` past here.
+__device__ __forceinline__ void pin(float& x) { asm volatile("" : "+f"(x)::"memory"); }
+
+#else
+
+__device__ void publish_to_wgmma();
+__device__ uint64_t tile_descriptor(uint32_t address);
+template <int TRANSPOSED>
+__device__ void wgmma(float (*c)[4], const uint32_t (&a)[4], uint64_t b, bool add);
+__device__ void wgmma_begin();
+__device__ void wgmma_wait();
+__device__ void pin(float& x);
+
+#endif
+
 }  // namespace ptx

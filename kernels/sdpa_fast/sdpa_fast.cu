@@ -27,6 +27,9 @@
 //   STAGES      tiles of K and V in flight for each group: 1, 2, 3, 4 (default 2)
 //   CAUSAL      1: query i sees keys 0 to i. 0 (default): all keys
 //   MIN_BLOCKS  blocks an SM should hold, for __launch_bounds__ (default 1)
+//   WGMMA       1: on sm_90a, four warps multiply 64 rows together (wgmma), which reads K and V a quarter as often and is the only way to
+//               Hopper's full rate; needs WARP_M=16, TILE_M and TILE_N multiples of 64. 2: also, the scores of the next tile are started behind
+//               the output of this one; needs two STAGES. 0 (default), or another chip: each warp by mma
 #include "attention.cuh"
 
 #if CLUSTER > 1

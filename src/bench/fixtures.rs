@@ -49,6 +49,7 @@ pub fn phase() -> Phase {
         bench: BenchSettings {
             warmup: 1,
             rounds: 3,
+            max_rounds: 3,
             min_sample: Duration::from_millis(1),
             max_launches: 100,
             buffer_sets: 2,

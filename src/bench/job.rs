@@ -250,6 +250,8 @@ pub enum JobError {
 pub enum Purpose {
     /// Check and time.
     Bench,
+    /// Time what was checked before.
+    Time,
     /// Launch under a profiler.
     Profile,
 }
@@ -268,6 +270,7 @@ impl Job {
                 check_provable(phase)?;
                 (Mode::Bench(timing(phase)), job_reference(phase, plan, cubins, &shapes)?, &phase.bench.shapes)
             }
+            Purpose::Time => (Mode::Bench(timing(phase)), JobReference::None, &phase.bench.shapes),
             Purpose::Profile => {
                 (Mode::Profile { repeat: phase.profile.repeat }, JobReference::None, &phase.profile.shapes)
             }
@@ -277,7 +280,7 @@ impl Job {
             check_launches(variant, kernel, phase)?;
             let cases = match purpose {
                 Purpose::Bench => cases(phase),
-                Purpose::Profile => Vec::new(),
+                Purpose::Time | Purpose::Profile => Vec::new(),
             };
             kernels.push(JobKernel {
                 variant: variant.clone(),

@@ -3,14 +3,18 @@
 //!
 //! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
 
+mod calibrate;
 mod profile;
 mod progress;
 mod provenance;
+mod rounds;
 mod tools;
 pub mod wanted;
 
+pub use calibrate::{Twins, built, twins};
 pub use progress::{Progress, Silent, Terminal};
-pub use provenance::{manifest, sha256, sources};
+pub use provenance::{manifest, sources};
+pub use rounds::{Cases, Rounds};
 pub use tools::{Tools, device, gpu};
 
 use crate::bench::external::{self, ExternalError};

@@ -3,9 +3,8 @@
 use crate::config::Phase;
 use crate::plan::{Method, Plan};
 use crate::process;
-use crate::store::{Fingerprint, Git, Manifest, RunState, SCHEMA};
+use crate::store::{Fingerprint, Git, Manifest, RunState, SCHEMA, sha256};
 use jiff::Timestamp;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,11 +35,6 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         redacted: false,
         warnings: Vec::new(),
     }
-}
-
-/// Lowercase hexadecimal SHA-256.
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// SHA-256 of every kernel source of the plan and of every header beside it, by path; a source that cannot be read is left out.

@@ -2,7 +2,7 @@
 
 use crate::config::Phase;
 use crate::gate::{Gate, Owner, Requirement};
-use crate::metric::{Catalogue, MetricError, Source};
+use crate::metric::{Catalogue, Source};
 use std::collections::BTreeSet;
 
 /// What every report shows beside what gates name. On the chips that were tried, the counters among them need two
@@ -60,6 +60,13 @@ pub fn profiles_baselines(phase: &Phase) -> bool {
     reads.into_iter().any(|read| read.owner == Owner::Baseline && is_counter(&read.name))
 }
 
+/// Whether a requirement outside stages reads a quantity or a speedup of this owner.
+pub fn reads(phase: &Phase, owner: &Owner) -> bool {
+    unstaged(phase)
+        .map(Requirement::reads)
+        .any(|reads| reads.speedups.contains(owner) || reads.quantities.iter().any(|quantity| quantity.owner == *owner))
+}
+
 fn is_counter(name: &str) -> bool {
     Catalogue::embedded().source(name) == Some(Source::Ncu)
 }
@@ -67,22 +74,29 @@ fn is_counter(name: &str) -> bool {
 /// ncu's own names of everything that has to be counted on a chip; a metric that the chip lacks is left out, and its
 /// cells say so.
 pub fn counters(metrics: &[String], capability: (u32, u32)) -> Vec<String> {
-    let catalogue = Catalogue::embedded();
-    let mut names: BTreeSet<String> = BTreeSet::new();
-    for metric in metrics.iter().filter(|name| is_counter(name)) {
-        let definition: Result<_, MetricError> = catalogue.definition(metric, capability);
-        if let Ok(definition) = definition {
-            names.extend(definition.metrics().into_iter().map(str::to_owned));
-        }
-    }
+    names(metrics.iter().filter(|name| is_counter(name)), capability)
+}
+
+/// Every ncu name that a table reads: what has to be counted, and the facts of launches that every report holds anyway.
+pub fn read(metrics: &[String], capability: (u32, u32)) -> Vec<String> {
+    names(metrics.iter(), capability)
+}
+
+fn names<'a>(metrics: impl Iterator<Item = &'a String>, capability: (u32, u32)) -> Vec<String> {
+    let definitions = metrics.filter_map(|metric| Catalogue::embedded().definition(metric, capability).ok());
+    let names: BTreeSet<String> =
+        definitions.flat_map(|d| d.metrics().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect();
     names.into_iter().collect()
 }
 
 fn requirements(phase: &Phase) -> impl Iterator<Item = &Requirement> {
+    let stages = phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates);
+    unstaged(phase).chain(stages.map(|gate| &gate.require))
+}
+
+fn unstaged(phase: &Phase) -> impl Iterator<Item = &Requirement> {
     let plan = &phase.gate_plan;
-    let gates = phase.gates.iter();
     let tiers = plan.tiers.iter().flat_map(|tier| &tier.gates);
-    let stages = plan.stages.iter().flat_map(|stage| &stage.gates);
     let fallback = plan.fallback.iter().flat_map(|fallback| &fallback.gates);
-    gates.chain(tiers).chain(stages).chain(fallback).map(|gate: &Gate| &gate.require)
+    phase.gates.iter().chain(tiers).chain(fallback).map(|gate: &Gate| &gate.require)
 }

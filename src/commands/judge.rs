@@ -1,14 +1,16 @@
 //! What every command that ends in a verdict shares: a stored run judged, rendered, said; and the commands that do
 //! nothing else (`gate`, `report`).
 
+use super::against::Standings;
 use super::clock::Clock;
+use super::reports::{self, Trust};
 use super::{CommandError, open};
 use crate::campaign::wanted;
-use crate::cli::{Folders, Format, GateArgs, ReportArgs, Saying};
+use crate::cli::{Against, Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape, ShapeName};
 use crate::exit::Outcome;
 use crate::expr::{Scope, Value};
-use crate::frame::{Counted, Measured, Quantities, quantities};
+use crate::frame::{Counted, Measured, Ownership, Quantities, quantities};
 use crate::gate::{Context, Judgement, Verdict, correctness, judge};
 use crate::insight;
 use crate::ncu_rep::{Report as NcuReport, ReportError};
@@ -30,6 +32,8 @@ pub struct Subject {
     pub run: Run,
     /// Measured just now, or read back.
     pub source: Source,
+    /// Reports that this program did not make: their launches, and whether they are taken to be correct.
+    pub foreign: Option<Trust>,
 }
 
 impl Subject {
@@ -39,7 +43,7 @@ impl Subject {
         let phase = config::parse(&folder.join("phase.toml"), &run.phase)?;
         let plan = unroll(&phase)?;
         let source = Source::Recorded { folder: folder.display().to_string() };
-        Ok(Self { phase, plan, run, source })
+        Ok(Self { phase, plan, run, source, foreign: None })
     }
 }
 
@@ -54,49 +58,53 @@ pub enum Age {
 
 /// A run as a report, nothing written.
 pub fn judged(subject: &Subject, age: Age) -> Result<Report, CommandError> {
-    Ok(Judged::new(subject)?.report(subject, age))
+    let standings = Standings::default();
+    Ok(Judged::new(subject, &[], &standings)?.report(subject, &standings, age))
 }
 
 /// `ncugate gate`: judges what has been measured already.
 pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;
-    let folder = match args.profile.as_slice() {
-        [one] if one.is_dir() => one,
-        _ => return Err(CommandError::Usage("--profile takes the folder of one run or recording".to_owned())),
+    let subject = match args.profile.as_slice() {
+        [folder] if folder.is_dir() => {
+            let source = Source::Recorded { folder: folder.display().to_string() };
+            Subject { run: Run::load(folder)?, plan, phase, source, foreign: None }
+        }
+        files => reports::subject(phase, files, args.assume_correct)?,
     };
-    let run = Run::load(folder)?;
-    let source = Source::Recorded { folder: folder.display().to_string() };
-    conclude(&Subject { phase, plan, run, source }, &args.folders, &args.saying, out)
+    conclude(&subject, &args.against, &args.folders, &args.saying, out)
 }
 
 /// `ncugate report`: renders a stored run again, judged by the phase it was run with.
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let subject = Subject::stored(&args.run)?;
-    match &args.output {
-        Some(folder) => conclude_in(folder, &subject, &args.saying, out),
-        None => conclude(&subject, &args.folders, &args.saying, out),
-    }
+    let folder = args.output.clone().unwrap_or_else(|| report_folder(&args.folders, &subject.phase, &subject.run));
+    let standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
+    conclude_in(&folder, &subject, &standings, &args.saying, out)
 }
 
-/// Judges, writes the report's files where runs have theirs, and says how it ended.
+/// Judges, writes the report's files, and says how it ended.
 pub fn conclude(
     subject: &Subject,
+    against: &Against,
     folders: &Folders,
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
-    conclude_in(&report_folder(folders, &subject.phase, &subject.run), subject, saying, out)
+    let standings = Standings::find(subject, against, &folders.profiles)?;
+    conclude_in(&report_folder(folders, &subject.phase, &subject.run), subject, &standings, saying, out)
 }
 
 fn conclude_in(
     folder: &Path,
     subject: &Subject,
+    standings: &Standings,
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
-    let judged = Judged::new(subject)?;
-    let report = judged.report(subject, Age::Said);
+    let judged = Judged::new(subject, &[], standings)?;
+    let report = judged.report(subject, standings, Age::Said);
     let written = write(&report, folder)?;
     if let Some(path) = &saying.comment {
         replace(path, &github::comment(&report)?)?;
@@ -114,29 +122,40 @@ pub fn report_folder(folders: &Folders, phase: &Phase, run: &Run) -> PathBuf {
 }
 
 /// A run judged.
-struct Judged {
-    quantities: Quantities,
-    judgement: Judgement,
+pub struct Judged {
+    /// Everything measured.
+    pub quantities: Quantities,
+    /// The verdicts.
+    pub judgement: Judgement,
     said: Vec<insight::Said>,
     clock: Clock,
 }
 
 impl Judged {
-    fn new(subject: &Subject) -> Result<Self, CommandError> {
+    /// Judges by the phase's gates; `more` are metrics to read beside those that the phase needs.
+    pub fn new(subject: &Subject, more: &[String], standings: &Standings) -> Result<Self, CommandError> {
         let Subject { phase, plan, run, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let capability = gpu.map_or((0, 0), |gpu| gpu.compute_capability);
-        let metrics = wanted::metrics(phase);
-        let clock = Clock::read()?;
+        let mut metrics = wanted::metrics(phase);
+        let unread = more.iter().filter(|metric| !metrics.contains(metric)).cloned().collect::<Vec<_>>();
+        metrics.extend(unread);
         let reports = open_reports(run)?;
-        let counted = Counted::read(&reports, plan, &wanted::counters(&metrics, capability))?;
+        let ownership = subject.foreign.map_or(Ownership::Range, |_| Ownership::Launch(&phase.objective.shape));
+        let counted = Counted::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
         let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
         let said = insight::said(&reports, plan).map_err(damaged)?;
+        let clock = Clock::read()?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
-        let proofs = correctness(phase, plan, &run.checks, &run.builds);
-        let context = Context::new(gpu.map(|gpu| gpu.compute_capability), clock.today());
-        let judgement = judge(phase, plan, &quantities, &proofs, &context);
+        let proofs = match subject.foreign {
+            None => correctness(phase, plan, &run.checks, &run.builds),
+            Some(trust) => reports::proofs(plan, trust),
+        };
+        let mut context = Context::new(gpu.map(|gpu| gpu.compute_capability), clock.today());
+        standings.lend(&mut context);
+        let mut judgement = judge(phase, plan, &quantities, &proofs, &context);
+        judgement.warnings.extend(standings.warnings.iter().cloned());
         Ok(Self { quantities, judgement, said, clock })
     }
 
@@ -148,8 +167,8 @@ impl Judged {
         self.judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
     }
 
-    fn report(&self, subject: &Subject, age: Age) -> Report {
-        let Subject { phase, plan, run, source } = subject;
+    fn report(&self, subject: &Subject, standings: &Standings, age: Age) -> Report {
+        let Subject { phase, plan, run, source, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
         let findings = insight::findings(&self.quantities, &self.looked_at(plan), &work(phase), chip);
@@ -166,6 +185,7 @@ impl Judged {
             findings: &findings,
             said: &self.said,
             source: source.clone(),
+            compared: &standings.labels(),
             now: (age == Age::Said).then(|| self.clock.now()),
         })
     }

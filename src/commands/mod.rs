@@ -1,5 +1,8 @@
 //! One file a subcommand: wiring, no logic.
 
+mod against;
+mod baseline;
+mod calibrate;
 mod check;
 mod clock;
 mod compare;
@@ -8,13 +11,15 @@ mod index;
 mod judge;
 mod open;
 mod record;
+mod redact;
+mod reports;
 mod run;
 pub mod show;
 
 use crate::bench;
 use crate::build::{BuildError, Nvcc};
 use crate::campaign::{self, CampaignError};
-use crate::cli::{Cli, Command, WorkerArgs};
+use crate::cli::{Cli, Command, SchemaArgs, WorkerArgs};
 use crate::compare::SideError;
 use crate::config::{self, ConfigErrors};
 use crate::exit::Outcome;
@@ -22,7 +27,7 @@ use crate::frame::launches::FrameError;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{CompilerFacts, DeviceFacts, Facts};
 use crate::plan::PlanErrors;
-use crate::report::{RenderError, WriteError};
+use crate::report::{RenderError, WriteError, json};
 use crate::store::StoreError;
 use show::{ShowArgs, ShowError};
 use std::error::Error;
@@ -76,6 +81,28 @@ pub enum CommandError {
         /// What it lacks.
         lacks: Vec<String>,
     },
+    /// Two measurements cannot be compared.
+    #[error("cannot compare with {label}:{}\nmeasure both alike, or compare all the same with --allow-mismatch", differences.iter().map(|d| format!("\n  {d}")).collect::<String>())]
+    Unlike {
+        /// What it would be compared with.
+        label: String,
+        /// In what they differ.
+        differences: Vec<String>,
+    },
+    /// A stored run has nothing that others can be compared with.
+    #[error("nothing can be compared with the run in {}: {reason}", folder.display())]
+    NoStanding {
+        /// Its folder.
+        folder: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The machine's noise cannot be told.
+    #[error("cannot calibrate: {reason}")]
+    Calibration {
+        /// Why.
+        reason: String,
+    },
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -98,7 +125,10 @@ impl CommandError {
             | Self::Render(_)
             | Self::Write(_)
             | Self::Compare(_)
-            | Self::Recording { .. } => Outcome::Environment,
+            | Self::Recording { .. }
+            | Self::Unlike { .. }
+            | Self::Calibration { .. }
+            | Self::NoStanding { .. } => Outcome::Environment,
         }
     }
 }
@@ -111,7 +141,10 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Check(args) => check::check(args, &mut out),
         Command::Doctor => doctor_command(&mut out),
         Command::Record(args) => record::record(args, &mut out),
-        Command::Schema => schema(&mut out),
+        Command::Redact(args) => redact::redact(args, &mut out),
+        Command::Baseline(command) => baseline::baseline(command, &mut out),
+        Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
+        Command::Schema(args) => schema(args, &mut out),
         Command::Show(args) => show_command(args, &mut out),
         Command::Gate(args) => judge::gate(args, &mut out),
         Command::Report(args) => judge::report(args, &mut out),
@@ -153,8 +186,12 @@ fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {
     Ok(Outcome::Passed)
 }
 
-fn schema(out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    writeln!(out, "{:#}", config::schema())?;
+fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if args.results {
+        write!(out, "{}", json::schema()?)?;
+    } else {
+        writeln!(out, "{:#}", config::schema())?;
+    }
     Ok(Outcome::Passed)
 }
 

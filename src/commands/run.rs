@@ -1,12 +1,14 @@
 //! `ncugate run`: measures a phase, or takes its recording, then judges and reports.
 
-use super::judge::{Subject, conclude};
+use super::against::Standings;
+use super::judge::{Judged, Subject, conclude};
 use super::{CommandError, report_error};
 use crate::build::Sharing;
-use crate::campaign::{self, Campaign, CampaignError, Terminal, Tools, wanted};
+use crate::campaign::{self, Campaign, CampaignError, Cases, Rounds, Terminal, Tools, wanted};
 use crate::cli::{RunArgs, Source as Asked};
 use crate::config::{self, Phase};
 use crate::exit::Outcome;
+use crate::gate::unresolved;
 use crate::plan::{Plan, unroll};
 use crate::process;
 use crate::report::Source;
@@ -63,7 +65,7 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
         return Err(CommandError::Recording { folder, lacks });
     }
     let source = Source::Recorded { folder: folder.display().to_string() };
-    conclude(&Subject { phase, plan, run, source }, &args.folders, &args.saying, out)
+    conclude(&Subject { phase, plan, run, source, foreign: None }, &args.against, &args.folders, &args.saying, out)
 }
 
 fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn Write) -> Result<Outcome, CommandError> {
@@ -73,11 +75,11 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
     progress.clear();
     let (folder, ended) = measured?;
     let run = Run::load(&folder)?;
-    let subject = Subject { phase, plan, run, source: Source::Live };
-    let judged = conclude(&subject, &args.folders, &args.saying, out)?;
+    let subject = Subject { phase, plan, run, source: Source::Live, foreign: None };
+    let judged = conclude(&subject, &args.against, &args.folders, &args.saying, out)?;
     match ended {
         Ok(()) => Ok(judged),
-        Err(error) => Ok(report_error(&error.into()).and(judged)),
+        Err(error) => Ok(report_error(&error).and(judged)),
     }
 }
 
@@ -88,7 +90,7 @@ fn measure(
     plan: &Plan,
     tools: &Tools,
     progress: &Terminal,
-) -> Result<(std::path::PathBuf, Result<(), CampaignError>), CommandError> {
+) -> Result<(std::path::PathBuf, Result<(), CommandError>), CommandError> {
     let fresh = campaign::manifest(phase, plan, tools.fingerprint());
     let profiles: &Path = &args.folders.profiles;
     let earlier = if args.fresh { None } else { store::unfinished(profiles, &fresh) };
@@ -101,6 +103,18 @@ fn measure(
     let writer = RunWriter::open(&folder, manifest, &phase.text, plan, &phase.workload)?;
     let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
     let mut campaign = Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress };
-    let ended = campaign.run(earlier.as_ref());
+    let ended = campaign.run(earlier.as_ref()).map_err(CommandError::from);
+    let Campaign { mut writer, .. } = campaign;
+    let mut rounds = Rounds { phase, plan, worker: &tools.worker, writer: &mut writer, progress };
+    let ended = ended.and_then(|()| rounds.settle(|run| open(args, phase, plan, run)));
     Ok((folder, ended))
+}
+
+/// What noise leaves open of a run.
+fn open(args: &RunArgs, phase: &Phase, plan: &Plan, run: &Run) -> Result<Cases, CommandError> {
+    let subject =
+        Subject { phase: phase.clone(), plan: plan.clone(), run: run.clone(), source: Source::Live, foreign: None };
+    let standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
+    let judged = Judged::new(&subject, &[], &standings)?;
+    Ok(unresolved(phase, &judged.judgement, &standings.names()))
 }

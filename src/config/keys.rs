@@ -191,6 +191,12 @@ pub static BENCH: Spec = spec(
         key("rounds", Kind::Whole(1), "Samples of a variant at a shape; rounds are interleaved over variants.")
             .default("60"),
         key(
+            "max_rounds",
+            Kind::Whole(1),
+            "Samples at most: where noise leaves a required latency gate open, the variants it compares are timed in more rounds, up to so many.",
+        )
+        .default("240"),
+        key(
             "min_sample_us",
             Kind::Whole(1),
             "A sample lasts at least this many microseconds: a graph holds as many launches as that takes.",

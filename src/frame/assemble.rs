@@ -94,7 +94,14 @@ struct Column<'a> {
 
 impl Column<'_> {
     fn cell(&self, variant: &Variant, shape: &Shape) -> Cell {
-        match Catalogue::embedded().get(self.metric).map(|m| m.source) {
+        let source = Catalogue::embedded().source(self.metric);
+        // What a command launches is known from its reports alone.
+        if let (Method::Command(_), Some(Source::Build | Source::Launch | Source::Occupancy)) =
+            (&variant.method, source)
+        {
+            return self.counted(variant, shape);
+        }
+        match source {
             Some(Source::Build) => self.built(variant),
             Some(Source::Launch) => self.launched(variant, shape),
             Some(Source::Occupancy) => self.occupied(variant, shape),

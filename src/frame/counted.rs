@@ -24,6 +24,20 @@ type Counters = HashMap<String, f64>;
 /// Launches of one variant and shape: for each report, in the order they ran.
 type Launches = BTreeMap<String, Vec<Counters>>;
 
+/// What ties a launch to a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ownership<'a> {
+    /// Its NVTX range, and the kernel that the plan launches.
+    Range,
+    /// Every launch is a variant of its own, at this shape: reports that this program did not make.
+    Launch(&'a ShapeName),
+}
+
+/// The variant that a launch of a report is by itself.
+pub fn launch_variant(report: &str, launch: u32) -> VariantId {
+    VariantId(format!("{report}#{launch}"))
+}
+
 /// Counters of every profiled case.
 #[derive(Debug, Clone, Default)]
 pub struct Counted {
@@ -34,15 +48,20 @@ pub struct Counted {
 
 impl Counted {
     /// Reads `names` out of reports; `reports` gives each a name that is unique among them.
-    pub fn read(reports: &[(String, Report)], plan: &Plan, names: &[String]) -> Result<Self, FrameError> {
+    pub fn read(
+        reports: &[(String, Report)],
+        plan: &Plan,
+        ownership: Ownership<'_>,
+        names: &[String],
+    ) -> Result<Self, FrameError> {
         let captures: Vec<Capture<'_>> =
             reports.iter().map(|(name, report)| Capture { name, origin: Origin::Report(report) }).collect();
         let frames = LaunchFrames::read(&captures, MetricSelection::Named(names))?;
-        Self::of_frames(&frames, plan).map_err(FrameError::from)
+        Self::of_frames(&frames, plan, ownership).map_err(FrameError::from)
     }
 
-    fn of_frames(frames: &LaunchFrames, plan: &Plan) -> Result<Self, PolarsError> {
-        let owners = Owners::of(&frames.launches, plan)?;
+    fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
+        let owners = Owners::of(&frames.launches, plan, ownership)?;
         let counters = counters(&frames.metrics)?;
         let mut cases: HashMap<Key, BTreeMap<String, BTreeMap<String, Vec<Counters>>>> = HashMap::new();
         for (launch, owner) in owners.launches {
@@ -87,7 +106,7 @@ struct Owner {
 }
 
 impl Owners {
-    fn of(launches: &DataFrame, plan: &Plan) -> Result<Self, PolarsError> {
+    fn of(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
         use schema::launches as l;
         let filters = Filters::of(plan);
         let reports = launches.column(l::REPORT)?.str()?;
@@ -101,7 +120,11 @@ impl Owners {
             else {
                 continue;
             };
-            match ranges.get(row).and_then(case_of).filter(|key| filters.accept(key, kernel)) {
+            let key = match ownership {
+                Ownership::Range => ranges.get(row).and_then(case_of),
+                Ownership::Launch(shape) => Some((launch_variant(report, id), shape.clone())),
+            };
+            match key.filter(|key| filters.accept(key, kernel)) {
                 Some(key) => {
                     owned.launches.push(((report.to_owned(), id), Owner { key, kernel: kernel.to_owned() }));
                 }

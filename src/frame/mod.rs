@@ -10,5 +10,5 @@ pub mod rows;
 pub mod schema;
 
 pub use assemble::{Measured, quantities};
-pub use counted::{Counted, case_of};
+pub use counted::{Counted, Ownership, case_of, launch_variant};
 pub use quantities::{Cell, Quantities};

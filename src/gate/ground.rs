@@ -6,7 +6,7 @@ use crate::expr::Value;
 use crate::frame::{Cell, Quantities};
 use crate::metric::Better;
 use crate::plan::{Plan, Standing, Variant, VariantId};
-use crate::stats::{Resampler, Resampling};
+use crate::stats::{Resampler, Resampling, Statistic};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -21,6 +21,25 @@ pub struct Stored<'a> {
     pub variant: VariantId,
 }
 
+/// How far apart a machine times one variant and itself: half-widths of the interval of a ratio that is truly 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// Of medians, relative (0.01 is 1 %).
+    pub median: f64,
+    /// Of 90th percentiles; none where the rounds were too few for it.
+    pub p90: Option<f64>,
+    /// Rounds it was told from; it shrinks with their square root.
+    pub rounds: usize,
+}
+
+impl Noise {
+    /// What is left of it when this statistic is told from so many samples.
+    pub fn at(&self, statistic: Statistic, samples: usize) -> Option<f64> {
+        let noise = if statistic == Statistic::P90 { self.p90? } else { self.median };
+        (samples > 0).then(|| noise * (self.rounds as f64 / samples as f64).sqrt())
+    }
+}
+
 /// The circumstances of a judgement.
 #[derive(Debug, Clone)]
 pub struct Context<'a> {
@@ -30,6 +49,10 @@ pub struct Context<'a> {
     pub today: jiff::civil::Date,
     /// Stored runs by the name expressions use; they go before the phase's own baseline.
     pub stored: BTreeMap<String, Stored<'a>>,
+    /// Why nothing is stored under a name that could have been.
+    pub absent: BTreeMap<String, String>,
+    /// The machine's own noise by shape, where it was calibrated.
+    pub noise: BTreeMap<ShapeName, Noise>,
     /// How samples are resampled.
     pub resampling: Resampling,
 }
@@ -37,7 +60,14 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// Nothing stored, the default resampling.
     pub fn new(cc: Option<(u32, u32)>, today: jiff::civil::Date) -> Self {
-        Self { cc, today, stored: BTreeMap::new(), resampling: Resampling::default() }
+        Self {
+            cc,
+            today,
+            stored: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            noise: BTreeMap::new(),
+            resampling: Resampling::default(),
+        }
     }
 }
 

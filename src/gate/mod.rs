@@ -24,11 +24,12 @@ mod test;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
+mod unresolved;
 mod verdict;
 mod waiver;
 
 pub use correctness::correctness;
-pub use ground::{Context, Stored};
+pub use ground::{Context, Noise, Stored};
 pub use judge::{judge, preconditions, static_gates};
 pub use judgement::{
     Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult,
@@ -40,3 +41,4 @@ pub use rule::{
     Stage, Tier, Waiver,
 };
 pub use sentence::{number, quantity};
+pub use unresolved::unresolved;

@@ -5,12 +5,12 @@ use super::judgement::{Correctness, Doubt, Verdict};
 use super::outcome::{Outcome, certain, holds, margin, of_difference};
 use super::reference::Reference;
 use super::rule::{Comparison, Gate, Requirement};
-use super::slot::{Absence, Slot, Timed, bind, own_timed};
+use super::slot::{Absence, Slot, Timed, Timing, bind, own_timed};
 use super::test::{Form, Side, Test};
 use crate::expr::Value;
 use crate::frame::Cell;
 use crate::metric::{Catalogue, Metric};
-use crate::stats::StatsError;
+use crate::stats::{Statistic, StatsError};
 use minijinja::Environment;
 use rayon::prelude::*;
 
@@ -200,7 +200,7 @@ impl<'a> Panel<'a> {
         let of = |slot: &Slot<'a>| {
             let timing = match slot {
                 Slot::Column { timing: Some(timing), .. } => *timing,
-                Slot::Speedup { .. } => super::slot::Timing::Statistic(crate::stats::Statistic::MEDIAN),
+                Slot::Speedup { .. } => Timing::Statistic(Statistic::MEDIAN),
                 _ => return Ok(None),
             };
             let timed = row.and_then(|row| own_timed(self.ground, row, timing));
@@ -242,6 +242,7 @@ impl<'a> Panel<'a> {
             let sides = left.number(values).and_then(|l| Ok((l, right.number(values)?)));
             sides.map(|(l, r)| difference.push(l - r))
         });
+        let unresolvable = self.unresolvable(left, right, values, timed, shape);
         let interval = drawn.and_then(|()| self.ground.resampler.interval(&difference).map_err(|e| e.to_string()));
         let interval = match interval {
             Ok(interval) => interval,
@@ -262,10 +263,48 @@ impl<'a> Panel<'a> {
                 verdict: Verdict::Inconclusive,
                 doubt: Some(Doubt::Noise),
                 interval: around,
-                note: Some("noise: needs more rounds".into()),
+                note: Some(unresolvable.unwrap_or_else(|| "noise: needs more rounds".to_owned()).into()),
                 ..outcome
             },
         }
+    }
+
+    /// Why no verdict can be had here, where the limit is nearer to equality than the machine's own noise reaches.
+    fn unresolvable(
+        &self,
+        left: &Side<'a>,
+        right: &Side<'a>,
+        values: &[Value],
+        timed: &[Option<Timed>],
+        shape: usize,
+    ) -> Option<String> {
+        let noise = self.ground.context.noise.get(&self.gate.shapes[shape])?;
+        let varying: Vec<(usize, &Timed)> = (0..values.len())
+            .filter_map(|at| Some((at, timed[at].as_ref().or_else(|| fixed_timed(&self.slots[at], shape))?)))
+            .collect();
+        let ratios = varying.iter().filter(|(at, _)| matches!(self.slots[*at], Slot::Speedup { .. })).count();
+        if varying.len() + ratios < 2 {
+            return None;
+        }
+        // how far the limit is from equality: both sides timed alike
+        let alike = as_float(&values[varying.first()?.0])?;
+        let mut equal = values.to_vec();
+        for (at, _) in &varying {
+            let ratio = matches!(self.slots[*at], Slot::Speedup { .. });
+            equal[*at] = Value::Float(if ratio { 1.0 } else { alike });
+        }
+        let room = (right.number(&equal).ok()? / left.number(&equal).ok()? - 1.0).abs();
+        let p90 = varying.iter().any(|(_, timed)| timed.timing == Timing::Statistic(Statistic::P90));
+        let samples = varying.iter().map(|(_, timed)| timed.samples.len()).min()?;
+        let noise = noise.at(if p90 { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
+        (room > 0.0 && room < noise).then(|| {
+            let percent = |part: f64| super::sentence::number((part * 1000.0).round() / 10.0);
+            format!(
+                "noise: a {} % limit cannot be resolved: this machine's own noise is {} % at {samples} rounds",
+                percent(room),
+                percent(noise)
+            )
+        })
     }
 
     fn condition(&self, side: &Side<'a>, values: &mut [Value], timed: &[Option<Timed>], shape: usize) -> Outcome {

@@ -193,6 +193,9 @@ impl<'a> Binder<'_, 'a> {
         if let Some(stored) = ground.context.stored.get(owner) {
             return Ok(Target::Stored(stored.quantities, stored.variant.clone()));
         }
+        if let Some(reason) = ground.context.absent.get(owner) {
+            return Err(reason.as_str().into());
+        }
         let id = match (owner, ground.phase.baselines.first()) {
             ("baseline", Some(first)) => VariantId(first.name.clone()),
             ("baseline", None) => return Err("the phase has no baseline, and none is stored".into()),

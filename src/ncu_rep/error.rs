@@ -22,7 +22,7 @@ pub enum ReportError {
     },
     /// A container older than any that this layout describes.
     #[error(
-        "report container version {version} is not supported (version 7 or newer is); write the report again with ncu 2022 or newer"
+        "report container version {version} is not supported (version 7 or newer is); profile again with a newer ncu"
     )]
     OldVersion {
         /// The version in the file header.

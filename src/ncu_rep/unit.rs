@@ -13,7 +13,9 @@ static UNITS: LazyLock<HashMap<&'static str, &'static str>> =
     LazyLock::new(|| TABLE.lines().filter_map(|line| line.split_once('\t')).collect());
 
 /// What a suffix does to a unit: `per_second`, then `per_cycle` and `peak_sustained`.
-const DERIVED: [(&str, &str, &str); 9] = [
+const DERIVED: [(&str, &str, &str); 11] = [
+    ("", "1/s", "1/cycle"),
+    ("1/cycle", "", "1/cycle"),
     ("block", "block/s", "block/cycle"),
     ("branches", "branches/s", "branches/cycle"),
     ("byte", "byte/s", "byte/cycle"),
@@ -33,7 +35,11 @@ pub fn unit_of(metric: &str) -> &'static str {
         return unit;
     }
     let (base, suffixes) = split(metric);
-    let mut unit = UNITS.get(base).copied().unwrap_or_default();
+    let Some(mut unit) = UNITS.get(base).copied() else {
+        // Of a metric that is not known only percentages are certain.
+        let is_percent = suffixes.rsplit('.').next().is_some_and(|last| last.starts_with("pct"));
+        return if is_percent { "%" } else { "" };
+    };
     for suffix in suffixes.split('.') {
         if suffix.starts_with("pct") {
             unit = "%";

@@ -103,6 +103,7 @@ impl Fixture {
             findings: &self.findings,
             said: &self.said,
             source: Source::Recorded { folder: "profiles/phase_d/example".to_owned() },
+            compared: &[],
             now: Some("2026-11-24T09:00:00Z".parse().unwrap()),
         })
     }
@@ -243,6 +244,7 @@ fn phase() -> Phase {
         bench: BenchSettings {
             warmup: 3,
             rounds: 60,
+            max_rounds: 60,
             min_sample: Duration::from_millis(1),
             max_launches: 64,
             buffer_sets: 3,

@@ -54,6 +54,8 @@ pub struct Inputs<'a> {
     pub said: &'a [insight::Said],
     /// Live or recorded.
     pub source: Source,
+    /// Stored runs that requirements compare with, a line each: `baseline: run ...`.
+    pub compared: &'a [String],
     /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.
     pub now: Option<Timestamp>,
 }

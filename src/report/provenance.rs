@@ -61,7 +61,11 @@ pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
         ("redacted", if manifest.redacted { "host names, addresses and paths" } else { "nothing" }.to_owned()),
     ];
     Provenance {
-        facts: facts.into_iter().map(|(label, value)| (label.to_owned(), value)).collect(),
+        facts: facts
+            .into_iter()
+            .chain(inputs.compared.iter().map(|label| ("compared with", text::line(label))))
+            .map(|(label, value)| (label.to_owned(), value))
+            .collect(),
         stages: manifest.stage_seconds.iter().map(|(name, s)| (text::line(name), Number::new(*s))).collect(),
         hashes: manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash))).collect(),
         argv: text::line(&manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ")),

@@ -15,6 +15,7 @@ pub use recording::record;
 pub use run::{Run, RunWriter, SCHEMA, runs, unfinished};
 
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -113,4 +114,9 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError>
         .map_err(|e| StoreError::Encode { path: path.to_owned(), reason: e.to_string() })?;
     bytes.push(b'\n');
     write_atomically(path, &bytes)
+}
+
+/// Lowercase hexadecimal SHA-256.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -47,12 +47,31 @@ impl Place {
 
     /// Runs it and gives status, standard output and standard error.
     pub fn run(&self, args: &[&str]) -> Finished {
-        let output = self.ncugate(args).output().unwrap();
-        Finished {
-            status: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+        Finished::of(&mut self.ncugate(args))
+    }
+
+    /// Runs it at the root of the repository, with reports going to this folder.
+    pub fn run_at_root(&self, args: &[&str]) -> Finished {
+        let reports = self.folder.path().join("reports");
+        Finished::of(self.ncugate(args).current_dir(root()).arg("--reports").arg(reports))
+    }
+
+    /// Copies a file or folder of the repository here, under the same path.
+    pub fn copy(&self, path: &str) {
+        copy(&root().join(path), &self.folder.path().join(path));
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let name = entry.unwrap().file_name();
+            copy(&from.join(&name), &to.join(&name));
         }
+    } else {
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(from, to).unwrap();
     }
 }
 
@@ -62,4 +81,15 @@ pub struct Finished {
     pub status: Option<i32>,
     pub stdout: String,
     pub stderr: String,
+}
+
+impl Finished {
+    fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Reports that are crafted, cut, changed or hostile: the right values, or an error; never a panic, never much memory.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use ncugate::frame::launches::LaunchFrames;
 use ncugate::ncu_rep::csv::CsvReport;
 use ncugate::ncu_rep::{

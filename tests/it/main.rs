@@ -1,11 +1,16 @@
 //! The real binary, run as a user or a merge would: exit status, standard output, standard error, files.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, missing_docs)]
 
+mod baseline;
 mod captures;
 mod command;
 mod crafted;
 mod damage;
+mod kernels;
 mod pages;
 mod parity;
+mod recorded;
 mod show;
+mod status;
+mod stored;
 mod trace;

@@ -1,5 +1,7 @@
 //! Every value of every capture against NVIDIA's own reader.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; what was compared is the result")]
+
 use ncugate::ncu_rep::{
     Launch, MetricValue, Redaction, Report, ResultKind, Sources, SpeedupScope, redact, redact_with,
 };

@@ -1,5 +1,7 @@
 //! `ncugate show` on the real captures, through the real binary.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use std::process::{Command, Stdio};
 
 use ncugate::ncu_rep::{MetricValue, Report};

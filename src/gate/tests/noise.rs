@@ -109,3 +109,29 @@ fn inconclusive_counts_as_the_phase_says() {
     let missing = Fixture::new(&format!("{}inconclusive = \"warn\"", gate("registers <= 64")));
     assert_eq!(missing.judge().verdict, OPEN);
 }
+
+#[test]
+fn a_limit_inside_the_machines_own_noise_says_so() {
+    use crate::gate::Noise;
+    let judged = |require: &str, noise: f64| {
+        let mut fixture = Fixture::new(&gate(require));
+        fixture.set("latency_p90", |v, _| if v == 4 { 10.0 } else { 10.2 + v as f64 });
+        fixture.time(0.05, |v, _| if v == 4 { 10.0 } else { 10.2 + v as f64 });
+        let mut context = Context::new(None, TODAY);
+        context.noise.insert(shape("large"), Noise { median: noise, p90: Some(noise), rounds: 60 });
+        fixture.judge_with(&context).gates.swap_remove(0)
+    };
+    let said = "noise: a 2 % limit cannot be resolved: this machine's own noise is 3.1 % at 60 rounds";
+    for require in [
+        "latency_p50 <= 1.02 * baseline.latency_p50",
+        "speedup(\"baseline\") >= 1 / 1.02",
+        "latency_p50 / baseline.latency_p50 <= 1.02",
+    ] {
+        let told = judged(require, 0.031);
+        assert_eq!(told.verdict, OPEN, "{require}");
+        assert!(told.reason.contains(said), "{require}: {}", told.reason);
+        assert!(judged(require, 0.01).reason.contains("needs more rounds"), "the machine can resolve 2 %");
+    }
+    assert!(judged("latency_p50 <= 10.2", 0.031).reason.contains("needs more rounds"), "nothing is compared");
+    assert_eq!(judged("latency_p50 <= 1.2 * baseline.latency_p50", 0.5).verdict, PASS, "noise makes no verdict");
+}

@@ -1,0 +1,81 @@
+//! What has to be alike for two measurements to be compared.
+
+use crate::config::BenchSettings;
+use crate::store::{Fingerprint, Gpu, sha256};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The machine, its tools, the problem, and how a sample is taken.
+///
+/// The variant and its source are not part of it: that they differ is what a comparison is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Machine and tools.
+    pub fingerprint: Fingerprint,
+    /// SHA-256 of shapes, buffers and scalars.
+    pub problem_sha256: String,
+    /// Least microseconds of a sample.
+    pub min_sample_us: u64,
+    /// Most launches of a sample.
+    pub max_launches: u32,
+    /// Sets of buffers that launches rotate over.
+    pub buffer_sets: u32,
+}
+
+impl Conditions {
+    /// Conditions of a run: its fingerprint, its workload as JSON, and how it was timed.
+    pub fn new(fingerprint: &Fingerprint, workload: &Value, bench: &BenchSettings) -> Self {
+        let part = |name: &str| workload.get(name).cloned().unwrap_or_default();
+        let problem = Value::Array(vec![part("shapes"), part("buffers"), part("scalars")]);
+        Self {
+            fingerprint: fingerprint.clone(),
+            problem_sha256: sha256(problem.to_string().as_bytes()),
+            min_sample_us: u64::try_from(bench.min_sample.as_micros()).unwrap_or(u64::MAX),
+            max_launches: bench.max_launches,
+            buffer_sets: bench.buffer_sets,
+        }
+    }
+
+    /// In what two measurements differ, a phrase each; nothing when they can be compared. What is not known is unlike
+    /// anything.
+    pub fn differences(&self, then: &Self) -> Vec<String> {
+        let (a, b) = (&self.fingerprint, &then.fingerprint);
+        let gpu = |f: &Fingerprint| f.gpu.as_ref().map(described);
+        let told = [
+            ("GPU", gpu(a), gpu(b)),
+            ("driver", a.driver.clone(), b.driver.clone()),
+            ("ncu", a.ncu.clone(), b.ncu.clone()),
+            ("nvcc", a.nvcc.clone(), b.nvcc.clone()),
+            ("clock control", Some(a.clock_control.clone()), Some(b.clock_control.clone())),
+            ("cache control", Some(a.cache_control.clone()), Some(b.cache_control.clone())),
+            ("replay mode", Some(a.replay_mode.clone()), Some(b.replay_mode.clone())),
+            ("least time of a sample (us)", number(self.min_sample_us), number(then.min_sample_us)),
+            ("most launches of a sample", number(self.max_launches), number(then.max_launches)),
+            ("sets of buffers", number(self.buffer_sets), number(then.buffer_sets)),
+        ];
+        let mut differences: Vec<String> = told.into_iter().filter_map(difference).collect();
+        if self.problem_sha256 != then.problem_sha256 {
+            differences.push("the workload (shapes, buffers or scalars)".to_owned());
+        }
+        differences
+    }
+}
+
+fn number(value: impl ToString) -> Option<String> {
+    Some(value.to_string())
+}
+
+fn described(gpu: &Gpu) -> String {
+    let (major, minor) = gpu.compute_capability;
+    format!("{} (compute capability {major}.{minor}, {} SMs, {} bytes)", gpu.name, gpu.sms, gpu.memory)
+}
+
+fn difference((what, now, then): (&str, Option<String>, Option<String>)) -> Option<String> {
+    match (now, then) {
+        (Some(now), Some(then)) if now == then => None,
+        (Some(now), Some(then)) => Some(format!("{what}: {now} now, {then} then")),
+        (None, Some(then)) => Some(format!("{what}: not known now, {then} then")),
+        (Some(now), None) => Some(format!("{what}: {now} now, not known then")),
+        (None, None) => Some(format!("{what}: not known")),
+    }
+}

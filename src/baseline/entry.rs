@@ -1,0 +1,157 @@
+//! A stored run reduced to what comparisons need: the variant that stands for it.
+
+use super::Conditions;
+use crate::config::{Objective, ShapeName};
+use crate::frame::{Cell, Quantities};
+use crate::metric::Better;
+use crate::plan::VariantId;
+use crate::store::{Git, Manifest};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A line of the leaderboard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// What it is called in `--against NAME`; `best` answers for `best.` in requirements.
+    pub name: String,
+    /// The run's id.
+    pub run: String,
+    /// The variant that stands for it: what its objective selected.
+    pub variant: VariantId,
+    /// When it was measured.
+    pub measured: Timestamp,
+    /// When it became an entry.
+    pub promoted: Timestamp,
+    /// Whether it was accepted although it is worse than the entry before it.
+    pub accepted_worse: bool,
+    /// The commit that was measured.
+    pub git: Option<Git>,
+    /// Machine, tools, problem.
+    pub conditions: Conditions,
+    /// What it was selected by.
+    pub objective: Score,
+    /// Every value of the variant.
+    pub readings: Vec<Reading>,
+    /// Its latency samples.
+    pub latencies: Vec<Samples>,
+}
+
+/// Value of an objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// The metric.
+    pub metric: String,
+    /// Which way is better.
+    pub better: Better,
+    /// The shape it is read at.
+    pub shape: ShapeName,
+    /// Its value in the metric's unit; finite.
+    pub value: f64,
+}
+
+/// Value of a metric at a shape, in the metric's unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The shape.
+    pub shape: ShapeName,
+    /// The metric.
+    pub metric: String,
+    /// Its value; finite.
+    pub value: f64,
+}
+
+/// Latency samples at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Samples {
+    /// The shape.
+    pub shape: ShapeName,
+    /// Microseconds, in the order they were taken.
+    pub samples: Vec<f64>,
+}
+
+/// A run about to be reduced.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// When and where.
+    pub manifest: &'a Manifest,
+    /// Machine, tools, problem.
+    pub conditions: &'a Conditions,
+    /// What it was measured by.
+    pub objective: &'a Objective,
+    /// The variant that stands for it.
+    pub variant: &'a VariantId,
+    /// Value of the objective.
+    pub value: f64,
+    /// Everything measured.
+    pub quantities: &'a Quantities,
+}
+
+impl Entry {
+    /// The variant's part of everything measured, under a name.
+    pub fn new(name: &str, subject: Subject<'_>) -> Self {
+        let Subject { manifest, conditions, objective, variant, value, quantities } = subject;
+        let shapes: Vec<&ShapeName> =
+            quantities.rows().iter().filter(|(id, _)| id == variant).map(|(_, shape)| shape).collect();
+        let mut readings = Vec::new();
+        for &shape in &shapes {
+            for metric in quantities.metrics() {
+                let value = quantities.read(variant, shape, metric).value().filter(|v| v.is_finite());
+                readings.extend(value.map(|value| Reading { shape: shape.clone(), metric: metric.to_owned(), value }));
+            }
+        }
+        let samples = |shape: &&ShapeName| {
+            let samples = quantities.samples(variant, shape)?.to_vec();
+            Some(Samples { shape: (*shape).clone(), samples })
+        };
+        Self {
+            name: name.to_owned(),
+            run: manifest.run.clone(),
+            variant: variant.clone(),
+            measured: manifest.started,
+            promoted: Timestamp::now(),
+            accepted_worse: false,
+            git: manifest.git.clone(),
+            conditions: conditions.clone(),
+            objective: Score {
+                metric: objective.metric.clone(),
+                better: objective.better,
+                shape: objective.shape.clone(),
+                value,
+            },
+            latencies: shapes.iter().filter_map(samples).collect(),
+            readings,
+        }
+    }
+
+    /// Value of a metric at a shape.
+    pub fn reading(&self, shape: &ShapeName, metric: &str) -> Option<f64> {
+        self.readings.iter().find(|r| &r.shape == shape && r.metric == metric).map(|r| r.value)
+    }
+
+    /// Its values as a table of one variant.
+    pub fn quantities(&self) -> Quantities {
+        let shapes = self.readings.iter().map(|r| &r.shape).chain(self.latencies.iter().map(|l| &l.shape));
+        let mut table = Quantities::new(shapes.map(|shape| (self.variant.clone(), shape.clone())));
+        let rows: Vec<ShapeName> = table.rows().iter().map(|(_, shape)| shape.clone()).collect();
+        let mut metrics: Vec<&str> = self.readings.iter().map(|r| r.metric.as_str()).collect();
+        metrics.sort_unstable();
+        metrics.dedup();
+        for metric in metrics {
+            let absent = || Cell::Missing(format!("run {} has no {metric} at this shape", self.run).into());
+            let cell = |shape| self.reading(shape, metric).map_or_else(absent, Cell::finite);
+            table.set_column(metric, rows.iter().map(cell).collect());
+        }
+        for latency in &self.latencies {
+            if let Some(row) = table.row(&self.variant, &latency.shape) {
+                table.set_samples(row, latency.samples.as_slice().into());
+            }
+        }
+        table
+    }
+
+    /// Where it comes from, for people.
+    pub fn label(&self) -> String {
+        format!("run {} of {}, variant {}", self.run, self.measured.strftime("%Y-%m-%d"), self.variant)
+    }
+}

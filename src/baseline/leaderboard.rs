@@ -1,0 +1,92 @@
+//! The leaderboard of a phase: a line an entry, only ever appended to, small enough to be committed.
+
+use super::{Conditions, Entry};
+use crate::store::{StoreError, write_atomically};
+use std::path::{Path, PathBuf};
+
+/// The name that `best.` in a requirement stands for.
+pub const BEST: &str = "best";
+
+/// Entries of a phase, oldest first.
+#[derive(Debug, Clone)]
+pub struct Leaderboard {
+    path: PathBuf,
+    text: String,
+    entries: Vec<Entry>,
+}
+
+/// What a leaderboard has under a name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lookup<'a> {
+    /// The last entry that can be compared.
+    Alike(&'a Entry),
+    /// Entries, but none that can be compared: the last one, and in what it differs.
+    Unlike(&'a Entry, Vec<String>),
+    /// No entry.
+    Absent,
+}
+
+impl Leaderboard {
+    /// Reads `<profiles>/<phase>/leaderboard.jsonl`; one that is not there has no entries, one that is damaged is an error.
+    pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
+        let path = profiles.join(phase).join("leaderboard.jsonl");
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(StoreError::Read { path, source }),
+        };
+        let parse = |(at, line): (usize, &str)| {
+            serde_json::from_str::<Entry>(line).map_err(|e| StoreError::Record {
+                path: path.clone(),
+                line: at + 1,
+                reason: e.to_string(),
+            })
+        };
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let entries = lines.map(parse).collect::<Result<_, _>>()?;
+        Ok(Self { entries, text, path })
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Every entry, oldest first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Entries that count now: the last of each name under each conditions.
+    pub fn present(&self) -> Vec<&Entry> {
+        let replaced = |at: usize, entry: &Entry| {
+            let mut later = self.entries[at + 1..].iter();
+            later.any(|e| e.name == entry.name && e.conditions.differences(&entry.conditions).is_empty())
+        };
+        self.entries.iter().enumerate().filter(|(at, entry)| !replaced(*at, entry)).map(|(_, entry)| entry).collect()
+    }
+
+    /// The last entry of a name that was measured under these conditions.
+    pub fn find(&self, name: &str, conditions: &Conditions) -> Lookup<'_> {
+        let mut named = self.entries.iter().rev().filter(|e| e.name == name).peekable();
+        let Some(&last) = named.peek() else { return Lookup::Absent };
+        match named.find(|entry| conditions.differences(&entry.conditions).is_empty()) {
+            Some(entry) => Lookup::Alike(entry),
+            None => Lookup::Unlike(last, conditions.differences(&last.conditions)),
+        }
+    }
+
+    /// Adds an entry and writes the file.
+    pub fn append(&mut self, entry: Entry) -> Result<(), StoreError> {
+        let line = serde_json::to_string(&entry)
+            .map_err(|e| StoreError::Encode { path: self.path.clone(), reason: e.to_string() })?;
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text.push_str(&line);
+        self.text.push('\n');
+        write_atomically(&self.path, self.text.as_bytes())?;
+        self.entries.push(entry);
+        Ok(())
+    }
+}

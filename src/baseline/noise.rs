@@ -1,0 +1,108 @@
+//! A machine's own noise: one variant timed against itself.
+
+use super::Conditions;
+use crate::config::ShapeName;
+use crate::gate::Noise;
+use crate::plan::VariantId;
+use crate::stats::{Interval, Pairing, Resampler, StatsError, compare};
+use crate::store::{StoreError, write_json};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Noise of a machine under some conditions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// Machine, tools, problem.
+    pub conditions: Conditions,
+    /// The variant that was timed against itself.
+    pub variant: VariantId,
+    /// When.
+    pub measured: Timestamp,
+    /// By shape.
+    pub shapes: Vec<ShapeNoise>,
+}
+
+/// Noise at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShapeNoise {
+    /// The shape.
+    pub shape: ShapeName,
+    /// Rounds it was told from.
+    pub rounds: usize,
+    /// Farthest that the 95 % interval of the ratio of medians reaches from 1, in percent.
+    pub median_pct: f64,
+    /// The same of 90th percentiles; none where the rounds are too few.
+    pub p90_pct: Option<f64>,
+}
+
+impl ShapeNoise {
+    /// Of two sets of samples of one variant, taken in the same rounds.
+    pub fn of(shape: &ShapeName, a: &[f64], b: &[f64]) -> Result<Self, StatsError> {
+        let comparison = compare(a, b, Pairing::Rounds, &Resampler::default())?;
+        Ok(Self {
+            shape: shape.clone(),
+            rounds: a.len().min(b.len()),
+            median_pct: reach(&comparison.median_ratio.interval),
+            p90_pct: comparison.p90_ratio.map(|ratio| reach(&ratio.interval)),
+        })
+    }
+}
+
+fn reach(interval: &Interval) -> f64 {
+    100.0 * (interval.low - 1.0).abs().max((interval.high - 1.0).abs())
+}
+
+impl Calibration {
+    /// As gates take it.
+    pub fn by_shape(&self) -> impl Iterator<Item = (ShapeName, Noise)> {
+        self.shapes.iter().map(|noise| {
+            let part =
+                Noise { median: noise.median_pct / 100.0, p90: noise.p90_pct.map(|p| p / 100.0), rounds: noise.rounds };
+            (noise.shape.clone(), part)
+        })
+    }
+}
+
+/// The calibrations of a phase: `<profiles>/<phase>/noise.json`, one for each conditions.
+#[derive(Debug, Clone)]
+pub struct NoiseBook {
+    path: PathBuf,
+    calibrations: Vec<Calibration>,
+}
+
+impl NoiseBook {
+    /// Reads the file; one that is not there has none, one that is damaged is an error.
+    pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
+        let path = profiles.join(phase).join("noise.json");
+        let calibrations = match std::fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map_err(|e| StoreError::Record {
+                path: path.clone(),
+                line: e.line(),
+                reason: e.to_string(),
+            })?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(source) => return Err(StoreError::Read { path, source }),
+        };
+        Ok(Self { path, calibrations })
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The calibration of a machine under these conditions.
+    pub fn find(&self, conditions: &Conditions) -> Option<&Calibration> {
+        self.calibrations.iter().find(|known| conditions.differences(&known.conditions).is_empty())
+    }
+
+    /// Keeps a calibration, in place of the one under the same conditions.
+    pub fn keep(&mut self, calibration: Calibration) -> Result<(), StoreError> {
+        self.calibrations.retain(|known| !calibration.conditions.differences(&known.conditions).is_empty());
+        self.calibrations.push(calibration);
+        write_json(&self.path, &self.calibrations)
+    }
+}

@@ -1,0 +1,147 @@
+//! A run becoming an entry: only when asked, with the difference shown, and never loosening by itself.
+
+use super::{Entry, Leaderboard, Lookup};
+use crate::config::ShapeName;
+use crate::metric::Better;
+use crate::store::StoreError;
+
+/// Whether an entry that is worse than the present one is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worse {
+    /// It is refused.
+    Refuse,
+    /// It is taken, and the entry says so.
+    Accept,
+}
+
+/// A metric of the present entry beside the new one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The shape.
+    pub shape: ShapeName,
+    /// The metric.
+    pub metric: String,
+    /// Before; none where it was not measured.
+    pub before: Option<f64>,
+    /// After; none where it is not measured any more.
+    pub after: Option<f64>,
+}
+
+/// Why an entry is not taken.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    /// The run is the present entry.
+    #[error("run {run} is the entry '{name}' already")]
+    Already {
+        /// The run.
+        run: String,
+        /// The name.
+        name: String,
+    },
+    /// The objective is worse.
+    #[error(
+        "{metric} is {after} at '{shape}', the present entry '{name}' has {before}; --accept-worse takes it all the same"
+    )]
+    Worse {
+        /// The entry's name.
+        name: String,
+        /// The objective.
+        metric: String,
+        /// Its shape.
+        shape: ShapeName,
+        /// Before.
+        before: f64,
+        /// After.
+        after: f64,
+    },
+    /// The objective is another one, so that better and worse mean nothing.
+    #[error(
+        "the run was selected by {after}, the present entry '{name}' by {before}; --accept-worse takes it all the same"
+    )]
+    Objective {
+        /// The entry's name.
+        name: String,
+        /// Before.
+        before: String,
+        /// After.
+        after: String,
+    },
+}
+
+/// An entry held against the one it would replace.
+#[derive(Debug)]
+pub struct Promotion {
+    entry: Entry,
+    replaced: Option<Entry>,
+}
+
+impl Promotion {
+    /// Finds what the entry would replace: the present one of its name under the same conditions.
+    pub fn new(board: &Leaderboard, entry: Entry) -> Self {
+        let replaced = match board.find(&entry.name, &entry.conditions) {
+            Lookup::Alike(present) => Some(present.clone()),
+            Lookup::Unlike(..) | Lookup::Absent => None,
+        };
+        Self { entry, replaced }
+    }
+
+    /// What it replaces.
+    pub fn replaced(&self) -> Option<&Entry> {
+        self.replaced.as_ref()
+    }
+
+    /// Every metric of both, shape by shape.
+    pub fn changes(&self) -> Vec<Change> {
+        let before = self.replaced.iter().flat_map(|e| &e.readings);
+        let mut keys: Vec<(&ShapeName, &str)> = Vec::new();
+        for reading in self.entry.readings.iter().chain(before) {
+            let key = (&reading.shape, reading.metric.as_str());
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let of = |(shape, metric): (&ShapeName, &str)| Change {
+            shape: shape.clone(),
+            metric: metric.to_owned(),
+            before: self.replaced.as_ref().and_then(|e| e.reading(shape, metric)),
+            after: self.entry.reading(shape, metric),
+        };
+        keys.into_iter().map(of).collect()
+    }
+
+    /// Why it must not be taken unasked.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let before = self.replaced.as_ref()?;
+        let (old, new) = (&before.objective, &self.entry.objective);
+        let name = self.entry.name.clone();
+        if before.run == self.entry.run && before.variant == self.entry.variant {
+            return Some(Refusal::Already { run: self.entry.run.clone(), name });
+        }
+        if (&old.metric, &old.shape, old.better) != (&new.metric, &new.shape, new.better) {
+            let said = |s: &super::Score| format!("{} at '{}'", s.metric, s.shape);
+            return Some(Refusal::Objective { name, before: said(old), after: said(new) });
+        }
+        let worse = match new.better {
+            Better::Higher => new.value < old.value,
+            Better::Lower | Better::Context => new.value > old.value,
+        };
+        worse.then(|| Refusal::Worse {
+            name,
+            metric: new.metric.clone(),
+            shape: new.shape.clone(),
+            before: old.value,
+            after: new.value,
+        })
+    }
+
+    /// Appends the entry; a refusal leaves the leaderboard as it is.
+    pub fn settle(mut self, board: &mut Leaderboard, worse: Worse) -> Result<Option<Refusal>, StoreError> {
+        match (self.refusal(), worse) {
+            (Some(refusal @ Refusal::Already { .. }), _) | (Some(refusal), Worse::Refuse) => return Ok(Some(refusal)),
+            (Some(_), Worse::Accept) => self.entry.accepted_worse = true,
+            (None, _) => {}
+        }
+        board.append(self.entry)?;
+        Ok(None)
+    }
+}

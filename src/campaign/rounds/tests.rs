@@ -1,0 +1,189 @@
+//! More rounds through a worker that is a shell script, judged by the real gates.
+
+use super::*;
+use crate::bench::{CheckOutcome, CheckRecord, Differences, Mode};
+use crate::build::{BuildRecord, Resources};
+use crate::campaign::{Silent, manifest};
+use crate::frame::{Counted, Measured, quantities};
+use crate::gate::{Context, Judgement, Verdict, correctness, judge, unresolved};
+use crate::plan::unroll;
+use crate::store::Fingerprint;
+
+const PHASE: &str = r#"
+[phase]
+name = "noisy"
+objective = "latency_p50"
+[bench]
+rounds = 30
+max_rounds = 100
+[workload]
+seeds = [0]
+reference = "copy"
+tolerance = { max_abs = 2e-3 }
+[workload.shapes]
+s = { S = 128 }
+[workload.buffers]
+x = { dtype = "f16", shape = ["S"], init = "normal" }
+y = { dtype = "f16", shape = ["S"], role = "output" }
+[kernel]
+source = "copy.cu"
+entry = "copy"
+defines = ["T"]
+grid = ["1"]
+block = ["T"]
+args = ["x", "y"]
+[[variant]]
+name = "a"
+params = { T = 32 }
+[[variant]]
+name = "b"
+params = { T = 64 }
+[[variant]]
+name = "c"
+params = { T = 128 }
+[[gate]]
+name = "faster"
+require = "latency_p50 <= 0.995 * b.latency_p50"
+on = "a"
+"#;
+
+/// A complete run in a folder of its own, and a worker that says what a test wrote for each of its starts.
+struct Bench {
+    folder: tempfile::TempDir,
+    phase: Phase,
+    plan: Plan,
+}
+
+fn id(name: &str) -> VariantId {
+    VariantId(name.to_owned())
+}
+
+/// Latencies around `us`, off by up to `spread` of it, in another order for each variant.
+fn latency(name: &str, us: f64, spread: f64, rounds: usize) -> LatencyRecord {
+    let seed = usize::from(name.as_bytes()[0]);
+    let samples = (0..rounds).map(|i| us * (1.0 + spread * (((i * 23 + seed * 7) % 30) as f64 / 14.5 - 1.0))).collect();
+    let outcome = LatencyOutcome::Timed { samples, launches: 7 };
+    LatencyRecord { variant: id(name), shape: ShapeName("s".to_owned()), outcome }
+}
+
+impl Bench {
+    fn new() -> Self {
+        let phase = crate::config::parse(Path::new("noisy.toml"), PHASE).unwrap();
+        let plan = unroll(&phase).unwrap();
+        Self { folder: tempfile::tempdir().unwrap(), phase, plan }
+    }
+
+    fn run(&self) -> PathBuf {
+        self.folder.path().join("run")
+    }
+
+    fn writer(&self, a: f64, spread: f64) -> RunWriter {
+        let manifest = manifest(&self.phase, &self.plan, Fingerprint::default());
+        let mut writer = RunWriter::open(&self.run(), manifest, PHASE, &self.plan, &self.phase.workload).unwrap();
+        let resources =
+            Resources { registers: 1, static_shared: 0, stack: 0, local: 0, spills: 0, constant: 0, barriers: 0 };
+        for (name, us) in [("a", a), ("b", 10.0), ("c", 10.0)] {
+            let outcome = BuildOutcome::Built {
+                cubin: PathBuf::from("x.cubin"),
+                cubin_sha256: String::new(),
+                code_sha256: String::new(),
+                resources,
+                arch: "sm_90".to_owned(),
+                cached: true,
+                log: String::new(),
+            };
+            writer.build(&BuildRecord { variant: id(name), shares: None, outcome }).unwrap();
+            let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1 };
+            let (shape, outcome) = (ShapeName("s".to_owned()), CheckOutcome::Correct { differences });
+            writer.check(&CheckRecord { variant: id(name), shape, seed: 0, outcome }).unwrap();
+            writer.latency(&latency(name, us, spread, 30)).unwrap();
+        }
+        writer
+    }
+
+    /// Settles with a worker whose starts say these records, one list a start; gives the jobs it was started with.
+    fn settle(&self, writer: &mut RunWriter, starts: &[&[LatencyRecord]]) -> Vec<Job> {
+        let place = self.folder.path().display();
+        for (number, records) in starts.iter().enumerate() {
+            let mut lines: Vec<String> =
+                records.iter().map(|r| serde_json::to_string(&Event::Timed(r.clone())).unwrap()).collect();
+            lines.push(serde_json::to_string(&Event::Done).unwrap());
+            std::fs::write(self.folder.path().join(format!("say-{number}")), lines.join("\n") + "\n").unwrap();
+        }
+        let script = self.folder.path().join("worker.sh");
+        let text = format!(
+            "n=0; while [ -e {place}/job-$n ]; do n=$((n+1)); done\ncp $1 {place}/job-$n; cat {place}/say-$n\n"
+        );
+        std::fs::write(&script, text).unwrap();
+        let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
+        let mut rounds = Rounds { phase: &self.phase, plan: &self.plan, worker: &worker, writer, progress: &Silent };
+        rounds.settle::<CampaignError>(|run| Ok(unresolved(&self.phase, &self.judged(run), &[]))).unwrap();
+        let job = |n: usize| std::fs::read(self.folder.path().join(format!("job-{n}"))).ok();
+        (0..).map_while(job).map(|text| serde_json::from_slice(&text).unwrap()).collect()
+    }
+
+    fn judged(&self, run: &Run) -> Judgement {
+        let (phase, plan) = (&self.phase, &self.plan);
+        let measured = Measured { phase, plan, run, counted: &Counted::default(), capability: (9, 0), sms: None };
+        let table = quantities(&measured, &["latency_p50".to_owned()]);
+        let proofs = correctness(phase, plan, &run.checks, &run.builds);
+        judge(phase, plan, &table, &proofs, &Context::new(None, jiff::civil::date(2026, 6, 15)))
+    }
+
+    fn samples(&self, name: &str) -> usize {
+        let run = Run::load(&self.run()).unwrap();
+        samples(&run, &(id(name), ShapeName("s".to_owned()))).map_or(0, <[f64]>::len)
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.judged(&Run::load(&self.run()).unwrap()).verdict
+    }
+}
+
+fn asked(job: &Job) -> (u32, Vec<&str>) {
+    let Mode::Bench(timing) = &job.mode else { panic!("not a bench") };
+    assert!(job.kernels.iter().all(|kernel| kernel.cases.is_empty()), "nothing is checked again");
+    let timed = job.kernels.iter().filter(|kernel| !kernel.shapes.is_empty());
+    (timing.rounds, timed.map(|kernel| kernel.variant.0.as_str()).collect())
+}
+
+#[test]
+fn what_noise_leaves_open_is_timed_until_it_can_be_told() {
+    let bench = Bench::new();
+    let mut writer = bench.writer(9.9, 0.03);
+    assert_eq!(bench.verdict(), Verdict::Inconclusive);
+    let more = [latency("a", 9.9, 0.001, 30), latency("b", 10.0, 0.001, 30)];
+    let jobs = bench.settle(&mut writer, &[&more]);
+    assert_eq!(jobs.iter().map(asked).collect::<Vec<_>>(), [(30, vec!["a", "b"])]);
+    assert_eq!((bench.samples("a"), bench.samples("b"), bench.samples("c")), (60, 60, 30));
+    assert_eq!(bench.verdict(), Verdict::Pass);
+}
+
+#[test]
+fn the_budget_ends_it() {
+    let bench = Bench::new();
+    let mut writer = bench.writer(9.95, 0.03);
+    let more = |n| [latency("a", 9.95, 0.03, n), latency("b", 10.0, 0.03, n)];
+    let jobs = bench.settle(&mut writer, &[&more(30), &more(40)]);
+    assert_eq!(jobs.iter().map(|job| asked(job).0).collect::<Vec<_>>(), [30, 40]);
+    assert_eq!(bench.samples("a"), 100);
+    assert_eq!(bench.verdict(), Verdict::Inconclusive);
+}
+
+#[test]
+fn what_can_be_told_is_not_timed_again() {
+    let bench = Bench::new();
+    let mut writer = bench.writer(8.0, 0.03);
+    assert!(bench.settle(&mut writer, &[]).is_empty());
+}
+
+#[test]
+fn a_variant_that_fails_in_later_rounds_has_failed() {
+    let bench = Bench::new();
+    let mut writer = bench.writer(9.9, 0.03);
+    let outcome = LatencyOutcome::Failed { reason: "crashed".to_owned() };
+    let crashed = LatencyRecord { outcome, ..latency("a", 1.0, 0.0, 1) };
+    bench.settle(&mut writer, &[&[crashed, latency("b", 10.0, 0.001, 30)]]);
+    assert_eq!(bench.samples("a"), 0);
+    assert_eq!(bench.verdict(), Verdict::Inconclusive);
+}

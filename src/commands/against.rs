@@ -1,0 +1,194 @@
+//! What `baseline.`, `best.` and `previous.` stand for in a judgement, found among stored runs and leaderboards.
+
+use super::CommandError;
+use super::judge::{Judged, Subject};
+use crate::baseline::{self, BEST, Calibration, Conditions, Entry, Leaderboard, Lookup, NoiseBook};
+use crate::campaign::wanted;
+use crate::cli::Against;
+use crate::config;
+use crate::frame::Quantities;
+use crate::gate::{Context, Owner, Stored};
+use crate::plan::unroll;
+use crate::report::Source;
+use crate::store::{Manifest, Run, RunState};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Stored runs by the name that requirements use.
+#[derive(Debug, Default)]
+pub struct Standings {
+    stored: BTreeMap<String, (Entry, Quantities)>,
+    absent: BTreeMap<String, String>,
+    noise: Option<Calibration>,
+    /// What the reader must be warned of.
+    pub warnings: Vec<String>,
+}
+
+impl Standings {
+    /// Finds what the command line and the phase's requirements ask for; unlike conditions are an error unless they are
+    /// allowed.
+    pub fn find(subject: &Subject, against: &Against, profiles: &Path) -> Result<Self, CommandError> {
+        let mut standings = Self::default();
+        let finder = Finder { subject, profiles, conditions: conditions(&subject.run)? };
+        standings.noise = NoiseBook::open(profiles, &subject.phase.name)?.find(&finder.conditions).cloned();
+        if let Some(name) = &against.against {
+            let entry = finder.named(name)?;
+            standings.insert("baseline", entry, &finder.conditions, against)?;
+        }
+        if wanted::reads(&subject.phase, &Owner::Best) {
+            match finder.best(against)? {
+                Ok(entry) => standings.insert(BEST, entry, &finder.conditions, against)?,
+                Err(reason) => {
+                    standings.absent.insert(BEST.to_owned(), reason);
+                }
+            }
+        }
+        if wanted::reads(&subject.phase, &Owner::Previous) {
+            match finder.previous()? {
+                Some(entry) => standings.insert("previous", entry, &finder.conditions, against)?,
+                None => {
+                    let reason = "no complete run of this phase was measured earlier under the same conditions";
+                    standings.absent.insert("previous".to_owned(), reason.to_owned());
+                }
+            }
+        }
+        Ok(standings)
+    }
+
+    fn insert(&mut self, name: &str, entry: Entry, now: &Conditions, against: &Against) -> Result<(), CommandError> {
+        let differences = now.differences(&entry.conditions);
+        if !differences.is_empty() {
+            if !against.allow_mismatch {
+                return Err(CommandError::Unlike { label: entry.label(), differences });
+            }
+            let label = entry.label();
+            self.warnings.push(format!("'{name}' is {label}, measured otherwise: {}", differences.join("; ")));
+        }
+        let quantities = entry.quantities();
+        self.stored.insert(name.to_owned(), (entry, quantities));
+        Ok(())
+    }
+
+    /// Lends what was found to a judgement.
+    pub fn lend<'a>(&'a self, context: &mut Context<'a>) {
+        for (name, (entry, quantities)) in &self.stored {
+            let stored = Stored { label: entry.label(), quantities, variant: entry.variant.clone() };
+            context.stored.insert(name.clone(), stored);
+        }
+        context.absent = self.absent.clone();
+        context.noise = self.noise.iter().flat_map(Calibration::by_shape).collect();
+    }
+
+    /// Names that stored runs answer for.
+    pub fn names(&self) -> Vec<&str> {
+        self.stored.keys().map(String::as_str).collect()
+    }
+
+    /// A line a stored run, for the report.
+    pub fn labels(&self) -> Vec<String> {
+        self.stored.iter().map(|(name, (entry, _))| format!("{name}: {}", entry.label())).collect()
+    }
+}
+
+/// Machine, tools and problem of a run, and how it was timed.
+pub fn conditions(run: &Run) -> Result<Conditions, CommandError> {
+    let phase = config::parse(&run.folder.join("phase.toml"), &run.phase)?;
+    Ok(Conditions::new(&run.manifest.fingerprint, &run.workload, &phase.bench))
+}
+
+/// The entry that a stored run makes, judged by the phase it was run with; also values of `metrics`.
+pub fn entry(name: &str, folder: &Path, metrics: &[String]) -> Result<(Entry, Judged), CommandError> {
+    let run = Run::load(folder)?;
+    let lacking = |reason: &str| CommandError::NoStanding { folder: folder.to_owned(), reason: reason.to_owned() };
+    if run.manifest.state != RunState::Complete {
+        return Err(lacking("it did not measure everything it should"));
+    }
+    let phase = config::parse(&folder.join("phase.toml"), &run.phase)?;
+    let plan = unroll(&phase)?;
+    let source = Source::Recorded { folder: folder.display().to_string() };
+    let subject = Subject { phase, plan, run, source, foreign: None };
+    let conditions = conditions(&subject.run)?;
+    let judged = Judged::new(&subject, metrics, &Standings::default())?;
+    let selected = judged.judgement.selected.as_ref();
+    let selected = selected.ok_or_else(|| lacking("no variant of it is both correct and measured by its objective"))?;
+    let entry = Entry::new(
+        name,
+        baseline::Subject {
+            manifest: &subject.run.manifest,
+            conditions: &conditions,
+            objective: &subject.phase.objective,
+            variant: &selected.variant,
+            value: selected.value,
+            quantities: &judged.quantities,
+        },
+    );
+    Ok((entry, judged))
+}
+
+struct Finder<'a> {
+    subject: &'a Subject,
+    profiles: &'a Path,
+    conditions: Conditions,
+}
+
+impl Finder<'_> {
+    /// A folder, a run of the phase, or an entry of its leaderboard.
+    fn named(&self, name: &str) -> Result<Entry, CommandError> {
+        let runs = self.profiles.join(&self.subject.phase.name);
+        let folders = [PathBuf::from(name), runs.join(name)];
+        if let Some(folder) = folders.iter().find(|folder| folder.join("manifest.json").is_file()) {
+            return self.of_run(folder);
+        }
+        match self.board()?.find(name, &self.conditions) {
+            Lookup::Alike(entry) | Lookup::Unlike(entry, _) => Ok(entry.clone()),
+            Lookup::Absent => Err(CommandError::Usage(format!(
+                "--against {name}: neither a run's folder, nor a run in {}, nor an entry of its leaderboard",
+                runs.display()
+            ))),
+        }
+    }
+
+    fn board(&self) -> Result<Leaderboard, CommandError> {
+        Ok(Leaderboard::open(self.profiles, &self.subject.phase.name)?)
+    }
+
+    fn of_run(&self, folder: &Path) -> Result<Entry, CommandError> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        Ok(entry(&name, folder, &wanted::metrics(&self.subject.phase))?.0)
+    }
+
+    /// The leaderboard's best, or why there is none to compare with.
+    fn best(&self, against: &Against) -> Result<Result<Entry, String>, CommandError> {
+        let board = self.board()?;
+        let path = board.path().display();
+        Ok(match board.find(BEST, &self.conditions) {
+            Lookup::Alike(entry) => Ok(entry.clone()),
+            Lookup::Unlike(entry, _) if against.allow_mismatch => Ok(entry.clone()),
+            Lookup::Unlike(_, differences) => Err(format!(
+                "{path} has no entry that was measured under the same conditions ({})",
+                differences.join("; ")
+            )),
+            Lookup::Absent => Err(format!("{path} has no entry '{BEST}'; `ncugate baseline promote RUN` makes one")),
+        })
+    }
+
+    /// The newest complete run of the phase before this one under the same conditions.
+    fn previous(&self) -> Result<Option<Entry>, CommandError> {
+        let ours = &self.subject.run.manifest;
+        let Ok(folders) = std::fs::read_dir(self.profiles.join(&self.subject.phase.name)) else { return Ok(None) };
+        let manifest = |folder: PathBuf| {
+            let text = std::fs::read(folder.join("manifest.json")).ok()?;
+            let manifest: Manifest = serde_json::from_slice(&text).ok()?;
+            let earlier = manifest.started < ours.started && manifest.state == RunState::Complete;
+            earlier.then_some((manifest.started, folder))
+        };
+        let mut earlier: Vec<_> = folders.filter_map(|entry| manifest(entry.ok()?.path())).collect();
+        earlier.sort();
+        for (_, folder) in earlier.into_iter().rev() {
+            if self.conditions.differences(&conditions(&Run::load(&folder)?)?).is_empty() {
+                return self.of_run(&folder).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,130 @@
+//! Regression: stored runs and the leaderboard, through the real binary.
+
+use crate::command::{Finished, Place, root};
+use crate::stored::{Stored, wiggle};
+use std::path::Path;
+
+fn regression() -> String {
+    std::fs::read_to_string(root().join("configs/regression.toml")).unwrap()
+}
+
+/// A run that takes `us`, 0.3 % of noise around it.
+fn timed(id: &str, us: f64) -> Stored {
+    Stored::new(&regression(), id).latency(move |_, round| us * (1.0 + 0.003 * wiggle(round, 1)))
+}
+
+fn gate(place: &Place, run: &Path, more: &[&str]) -> Finished {
+    let config = place.write("regression.toml", &regression());
+    let mut args = vec!["gate", config.to_str().unwrap(), "--profile", run.to_str().unwrap()];
+    args.extend(more);
+    place.run(&args)
+}
+
+fn promote(place: &Place, run: &Path, more: &[&str]) -> Finished {
+    let mut args = vec!["baseline", "promote", run.to_str().unwrap()];
+    args.extend(more);
+    place.run(&args)
+}
+
+#[test]
+fn the_regression_phase_needs_a_leaderboard_then_passes_and_fails_by_it() {
+    let place = Place::new();
+    let first = timed("a", 10.0).write(&place);
+    let bare = gate(&place, &first, &[]);
+    assert_eq!(bare.status, Some(4), "{bare:?}");
+    assert!(bare.stdout.contains("has no entry 'best'"), "{}", bare.stdout);
+
+    let promoted = promote(&place, &first, &[]);
+    assert_eq!(promoted.status, Some(0), "{promoted:?}");
+    assert!(promoted.stdout.contains("the first under these conditions"), "{}", promoted.stdout);
+
+    let same = timed("bb", 10.05).write(&place);
+    assert_eq!(gate(&place, &same, &[]).status, Some(0), "half a percent is inside 2 %");
+    let slower = timed("ccc", 10.4).write(&place);
+    let failed = gate(&place, &slower, &[]);
+    assert_eq!(failed.status, Some(1), "{failed:?}");
+    let edge = timed("dddd", 10.2).write(&place);
+    assert_eq!(gate(&place, &edge, &[]).status, Some(4), "2 % exactly is across the limit");
+}
+
+#[test]
+fn a_worse_run_is_promoted_only_when_told_so_and_history_stays() {
+    let place = Place::new();
+    let (fast, slow) = (timed("fast", 10.0).write(&place), timed("slower", 11.0).write(&place));
+    assert_eq!(promote(&place, &fast, &[]).status, Some(0));
+    let refused = promote(&place, &slow, &[]);
+    assert_eq!(refused.status, Some(1), "{refused:?}");
+    assert!(refused.stdout.contains("+10.00 %") && refused.stdout.contains("--accept-worse"), "{}", refused.stdout);
+    let again = promote(&place, &fast, &["--accept-worse"]);
+    assert!(again.status == Some(1) && again.stdout.contains("already"), "{again:?}");
+    assert_eq!(promote(&place, &slow, &["--accept-worse"]).status, Some(0));
+
+    let board = std::fs::read_to_string(place.path().join("profiles/regression/leaderboard.jsonl")).unwrap();
+    assert_eq!(board.lines().count(), 2);
+    assert!(board.len() < 32_000, "{} bytes are too many to commit", board.len());
+    let list = place.run(&["baseline", "list"]);
+    assert!(list.stdout.contains("run slower") && !list.stdout.contains("run fast"), "{}", list.stdout);
+    assert!(list.stdout.contains("accepted although worse"), "{}", list.stdout);
+    let show = place.run(&["baseline", "show", "regression"]);
+    assert!(show.stdout.contains("run fast") && show.stdout.contains("120 latency samples"), "{}", show.stdout);
+    assert_eq!(place.run(&["baseline", "show", "nothing"]).status, Some(2));
+}
+
+#[test]
+fn unlike_conditions_are_refused_by_name_and_warned_of_where_allowed() {
+    let place = Place::new();
+    let then = timed("then", 10.0).write(&place);
+    let other = |f: &mut ncugate::store::Fingerprint| f.driver = Some("999.1".to_owned());
+    let now = timed("now", 10.0).fingerprint(other).write(&place);
+    assert_eq!(promote(&place, &then, &[]).status, Some(0));
+    let best = gate(&place, &now, &[]);
+    assert_eq!(best.status, Some(4), "a best of another driver is none: {best:?}");
+    assert!(best.stdout.contains("driver: 999.1 now, 580.159.04 then"), "{}", best.stdout);
+    for name in ["then", then.to_str().unwrap(), "best"] {
+        let refused = gate(&place, &now, &["--against", name]);
+        assert_eq!(refused.status, Some(3), "{refused:?}");
+        assert!(refused.stderr.contains("driver: 999.1 now, 580.159.04 then"), "{}", refused.stderr);
+    }
+    let allowed = gate(&place, &now, &["--against", "then", "--allow-mismatch"]);
+    assert_eq!(allowed.status, Some(0), "{allowed:?}");
+    assert!(allowed.stdout.contains("measured otherwise"), "{}", allowed.stdout);
+    assert_eq!(gate(&place, &now, &["--against", "nobody"]).status, Some(2));
+}
+
+#[test]
+fn a_stored_run_answers_for_the_baseline() {
+    const GATES: &str = "\n[[gate]]\nname = \"no slower\"\nrequire = \"latency_p50 <= baseline.latency_p50\"\n\
+                         [[gate]]\nname = \"no faster\"\nrequire = 'speedup(\"baseline\") < 1.5'\n\
+                         [[gate]]\nname = \"as before\"\nrequire = \"latency_p50 <= 1.02 * previous.latency_p50\"\n";
+    let place = Place::new();
+    let before = timed("before", 10.0).write(&place);
+    let after = timed("afterwards", 9.0).write(&place);
+    let text = regression().split("[[gate]]").next().unwrap().to_owned() + GATES;
+    let config = place.write("own.toml", &text);
+    let judged = |run: &Path, more: &[&str]| {
+        let mut args = vec!["gate", config.to_str().unwrap(), "--profile", run.to_str().unwrap()];
+        args.extend(more);
+        place.run(&args)
+    };
+    let alone = judged(&after, &[]);
+    assert_eq!(alone.status, Some(4), "{alone:?}");
+    assert!(alone.stdout.contains("no baseline"), "{}", alone.stdout);
+    let passed = judged(&after, &["--against", "before"]);
+    assert_eq!(passed.status, Some(0), "{passed:?}");
+    let failed = judged(&before, &["--against", "afterwards"]);
+    assert_eq!(failed.status, Some(1), "{failed:?}");
+    assert!(failed.stdout.contains("no complete run of this phase was measured earlier"), "{}", failed.stdout);
+}
+
+#[test]
+fn a_damaged_leaderboard_is_an_error() {
+    let place = Place::new();
+    let run = timed("run", 10.0).write(&place);
+    assert_eq!(promote(&place, &run, &[]).status, Some(0));
+    let path = place.path().join("profiles/regression/leaderboard.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &text[..text.len() / 2]).unwrap();
+    let damaged = gate(&place, &run, &[]);
+    assert_eq!(damaged.status, Some(3), "{damaged:?}");
+    assert!(damaged.stderr.contains("leaderboard.jsonl:1"), "{}", damaged.stderr);
+}

@@ -1,0 +1,189 @@
+//! Phases judged and rendered from the recordings that ship, as on any machine without a GPU.
+
+use crate::command::{Place, root};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+/// Everything that phase D's recording needs, copied so that a test can damage it.
+fn phase_d() -> Place {
+    let place = Place::new();
+    for path in ["configs/phase_d.toml", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
+        place.copy(path);
+    }
+    place
+}
+
+fn edit(place: &Place, name: &str, from: &str, to: &str) {
+    let path = place.path().join(name);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{name} holds {from}");
+    fs::write(path, text.replace(from, to)).unwrap();
+}
+
+const RUN: [&str; 4] = ["run", "configs/phase_d.toml", "--source", "recorded"];
+
+fn report_folder(place: &Place) -> PathBuf {
+    let mut folders = fs::read_dir(place.path().join("reports/phase_d")).unwrap();
+    let folder = folders.next().unwrap().unwrap().path();
+    assert!(folders.next().is_none());
+    folder
+}
+
+#[test]
+fn phase_d_fails_its_gates_and_says_which() {
+    let place = Place::new();
+    let finished = place.run_at_root(&RUN);
+    assert_eq!(finished.status, Some(1), "{}", finished.stderr);
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    assert!(
+        lines.iter().any(|line| line.starts_with("replay of a run recorded on NVIDIA H200")),
+        "{}",
+        finished.stdout
+    );
+    assert!(lines.iter().any(|line| line.starts_with("FAIL") && line.contains("registers")), "{}", finished.stdout);
+    assert!(finished.stdout.contains("90 proven correct over"), "{}", finished.stdout);
+    let last = finished.stdout.trim_end();
+    assert!(last.rfind("\nFAIL ").is_some_and(|at| at > last.len() / 2), "the verdict comes last: {last}");
+}
+
+#[test]
+fn a_report_has_its_four_files_and_they_agree() {
+    let place = Place::new();
+    place.run_at_root(&RUN);
+    let folder = report_folder(&place);
+    let results: Value = serde_json::from_str(&fs::read_to_string(folder.join("results.json")).unwrap()).unwrap();
+    assert_eq!(results["verdict"], "fail");
+    let variants = results["variants"].as_array().unwrap();
+    assert_eq!(variants.iter().filter(|v| v["standing"] == "candidate").count(), 90);
+    let junit = fs::read_to_string(folder.join("junit.xml")).unwrap();
+    let failed = results["gates"].as_array().unwrap().iter().filter(|g| g["verdict"] == "fail").count();
+    assert!(failed >= 1);
+    assert!(junit.matches("<failure").count() >= failed, "{junit}");
+    assert!(fs::read_to_string(folder.join("report.md")).unwrap().contains("Phase D: occupancy attack"));
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("Content-Security-Policy"));
+    assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org").count());
+}
+
+#[test]
+fn the_same_recording_renders_to_the_same_bytes() {
+    let (one, two) = (Place::new(), Place::new());
+    for place in [&one, &two] {
+        place.run_at_root(&RUN);
+    }
+    let svg = |place: &Place| {
+        let charts = report_folder(place).join("charts");
+        let mut files: Vec<_> = fs::read_dir(charts).unwrap().map(|e| e.unwrap().path()).collect();
+        files.sort();
+        files.iter().map(|path| fs::read_to_string(path).unwrap()).collect::<Vec<_>>()
+    };
+    assert!(!svg(&one).is_empty());
+    assert_eq!(svg(&one), svg(&two));
+}
+
+#[test]
+fn without_a_gpu_auto_takes_the_recording_and_says_so() {
+    let place = Place::new();
+    let finished = place.run_at_root(&["run", "configs/phase_d.toml"]);
+    assert_eq!(finished.status, Some(1));
+    assert!(finished.stderr.starts_with("not measuring: no GPU to measure on"), "{}", finished.stderr);
+    let asked = place.run_at_root(&["run", "configs/phase_d.toml", "--source", "gpu"]);
+    assert_eq!(asked.status, Some(3));
+    assert!(asked.stderr.contains("no GPU to measure on"), "{}", asked.stderr);
+}
+
+#[test]
+fn json_goes_to_standard_output_alone() {
+    let finished =
+        Place::new().run_at_root(&["run", "configs/phase_d.toml", "--source", "recorded", "--format", "json"]);
+    let results: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(results["schema"], 1);
+    assert_eq!(results["verdict"], "fail");
+}
+
+#[test]
+fn a_variant_that_was_not_recorded_is_named() {
+    let place = phase_d();
+    edit(&place, "configs/phase_d.toml", "REGCAP = [64,", "REGCAP = [56, 64,");
+    let finished = place.run(&RUN);
+    assert_eq!(finished.status, Some(3), "{}", finished.stdout);
+    assert!(finished.stderr.contains("no variant 'REGCAP=56,THREADS=128,TILE_M=32,K_TILE=16'"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_kernel_that_was_edited_since_is_not_judged_by_its_past() {
+    let place = phase_d();
+    let source = place.path().join("kernels/sdpa_scalar/sdpa_scalar.cu");
+    fs::write(&source, fs::read_to_string(&source).unwrap() + "\n// edited\n").unwrap();
+    let finished = place.run(&RUN);
+    assert_eq!(finished.status, Some(3), "{}", finished.stdout);
+    assert!(finished.stderr.contains("an older text of 'kernels/sdpa_scalar/sdpa_scalar.cu'"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_metric_that_was_not_recorded_is_named() {
+    let place = phase_d();
+    edit(&place, "configs/phase_d.toml", "require = \"registers <= 64\"", "require = \"l2_hit_pct >= 50\"");
+    let finished = place.run(&RUN);
+    assert_eq!(finished.status, Some(3), "{}", finished.stdout);
+    assert!(finished.stderr.contains("no counter 'lts__t_sector_hit_rate.pct'"), "{}", finished.stderr);
+}
+
+#[test]
+fn gates_may_change_after_the_measurement() {
+    let place = phase_d();
+    edit(&place, "configs/phase_d.toml", "require = \"registers <= 64\"", "require = \"registers <= 128\"");
+    let finished = place.run(&RUN);
+    assert_eq!(finished.status, Some(1), "{}", finished.stderr);
+    assert!(finished.stdout.lines().any(|line| line.starts_with("pass") && line.contains("registers")));
+}
+
+#[test]
+fn a_damaged_report_is_an_error_that_names_it() {
+    let place = phase_d();
+    let report =
+        fs::read_dir(place.path().join("profiles/phase_d/h200/reports")).unwrap().next().unwrap().unwrap().path();
+    let bytes = fs::read(&report).unwrap();
+    fs::write(&report, &bytes[..bytes.len() / 2]).unwrap();
+    let finished = place.run(&RUN);
+    assert_eq!(finished.status, Some(3), "{}", finished.stdout);
+    assert!(finished.stderr.contains(&*report.file_name().unwrap().to_string_lossy()), "{}", finished.stderr);
+}
+
+#[test]
+fn a_report_folder_that_cannot_be_written_is_found_out_first() {
+    let place = phase_d();
+    place.write("reports", "a file");
+    let finished = place.run(&RUN);
+    assert_eq!(finished.status, Some(3));
+    assert!(finished.stderr.contains("reports"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_recording_can_be_judged_by_name_and_rendered_again() {
+    let place = Place::new();
+    let gate = place.run_at_root(&["gate", "configs/phase_d.toml", "--profile", "profiles/phase_d/h200"]);
+    assert_eq!(gate.status, Some(1), "{}", gate.stderr);
+    let report = place.run_at_root(&["report", "profiles/phase_d/h200"]);
+    assert_eq!(report.status, Some(1), "{}", report.stderr);
+    let none = place.run_at_root(&["gate", "configs/phase_d.toml", "--profile", "configs"]);
+    assert_eq!(none.status, Some(3));
+    assert!(none.stderr.contains("configs is not a run: it has no manifest.json"), "{}", none.stderr);
+}
+
+#[test]
+fn every_shipped_recording_is_judged_without_a_gpu() {
+    let place = Place::new();
+    let mut judged = Vec::new();
+    for entry in fs::read_dir(root().join("profiles")).unwrap() {
+        let phase = entry.unwrap().file_name().into_string().unwrap();
+        if !root().join(format!("profiles/{phase}/h200/manifest.json")).is_file() {
+            continue;
+        }
+        let finished = place.run_at_root(&["run", &format!("configs/{phase}.toml"), "--source", "recorded"]);
+        assert!(matches!(finished.status, Some(0 | 1 | 4)), "{phase}: {}", finished.stderr);
+        judged.push(phase);
+    }
+    assert!(judged.len() >= 2, "{judged:?}");
+}

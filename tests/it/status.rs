@@ -1,0 +1,153 @@
+//! Every exit status, reached by the real binary.
+
+use crate::command::{Finished, Place};
+use crate::stored::{Stored, wiggle};
+use ncugate::store::RunState;
+use std::path::Path;
+
+/// Two candidates, no baseline, one required gate on registers and one on latency.
+const PHASE: &str = r#"
+[phase]
+name = "status"
+objective = "latency_p50"
+[workload]
+seeds = [0, 1]
+reference = "copy"
+tolerance = { max_abs = 2e-3 }
+[workload.shapes]
+only = { S = 2048 }
+[workload.buffers]
+x = { dtype = "f16", shape = ["S"], init = "normal" }
+y = { dtype = "f16", shape = ["S"], role = "output" }
+[kernel]
+source = "copy.cu"
+entry = "copy"
+defines = ["THREADS"]
+grid = ["S // THREADS"]
+block = ["THREADS"]
+args = ["x", "y"]
+[sweep]
+THREADS = [64, 128]
+[[gate]]
+name = "registers"
+require = "registers <= 64"
+[[gate]]
+name = "latency"
+require = "latency_p50 <= 10.5"
+"#;
+
+fn run() -> Stored {
+    Stored::new(PHASE, "run").latency(|_, round| 10.0 * (1.0 + 0.01 * wiggle(round, 1)))
+}
+
+fn gate(place: &Place, folder: &Path, text: &str) -> Finished {
+    let config = place.write("status.toml", text);
+    place.run(&["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap()])
+}
+
+fn judged(stored: &Stored) -> Finished {
+    let place = Place::new();
+    let folder = stored.write(&place);
+    gate(&place, &folder, PHASE)
+}
+
+#[test]
+fn zero_when_all_required_gates_hold() {
+    let passed = judged(&run());
+    assert_eq!((passed.status, passed.stderr.as_str()), (Some(0), ""), "{passed:?}");
+    assert!(passed.stdout.contains("2 gates"), "a pass says how much was judged: {}", passed.stdout);
+    let place = Place::new();
+    assert_eq!(place.run(&["--help"]).status, Some(0));
+    assert_eq!(place.run(&["schema"]).status, Some(0));
+}
+
+#[test]
+fn one_when_a_required_gate_fails() {
+    assert_eq!(judged(&run().registers(70)).status, Some(1));
+    assert_eq!(judged(&run().latency(|_, round| 12.0 + 0.1 * wiggle(round, 1))).status, Some(1));
+    let wrong = judged(&run().wrong());
+    assert_eq!(wrong.status, Some(1), "fast and wrong is a failure: {wrong:?}");
+}
+
+#[test]
+fn one_is_not_reached_by_an_advisory_gate() {
+    let place = Place::new();
+    let folder = run().registers(70).write(&place);
+    let advisory = PHASE.replace("\"registers <= 64\"", "\"registers <= 64\"\nlevel = \"advisory\"");
+    assert_eq!(gate(&place, &folder, &advisory).status, Some(0));
+}
+
+#[test]
+fn two_when_command_line_or_config_is_wrong() {
+    let place = Place::new();
+    let folder = run().write(&place);
+    assert_eq!(place.run(&["--nonsense"]).status, Some(2));
+    assert_eq!(place.run(&["run"]).status, Some(2));
+    assert_eq!(place.run(&["run", "absent.toml"]).status, Some(2));
+    let unknown = gate(&place, &folder, &PHASE.replace("registers <= 64", "regsters <= 64"));
+    assert_eq!(unknown.status, Some(2), "{unknown:?}");
+    assert!(unknown.stderr.contains("registers"), "the nearest name is said: {}", unknown.stderr);
+    assert_eq!(gate(&place, Path::new("nowhere"), PHASE).status, Some(2));
+}
+
+#[test]
+fn three_when_environment_or_stored_run_fails() {
+    let place = Place::new();
+    let folder = run().write(&place);
+    let config = place.write("status.toml", PHASE);
+    let no_gpu = place.run(&["run", config.to_str().unwrap(), "--source", "gpu"]);
+    assert_eq!(no_gpu.status, Some(3), "{no_gpu:?}");
+    std::fs::write(folder.join("latencies.jsonl"), "{}\n").unwrap();
+    let damaged = gate(&place, &folder, PHASE);
+    assert_eq!(damaged.status, Some(3), "{damaged:?}");
+    std::fs::remove_file(folder.join("manifest.json")).unwrap();
+    assert_eq!(gate(&place, &folder, PHASE).status, Some(3));
+}
+
+#[test]
+fn four_when_it_cannot_be_told() {
+    let noisy = judged(&run().latency(|_, round| 10.5 * (1.0 + 0.05 * wiggle(round, 1))));
+    assert_eq!(noisy.status, Some(4), "{noisy:?}");
+    assert!(noisy.stdout.contains("noise"), "{}", noisy.stdout);
+    let place = Place::new();
+    let folder = run().write(&place);
+    let nothing = PHASE.split("[[gate]]").next().unwrap();
+    assert_eq!(gate(&place, &folder, nothing).status, Some(4), "a check over nothing is no pass");
+    let uncounted = PHASE.replace("registers <= 64", "eligible_warps >= 2");
+    assert_eq!(gate(&place, &folder, &uncounted).status, Some(4), "what was not profiled is no pass");
+}
+
+#[test]
+fn a_run_that_stopped_is_never_better_than_four() {
+    assert_eq!(judged(&run().state(RunState::Interrupted)).status, Some(4));
+    assert_eq!(judged(&run().state(RunState::Running)).status, Some(4));
+    assert_eq!(judged(&run().state(RunState::Running).registers(70)).status, Some(1));
+}
+
+#[test]
+fn noise_counts_as_the_gate_says() {
+    let place = Place::new();
+    let folder = run().latency(|_, round| 10.5 * (1.0 + 0.05 * wiggle(round, 1))).write(&place);
+    for (inconclusive, status) in [("inconclusive", 4), ("fail", 1), ("warn", 0)] {
+        let text = format!("{PHASE}inconclusive = \"{inconclusive}\"\n");
+        assert_eq!(gate(&place, &folder, &text).status, Some(status), "{inconclusive}");
+    }
+}
+
+#[test]
+fn no_command_line_makes_it_panic() {
+    let place = Place::new();
+    let lines: [&[&str]; 7] = [
+        &["gate"],
+        &["report", "."],
+        &["record", ".", "-o", "x"],
+        &["show", "."],
+        &["baseline", "promote", "."],
+        &["baseline", "list", "../.."],
+        &["worker", "/nonexistent"],
+    ];
+    for line in lines {
+        let status = place.run(line).status;
+        assert!(matches!(status, Some(0..=4)), "{line:?}: {status:?}");
+    }
+}
