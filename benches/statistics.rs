@@ -42,6 +42,10 @@ fn main() {
             println!("| {:+.0} % | {rounds} | {pass:.2} % | {open:.2} % | {fail:.2} % |", 100.0 * change);
         }
     }
+    for change in [0.0, 0.01, 0.02, 0.03, 0.05] {
+        let [pass, open, fail] = settled(1.0 + change);
+        println!("| {:+.0} % | 60, 120, 240 | {pass:.2} % | {open:.2} % | {fail:.2} % |", 100.0 * change);
+    }
     println!();
     time();
 }
@@ -68,6 +72,28 @@ fn verdicts(truth: f64, rounds: usize) -> [f64; 3] {
         let interval = compare(&a, &b, Pairing::Rounds, &resampler(source)).unwrap().median_ratio.interval;
         let (pass, fail) = (interval.high <= 1.02, interval.low > 1.02);
         [usize::from(pass), usize::from(!pass && !fail), usize::from(fail)]
+    });
+    counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
+}
+
+/// The same where what 60 rounds leave open is judged again after 120, and after 240.
+fn settled(truth: f64) -> [f64; 3] {
+    let counts = trials(|source| {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let mut verdict = [0, 1, 0];
+        for rounds in [60, 120, 240] {
+            while a.len() < rounds {
+                b.push(10.0 * (1.0 + NOISE * source.gauss()));
+                a.push(10.0 * truth * (1.0 + NOISE * source.gauss()));
+            }
+            let interval = compare(&a, &b, Pairing::Rounds, &resampler(source)).unwrap().median_ratio.interval;
+            let (pass, fail) = (interval.high <= 1.02, interval.low > 1.02);
+            if pass || fail {
+                verdict = [usize::from(pass), 0, usize::from(fail)];
+                break;
+            }
+        }
+        verdict
     });
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }

@@ -87,19 +87,31 @@ constexpr int TOGETHER = BY_WARPGROUP ? 64 : WARP_M;  // rows of the warps that 
 // The byte of 16-byte piece `chunk` of row `row` in a tile. Eight rows' pieces of one column fall in different banks.
 __device__ __forceinline__ uint32_t swizzled(int row, int chunk) { return row * ROW_BYTES + ((chunk ^ (row & 7)) << 4); }
 
-// Starts copying ROWS rows, the first of them row `first` of the head's `rows`, by the COUNT threads numbered `thread`.
-template <int ROWS, int COUNT>
-__device__ __forceinline__ void stage(uint32_t to, const __half* head, int first, int rows, int thread) {
+// One thread of the COUNT that copy tiles: it has piece `chunk` of row `row` and of every STEP-th row after it.
+template <int COUNT>
+struct Copier {
+    static constexpr int STEP = COUNT / CHUNKS;
+    int row, chunk;
+    uint32_t offset;   // of the first piece in a tile
+
+    __device__ __forceinline__ explicit Copier(int thread)
+        : row(thread / CHUNKS), chunk(thread % CHUNKS), offset(swizzled(thread / CHUNKS, thread % CHUNKS)) {}
+
+    // This thread's first piece of the head's first tile.
+    __device__ __forceinline__ const __half* start(const __half* head) const { return head + row * HEAD_DIM + chunk * 8; }
+
+    // Starts copying ROWS rows, the first of them row `first` of the head's `rows`; rows that are not there become zeros.
+    template <int ROWS>
+    __device__ __forceinline__ void stage(uint32_t to, const __half* start, int first, int rows) const {
+        const __half* from = start + static_cast<size_t>(first) * HEAD_DIM;
 #pragma unroll
-    for (int i = 0; i < (ROWS * CHUNKS + COUNT - 1) / COUNT; ++i) {
-        const int piece = thread + i * COUNT;
-        const int row = piece / CHUNKS, chunk = piece % CHUNKS;
-        if (ROWS * CHUNKS % COUNT != 0 && row >= ROWS) break;
-        const bool inside = first + row < rows;
-        const __half* from = head + static_cast<size_t>(inside ? first + row : 0) * HEAD_DIM + chunk * 8;
-        ptx::copy16_async(to + swizzled(row, chunk), from, inside);
+        for (int i = 0; i < (ROWS + STEP - 1) / STEP; ++i) {
+            if (ROWS % STEP != 0 && row + i * STEP >= ROWS) break;
+            const uint32_t at = STEP % 8 == 0 ? offset + i * STEP * ROW_BYTES : swizzled(row + i * STEP, chunk);
+            ptx::copy16_async(to + at, from + i * STEP * HEAD_DIM, first + row + i * STEP < rows);
+        }
     }
-}
+};
 
 // Waits until at most PENDING of this thread's groups of copies are under way. After a barrier all threads have what they waited for.
 template <int PENDING>
@@ -151,15 +163,16 @@ __device__ __forceinline__ void products_wait(Rows& rows, Scores& score) {
     pin(rows.out[0]);
 }
 
-// Starts q . k^T.
-__device__ __forceinline__ void multiply_keys_by_warpgroup(Scores& score, const uint32_t (&q)[M_TILES][4][4], uint32_t k_tile) {
+// Starts q . k^T, with the warpgroup's 64 rows of Q in shared memory. In registers they would be the left side too, but nvcc 13.0 loses them:
+// in some loops ptxas takes them for dead after the first products, and reuses their registers.
+__device__ __forceinline__ void multiply_keys_by_warpgroup(Scores& score, uint32_t q_rows, uint32_t k_tile) {
     pin(score[0]);
     ptx::wgmma_begin();
 #pragma unroll
     for (int n = 0; n < TILE_N; n += 64) {
 #pragma unroll
         for (int d = 0; d < HEAD_DIM / 16; ++d) {
-            ptx::wgmma<0>(score[0] + n / 8, q[0][d], ptx::tile_descriptor(k_tile + n * ROW_BYTES + d * 32), d > 0);
+            ptx::wgmma_rows(score[0] + n / 8, ptx::tile_descriptor(q_rows + d * 32), ptx::tile_descriptor(k_tile + n * ROW_BYTES + d * 32), d > 0);
         }
     }
 }
@@ -258,7 +271,7 @@ __device__ __forceinline__ void multiply_values_by_warpgroup(Rows& rows, const S
     for (int k = 0; k < TILE_N / 16; ++k) {
         weigh(weights[k], rows, score, 0, k, log2_scale);
         ptx::wgmma_begin();
-        ptx::wgmma<1>(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES), true);
+        ptx::wgmma_columns(rows.out[0], weights[k], ptx::tile_descriptor(v_tile + k * 16 * ROW_BYTES));
     }
 }
 
@@ -417,17 +430,21 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
     const uint32_t k_tiles = ptx::shared_address(groups) + group * GROUP_BYTES;
     const uint32_t v_tiles = k_tiles + STAGES * TILE_BYTES;
     const auto first_key = [&](int tile) { return (part + tile * PARTS) * TILE_N; };
+    const Copier<GROUP> copier(in_group);
+    const __half* const k_start = copier.start(k);
+    const __half* const v_start = copier.start(v);
     const auto stage_keys = [&](int tile) {
-        if (tile < tiles) stage<TILE_N, GROUP>(k_tiles + tile % STAGES * TILE_BYTES, k, first_key(tile), S, in_group);
+        if (tile < tiles) copier.stage<TILE_N>(k_tiles + tile % STAGES * TILE_BYTES, k_start, first_key(tile), S);
         ptx::copies_commit();
     };
     const auto stage_values = [&](int tile) {
-        if (tile < tiles) stage<TILE_N, GROUP>(v_tiles + tile % STAGES * TILE_BYTES, v, first_key(tile), S, in_group);
+        if (tile < tiles) copier.stage<TILE_N>(v_tiles + tile % STAGES * TILE_BYTES, v_start, first_key(tile), S);
         ptx::copies_commit();
     };
 
     // Copies are committed, and so complete, in the order Q and K 0, V 0, K 1, V 1, ...
-    stage<TILE_M, THREADS>(q_tile, q, first_row, S, threadIdx.x);
+    const Copier<THREADS> q_copier(threadIdx.x);
+    q_copier.stage<TILE_M>(q_tile, q_copier.start(q), first_row, S);
 #pragma unroll
     for (int tile = 0; tile < STAGES; ++tile) {
         stage_keys(tile);
@@ -436,9 +453,10 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
     copies_arrive<2 * STAGES - 1>();
     __syncthreads();
 
+    const uint32_t q_rows = q_tile + warp * WARP_M / TOGETHER * TOGETHER * ROW_BYTES;   // of the warps that multiply together
     uint32_t query[M_TILES][HEAD_DIM / 16][4];
 #pragma unroll
-    for (int m = 0; m < M_TILES; ++m) {
+    for (int m = 0; m < (BY_WARPGROUP ? 0 : M_TILES); ++m) {
 #pragma unroll
         for (int d = 0; d < HEAD_DIM / 16; ++d) {
             ptx::load_matrices(query[m][d], q_tile + swizzled(warp * WARP_M + m * 16 + (lane & 15), 2 * d + (lane >> 4)));
@@ -465,7 +483,7 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
         // The scores of the next tile are under way behind the output of this one. Products stand in no branch, or ptxas makes them wait for each other;
         // so those of a tile that is not there or that nobody sees are computed too, and come to nothing.
         Scores score;
-        multiply_keys_by_warpgroup(score, query, k_tile(0));
+        multiply_keys_by_warpgroup(score, q_rows, k_tile(0));
         products_wait(rows, score);
 #pragma unroll 1
         for (int tile = 0; tile < tiles; ++tile) {
@@ -477,30 +495,44 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
             multiply_values_by_warpgroup(rows, score, v_tile(tile), log2_scale);
             copies_arrive<2 * STAGES - 2>();             // K of the next is there
             group_barrier(group);                        // for all
-            multiply_keys_by_warpgroup(score, query, k_tile(tile + 1));
+            multiply_keys_by_warpgroup(score, q_rows, k_tile(tile + 1));
             products_wait(rows, score);
         }
+        group_barrier(group);                            // nobody reads Q any more, where the result is put together
     } else {
 #pragma unroll 1
         for (int tile = 0; tile < tiles; ++tile) {
-            if (tile > 0) {
-                copies_arrive<2 * STAGES - 2>();         // K of this tile is there
+            if constexpr (STAGES > 1) {
+                if (tile == 0) {
+                    copies_arrive<2 * STAGES - 2>();     // K and V of this tile are there
+                } else {
+                    copies_arrive<2 * STAGES - 4>();     // likewise: STAGES - 2 tiles are on their way
+                }
+                group_barrier(group);                    // for all, and nobody reads the last tile any more
+                if (tile > 0) {
+                    stage_keys(tile - 1 + STAGES);
+                    stage_values(tile - 1 + STAGES);
+                }
+            } else if (tile > 0) {
+                copies_arrive<0>();                      // K of this tile is there
                 group_barrier(group);                    // for all, and nobody reads V of the last tile any more
-                stage_values(tile - 1 + STAGES);
+                stage_values(tile);
             }
             Scores score = {};
             if (visible(tile)) {
                 if constexpr (BY_WARPGROUP) {
-                    multiply_keys_by_warpgroup(score, query, k_tile(tile));
+                    multiply_keys_by_warpgroup(score, q_rows, k_tile(tile));
                     products_wait(rows, score);
                 } else {
                     multiply_keys_by_warp(score, query, k_tile(tile), lane);
                 }
                 hide_and_make_room(score, tile);
             }
-            copies_arrive<2 * STAGES - 2>();             // V of this tile is there
-            group_barrier(group);                        // for all, and nobody reads K of this tile any more
-            stage_keys(tile + STAGES);
+            if constexpr (STAGES == 1) {
+                copies_arrive<0>();                      // V of this tile is there
+                group_barrier(group);                    // for all, and nobody reads K of this tile any more
+                stage_keys(tile + 1);
+            }
             if (visible(tile)) {
                 if constexpr (BY_WARPGROUP) {
                     multiply_values_by_warpgroup(rows, score, v_tile(tile), log2_scale);

@@ -121,23 +121,35 @@ __device__ __forceinline__ uint64_t tile_descriptor(uint32_t address) {
     return (address & 0x3ffff) >> 4 | EIGHT_ROWS << 16 | EIGHT_ROWS << 32 | SWIZZLE_128 << 62;
 }
 
-// c (+)= a . b: a is 64x16 f16 as mma has it, 16 rows for each warp; b is 16x64; c is 64x64 f32, eight blocks of mma's. Until `wgmma_wait`
-// c must not be touched. TRANSPOSED: 0 where a row of the tile is a column of b, 1 where it is a row. ADD: whether to add to c.
-template <int TRANSPOSED>
-__device__ __forceinline__ void wgmma(float (*c)[4], const uint32_t (&a)[4], uint64_t b, bool add) {
-    asm volatile(
-        "{ .reg .pred add; setp.ne.b32 add, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7, "
-        "%8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, "
-        "%24, %25, %26, %27, %28, %29, %30, %31}, "
-        "{%32, %33, %34, %35}, %36, add, 1, 1, %38; }"
-        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]),
-          "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]), "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]),
-          "+f"(c[4][0]), "+f"(c[4][1]), "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
-          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]), "+f"(c[7][2]), "+f"(c[7][3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)), "n"(TRANSPOSED));
+// The 64x64 f32 sums of a warpgroup, eight blocks of mma's, as operands 0 to 31 of an instruction.
+#define WGMMA_SUMS                                                    \
+    "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, "             \
+    "%12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "    \
+    "%24, %25, %26, %27, %28, %29, %30, %31}, "
+#define WGMMA_FOUR(block) "+f"(c[block][0]), "+f"(c[block][1]), "+f"(c[block][2]), "+f"(c[block][3])
+#define WGMMA_OPERANDS                                                \
+    WGMMA_FOUR(0), WGMMA_FOUR(1), WGMMA_FOUR(2), WGMMA_FOUR(3),       \
+    WGMMA_FOUR(4), WGMMA_FOUR(5), WGMMA_FOUR(6), WGMMA_FOUR(7)
+
+// c (+)= a . b^T: a and b are 64x16 f16 in shared memory, by rows. ADD: whether to add to c. Until `wgmma_wait` c must not be touched.
+__device__ __forceinline__ void wgmma_rows(float (*c)[4], uint64_t a, uint64_t b, bool add) {
+    asm volatile("{ .reg .pred add; setp.ne.b32 add, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " WGMMA_SUMS
+                 "%32, %33, add, 1, 1, 0, 0; }"
+                 : WGMMA_OPERANDS
+                 : "l"(a), "l"(b), "r"(static_cast<int>(add)));
 }
+
+// c += a . b: a is 64x16 f16 in registers as mma has it, 16 rows for each warp; b is 16x64 in shared memory, by rows. Until `wgmma_wait`
+// neither c nor a may be touched.
+__device__ __forceinline__ void wgmma_columns(float (*c)[4], const uint32_t (&a)[4], uint64_t b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " WGMMA_SUMS "{%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
+                 : WGMMA_OPERANDS
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+
+#undef WGMMA_SUMS
+#undef WGMMA_FOUR
+#undef WGMMA_OPERANDS
 
 // Before the first product: what was written to registers is there.
 __device__ __forceinline__ void wgmma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -155,8 +167,8 @@ __device__ __forceinline__ void pin(float& x) { asm volatile("" : "+f"(x)::"memo
 
 __device__ void publish_to_wgmma();
 __device__ uint64_t tile_descriptor(uint32_t address);
-template <int TRANSPOSED>
-__device__ void wgmma(float (*c)[4], const uint32_t (&a)[4], uint64_t b, bool add);
+__device__ void wgmma_rows(float (*c)[4], uint64_t a, uint64_t b, bool add);
+__device__ void wgmma_columns(float (*c)[4], const uint32_t (&a)[4], uint64_t b);
 __device__ void wgmma_begin();
 __device__ void wgmma_wait();
 __device__ void pin(float& x);

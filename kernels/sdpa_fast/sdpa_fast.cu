@@ -41,8 +41,12 @@
 extern "C" __global__ void CLUSTER_DIMS __launch_bounds__(THREADS, MIN_BLOCKS)
     sdpa_fast(const __half* __restrict__ q, const __half* __restrict__ k, const __half* __restrict__ v, __half* __restrict__ o, int S,
               float scale) {
-    // The last rows first: under a causal mask they have the most keys.
-    const int first_row = static_cast<int>(gridDim.x / CLUSTER - 1 - blockIdx.x / CLUSTER) * TILE_M;
-    const size_t head = static_cast<size_t>(blockIdx.y) * S * HEAD_DIM;
-    attend(q + head, k + head, v + head, o + head, first_row, S, scale);
+    // Under a causal mask the last rows have the most keys. Those of all heads go first, so that no long block starts late.
+    const uint32_t tiles = gridDim.x / CLUSTER, tile = blockIdx.x / CLUSTER;
+    const uint32_t place = blockIdx.y * tiles + tile;
+    const uint32_t head = CAUSAL ? place % gridDim.y : blockIdx.y;
+    const uint32_t last = CAUSAL ? place / gridDim.y : tile;
+    const int first_row = static_cast<int>(tiles - 1 - last) * TILE_M;
+    const size_t start = static_cast<size_t>(head) * S * HEAD_DIM;
+    attend(q + start, k + start, v + start, o + start, first_row, S, scale);
 }

@@ -46,6 +46,11 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
     for metric in metrics {
         let column = Column { measured, index: &index, metric };
         table.set_column(metric, rows.iter().map(|(variant, shape)| column.cell(variant, shape)).collect());
+        for (row, (variant, shape)) in rows.iter().enumerate() {
+            if let Some(values) = column.spread(variant, shape) {
+                table.set_spread(metric, row, values);
+            }
+        }
     }
     table
 }
@@ -269,6 +274,17 @@ impl Column<'_> {
             .counted
             .evaluate(measured_as, &shape.name, &definition)
             .unwrap_or_else(|| missing(&self.why_not_profiled(measured_as, shape)))
+    }
+
+    /// Values of a counter that more than one launch gave.
+    fn spread(&self, variant: &Variant, shape: &Shape) -> Option<Arc<[f64]>> {
+        if !matches!(Catalogue::embedded().source(self.metric), Some(Source::Ncu)) {
+            return None;
+        }
+        let definition = Catalogue::embedded().definition(self.metric, self.measured.capability).ok()?;
+        let measured_as = self.index.measured_as(&variant.id);
+        let values = self.measured.counted.values(measured_as, &shape.name, &definition)?.ok()?;
+        (values.len() > 1).then(|| values.into())
     }
 
     fn why_not_profiled(&self, variant: &VariantId, shape: &Shape) -> String {

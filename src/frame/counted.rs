@@ -78,8 +78,23 @@ impl Counted {
         self.cases.contains_key(&(variant.clone(), shape.clone()))
     }
 
-    /// Value of a metric: the median over the case's launches, each computed by itself. Missing where it is for one.
+    /// Value of a metric: the median over the case's launches. Missing where it is for one.
     pub fn evaluate(&self, variant: &VariantId, shape: &ShapeName, definition: &Definition) -> Option<Cell> {
+        Some(match self.values(variant, shape, definition)? {
+            Ok(values) => {
+                crate::stats::median(&values).map_or_else(|e| Cell::Missing(e.to_string().into()), Cell::finite)
+            }
+            Err(missing) => missing,
+        })
+    }
+
+    /// Value of a metric for each launch of a case, each computed by itself; an error where it is missing for one.
+    pub fn values(
+        &self,
+        variant: &VariantId,
+        shape: &ShapeName,
+        definition: &Definition,
+    ) -> Option<Result<Vec<f64>, Cell>> {
         let launches = self.cases.get(&(variant.clone(), shape.clone()))?;
         let repeats = launches.values().map(Vec::len).max().unwrap_or(0);
         let mut values = Vec::with_capacity(repeats);
@@ -87,10 +102,10 @@ impl Counted {
             let read = |name: &str| launches.values().find_map(|l| l.get(repeat).and_then(|c| c.get(name)).copied());
             match definition.evaluate(&read) {
                 Cell::Value(value) => values.push(value),
-                missing @ Cell::Missing(_) => return Some(missing),
+                missing @ Cell::Missing(_) => return Some(Err(missing)),
             }
         }
-        Some(crate::stats::median(&values).map_or_else(|e| Cell::Missing(e.to_string().into()), Cell::finite))
+        Some(Ok(values))
     }
 }
 

@@ -11,4 +11,4 @@ pub mod schema;
 
 pub use assemble::{Measured, quantities};
 pub use counted::{Counted, Ownership, case_of, launch_variant};
-pub use quantities::{Cell, Quantities};
+pub use quantities::{Cell, Quantities, Spreads};

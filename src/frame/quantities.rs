@@ -37,7 +37,11 @@ pub struct Quantities {
     columns: Vec<(String, Vec<Cell>)>,
     column_index: HashMap<String, usize>,
     samples: HashMap<usize, Arc<[f64]>>,
+    spreads: HashMap<String, Spreads>,
 }
+
+/// Values of a metric by row, where it was measured more than once: one a launch, in the order they ran.
+pub type Spreads = HashMap<usize, Arc<[f64]>>;
 
 impl Quantities {
     /// An empty table with these rows; later rows with a key already there are dropped.
@@ -93,6 +97,16 @@ impl Quantities {
             || Cell::Missing(format!("metric '{metric}' was not collected").into()),
             |column| column[row].clone(),
         )
+    }
+
+    /// Keeps the values of a metric that several launches of a row gave.
+    pub fn set_spread(&mut self, metric: &str, row: usize, values: Arc<[f64]>) {
+        self.spreads.entry(metric.to_owned()).or_default().insert(row, values);
+    }
+
+    /// Values of a metric by row, where several launches were measured.
+    pub fn spreads(&self, metric: &str) -> Option<&Spreads> {
+        self.spreads.get(metric)
     }
 
     /// Keeps the latency samples of a row, in microseconds and the order they were taken.

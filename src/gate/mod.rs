@@ -3,7 +3,7 @@
 //! Fail closed: whatever is missing, not finite, empty or not comparable is inconclusive with a reason, never a pass.
 //!
 //! A gate is compiled once ([`test`]) with its names as slots ([`reference`]), the slots are bound to columns and other
-//! variants ([`slot`]), a panel judges variants one by one ([`panel`]), and verdicts are put together over shapes and
+//! variants ([`slot`]), a panel judges variants one by one ([`panel`]) and launch by launch ([`launches`]), and verdicts are put together over shapes and
 //! variants ([`verdict`]). Tiers, stages, fallback and waivers are made of gates.
 
 mod correctness;
@@ -11,6 +11,7 @@ mod fallback;
 mod ground;
 mod judge;
 mod judgement;
+mod launches;
 mod outcome;
 mod panel;
 mod reference;

@@ -2,6 +2,7 @@
 
 use super::ground::{Ground, Proof, finite};
 use super::judgement::{Correctness, Doubt, Verdict};
+use super::launches::Launches;
 use super::outcome::{Outcome, certain, holds, margin, of_difference};
 use super::reference::Reference;
 use super::rule::{Comparison, Gate, Requirement};
@@ -151,12 +152,17 @@ impl<'a> Panel<'a> {
             Ok(timed) => timed,
             Err(reason) => return Outcome::missing(reason),
         };
-        match &test.form {
+        let launches = Launches::new(&self.slots, &values, row, shape);
+        let outcome = match &test.form {
             Form::Compare { left, comparison, right } => {
                 let sides = Sides { left, comparison: *comparison, right, values: &mut values, timed: &timed };
                 self.compare(sides, shape, detail)
             }
             Form::Condition(side) => self.condition(side, &mut values, &timed, shape),
+        };
+        match launches {
+            Some(launches) => launches.judge(&test.form, outcome),
+            None => outcome,
         }
     }
 

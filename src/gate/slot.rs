@@ -5,7 +5,7 @@ use super::judgement::Correctness;
 use super::reference::Reference;
 use crate::config::ShapeName;
 use crate::expr::Value;
-use crate::frame::{Cell, Quantities};
+use crate::frame::{Cell, Quantities, Spreads};
 use crate::metric::Catalogue;
 use crate::plan::VariantId;
 use crate::stats::{Statistic, StatsError, Stream};
@@ -29,6 +29,8 @@ pub enum Slot<'a> {
         cells: Option<&'a [Cell]>,
         /// How the metric follows from samples, if it does.
         timing: Option<Timing>,
+        /// Its values where several launches were measured.
+        spreads: Option<&'a Spreads>,
     },
     /// The same for every variant, by position in the gate's shapes.
     Fixed(Vec<Fixed>),
@@ -51,6 +53,8 @@ pub struct Fixed {
     pub value: Result<Value, Absence>,
     /// How it varies, where it follows from samples.
     pub timed: Option<Timed>,
+    /// The values of several launches, where they were measured.
+    pub spread: Option<Arc<[f64]>>,
 }
 
 /// How a metric follows from latency samples.
@@ -165,7 +169,7 @@ impl<'a> Binder<'_, 'a> {
             return Slot::Correct;
         }
         if cells.is_some() || Catalogue::embedded().knows(name) {
-            return Slot::Column { cells, timing: Timing::of(name) };
+            return Slot::Column { cells, timing: Timing::of(name), spreads: self.ground.quantities.spreads(name) };
         }
         if self.shapes.iter().any(|shape| self.ground.dimension(shape, name).is_some()) {
             let of = |shape| self.ground.dimension(shape, name).map(Value::Int);
@@ -181,7 +185,9 @@ impl<'a> Binder<'_, 'a> {
     fn of(&self, owner: &str, metric: &str) -> Vec<Fixed> {
         match self.target(owner) {
             Ok(target) => self.shapes.iter().map(|shape| self.read(&target, owner, shape, metric)).collect(),
-            Err(reason) => self.shapes.iter().map(|_| Fixed { value: Err(reason.clone()), timed: None }).collect(),
+            Err(reason) => {
+                self.shapes.iter().map(|_| Fixed { value: Err(reason.clone()), timed: None, spread: None }).collect()
+            }
         }
     }
 
@@ -230,12 +236,14 @@ impl<'a> Binder<'_, 'a> {
             let samples = quantities.samples(id, shape)?.clone();
             Some(Timed { samples, timing, stream })
         });
-        Fixed { value: value.map_err(|reason| format!("{owner}.{metric}: {reason}").into()), timed }
+        let spread =
+            quantities.spreads(metric).zip(quantities.row(id, shape)).and_then(|(of, row)| of.get(&row).cloned());
+        Fixed { value: value.map_err(|reason| format!("{owner}.{metric}: {reason}").into()), timed, spread }
     }
 }
 
 fn fixed(value: Option<Value>, name: &str) -> Fixed {
-    Fixed { value: value.ok_or_else(|| format!("'{name}' is not known here").into()), timed: None }
+    Fixed { value: value.ok_or_else(|| format!("'{name}' is not known here").into()), timed: None, spread: None }
 }
 
 /// Own samples of a row for a metric that follows from them.

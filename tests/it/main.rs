@@ -3,6 +3,7 @@
 
 mod baseline;
 mod captures;
+mod ci;
 mod command;
 mod crafted;
 mod damage;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::bench::{CheckOutcome, CheckRecord, Differences};
 use crate::build::{BuildOutcome, BuildRecord};
-use crate::gate::correctness;
+use crate::gate::{Doubt, correctness};
 
 #[test]
 fn a_missing_metric_is_inconclusive_with_its_reason() {
@@ -150,4 +150,42 @@ fn a_case_that_was_once_wrong_is_wrong() {
     records.extend(records.clone().into_iter().take(1));
     let map = correctness(&fixture.phase, &fixture.plan, &records, &[]);
     assert!(matches!(map[&fixture.plan.variants[0].id], Correctness::Wrong { .. }));
+}
+
+/// Verdict of a gate when the launches of every candidate counted these eligible warps, those of the baseline others.
+fn repeated(require: &str, own: &[f64], baseline: &[f64]) -> GateResult {
+    verdict(require, |fixture| {
+        let of = |variant: usize| if variant == 4 { baseline } else { own };
+        fixture.set("eligible_warps", |v, _| of(v)[0]);
+        for (row, (v, _)) in fixture.places().into_iter().enumerate() {
+            fixture.quantities.set_spread("eligible_warps", row, of(v).into());
+        }
+        fixture
+    })
+}
+
+#[test]
+fn a_counter_of_several_launches_is_judged_for_every_launch() {
+    let launches = |own: &[f64]| repeated("eligible_warps >= 2", own, &[1.0]);
+    let inside = launches(&[2.5, 2.1, 2.3]);
+    assert_eq!((inside.verdict, inside.cases[0].interval, inside.cases[0].samples), (PASS, Some((2.1, 2.5)), 3));
+    assert_eq!(launches(&[1.5, 1.1, 1.9]).verdict, FAIL);
+    let across = launches(&[2.5, 1.9, 2.3]);
+    assert_eq!((across.verdict, across.cases[0].doubt), (OPEN, Some(Doubt::Noise)));
+    assert!(across.reason.contains("launches disagree: it holds for 2 of 3"), "{}", across.reason);
+    assert_eq!(launches(&[2.5, f64::NAN, 2.3]).verdict, OPEN, "NaN is no number");
+    let compound = |own: &[f64]| repeated("not (eligible_warps < 2 or eligible_warps > 9)", own, &[1.0]).verdict;
+    assert_eq!(compound(&[3.0, f64::NAN, 4.0]), OPEN);
+    assert_eq!((compound(&[3.0, 4.0]), compound(&[1.0, 1.5]), compound(&[3.0, 10.0])), (PASS, FAIL, OPEN));
+}
+
+#[test]
+fn launches_of_the_baseline_count_too() {
+    let against =
+        |own: &[f64], baseline: &[f64]| repeated("eligible_warps >= 1.1 * baseline.eligible_warps", own, baseline);
+    assert_eq!(against(&[3.0, 3.2], &[2.0, 2.1]).verdict, PASS);
+    assert_eq!(against(&[3.0, 3.1], &[2.9, 3.1]).verdict, FAIL);
+    assert_eq!(against(&[3.0, 3.2], &[2.0, 2.9]).verdict, OPEN);
+    let other = against(&[3.0], &[2.0, 2.6, 2.9]);
+    assert!(other.reason.contains("launches of what it is compared with disagree"), "{}", other.reason);
 }

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# What action.yml does with its inputs, which come as variables: CONFIG, PROFILE, AGAINST, RECORD, COMMENT, FAIL_ON_VERDICT.
+# Writes `status=N` to GITHUB_OUTPUT and ends with that status.
+set -uo pipefail
+
+arguments=()
+if [ -n "${AGAINST:-}" ]; then arguments+=(--against "$AGAINST"); fi
+if [ -n "${COMMENT:-}" ]; then arguments+=(--comment "$COMMENT"); fi
+
+started=$(mktemp)
+if [ -n "${PROFILE:-}" ]; then
+    ncugate gate "$CONFIG" --profile "$PROFILE" "${arguments[@]}"
+else
+    ncugate run "$CONFIG" --source gpu "${arguments[@]}"
+fi
+status=$?
+
+# The run that was just measured or continued: the one whose manifest was written since.
+if [ -z "${PROFILE:-}" ] && [ -n "${RECORD:-}" ] && [ "$status" -ne 2 ]; then
+    manifest=$(find profiles -mindepth 3 -maxdepth 3 -name manifest.json -newer "$started" | sort | tail -n 1)
+    if [ -n "$manifest" ]; then
+        ncugate record "$(dirname "$manifest")" --output "$RECORD" || status=3
+    else
+        echo "no run was written, so nothing is recorded" >&2
+        status=3
+    fi
+fi
+rm -f "$started"
+
+echo "status=$status" >> "${GITHUB_OUTPUT:-/dev/null}"
+case "$status:${FAIL_ON_VERDICT:-true}" in
+    1:false | 4:false) exit 0 ;;
+    *) exit "$status" ;;
+esac
