@@ -6,6 +6,7 @@ use super::{number, text};
 use crate::gate::{Correctness, GateResult, Judgement, Level, VariantResult, Verdict};
 use crate::metric::Better;
 use crate::plan::VariantId;
+use std::collections::HashSet;
 
 /// Writes the banner.
 pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
@@ -107,18 +108,12 @@ fn obstacle(inputs: &Inputs<'_>) -> Option<String> {
 
 fn scope(inputs: &Inputs<'_>) -> String {
     let right = |v: &&VariantResult| matches!(v.correctness, Correctness::Proven { .. });
-    let candidates = inputs.plan.candidates().count();
-    let proven = inputs
-        .judgement
-        .variants
-        .iter()
-        .filter(right)
-        .filter(|r| inputs.plan.candidates().any(|v| v.id == r.variant))
-        .count();
+    let candidates: HashSet<&VariantId> = inputs.plan.candidates().map(|v| &v.id).collect();
+    let proven = inputs.judgement.variants.iter().filter(right).filter(|r| candidates.contains(&r.variant)).count();
     format!(
         "{} on {}, {} proven correct over {}; {}",
         number::counted(inputs.judgement.gates.len(), "gate"),
-        number::counted(candidates, "variant"),
+        number::counted(candidates.len(), "variant"),
         number::plain(proven as f64),
         number::counted(inputs.checks.len(), "check"),
         number::counted(inputs.plan.baselines().count(), "baseline"),
