@@ -276,4 +276,31 @@ fn pages() {
         let bytes = std::fs::metadata(folder.join("report.html")).unwrap().len();
         std::fs::write(folder.join("took.txt"), format!("{took:.3} s, {bytes} bytes\n")).unwrap();
     }
+    for (name, fixture) in [("", Fixture::new(90)), ("-hostile", hostile())] {
+        for (kind, page) in [("compare", compared(&fixture)), ("index", indexed(&fixture))] {
+            let folder = folder.join(format!("{kind}{name}"));
+            write::prove_writable(&folder).unwrap();
+            std::fs::write(folder.join("report.html"), page).unwrap();
+        }
+    }
+}
+
+/// A run beside itself.
+fn compared(fixture: &Fixture) -> String {
+    let side = crate::compare::Side::of_run(&fixture.phase.title, &fixture.report());
+    let resampler = crate::stats::Resampler::default();
+    crate::compare::html(&crate::compare::Comparison::new(&side, &side, &resampler)).unwrap()
+}
+
+/// Three runs of one phase.
+fn indexed(fixture: &Fixture) -> String {
+    let report = fixture.report();
+    let entry = |at: i64| {
+        let mut entry = crate::history::Entry::of(&report, &fixture.manifest, &fixture.phase.title, None);
+        entry.run = format!("{} {at}", entry.run);
+        entry.started += jiff::SignedDuration::from_hours(at);
+        entry
+    };
+    let history = crate::history::History::new((0..3).map(entry).collect(), vec![fixture.phase.title.clone()]);
+    crate::history::html(&history).unwrap()
 }

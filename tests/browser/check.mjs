@@ -173,6 +173,21 @@ try {
   quiet(page);
   await page.close();
 
+  for (const name of ["compare", "index", "compare-hostile", "index-hostile"]) {
+    for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
+      page = await open(name, { width, height: 900, scheme });
+      await check(`${name} at ${width} px, ${scheme}: fits, has contrast, runs nothing`, page, async () => {
+        assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
+        assert.deepEqual(await page.evaluate(`(${faintTexts})()`), []);
+        assert.equal(await page.evaluate(`document.scripts.length + document.querySelectorAll("img").length`), 0);
+        assert.ok(await page.evaluate(`document.querySelectorAll("table tbody tr").length`) >= 3);
+        assert.deepEqual(await barriers(page), []);
+      });
+      quiet(page);
+      await page.close();
+    }
+  }
+
   for (const [name, limit] of [["p1000", 1_000], ["p10000", 10_000]]) {
     const started = performance.now();
     page = await open(name);
