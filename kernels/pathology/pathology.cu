@@ -14,8 +14,8 @@
 //   NO_STAGING      K and V are read from global memory by every warp instead of from shared memory
 //   EXTRA_SYNCS     a __syncthreads after every step of both inner loops
 //   DIVERGENT       the lanes of a warp take four different branches in q . k^T
-//   OVER_UNROLLED   both inner loops unrolled in full, under a promise of as many blocks as an SM has threads for: spills
-//   TINY_BLOCKS     blocks of one warp and two rows: nobody to share the tiles with, and few warps on an SM
+//   OVER_UNROLLED   both inner loops unrolled in full, in 24 registers: spills
+//   TINY_BLOCKS     blocks of one warp and two rows: nobody to share the tiles with
 //   BANK_CONFLICTS  K without the swizzle: eight lanes of each quarter-warp in the same banks
 #include <cuda_fp16.h>
 
@@ -54,12 +54,6 @@ constexpr int THREADS = TINY_BLOCKS ? 32 : 256;
 constexpr int TILE_M = TINY_BLOCKS ? 2 : 32;
 constexpr int ROWS = TILE_M / (THREADS / 32);         // query rows of a warp
 constexpr int UNROLL = OVER_UNROLLED ? 8 : 1;         // of 8 steps in both inner loops
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 890
-constexpr int MOST_BLOCKS = 1536 / THREADS;           // an SM of sm_86 to sm_89 holds 1536 threads
-#else
-constexpr int MOST_BLOCKS = 2048 / THREADS;
-#endif
-constexpr int MIN_BLOCKS = OVER_UNROLLED ? MOST_BLOCKS : 1;
 constexpr float LOG2E = 1.4426950408889634f;
 
 // Where piece `chunk` of row `key` lies in its row of a tile.
@@ -129,7 +123,13 @@ __device__ __forceinline__ void multiply_key(float (&score)[ROWS], const float (
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+#if OVER_UNROLLED
+#define REGISTERS __maxnreg__(24)
+#else
+#define REGISTERS __launch_bounds__(THREADS, 1)
+#endif
+
+extern "C" __global__ void REGISTERS
     pathology(const __half* __restrict__ q, const __half* __restrict__ k, const __half* __restrict__ v, __half* __restrict__ o, int S,
               float scale) {
     __shared__ alignas(16) float q_tile[TILE_M][HEAD_DIM];

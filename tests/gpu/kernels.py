@@ -206,6 +206,8 @@ FAMILIES["sdpa_fast_wide"] = Family(
             (256, 64, 2, 1, 1),
             (256, 64, 3, 1, 2),
             (64, 64, 2, 4, 1),
+            (64, 128, 2, 1, 1),
+            (64, 128, 2, 3, 1),
         ]
         for causal in (0, 1)
     ],
@@ -215,7 +217,7 @@ FAMILIES["sdpa_fast_wide"] = Family(
         "TILE_N": [32, 64, 128],
         "KEY_SPLIT": [1],
         "STAGES": [1, 2, 3],
-        "MIN_BLOCKS": [1, 2, 3],
+        "MIN_BLOCKS": [1, 2, 4],
         "CAUSAL": [0, 1],
         "WGMMA": [0, 1, 2],
     },
