@@ -176,6 +176,9 @@ pub struct ReportArgs {
     /// The run's folder
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Folder of this report, instead of one named after phase and run in the folder of reports
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
     /// Comparison
     #[command(flatten)]
     pub against: Against,

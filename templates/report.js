@@ -221,10 +221,20 @@
         ...(gates.length ? [el("h3", {}, "Gates"), table("Gates of the variant", ["gate", "measured"], gates)] : []),
         el("h3", {}, "Metrics"), table("Metrics of the variant", ["metric", ...data.shapes], metrics),
         ...(v.checks.length ? [el("h3", {}, "Correctness"), table("Correctness of the variant", ["shape", "seed", "max |diff|", "relative L2", "verdict"], v.checks.map((c) => [c[0], String(c[1]), c[3] ?? "n/a", c[4] ?? "n/a", c[5] ? el("span", {}, pill(c[2]), " ", c[5]) : pill(c[2])]))] : []),
+        ...v.said.flatMap(ncuSays),
         ...(v.uses.length ? [el("h3", {}, "Resources"), table("Resources of the variant", ["resource", "used"], v.uses)] : []),
         ...(v.build[3] ? [el("h3", {}, "Compiler"), el("pre", {}, el("bdi", {}, v.build[3]))] : [])));
     dialog.showModal();
     dialog.scrollTop = 0;
+  }
+
+  /** Advice of ncu's rules, and the instructions its sampler found warps at. */
+  function ncuSays(said) {
+    return [
+      ...(said.rules.length ? [el("h3", {}, "Nsight Compute's rules at shape " + said.shape), el("ul", { class: "rules" }, ...said.rules.map(([title, message, speedup]) =>
+        el("li", {}, el("b", {}, el("bdi", {}, title)), speedup ? el("span", { class: "tag" }, "speedup " + speedup) : null, el("p", {}, el("bdi", {}, message)))))] : []),
+      ...(said.hot.length ? [el("h3", {}, "Hottest instructions at shape " + said.shape), table("Hottest instructions", ["offset", "samples", "share %", "mostly"], said.hot)] : []),
+    ];
   }
 
   makeColumns();

@@ -27,7 +27,7 @@ impl Ruler {
         let (low, high) = match scale {
             Scale::Log => (low.max(1e-300) / 1.15, high.max(1e-300) * 1.15),
             Scale::Zero => (low.min(0.0), if high > 0.0 { high * 1.06 } else { 1.0 }),
-            Scale::Linear | Scale::Names(_) => {
+            Scale::Linear | Scale::Count | Scale::Names(_) => {
                 let pad = if high > low { (high - low) * 0.06 } else { high.abs().max(1.0) * 0.1 };
                 let floor = low - pad;
                 (if low >= 0.0 { floor.max(0.0) } else { floor }, high + pad)
@@ -41,7 +41,7 @@ impl Ruler {
         let share = match self.scale {
             Scale::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
             Scale::Names(_) => (value + 0.5) / self.high,
-            Scale::Linear | Scale::Zero => (value - self.low) / (self.high - self.low),
+            Scale::Linear | Scale::Count | Scale::Zero => (value - self.low) / (self.high - self.low),
         };
         let (from, to) = (f64::from(self.pixels.0), f64::from(self.pixels.1));
         (from + share.clamp(-0.02, 1.02) * (to - from)).round() as i32
@@ -58,6 +58,10 @@ impl Ruler {
             Scale::Names(names) => names.iter().enumerate().map(|(row, name)| (row as f64, name.clone())).collect(),
             Scale::Log => log_ticks(self.low, self.high),
             Scale::Linear | Scale::Zero => even_ticks(self.low, self.high, about),
+            Scale::Count => {
+                let fewest = about.min((self.high - self.low).ceil().max(1.0) as usize);
+                even_ticks(self.low, self.high, fewest).into_iter().filter(|(value, _)| value.fract() == 0.0).collect()
+            }
         }
     }
 }

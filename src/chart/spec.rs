@@ -59,6 +59,8 @@ pub enum Scale {
     Linear,
     /// Evenly spaced, from zero.
     Zero,
+    /// Evenly spaced, around the values, which count things: ticks are whole.
+    Count,
     /// Powers of ten; values must be positive.
     Log,
     /// One row a name, the first on top (vertical axis only); values are row numbers from 0.

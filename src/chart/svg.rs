@@ -74,7 +74,7 @@ impl<'c> Drawing<'c> {
                 let longest = names.iter().map(|n| n.chars().count()).max().unwrap_or(0) as i32;
                 ((longest * 7 + 20).clamp(70, 270), ROW * names.len().max(1) as i32)
             }
-            Scale::Linear | Scale::Zero | Scale::Log => (68, 290),
+            Scale::Linear | Scale::Count | Scale::Zero | Scale::Log => (68, 290),
         };
         let frame = (left, top, WIDTH - 16, top + height);
         Self {
@@ -334,7 +334,7 @@ fn legend_places(chart: &Chart, left: i32) -> Vec<(i32, i32)> {
 fn vertical(axis: &Axis, frame: (i32, i32, i32, i32)) -> (i32, i32) {
     match axis.scale {
         Scale::Names(_) => (frame.1, frame.3),
-        Scale::Linear | Scale::Zero | Scale::Log => (frame.3, frame.1),
+        Scale::Linear | Scale::Count | Scale::Zero | Scale::Log => (frame.3, frame.1),
     }
 }
 

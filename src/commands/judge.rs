@@ -2,6 +2,7 @@
 //! nothing else (`gate`, `report`).
 
 use super::against::Standings;
+use super::clock::Clock;
 use super::reports::{self, Trust};
 use super::{CommandError, open};
 use crate::campaign::wanted;
@@ -12,13 +13,12 @@ use crate::expr::{Scope, Value};
 use crate::frame::{Counted, Measured, Ownership, Quantities, quantities};
 use crate::gate::{Context, Judgement, Verdict, correctness, judge};
 use crate::insight;
-use crate::ncu_rep::Report as NcuReport;
+use crate::ncu_rep::{Report as NcuReport, ReportError};
 use crate::plan::{Plan, VariantId, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
 use crate::report::{Inputs, Report, Source, github, json};
 use crate::store::{Run, RunState, StoreError};
-use jiff::{Timestamp, Zoned};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,10 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
 
 /// `ncugate report`: renders a stored run again, judged by the phase it was run with.
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    conclude(&Subject::stored(&args.run)?, &args.against, &args.folders, &args.saying, out)
+    let subject = Subject::stored(&args.run)?;
+    let folder = args.output.clone().unwrap_or_else(|| report_folder(&args.folders, &subject.phase, &subject.run));
+    let standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
+    conclude_in(&folder, &subject, &standings, &args.saying, out)
 }
 
 /// Judges, writes the report's files, and says how it ended.
@@ -93,10 +96,19 @@ pub fn conclude(
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
     let standings = Standings::find(subject, against, &folders.profiles)?;
-    let judged = Judged::new(subject, &[], &standings)?;
-    let report = judged.report(subject, &standings, Age::Said);
-    let folder = report_folder(folders, &subject.phase, &subject.run);
-    let written = write(&report, &folder)?;
+    conclude_in(&report_folder(folders, &subject.phase, &subject.run), subject, &standings, saying, out)
+}
+
+fn conclude_in(
+    folder: &Path,
+    subject: &Subject,
+    standings: &Standings,
+    saying: &Saying,
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
+    let judged = Judged::new(subject, &[], standings)?;
+    let report = judged.report(subject, standings, Age::Said);
+    let written = write(&report, folder)?;
     if let Some(path) = &saying.comment {
         replace(path, &github::comment(&report)?)?;
     }
@@ -118,6 +130,8 @@ pub struct Judged {
     pub quantities: Quantities,
     /// The verdicts.
     pub judgement: Judgement,
+    said: Vec<insight::Said>,
+    clock: Clock,
 }
 
 impl Judged {
@@ -129,18 +143,23 @@ impl Judged {
         let mut metrics = wanted::metrics(phase);
         let unread = more.iter().filter(|metric| !metrics.contains(metric)).cloned().collect::<Vec<_>>();
         metrics.extend(unread);
-        let counted = counted(subject, &wanted::read(&metrics, capability))?;
+        let reports = open_reports(run)?;
+        let ownership = subject.foreign.map_or(Ownership::Range, |_| Ownership::Launch(&phase.objective.shape));
+        let counted = Counted::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
+        let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
+        let said = insight::said(&reports, plan).map_err(damaged)?;
+        let clock = Clock::read()?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
         let proofs = match subject.foreign {
             None => correctness(phase, plan, &run.checks, &run.builds),
             Some(trust) => reports::proofs(plan, trust),
         };
-        let mut context = Context::new(gpu.map(|gpu| gpu.compute_capability), Zoned::now().date());
+        let mut context = Context::new(gpu.map(|gpu| gpu.compute_capability), clock.today());
         standings.lend(&mut context);
         let mut judgement = judge(phase, plan, &quantities, &proofs, &context);
         judgement.warnings.extend(standings.warnings.iter().cloned());
-        Ok(Self { quantities, judgement })
+        Ok(Self { quantities, judgement, said, clock })
     }
 
     /// Variants that findings are about.
@@ -167,9 +186,10 @@ impl Judged {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &findings,
+            said: &self.said,
             source: source.clone(),
             compared: &standings.labels(),
-            now: (age == Age::Said).then(Timestamp::now),
+            now: (age == Age::Said).then(|| self.clock.now()),
         })
     }
 }
@@ -186,17 +206,15 @@ fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
     phase.workload.shapes.iter().map(|shape| (shape.name.clone(), of(shape))).collect()
 }
 
-/// Counters of a run's reports.
-fn counted(subject: &Subject, names: &[String]) -> Result<Counted, CommandError> {
+/// The reports of a run by name.
+fn open_reports(run: &Run) -> Result<Vec<(String, NcuReport)>, StoreError> {
     let open = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         NcuReport::open(&path)
             .map(|report| (name, report))
             .map_err(|e| StoreError::Report { path, reason: e.to_string() })
     };
-    let reports = subject.run.reports().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let ownership = subject.foreign.map_or(Ownership::Range, |_| Ownership::Launch(&subject.phase.objective.shape));
-    Ok(Counted::read(&reports, &subject.plan, ownership, names)?)
+    run.reports().into_iter().map(open).collect()
 }
 
 fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Result<(), CommandError> {

@@ -4,6 +4,7 @@ mod against;
 mod baseline;
 mod calibrate;
 mod check;
+mod clock;
 mod compare;
 pub mod doctor;
 mod index;

@@ -77,7 +77,7 @@ fn chart(phase: &PhaseHistory, what: What<'_>, dots: Vec<Dot<'_>>) -> Option<Cha
         id: format!("{}-{}", phase.name, what.id),
         title: what.title.to_owned(),
         note: format!("Of the selected variant, run after run: {change} from the first to the last."),
-        x: Axis::new("run", "", Scale::Linear),
+        x: Axis::new("run, the oldest first", "", Scale::Count),
         y: Axis::new(what.title, what.unit, Scale::Linear),
         series,
         limits: what.limit.into_iter().collect(),

@@ -6,11 +6,13 @@
 mod bottleneck;
 mod diagnosis;
 mod pareto;
+mod profiler;
 mod roofline;
 mod sensitivity;
 
 pub use bottleneck::{Finding, Severity, findings};
 pub use diagnosis::{Chip, Reading};
 pub use pareto::{Axis, Front, Point, pareto};
+pub use profiler::{HotSpot, RuleNote, Said, said};
 pub use roofline::{Ceiling, Roofline, Standing, roofline};
 pub use sensitivity::{Effect, Level, sensitivity};

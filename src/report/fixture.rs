@@ -13,9 +13,10 @@ use crate::config::{
 use crate::expr::{Expr, Value};
 use crate::frame::{Cell, Quantities};
 use crate::gate::{GatePlan, Judgement};
-use crate::insight::Finding;
+use crate::insight::{Finding, HotSpot, RuleNote, Said};
 use crate::metric::Better;
 use crate::ncu::{ProfileOutcome, ProfileRecord};
+use crate::ncu_rep::SpeedupScope;
 use crate::plan::{KernelPlan, Launch, Method, Plan, Standing, Variant, VariantId};
 use crate::store::{Fingerprint, Git, Gpu, Manifest, RunState};
 use judged::{findings, judgement};
@@ -34,6 +35,7 @@ pub struct Fixture {
     pub quantities: Quantities,
     pub judgement: Judgement,
     pub findings: Vec<Finding>,
+    pub said: Vec<Said>,
 }
 
 /// Values of each parameter, enough for `variants` combinations.
@@ -78,6 +80,7 @@ impl Fixture {
             profiles: profiles(&plan),
             manifest: manifest(),
             findings: findings(&judgement),
+            said: said(&plan, &phase),
             phase,
             plan,
             quantities,
@@ -98,11 +101,26 @@ impl Fixture {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &self.findings,
+            said: &self.said,
             source: Source::Recorded { folder: "profiles/phase_d/example".to_owned() },
             compared: &[],
             now: Some("2026-11-24T09:00:00Z".parse().unwrap()),
         })
     }
+}
+
+/// What ncu's rules and sampler would say of the first variant.
+fn said(plan: &Plan, phase: &Phase) -> Vec<Said> {
+    vec![Said {
+        variant: plan.variants[0].id.clone(),
+        shape: phase.objective.shape.clone(),
+        rules: vec![RuleNote {
+            title: "Uncoalesced accesses".to_owned(),
+            text: "Half of the sectors are not used.".to_owned(),
+            speedup: Some((SpeedupScope::Global, 12.5)),
+        }],
+        hot: vec![HotSpot { offset: 0x1a0, samples: 1_234, share: 40.0, stall: "long_scoreboard".to_owned() }],
+    }]
 }
 
 /// A small run whose every text tries to be markup.
@@ -127,6 +145,11 @@ pub fn hostile() -> Fixture {
         finding.title = NAME.to_owned();
     }
     fixture.judgement.warnings.push(NAME.to_owned());
+    for said in &mut fixture.said {
+        said.variant = VariantId(NAME.to_owned());
+        said.rules[0].title = NAME.to_owned();
+        said.rules[0].text = format!("{NAME}\0");
+    }
     if let BuildOutcome::Built { log, .. } = &mut fixture.builds[0].outcome {
         *log = format!("{NAME}\0{}", "w".repeat(20_000));
     }

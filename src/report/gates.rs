@@ -6,6 +6,7 @@ use super::text;
 use crate::gate::{
     Case, FallbackResult, GateResult, Judgement, PreconditionResult, StageResult, TierResult, Verdict, Waiver,
 };
+use std::collections::HashSet;
 
 /// A gate as a row.
 pub fn row(gate: &GateResult) -> GateRow {
@@ -45,9 +46,16 @@ fn limits(gate: &GateResult, deciding: Option<&Case>) -> Vec<(String, Number)> {
 
 /// Why, where the row already tells variant, measured value and limit; the full reason where it does not.
 fn why(gate: &GateResult, deciding: Option<&Case>) -> String {
-    let Some(case) = deciding.filter(|c| gate.on == "selected" && c.verdict == gate.verdict) else {
+    let Some(case) = deciding.filter(|c| gate.on != "any" && c.verdict == gate.verdict) else {
         return gate.reason.clone();
     };
+    if gate.on != "selected" {
+        let variants: HashSet<_> = gate.cases.iter().map(|c| &c.variant).collect();
+        return match gate.verdict {
+            Verdict::Pass => format!("holds for {}", number::counted(variants.len(), "variant")),
+            Verdict::Fail | Verdict::Inconclusive => gate.reason.clone(),
+        };
+    }
     let shapes = gate.cases.iter().filter(|c| c.variant == case.variant).count();
     match (case.verdict, case.measured, case.limit, case.margin) {
         (Verdict::Pass, ..) if shapes == 1 => format!("holds at shape {}", case.shape),

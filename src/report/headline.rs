@@ -6,6 +6,7 @@ use super::{number, text};
 use crate::gate::{Correctness, GateResult, Judgement, Level, VariantResult, Verdict};
 use crate::metric::Better;
 use crate::plan::VariantId;
+use std::collections::HashSet;
 
 /// Writes the banner.
 pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
@@ -20,7 +21,7 @@ pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
     Headline {
         verdict: judgement.verdict,
         label: label.to_owned(),
-        reason: text::line(&reason(judgement)),
+        reason: sentence(&text::line(&reason(judgement))),
         obstacle: obstacle(inputs),
         scope: scope(inputs),
         tier: tier(inputs),
@@ -29,10 +30,18 @@ pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
     }
 }
 
+/// With a capital and a full stop, as a sentence has.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first: String = letters.next().map_or_else(String::new, |c| c.to_uppercase().collect());
+    let stop = if words.ends_with(['.', '!', '?']) || words.is_empty() { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
 /// Failed gates named in the sentence.
 const NAMED: usize = 3;
 
-/// `6 of 9 required gates fail: eligible warps (0.6887 against 2 warps), ...` where gates alone decide, else the judge's.
+/// `6 of 9 required gates fail: 'eligible warps' (0.6887 against 2 warps), ...` where gates alone decide, else the judge's.
 fn reason(judgement: &Judgement) -> String {
     let required: Vec<&GateResult> = judgement.gates.iter().filter(|g| g.level == Level::Required).collect();
     let mut failed: Vec<&GateResult> =
@@ -65,8 +74,8 @@ fn shortfall(gate: &GateResult) -> f64 {
 fn named(gate: &GateResult) -> String {
     let case = gate.deciding.and_then(|at| gate.cases.get(at));
     match case.and_then(|c| c.measured.zip(c.limit)) {
-        Some((measured, limit)) => format!("{} ({})", gate.name, number::against(measured, limit, &gate.unit)),
-        None => gate.name.clone(),
+        Some((measured, limit)) => format!("'{}' ({})", gate.name, number::against(measured, limit, &gate.unit)),
+        None => format!("'{}'", gate.name),
     }
 }
 
@@ -99,18 +108,12 @@ fn obstacle(inputs: &Inputs<'_>) -> Option<String> {
 
 fn scope(inputs: &Inputs<'_>) -> String {
     let right = |v: &&VariantResult| matches!(v.correctness, Correctness::Proven { .. });
-    let candidates = inputs.plan.candidates().count();
-    let proven = inputs
-        .judgement
-        .variants
-        .iter()
-        .filter(right)
-        .filter(|r| inputs.plan.candidates().any(|v| v.id == r.variant))
-        .count();
+    let candidates: HashSet<&VariantId> = inputs.plan.candidates().map(|v| &v.id).collect();
+    let proven = inputs.judgement.variants.iter().filter(right).filter(|r| candidates.contains(&r.variant)).count();
     format!(
         "{} on {}, {} proven correct over {}; {}",
         number::counted(inputs.judgement.gates.len(), "gate"),
-        number::counted(candidates, "variant"),
+        number::counted(candidates.len(), "variant"),
         number::plain(proven as f64),
         number::counted(inputs.checks.len(), "check"),
         number::counted(inputs.plan.baselines().count(), "baseline"),
@@ -186,7 +189,7 @@ fn demand(gate: &GateResult, limit: Option<f64>, metric: &MetricColumn) -> Strin
     let words = [("<=", "at most"), (">=", "at least"), ("==", "exactly"), ("<", "less than"), (">", "more than")];
     let way = rest.and_then(|rest| words.into_iter().find(|(sign, _)| rest.starts_with(sign)));
     match (way, limit) {
-        (Some((_, way)), Some(limit)) => format!("needs {way} {}", number::with_unit(limit, &metric.unit)),
+        (Some((_, way)), Some(limit)) => format!("needs {way} {}", number::limit_with_unit(limit, &metric.unit)),
         _ => written,
     }
 }

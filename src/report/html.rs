@@ -167,6 +167,11 @@ fn variant(row: &VariantRow) -> Value {
         "build": [word(row.build.verdict), row.build.text, row.build.command, row.build.log],
         "code": row.build.code_sha256,
         "uses": row.build.resources.iter().map(|(name, n)| json!([name, n.text])).collect::<Vec<_>>(),
+        "said": row.said.iter().map(|s| json!({
+            "shape": s.shape,
+            "rules": s.rules.iter().map(|r| json!([r.title, r.text, r.speedup])).collect::<Vec<_>>(),
+            "hot": s.hot.iter().map(|h| json!([h.offset, h.samples.text, h.share.text, h.stall])).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
         "launch": row.shapes.iter().map(|s| &s.launch).collect::<Vec<_>>(),
         "values": row.shapes.iter().map(|s| s.values.iter().map(cell).collect::<Vec<_>>()).collect::<Vec<_>>(),
         "gates": row.gates.iter().map(|g| g.as_ref().map(|g| json!([verdict(g.verdict), g.text]))).collect::<Vec<_>>(),

@@ -50,6 +50,8 @@ pub struct Inputs<'a> {
     pub judgement: &'a Judgement,
     /// What the counters say, gravest first (of the selected variant, or of several).
     pub findings: &'a [insight::Finding],
+    /// What ncu's own rules and sampler say.
+    pub said: &'a [insight::Said],
     /// Live or recorded.
     pub source: Source,
     /// Stored runs that requirements compare with, a line each: `baseline: run ...`.
@@ -176,12 +178,15 @@ fn parameters(plan: &Plan) -> Vec<String> {
     names
 }
 
-/// The first findings, each title once; those at the objective's shape before others, which name theirs.
+/// The first findings, each title once; those about the selected variant before others, those at the objective's shape
+/// before others, which name theirs.
 fn gravest(inputs: &Inputs<'_>) -> Vec<Finding> {
     let objective = &inputs.phase.objective.shape;
-    let (first, others): (Vec<_>, Vec<_>) = inputs.findings.iter().partition(|f| &f.shape == objective);
+    let selected = inputs.judgement.selected.as_ref().map(|s| &s.variant);
+    let mut findings: Vec<&insight::Finding> = inputs.findings.iter().collect();
+    findings.sort_by_key(|f| (selected != Some(&f.variant), &f.shape != objective));
     let mut kept: Vec<Finding> = Vec::new();
-    for finding in first.into_iter().chain(others) {
+    for finding in findings {
         let title = text::line(&finding.title);
         if kept.len() < FINDINGS && kept.iter().all(|known| known.title != title) {
             kept.push(Finding {

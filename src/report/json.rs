@@ -252,6 +252,36 @@ pub struct Values<'a> {
     pub missing: IndexMap<&'a str, &'a str>,
     /// Latency samples in microseconds, in the order they were taken.
     pub samples: &'a [f64],
+    /// What ncu's own rules say, the largest estimated speedup first; absent where the report holds none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule<'a>>,
+    /// Instructions with the most samples; absent where the report holds none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hot: Vec<Hot<'a>>,
+}
+
+/// A message of one of ncu's rules.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Rule<'a> {
+    /// Title.
+    pub title: &'a str,
+    /// Message.
+    pub text: &'a str,
+    /// Estimated speedup in percent: a cap, no promise.
+    pub speedup: Option<f64>,
+}
+
+/// An instruction that ncu's sampler found warps at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Hot<'a> {
+    /// Bytes from the kernel's first instruction, in hexadecimal.
+    pub offset: &'a str,
+    /// Samples.
+    pub samples: f64,
+    /// Percent of the launch's samples.
+    pub share: f64,
+    /// Why most of its warps waited.
+    pub stall: &'a str,
 }
 
 /// A finding.
@@ -408,6 +438,11 @@ fn metric(metric: &super::MetricColumn) -> Metric<'_> {
 
 fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> Variant<'a> {
     let params = report.params.iter().zip(&row.params).filter_map(|(name, v)| Some((name.as_str(), v.as_deref()?)));
+    let shapes = row
+        .shapes
+        .iter()
+        .zip(&report.shapes)
+        .map(|(values_at, shape)| values(report, values_at, row.said.iter().find(|said| &said.shape == shape)));
     Variant {
         id: &row.id,
         standing: match row.standing {
@@ -422,11 +457,11 @@ fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> Variant<'a> {
         correct: word(row.correctness.verdict),
         correctness: &row.correctness.text,
         build: &row.build.text,
-        shapes: report.shapes.iter().map(String::as_str).zip(row.shapes.iter().map(|s| values(report, s))).collect(),
+        shapes: report.shapes.iter().map(String::as_str).zip(shapes).collect(),
     }
 }
 
-fn values<'a>(report: &'a Report, shape: &'a super::ShapeValues) -> Values<'a> {
+fn values<'a>(report: &'a Report, shape: &'a super::ShapeValues, said: Option<&'a super::SaidRow>) -> Values<'a> {
     let mut values = IndexMap::with_capacity(report.metrics.len());
     let mut missing = IndexMap::new();
     for (metric, measure) in report.metrics.iter().zip(&shape.values) {
@@ -435,5 +470,18 @@ fn values<'a>(report: &'a Report, shape: &'a super::ShapeValues) -> Values<'a> {
             missing.insert(metric.name.as_str(), reason.as_str());
         }
     }
-    Values { values, missing, samples: &shape.samples }
+    let rule = |r: &'a super::RuleRow| Rule { title: &r.title, text: &r.text, speedup: r.percent };
+    let hot = |h: &'a super::HotRow| Hot {
+        offset: &h.offset,
+        samples: h.samples.value,
+        share: h.share.value,
+        stall: &h.stall,
+    };
+    Values {
+        values,
+        missing,
+        samples: &shape.samples,
+        rules: said.map_or_else(Vec::new, |s| s.rules.iter().map(rule).collect()),
+        hot: said.map_or_else(Vec::new, |s| s.hot.iter().map(hot).collect()),
+    }
 }

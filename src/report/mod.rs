@@ -24,8 +24,8 @@ pub use error::{RenderError, WriteError};
 pub use inputs::{Inputs, Source};
 pub use model::{
     BuildRow, CheckRow, CorrectnessRow, Counts, Decider, Delta, DeltaRow, Fact, FallbackRow, Finding, GateCell,
-    GateRow, Headline, Measure, MetricColumn, Origin, PreconditionRow, Provenance, Report, ShapeValues, StageRow,
-    TierRow, VariantRow, WaiverRow,
+    GateRow, Headline, HotRow, Measure, MetricColumn, Origin, PreconditionRow, Provenance, Report, RuleRow, SaidRow,
+    ShapeValues, StageRow, TierRow, VariantRow, WaiverRow,
 };
 
 #[cfg(test)]

@@ -323,8 +323,47 @@ pub struct VariantRow {
     pub build: BuildRow,
     /// Values by shape, aligned with [`Report::shapes`].
     pub shapes: Vec<ShapeValues>,
+    /// What ncu's own rules and sampler say, a shape each; empty where the report holds gate metrics alone.
+    pub said: Vec<SaidRow>,
     /// Verdict by gate, aligned with [`Report::gates`]; none where the gate was not judged for it.
     pub gates: Vec<Option<GateCell>>,
+}
+
+/// What Nsight Compute says about a variant at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SaidRow {
+    /// Shape.
+    pub shape: String,
+    /// Its rules, the largest estimated speedup first.
+    pub rules: Vec<RuleRow>,
+    /// Instructions with the most samples.
+    pub hot: Vec<HotRow>,
+}
+
+/// A rule's message.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RuleRow {
+    /// Title.
+    pub title: String,
+    /// Message.
+    pub text: String,
+    /// Estimated speedup: `at most 41.5 %`, with `of the unit` where it is not of the whole time.
+    pub speedup: Option<String>,
+    /// The same in percent.
+    pub percent: Option<f64>,
+}
+
+/// An instruction with samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HotRow {
+    /// Bytes from the kernel's first instruction: `+0x1a0`.
+    pub offset: String,
+    /// Samples.
+    pub samples: Number,
+    /// Percent of the launch's samples.
+    pub share: Number,
+    /// Why most of its warps waited.
+    pub stall: String,
 }
 
 /// A gate at a variant.

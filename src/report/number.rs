@@ -52,12 +52,31 @@ pub fn with_unit(value: f64, unit: &str) -> String {
 /// A measured value beside its limit, the unit once where both read best in it: `96 against 64 registers/thread`.
 pub fn against(measured: f64, limit: f64, unit: &str) -> String {
     if let Some(counted) = counted_unit(unit) {
-        return format!("{} against {} {counted}", plain(measured), plain(limit));
+        return format!("{} against {} {counted}", plain(measured), trimmed(plain(limit)));
     }
     let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
     match ours.1 == theirs.1 && ours.1 != "×" {
-        true => format!("{} against {}", plain(ours.0), with_unit(limit, unit)),
-        false => format!("{} against {}", with_unit(measured, unit), with_unit(limit, unit)),
+        true => format!("{} against {}", plain(ours.0), limit_with_unit(limit, unit)),
+        false => format!("{} against {}", with_unit(measured, unit), limit_with_unit(limit, unit)),
+    }
+}
+
+/// A limit with its unit as a person would have written it: `1.05×`, not `1.050×`.
+pub fn limit_with_unit(value: f64, unit: &str) -> String {
+    let (value, unit) = scaled(value, unit);
+    let number = trimmed(plain(value));
+    match unit {
+        "" => number,
+        "×" => number + "×",
+        unit => format!("{number} {unit}"),
+    }
+}
+
+/// A decimal without zeros at its end.
+fn trimmed(text: String) -> String {
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
@@ -211,6 +230,8 @@ mod tests {
         assert_eq!(against(512.0, 49152.0, "byte/block"), "512 B against 48 KiB");
         assert_eq!(against(0.0, 0.0, "inst"), "0 against 0 instructions");
         assert_eq!(against(2.0, 1.0, ""), "2 against 1");
+        assert_eq!(against(0.9396, 1.1, "x"), "0.9396× against 1.1×");
+        assert_eq!(against(30.5, 33.19, "us"), "30.50 against 33.19 µs");
     }
 
     #[test]

@@ -92,6 +92,27 @@ fn hostile_text_stays_text_everywhere() {
 }
 
 #[test]
+fn what_ncu_says_is_on_the_page_and_in_the_results() {
+    let report = Fixture::new(90).report();
+    let page = html::html(&report).unwrap();
+    assert!(
+        page.contains(
+            "\"rules\":[[\"Uncoalesced accesses\",\"Half of the sectors are not used.\",\"at most 12.5 %\"]]"
+        )
+    );
+    assert!(page.contains("[\"+0x1a0\",\"1,234\",\"40\",\"long scoreboard\"]"));
+    let results: serde_json::Value = serde_json::from_str(&json::json(&report).unwrap()).unwrap();
+    let said: Vec<&serde_json::Value> = results["variants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|v| v["shapes"].as_object().unwrap().values())
+        .filter(|shape| shape.get("rules").is_some())
+        .collect();
+    assert_eq!((said.len(), &said[0]["hot"][0]["samples"]), (1, &serde_json::json!(1234.0)));
+}
+
+#[test]
 fn a_comment_always_fits() {
     let report = Fixture::new(1_000).report();
     let mut hostile = hostile().report();
@@ -255,4 +276,31 @@ fn pages() {
         let bytes = std::fs::metadata(folder.join("report.html")).unwrap().len();
         std::fs::write(folder.join("took.txt"), format!("{took:.3} s, {bytes} bytes\n")).unwrap();
     }
+    for (name, fixture) in [("", Fixture::new(90)), ("-hostile", hostile())] {
+        for (kind, page) in [("compare", compared(&fixture)), ("index", indexed(&fixture))] {
+            let folder = folder.join(format!("{kind}{name}"));
+            write::prove_writable(&folder).unwrap();
+            std::fs::write(folder.join("report.html"), page).unwrap();
+        }
+    }
+}
+
+/// A run beside itself.
+fn compared(fixture: &Fixture) -> String {
+    let side = crate::compare::Side::of_run(&fixture.phase.title, &fixture.report());
+    let resampler = crate::stats::Resampler::default();
+    crate::compare::html(&crate::compare::Comparison::new(&side, &side, &resampler)).unwrap()
+}
+
+/// Three runs of one phase.
+fn indexed(fixture: &Fixture) -> String {
+    let report = fixture.report();
+    let entry = |at: i64| {
+        let mut entry = crate::history::Entry::of(&report, &fixture.manifest, &fixture.phase.title, None);
+        entry.run = format!("{} {at}", entry.run);
+        entry.started += jiff::SignedDuration::from_hours(at);
+        entry
+    };
+    let history = crate::history::History::new((0..3).map(entry).collect(), vec![fixture.phase.title.clone()]);
+    crate::history::html(&history).unwrap()
 }

@@ -2,7 +2,8 @@
 
 use super::inputs::Inputs;
 use super::model::{
-    BuildRow, CheckRow, CorrectnessRow, Delta, DeltaRow, GateCell, Measure, MetricColumn, ShapeValues, VariantRow,
+    BuildRow, CheckRow, CorrectnessRow, Delta, DeltaRow, GateCell, HotRow, Measure, MetricColumn, RuleRow, SaidRow,
+    ShapeValues, VariantRow,
 };
 use super::number::{self, Number};
 use super::text;
@@ -11,7 +12,9 @@ use crate::build::{BuildOutcome, BuildRecord, Resources};
 use crate::config::ShapeName;
 use crate::frame::Cell;
 use crate::gate::{Case, Correctness, GateResult, Level, VariantResult, Verdict};
+use crate::insight::Said;
 use crate::metric::Better;
+use crate::ncu_rep::SpeedupScope;
 use crate::plan::{Method, Standing, Variant, VariantId};
 use std::collections::HashMap;
 
@@ -21,6 +24,7 @@ struct Index<'a> {
     checks: HashMap<&'a VariantId, Vec<&'a CheckRecord>>,
     results: HashMap<&'a VariantId, &'a VariantResult>,
     gates: Vec<HashMap<&'a VariantId, &'a Case>>,
+    said: HashMap<&'a VariantId, Vec<&'a Said>>,
 }
 
 impl<'a> Index<'a> {
@@ -29,7 +33,12 @@ impl<'a> Index<'a> {
         for check in inputs.checks {
             checks.entry(&check.variant).or_default().push(check);
         }
+        let mut said: HashMap<&VariantId, Vec<&Said>> = HashMap::new();
+        for one in inputs.said {
+            said.entry(&one.variant).or_default().push(one);
+        }
         Self {
+            said,
             builds: inputs.builds.iter().map(|b| (&b.variant, b)).collect(),
             checks,
             results: inputs.judgement.variants.iter().map(|r| (&r.variant, r)).collect(),
@@ -89,12 +98,44 @@ fn row(
         shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
         build: build_row(variant, build.map(|b| &b.outcome)),
         shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, variant, &s.name, metrics)).collect(),
+        said: index.said.get(&variant.id).map_or_else(Vec::new, |said| said.iter().map(|s| said_row(s)).collect()),
         gates: inputs
             .judgement
             .gates
             .iter()
             .zip(&index.gates)
             .map(|(g, cases)| cell(g, cases, variant, result))
+            .collect(),
+    }
+}
+
+fn said_row(said: &Said) -> SaidRow {
+    let speedup = |scope: SpeedupScope, percent: f64| match scope {
+        SpeedupScope::Global => format!("at most {percent:.1} %"),
+        SpeedupScope::Local => format!("at most {percent:.1} % of the unit"),
+        SpeedupScope::Other(_) => format!("at most {percent:.1} % of something unknown"),
+    };
+    SaidRow {
+        shape: text::line(&said.shape.0),
+        rules: said
+            .rules
+            .iter()
+            .map(|rule| RuleRow {
+                title: text::line(&rule.title),
+                text: text::line(&rule.text),
+                speedup: rule.speedup.map(|(scope, percent)| speedup(scope, percent)),
+                percent: rule.speedup.map(|(_, percent)| percent).filter(|percent| percent.is_finite()),
+            })
+            .collect(),
+        hot: said
+            .hot
+            .iter()
+            .map(|spot| HotRow {
+                offset: format!("+0x{:x}", spot.offset),
+                samples: Number::new(spot.samples as f64),
+                share: Number::new(spot.share),
+                stall: text::line(&spot.stall.replace('_', " ")),
+            })
             .collect(),
     }
 }

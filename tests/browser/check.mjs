@@ -103,6 +103,18 @@ try {
     await page.evaluate(`document.querySelector("#compare button").click()`);
     assert.equal(await page.evaluate(`document.getElementById("pair")`), null);
   });
+  await check("a variant tells what ncu's rules and sampler say, others have no such section", page, async () => {
+    const opened = await page.evaluate(`(() => { const data = JSON.parse(document.getElementById("data").textContent); return data.variants.find((v) => v.said.length).id; })()`);
+    await choose(page, "Search", opened);
+    await page.evaluate(`document.querySelector("#grid tbody tr:not(.pad)").click()`);
+    assert.match(await page.evaluate(`document.getElementById("detail").textContent`), /Uncoalesced accesses.*at most 12.5 %.*Hottest instructions/s);
+    await page.key("Escape");
+    await choose(page, "Search", "sdpa_flash");
+    await page.evaluate(`document.querySelector("#grid tbody tr:not(.pad)").click()`);
+    assert.doesNotMatch(await page.evaluate(`document.getElementById("detail").textContent`), /Nsight Compute's rules|Hottest/);
+    await page.key("Escape");
+    await choose(page, "Search", "");
+  });
   await check("the theme switches and every text has contrast in both", page, async () => {
     const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
     const faint = () => page.evaluate(`(${faintTexts})()`);
@@ -160,6 +172,21 @@ try {
   });
   quiet(page);
   await page.close();
+
+  for (const name of ["compare", "index", "compare-hostile", "index-hostile"]) {
+    for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
+      page = await open(name, { width, height: 900, scheme });
+      await check(`${name} at ${width} px, ${scheme}: fits, has contrast, runs nothing`, page, async () => {
+        assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
+        assert.deepEqual(await page.evaluate(`(${faintTexts})()`), []);
+        assert.equal(await page.evaluate(`document.scripts.length + document.querySelectorAll("img").length`), 0);
+        assert.ok(await page.evaluate(`document.querySelectorAll("table tbody tr").length`) >= 3);
+        assert.deepEqual(await barriers(page), []);
+      });
+      quiet(page);
+      await page.close();
+    }
+  }
 
   for (const [name, limit] of [["p1000", 1_000], ["p10000", 10_000]]) {
     const started = performance.now();

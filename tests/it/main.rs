@@ -1,5 +1,5 @@
 //! The real binary, run as a user or a merge would: exit status, standard output, standard error, files.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, missing_docs)]
 
 mod baseline;
 mod captures;
@@ -8,8 +8,10 @@ mod command;
 mod crafted;
 mod damage;
 mod kernels;
+mod pages;
 mod parity;
 mod recorded;
 mod show;
 mod status;
 mod stored;
+mod trace;

@@ -1,0 +1,124 @@
+//! Reports, comparisons and the index as the binary writes them.
+
+use crate::captures;
+use crate::command::{Finished, Place, root};
+use std::path::Path;
+
+const RECORDING: &str = "profiles/phase_d/h200";
+/// The moment that the committed example was rendered at, in seconds since 1970.
+const MOMENT: &str = "1795305600";
+
+fn recording() -> String {
+    root().join(RECORDING).to_str().unwrap().to_owned()
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every file under a folder with its content.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                all.push((path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned(), read(&path)));
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+/// Renders the recording as the committed example is: from the repository's root, at a fixed moment.
+fn render(output: &Path) {
+    let place = Place::new();
+    // Runs of this machine have no say in it.
+    let none = place.path().join("profiles");
+    let args = ["report", RECORDING, "--output", output.to_str().unwrap(), "--profiles", none.to_str().unwrap()];
+    let status = place.ncugate(&args).current_dir(root()).env("SOURCE_DATE_EPOCH", MOMENT).output().unwrap().status;
+    assert!(matches!(status.code(), Some(0 | 1 | 4)), "{status}");
+}
+
+#[test]
+fn the_committed_example_is_what_the_recording_renders() {
+    let example = root().join("reports/example");
+    if std::env::var_os("NCUGATE_BLESS").is_some() {
+        render(&example);
+    }
+    let place = Place::new();
+    let rendered = place.path().join("example");
+    render(&rendered);
+    let (committed, now) = (files(&example), files(&rendered));
+    let names = |files: &[(String, String)]| files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&committed), names(&now), "run this test with NCUGATE_BLESS=1");
+    let changed: Vec<&String> = committed.iter().zip(&now).filter(|(a, b)| a != b).map(|((name, _), _)| name).collect();
+    assert!(changed.is_empty(), "{changed:?} changed: run this test with NCUGATE_BLESS=1");
+}
+
+#[test]
+fn a_recording_compared_with_itself_has_not_changed() {
+    let place = Place::new();
+    let finished = place.run(&["compare", &recording(), &recording(), "--markdown", "c.md", "--html", "c.html"]);
+    assert_eq!(finished.status, Some(0), "{}", finished.stderr);
+    assert!(finished.stdout.contains("of 92 timed on both 0 faster, 92 within noise, 0 slower"), "{}", finished.stdout);
+    let file = read(&place.path().join("c.md"));
+    assert!(file.contains("## Gates") && !file.contains("turned"), "{file}");
+    let page = read(&place.path().join("c.html"));
+    assert!(page.contains("within noise") && !page.contains("<script"));
+}
+
+#[test]
+fn reports_are_compared_by_kernel() {
+    let place = Place::new();
+    let [one, twelve] = ["full1.ncu-rep.zst", "g12.ncu-rep.zst"].map(captures::data);
+    let Finished { status, stdout, stderr } = place.run(&["compare", one.to_str().unwrap(), twelve.to_str().unwrap()]);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(stdout.contains("Block size") && stdout.contains("+50.0 %"), "{stdout}");
+    assert!(stdout.ends_with("1 pair compared by their counters.\n"), "{stdout}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_named() {
+    let place = Place::new();
+    let nothing = place.run(&["compare", "nothing.ncu-rep", &recording()]);
+    assert_eq!(nothing.status, Some(3), "{nothing:?}");
+    assert!(nothing.stderr.contains("nothing.ncu-rep"), "{}", nothing.stderr);
+    let text = place.write("text.ncu-rep", "no report");
+    let text = place.run(&["compare", text.to_str().unwrap(), &recording()]);
+    assert_eq!(text.status, Some(3), "{text:?}");
+}
+
+#[test]
+fn the_index_links_what_is_rendered_and_names_what_cannot_be_judged() {
+    let place = Place::new();
+    place.write("profiles/phase_d/broken/manifest.json", "{}");
+    let kept = place.path().join("profiles/phase_d/h200");
+    copy(&root().join(RECORDING), &kept);
+    let rendered = place.run(&["report", kept.to_str().unwrap()]);
+    assert!(matches!(rendered.status, Some(0 | 1 | 4)), "{rendered:?}");
+    let finished = place.run(&["index", "--summary", "final_summary.md"]);
+    assert_eq!(finished.status, Some(0), "{}", finished.stderr);
+    assert!(finished.stderr.contains("not judged: profiles/phase_d/broken"), "{}", finished.stderr);
+    let page = read(&place.path().join("reports/index.html"));
+    assert!(page.contains("1 run of 1 phase") && page.contains("report.html") && page.contains("broken"));
+    let summary = read(&place.path().join("final_summary.md"));
+    assert!(summary.contains("](<reports/phase_d/") && summary.contains("| gate"), "{summary}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            std::fs::copy(&path, target).unwrap();
+        }
+    }
+}
