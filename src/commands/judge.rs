@@ -66,6 +66,9 @@ pub fn judged(subject: &Subject, age: Age) -> Result<Report, CommandError> {
 pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;
+    if let Some(absent) = args.profile.iter().find(|path| !path.exists()) {
+        return Err(CommandError::Usage(format!("--profile names {}, which does not exist", absent.display())));
+    }
     let subject = match args.profile.as_slice() {
         [folder] if folder.is_dir() => {
             let source = Source::Recorded { folder: folder.display().to_string() };
