@@ -91,6 +91,8 @@ pub struct Campaign<'a> {
     pub writer: RunWriter,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
+    /// Hears what was built, before anything is launched.
+    pub built: &'a dyn Fn(&[BuildRecord]),
 }
 
 impl Campaign<'_> {
@@ -108,6 +110,7 @@ impl Campaign<'_> {
 
     fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
         let builds = self.timed("build", Self::build)?;
+        (self.built)(&builds);
         let cubins = cubins(&builds);
         let (checks, latencies) = earlier.map_or((&[][..], &[][..]), |run| (&run.checks[..], &run.latencies[..]));
         let sound = self.timed("bench", |campaign| campaign.bench(&builds, &cubins, checks, latencies))?;

@@ -1,6 +1,7 @@
 //! What the user sees while a campaign works: a bar on a terminal, nothing elsewhere.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{self, Write};
 use std::sync::Mutex;
 
 /// Hears how far a campaign is.
@@ -38,6 +39,16 @@ impl Default for Terminal {
 impl Terminal {
     fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
         act(&mut self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    }
+
+    /// Prints a line above the bar, terminal or not.
+    pub fn say(&self, line: &str) {
+        self.with(|bar| {
+            bar.suspend(|| {
+                // Standard error may be closed; there is nowhere left to say so.
+                let _ = writeln!(io::stderr(), "{line}");
+            });
+        });
     }
 
     /// Takes the bar away.

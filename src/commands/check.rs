@@ -45,7 +45,7 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     }
     let builds = build(&plan, &phase, &arch)?;
     outcome = outcome.and(say_builds(&plan, &builds, &arch, out)?);
-    for gate in gates(&phase, &plan, builds, &arch) {
+    for gate in gates(&phase, &plan, builds, arch.capability()) {
         let of = said(&gate.name, gate.verdict, &gate.reason, out)?;
         if gate.level == crate::gate::Level::Required {
             outcome = outcome.and(of);
@@ -95,7 +95,7 @@ fn indented(text: &str) -> String {
 }
 
 /// Gates that build and launch alone decide.
-fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, arch: &Arch) -> Vec<GateResult> {
+pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, capability: (u32, u32)) -> Vec<GateResult> {
     let run = Run {
         folder: PathBuf::new(),
         manifest: campaign::manifest(phase, plan, Fingerprint::default()),
@@ -108,7 +108,6 @@ fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, arch: &Arch) -> V
         profiles: Vec::new(),
     };
     let counted = Counted::default();
-    let capability = arch.capability();
     let measured = Measured { phase, plan, run: &run, counted: &counted, capability, sms: None };
     let table = quantities(&measured, &wanted::metrics(phase));
     static_gates(phase, plan, &table, &Context::new(Some(capability), Zoned::now().date()))

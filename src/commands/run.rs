@@ -1,14 +1,16 @@
 //! `ncugate run`: measures a phase, or takes its recording, then judges and reports.
 
 use super::against::Standings;
+use super::check::gates;
 use super::judge::{Judged, Subject, conclude};
 use super::{CommandError, report_error};
-use crate::build::Sharing;
+use crate::build::{BuildOutcome, BuildRecord, Sharing};
 use crate::campaign::{self, Campaign, CampaignError, Cases, Rounds, Terminal, Tools, wanted};
 use crate::cli::{RunArgs, Source as Asked};
 use crate::config::{self, Phase};
 use crate::exit::Outcome;
 use crate::gate::unresolved;
+use crate::gate::{Level, Verdict, preconditions};
 use crate::plan::{Plan, unroll};
 use crate::process;
 use crate::report::Source;
@@ -69,6 +71,10 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
 }
 
 fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if let Some(stop) = no_go(&phase, tools) {
+        writeln!(out, "{stop}")?;
+        return Ok(Outcome::Failed);
+    }
     let _ = ctrlc::set_handler(process::interrupt);
     let progress = Terminal::default();
     let measured = measure(args, &phase, &plan, tools, &progress);
@@ -81,6 +87,31 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
         Ok(()) => Ok(judged),
         Err(error) => Ok(report_error(&error).and(judged)),
     }
+}
+
+/// The precondition that does not hold on this chip, if there is one: then nothing is built.
+fn no_go(phase: &Phase, tools: &Tools) -> Option<String> {
+    preconditions(phase, Some(tools.device.compute_capability))
+        .into_iter()
+        .find(|result| result.verdict != Verdict::Pass)
+        .map(|result| format!("FAIL precondition '{}': {}; nothing was built", result.name, result.reason))
+}
+
+/// Gates that fail whatever is measured, and variants that cannot be launched: said before anything is.
+fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], capability: (u32, u32)) -> Vec<String> {
+    let out = |record: &BuildRecord| match &record.outcome {
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+        BuildOutcome::Failed { message } => {
+            Some(format!("{} does not build: {}", record.variant, message.lines().next().unwrap_or_default()))
+        }
+        BuildOutcome::Refused { reasons, .. } => {
+            Some(format!("{} cannot be launched: {}", record.variant, reasons.join("; ")))
+        }
+    };
+    let gates = gates(phase, plan, builds.to_vec(), capability);
+    let failed = gates.iter().filter(|gate| gate.verdict == Verdict::Fail && gate.level == Level::Required);
+    let failed = failed.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
+    builds.iter().filter_map(out).chain(failed).collect()
 }
 
 /// Measures, anew or where an unfinished run stopped; gives the run's folder and how measuring ended.
@@ -102,7 +133,12 @@ fn measure(
     let metrics = wanted::metrics(phase);
     let writer = RunWriter::open(&folder, manifest, &phase.text, plan, &phase.workload)?;
     let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
-    let mut campaign = Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress };
+    let built = |builds: &[BuildRecord]| {
+        for line in known_failures(phase, plan, builds, tools.device.compute_capability) {
+            progress.say(&line);
+        }
+    };
+    let mut campaign = Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress, built: &built };
     let ended = campaign.run(earlier.as_ref()).map_err(CommandError::from);
     let Campaign { mut writer, .. } = campaign;
     let mut rounds = Rounds { phase, plan, worker: &tools.worker, writer: &mut writer, progress };

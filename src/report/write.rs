@@ -4,8 +4,8 @@ use super::error::WriteError;
 use super::model::Report;
 use super::{html, json, junit, markdown};
 use crate::chart::svg::{self, Setting};
+use crate::store;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Files of a written report.
@@ -61,18 +61,7 @@ fn remove_older(charts: &Path, drawn: &[(String, String)]) -> Result<(), WriteEr
 
 /// Writes a file beside its place, then moves it there.
 pub fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = fs::File::create(&draft).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    let moved = written.and_then(|()| fs::rename(&draft, path));
-    moved.map_err(|source| {
-        // The draft may not exist; the first error is the one to tell.
-        let _ = fs::remove_file(&draft);
-        disk(path, source)
-    })
+    store::replace(path, text.as_bytes()).map_err(|source| disk(path, source))
 }
 
 fn disk(path: &Path, source: std::io::Error) -> WriteError {

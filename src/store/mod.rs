@@ -92,20 +92,25 @@ pub enum StoreError {
     },
 }
 
-/// Writes a file beside its place and renames it there, so that nobody ever reads half of it.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let failed = |source| StoreError::Write { path: path.to_owned(), source };
+/// Writes a file beside its place and renames it there, so that nobody ever reads half of it; makes its folder.
+pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(failed)?;
+    std::fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = folder.join(format!(".{name}.{}", std::process::id()));
     let written = std::fs::File::create(&draft)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| std::fs::rename(&draft, path));
     if written.is_err() {
+        // The draft may not exist; the first error is the one to tell.
         let _ = std::fs::remove_file(&draft);
     }
-    written.map_err(failed)
+    written
+}
+
+/// [`replace`] for a file of a run.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    replace(path, bytes).map_err(|source| StoreError::Write { path: path.to_owned(), source })
 }
 
 /// Writes a value as indented JSON, atomically.
