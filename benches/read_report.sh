@@ -12,8 +12,13 @@ ncu=${NCU:-ncu}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cargo build --quiet --release --manifest-path "$root/Cargo.toml" --bin ncugate --example read_report
-timer="$root/target/release/examples/read_report"
+# A folder with both programs, for a machine without cargo (PREBUILT); else they are built.
+if [ -n "${PREBUILT:-}" ]; then
+    ncugate=$PREBUILT/ncugate timer=$PREBUILT/read_report
+else
+    cargo build --quiet --release --manifest-path "$root/Cargo.toml" --bin ncugate --example read_report
+    ncugate=$root/target/release/ncugate timer=$root/target/release/examples/read_report
+fi
 report=${1:-$work/g1200.ncu-rep}
 [ $# -gt 0 ] || zstd -qd "$root/tests/data/g1200.ncu-rep.zst" -o "$report"
 
@@ -33,7 +38,7 @@ ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", a / b }'; }
 "$timer" "$report" 40
 native=$("$timer" "$report" 40 all | sed -n 's/^all metrics: median \([0-9.]*\) ms.*/\1/p')
 for format in parquet csv json; do
-    echo "ncugate show --export $format: $(milliseconds "$root/target/release/ncugate" show "$report" --export $format -o "$work/out") ms"
+    echo "ncugate show --export $format: $(milliseconds "$ncugate" show "$report" --export $format -o "$work/out") ms"
 done
 
 cat > "$work/read.py" <<'PY'
