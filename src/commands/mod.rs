@@ -164,7 +164,14 @@ fn columns() -> usize {
 
 /// Prints an error and what caused it on standard error, once; gives the status it means.
 pub fn report_error(error: &CommandError) -> Outcome {
-    let mut text = format!("error: {error}");
+    if matches!(error, CommandError::Print(e) if e.kind() == io::ErrorKind::BrokenPipe) {
+        return error.outcome(); // whoever read the output has gone
+    }
+    let mut text = match error {
+        // Rendered whole, each with its place in the file.
+        CommandError::Config(_) | CommandError::Plan(_) => error.to_string(),
+        _ => format!("error: {error}"),
+    };
     let mut cause = error.source();
     while let Some(next) = cause {
         let said = next.to_string();

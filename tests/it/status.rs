@@ -87,6 +87,10 @@ fn two_when_command_line_or_config_is_wrong() {
     assert_eq!(place.run(&["--nonsense"]).status, Some(2));
     assert_eq!(place.run(&["run"]).status, Some(2));
     assert_eq!(place.run(&["run", "absent.toml"]).status, Some(2));
+    let broken = place.write("broken.toml", "[phase");
+    let broken = place.run(&["run", &broken.display().to_string()]);
+    assert_eq!(broken.status, Some(2));
+    assert!(broken.stderr.starts_with("error: not TOML: unclosed table"), "{}", broken.stderr);
     let unknown = gate(&place, &folder, &PHASE.replace("registers <= 64", "regsters <= 64"));
     assert_eq!(unknown.status, Some(2), "{unknown:?}");
     assert!(unknown.stderr.contains("registers"), "the nearest name is said: {}", unknown.stderr);
