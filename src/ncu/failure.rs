@@ -242,6 +242,28 @@ mod tests {
         NcuFailure::diagnose(ending, printed).unwrap()
     }
 
+    /// Logs that ncu 2025.3.1 wrote on an H200 (tests/gpu/ncu_texts.sh), with the statuses it ended with.
+    #[test]
+    fn what_ncu_really_wrote_is_understood() {
+        let real = |name: &str| match name {
+            "no-kernels" => include_str!("../../tests/data/ncu/no-kernels.txt"),
+            "no-match" => include_str!("../../tests/data/ncu/no-match.txt"),
+            "target-exit" => include_str!("../../tests/data/ncu/target-exit.txt"),
+            "target-abort" => include_str!("../../tests/data/ncu/target-abort.txt"),
+            "unwritable" => include_str!("../../tests/data/ncu/unwritable.txt"),
+            "crash" => include_str!("../../tests/data/ncu/crash.txt"),
+            _ => include_str!("../../tests/data/ncu/unknown-metric.txt"),
+        };
+        assert!(matches!(of(0, real("no-kernels")), NoKernelsProfiled));
+        assert!(matches!(of(0, real("no-match")), NoKernelsProfiled));
+        assert!(matches!(of(3, real("target-exit")), TargetExit { .. }));
+        assert!(matches!(of(6, real("target-abort")), TargetExit { .. }));
+        assert!(matches!(of(1, real("unwritable")), UnableToWrite));
+        assert_eq!(of(9, real("crash")).reach(), Reach::Batch);
+        // A metric that this chip does not have is no failure to ncu: its value is absent, and gates find that out.
+        assert_eq!(NcuFailure::diagnose(Ending::Completed, real("unknown-metric")), None);
+    }
+
     #[test]
     fn permission_is_told_even_when_the_target_went_on() {
         let text = "==PROF== Connected to process 9012 (/usr/local/bin/my-benchmark)\n\
