@@ -258,7 +258,7 @@ mod tests {
         assert!(matches!(of(0, real("no-match")), NoKernelsProfiled));
         assert!(matches!(of(3, real("target-exit")), TargetExit { .. }));
         assert!(matches!(of(6, real("target-abort")), TargetExit { .. }));
-        assert!(matches!(of(1, real("unwritable")), UnableToWrite));
+        assert!(matches!(of(1, real("unwritable")), UnableToWrite { .. }));
         assert_eq!(of(9, real("crash")).reach(), Reach::Batch);
         // A metric that this chip does not have is no failure to ncu: its value is absent, and gates find that out.
         assert_eq!(NcuFailure::diagnose(Ending::Completed, real("unknown-metric")), None);
