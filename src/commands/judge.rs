@@ -5,7 +5,7 @@ use super::against::Standings;
 use super::clock::Clock;
 use super::reports::{self, Trust};
 use super::{CommandError, open};
-use crate::campaign::wanted;
+use crate::campaign::{self, wanted};
 use crate::cli::{Against, Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape, ShapeName};
 use crate::exit::Outcome;
@@ -18,7 +18,7 @@ use crate::plan::{Plan, VariantId, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
 use crate::report::{Inputs, Report, Source, github, json};
-use crate::store::{Run, RunState, StoreError};
+use crate::store::{self, Run, RunState, StoreError};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,12 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
     let subject = match args.profile.as_slice() {
         [folder] if folder.is_dir() => {
             let source = Source::Recorded { folder: folder.display().to_string() };
-            Subject { run: Run::load(folder)?, plan, phase, source, foreign: None }
+            let run = Run::load(folder)?;
+            let lacks = store::lacks(&run, &phase, &plan, &campaign::sources(&plan), &[]);
+            if !lacks.is_empty() {
+                return Err(CommandError::Recording { folder: folder.clone(), lacks });
+            }
+            Subject { run, plan, phase, source, foreign: None }
         }
         files => reports::subject(phase, files, args.assume_correct)?,
     };

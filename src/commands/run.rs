@@ -71,9 +71,9 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
 }
 
 fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    if let Some(stop) = no_go(&phase, tools) {
+    if let Some((stop, outcome)) = no_go(&phase, tools) {
         writeln!(out, "{stop}")?;
-        return Ok(Outcome::Failed);
+        return Ok(outcome);
     }
     let _ = ctrlc::set_handler(process::interrupt);
     let progress = Terminal::default();
@@ -90,11 +90,15 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
 }
 
 /// The precondition that does not hold on this chip, if there is one: then nothing is built.
-fn no_go(phase: &Phase, tools: &Tools) -> Option<String> {
-    preconditions(phase, Some(tools.device.compute_capability))
-        .into_iter()
-        .find(|result| result.verdict != Verdict::Pass)
-        .map(|result| format!("FAIL precondition '{}': {}; nothing was built", result.name, result.reason))
+fn no_go(phase: &Phase, tools: &Tools) -> Option<(String, Outcome)> {
+    preconditions(phase, Some(tools.device.compute_capability)).into_iter().find_map(|result| {
+        let (word, outcome) = match result.verdict {
+            Verdict::Pass => return None,
+            Verdict::Fail => ("FAIL", Outcome::Failed),
+            Verdict::Inconclusive => ("INCONCLUSIVE", Outcome::Inconclusive),
+        };
+        Some((format!("{word} precondition '{}': {}; nothing was built", result.name, result.reason), outcome))
+    })
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched: said before anything is.

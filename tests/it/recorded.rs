@@ -119,6 +119,9 @@ fn a_kernel_that_was_edited_since_is_not_judged_by_its_past() {
     let finished = place.run(&RUN);
     assert_eq!(finished.status, Some(3), "{}", finished.stdout);
     assert!(finished.stderr.contains("an older text of 'kernels/sdpa_scalar/sdpa_scalar.cu'"), "{}", finished.stderr);
+    let gate = place.run(&["gate", "configs/phase_d.toml", "--profile", "profiles/phase_d/h200"]);
+    assert_eq!(gate.status, Some(3), "{}", gate.stdout);
+    assert!(gate.stderr.contains("an older text of"), "{}", gate.stderr);
 }
 
 #[test]
