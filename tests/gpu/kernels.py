@@ -123,17 +123,13 @@ FAST = dict(
     grid=["(S + TILE_M - 1) // TILE_M * CLUSTER", "B * H"],
     block=["32 * (TILE_M // WARP_M) * KEY_SPLIT"],
     shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M + 264*TILE_M*min(CLUSTER - 1, 1)",
-    defaults={"TILE_M": 64, "WARP_M": 32, "TILE_N": 64, "KEY_SPLIT": 4, "CLUSTER": 1, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 1, "WGMMA": 0},
+    defaults={"TILE_M": 64, "WARP_M": 32, "TILE_N": 64, "KEY_SPLIT": 4, "CLUSTER": 1, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 1},
 )
 
 
 def fast_valid(m: dict[str, int]) -> bool:
     """What sdpa_fast.cu accepts and an H100 or H200 can hold; and enough warps to be worth a look."""
     warps = m["TILE_M"] // m["WARP_M"] * m["KEY_SPLIT"]
-    if m["WGMMA"] and (m["WARP_M"] != 16 or m["TILE_M"] % 64 or m["TILE_N"] % 64):
-        return False
-    if m["WGMMA"] == 2 and m["STAGES"] < 2:
-        return False
     split = m["KEY_SPLIT"] * m["CLUSTER"] > 1
     shared = eval(FAST["shared"], {"min": min}, m)
     return (
@@ -169,11 +165,6 @@ FAMILIES["sdpa_fast"] = Family(
             (32, 16, 128, 4, 1, 1),
         ]
         for causal in (0, 1)
-    ]
-    + [
-        {"TILE_M": 64, "WARP_M": 16, "TILE_N": n, "KEY_SPLIT": k, "CLUSTER": c, "STAGES": s, "CAUSAL": causal, "WGMMA": w}
-        for n, k, c, s, w in [(64, 2, 2, 2, 1), (64, 2, 2, 2, 2), (64, 4, 2, 1, 1), (128, 2, 2, 1, 1), (64, 4, 1, 2, 1), (128, 4, 1, 1, 1)]
-        for causal in (0, 1)
     ],
     sweep={
         "TILE_M": [32, 64, 128],
@@ -183,7 +174,6 @@ FAMILIES["sdpa_fast"] = Family(
         "CLUSTER": [1, 2, 4],
         "STAGES": [1, 2, 4],
         "CAUSAL": [0, 1],
-        "WGMMA": [0, 1, 2],
     },
 )
 FAMILIES["sdpa_fast_wide"] = Family(
@@ -194,22 +184,6 @@ FAMILIES["sdpa_fast_wide"] = Family(
         {"TILE_M": m, "WARP_M": w, "TILE_N": n, "KEY_SPLIT": 1, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal}
         for m, w, n, s, b in [(128, 32, 64, 2, 2), (128, 16, 64, 2, 2), (256, 32, 64, 2, 1), (64, 16, 64, 2, 3), (128, 32, 32, 3, 2)]
         for causal in (0, 1)
-    ]
-    + [
-        {"TILE_M": m, "WARP_M": 16, "TILE_N": n, "KEY_SPLIT": 1, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal, "WGMMA": w}
-        for m, n, s, b, w in [
-            (128, 64, 2, 2, 1),
-            (128, 64, 3, 2, 1),
-            (128, 64, 2, 2, 2),
-            (128, 64, 3, 2, 2),
-            (128, 128, 1, 1, 1),
-            (256, 64, 2, 1, 1),
-            (256, 64, 3, 1, 2),
-            (64, 64, 2, 4, 1),
-            (64, 128, 2, 1, 1),
-            (64, 128, 2, 3, 1),
-        ]
-        for causal in (0, 1)
     ],
     sweep={
         "TILE_M": [64, 128, 256],
@@ -219,7 +193,6 @@ FAMILIES["sdpa_fast_wide"] = Family(
         "STAGES": [1, 2, 3],
         "MIN_BLOCKS": [1, 2, 4],
         "CAUSAL": [0, 1],
-        "WGMMA": [0, 1, 2],
     },
 )
 
@@ -229,7 +202,7 @@ FAMILIES["sdpa_v3"] = Family(
     grid=["(S + TILE_M - 1) // TILE_M", "H * (1 + WHOLE_GRID * (B - 1))"],
     block=["32 * (TILE_M // WARP_M) * KEY_SPLIT"],
     shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M",
-    defaults={k: v for k, v in FAST["defaults"].items() if k not in ("CLUSTER", "WGMMA")} | {"WHOLE_GRID": 0},
+    defaults={k: v for k, v in FAST["defaults"].items() if k != "CLUSTER"} | {"WHOLE_GRID": 0},
     scalars=["B", "H", "S"],
     checked=[SMALL, *RAGGED, {"B": 3, "H": 2, "S": 200, "D": 64}],
     cases=[{"WHOLE_GRID": 0}, {"WHOLE_GRID": 1}, {"KEY_SPLIT": 1, "WARP_M": 16, "CAUSAL": 1}],
