@@ -91,8 +91,8 @@ impl<'a> Builder<'a> {
             }
             Ok(())
         };
-        let (nothing, units) = sorted(plan);
-        done(nothing.into_iter().map(|index| (index, BuildOutcome::NotNeeded)).collect())?;
+        let (known, units) = sorted(plan, self.arch);
+        done(known)?;
         pool.install(|| {
             units.into_iter().par_bridge().try_for_each(|(unit, kernels)| {
                 let attempt = self.compile(&unit)?;
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
         let arrays = || self.arrays(unit, &kernel.entry).unwrap_or_default();
         let reasons = refuse::reasons(chip.as_ref(), &entry, &kernel.launches, &arrays);
         if !reasons.is_empty() {
-            return Ok(BuildOutcome::Refused { reasons, resources: entry.resources });
+            return Ok(BuildOutcome::Refused { reasons, resources: Some(entry.resources) });
         }
         Ok(BuildOutcome::Built {
             cubin: artifact.cubin.clone(),
@@ -252,21 +252,25 @@ impl Line<'_> {
     }
 }
 
-/// Variants with nothing to build, and the others by what has to be compiled for them.
-fn sorted(plan: &Plan) -> (Vec<usize>, Units<'_>) {
-    let mut nothing = Vec::new();
+/// Outcomes of variants with nothing to compile, and the others by what has to be compiled for them.
+fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> (Vec<(usize, BuildOutcome)>, Units<'p>) {
+    let mut known = Vec::new();
     let mut units = Units::new();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
-            Method::Command(_) => nothing.push(index),
+            Method::Command(_) => known.push((index, BuildOutcome::NotNeeded)),
             Method::Kernel(kernel) => {
+                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.launches) {
+                    known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
+                    continue;
+                }
                 let (source, flags) = (kernel.source.clone(), kernel.flags.clone());
                 let unit = Unit { source, flags, defines: kernel.defines.clone() };
                 units.entry(unit).or_default().push((index, kernel));
             }
         }
     }
-    (nothing, units)
+    (known, units)
 }
 
 /// Where ptxas tells of more spilled bytes than it marked in the machine code (older ones mark none), every load and store

@@ -80,7 +80,7 @@ impl Launching<'_> {
         self.check_products(&launch, faults).then_some(launch)
     }
 
-    fn fault(&self, faults: &mut Faults, key: &str, message: String, help: &str) {
+    pub(super) fn fault(&self, faults: &mut Faults, key: &str, message: String, help: &str) {
         faults.add(&(self.key)(key), message, help, self.subject);
     }
 
@@ -109,7 +109,7 @@ impl Launching<'_> {
     }
 
     /// An expression's value, a whole number in a range.
-    fn whole(
+    pub(super) fn whole(
         &self,
         key: &str,
         expr: &Expr,
@@ -148,6 +148,9 @@ impl Launching<'_> {
         if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
             return Some(Arg::Buffer(name.to_owned()));
         }
+        if let Some(map) = self.kernel.tensor_maps.iter().find(|map| map.name == name) {
+            return self.tensor_map(map, memo, faults).map(Arg::TensorMap);
+        }
         if let Some(scalar) = self.workload.scalars.iter().find(|scalar| scalar.name == name) {
             return self.scalar(scalar, memo, faults).map(Arg::Scalar);
         }
@@ -156,7 +159,7 @@ impl Launching<'_> {
         if value.is_none() {
             let message = match extent {
                 Some(extent) => format!("passes {name} = {extent} as `int`, which cannot hold it"),
-                None => format!("names `{name}`, which is no buffer, scalar or dimension"),
+                None => format!("names `{name}`, which is no buffer, tensor map, scalar or dimension"),
             };
             let help = "declare a scalar with type \"i64\" for it";
             self.fault(faults, &format!("args[{at}]"), message, help);
@@ -202,7 +205,7 @@ impl Launching<'_> {
     }
 }
 
-fn whole_value(value: &Value) -> Option<i64> {
+pub(super) fn whole_value(value: &Value) -> Option<i64> {
     match value {
         Value::Int(v) => Some(*v),
         Value::Float(v) if v.fract() == 0.0 && v.abs() < 9e15 => Some(*v as i64),

@@ -421,9 +421,10 @@ fn build(at: usize, v: &Variant) -> BuildRecord {
     };
     let outcome = match broken(at) {
         Some("unbuilt") => BuildOutcome::Failed { message: "sdpa_scalar.cu(41): error: no instance".to_owned() },
-        Some("refused") => {
-            BuildOutcome::Refused { reasons: vec!["needs 61,440 of 49,152 bytes".to_owned()], resources }
-        }
+        Some("refused") => BuildOutcome::Refused {
+            reasons: vec!["needs 61,440 of 49,152 bytes".to_owned()],
+            resources: Some(resources),
+        },
         _ => BuildOutcome::Built {
             cubin: std::path::PathBuf::new(),
             cubin_sha256: format!("{at:064x}"),

@@ -233,7 +233,8 @@ fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
             (Verdict::Fail, "does not compile".to_owned(), message.as_str(), None, Vec::new())
         }
         Some(BuildOutcome::Refused { reasons, resources }) => {
-            (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, resource_rows(resources))
+            let rows = resources.as_ref().map(resource_rows).unwrap_or_default();
+            (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, rows)
         }
         Some(BuildOutcome::NotNeeded) => (Verdict::Pass, "external command".to_owned(), "", None, Vec::new()),
         None => (Verdict::Inconclusive, "was not built".to_owned(), "", None, Vec::new()),
