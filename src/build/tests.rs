@@ -8,7 +8,9 @@ use super::nvcc::tests::for_test;
 use super::nvcc::{Nvcc, Unit};
 use super::{Arch, BuildOutcome, BuildRecord, Cache, ptxas};
 use crate::config::ShapeName;
-use crate::plan::{Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Variant, VariantId};
+use crate::plan::{
+    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant, VariantId,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -24,6 +26,12 @@ fn unit(source: PathBuf, flags: &[&str]) -> Unit {
 fn args(list: &str) -> Vec<Arg> {
     let arg = |c| match c {
         'p' => Arg::Buffer("x".to_owned()),
+        't' => Arg::TensorMap(TensorMap {
+            name: "x_tile".to_owned(),
+            buffer: "x".to_owned(),
+            box_dims: vec![32],
+            swizzle: Swizzle::None,
+        }),
         _ => Arg::Scalar(ScalarValue::I32(1)),
     };
     list.chars().map(arg).collect()
@@ -288,6 +296,36 @@ fn launches_that_cannot_work_are_refused() {
     let mut cluster = kernel(data("calls.cu"), "clustered", "p");
     cluster.launches[0].grid = [3, 1, 1];
     assert!(refusal(on("sm_90", cluster)).contains("no multiple of the cluster"));
+}
+
+#[test]
+fn tensor_maps_are_parameters_of_128_bytes() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let on = |signature| one(&nvcc, folder.path(), "sm_90", kernel(data("tensor_map.cu"), "tiled", signature));
+    assert!(matches!(on("pti"), BuildOutcome::Built { .. }));
+    let swapped = refusal(on("tpi"));
+    assert_eq!(swapped, "argument 1 (tensor map `x_tile`) is 128 bytes; the kernel takes 8 there");
+    let plain = refusal(on("ppi"));
+    assert!(plain.starts_with("argument 2 (buffer `x`) is 8 bytes; the kernel takes 128 there; hint: "), "{plain}");
+}
+
+/// Not compiled at all, so that the compiler's words about instructions the chip lacks are not the reason; the rest goes on.
+#[test]
+fn tensor_maps_are_refused_for_chips_without_bulk_copies() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(vec![
+        ("bulk", Method::Kernel(kernel(folder.path().join("absent.cu"), "tiled", "pti"))),
+        ("good", Method::Kernel(kernel(data("shared_arrays.cu"), "second", "p"))),
+    ]);
+    let mut records = build(&nvcc, &folder.path().join("cache"), "sm_89", Sharing::Share, &plan);
+    assert!(matches!(records.pop().unwrap().outcome, BuildOutcome::Built { .. }));
+    let reasons = vec![
+        "tensor map `x_tile` needs compute capability 9.0 or later; this is 8.9, without bulk tensor copies (TMA)"
+            .to_owned(),
+    ];
+    assert_eq!(records.pop().unwrap().outcome, BuildOutcome::Refused { reasons, resources: None });
 }
 
 #[test]

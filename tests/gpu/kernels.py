@@ -11,6 +11,7 @@ Needs nvcc on PATH, numpy and cupy; torch for everything but --sanitize. Exit st
 
 import argparse
 import concurrent.futures
+import ctypes
 import hashlib
 import itertools
 import os
@@ -53,6 +54,8 @@ class Family:
     cluster: str = "1"
     kind: str = "attention"  # or "fp8 attention", "softmax"
     scalars: list[str] = field(default_factory=lambda: ["S"])  # i32 arguments between the buffers and the scale
+    maps: dict[str, tuple[str, list[str], int | str]] = field(default_factory=dict)  # name: buffer, box, swizzle
+    args: list[str] = field(default_factory=list)  # buffers, maps, dimensions, scale; else buffers, scalars, scale
     timed: list[Shape] = field(default_factory=lambda: [MISSION, B4H16, B8H16])
     checked: list[Shape] = field(default_factory=lambda: [SMALL, *RAGGED, MISSION])
     valid: Callable[[dict[str, int]], bool] = lambda macros: True
@@ -311,6 +314,8 @@ def build(variant: Variant, arch: str, folder: Path) -> None:
 class Attention:
     """Inputs, reference and arguments of o = softmax(q k^T scale) v."""
 
+    names = ["q", "k", "v", "o"]
+
     def __init__(self, shape: Shape, seed: int, causal: bool, on_gpu: bool) -> None:
         random = numpy.random.default_rng(seed)
         dims = [shape[name] for name in "BHSD"]
@@ -349,6 +354,8 @@ def e4m3(codes: numpy.ndarray) -> numpy.ndarray:
 class Fp8Attention(Attention):
     """The same with keys and values of fp8 and a scale a head."""
 
+    names = ["q", "k", "v", "k_scale", "v_scale", "o"]
+
     def __init__(self, shape: Shape, seed: int, causal: bool, on_gpu: bool) -> None:
         random = numpy.random.default_rng(seed)
         dims = [shape[name] for name in "BHSD"]
@@ -369,6 +376,8 @@ class Fp8Attention(Attention):
 class Softmax:
     """Inputs, reference and arguments of a row softmax."""
 
+    names = ["x", "y"]
+
     def __init__(self, shape: Shape, seed: int, causal: bool, on_gpu: bool) -> None:
         random = numpy.random.default_rng(seed)
         self.host = [random.standard_normal((shape["R"], shape["C"]), dtype=numpy.float32) * 4]
@@ -380,6 +389,32 @@ class Softmax:
 
 
 KINDS = {"attention": Attention, "fp8 attention": Fp8Attention, "softmax": Softmax}
+
+
+# Of CUtensorMapDataType and CUtensorMapSwizzle.
+TENSOR_TYPES = {"uint8": 0, "int8": 0, "int32": 3, "float16": 6, "float32": 7, "float64": 8}
+SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+
+
+def tensor_map(address: int, dims: tuple[int, ...], dtype: numpy.dtype, box: list[int], swizzle: int) -> numpy.ndarray:
+    """A CUtensorMap of a contiguous buffer; cupy passes an array of one value by value."""
+    encode = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled
+    room = numpy.zeros(128 + 64, dtype=numpy.uint8)
+    start = -room.ctypes.data % 64
+    encoded = room[start : start + 128].view("V128")
+    sizes, box = list(dims[::-1]), list(box[::-1])  # innermost first
+    assert 1 <= len(sizes) == len(box) <= 5, f"a box of {box} on a buffer of {sizes}"
+    strides = [dtype.itemsize * n for n in itertools.accumulate(sizes, lambda a, b: a * b)][:-1]
+    u32, u64 = ctypes.c_uint32 * 5, ctypes.c_uint64 * 5
+    plain, promotion_256, zeros = 0, 3, 0
+    status = encode(
+        ctypes.c_void_p(encoded.ctypes.data), ctypes.c_int(TENSOR_TYPES[dtype.name]), ctypes.c_uint32(len(sizes)),
+        ctypes.c_void_p(address), u64(*sizes), u64(*strides), u32(*box), u32(1, 1, 1, 1, 1),
+        ctypes.c_int(plain), ctypes.c_int(SWIZZLES[swizzle]), ctypes.c_int(promotion_256), ctypes.c_int(zeros),
+    )
+    if status != 0:
+        raise cupy.cuda.driver.CUDADriverError(status)
+    return encoded
 
 
 class Launch:
@@ -397,11 +432,26 @@ class Launch:
         size = problem.expected.size
         self.scalars = [numpy.int32(shape[name]) for name in variant.family.scalars]
         self.output = cupy.asarray(numpy.full(size + 2 * GUARD, SENTINEL, dtype=problem.dtype))
+        addresses = [x.data.ptr for x in self.inputs] + [self.output.data.ptr + GUARD * self.output.itemsize]
+        pointers = [numpy.uint64(address) for address in addresses]
+        self.args = tuple(self.named(shape, addresses) if variant.family.args else pointers + self.scalars + problem.tail)
+
+    def named(self, shape: Shape, addresses: list[int]) -> list:
+        """The arguments in the order that the family gives by name."""
+        family, problem = self.variant.family, self.problem
+        described = [(x.shape, x.dtype) for x in self.inputs] + [(problem.expected.shape, self.output.dtype)]
+        buffers = dict(zip(problem.names, zip(addresses, described), strict=True))
+        known = {name: numpy.int32(extent) for name, extent in shape.items()}
+        known |= {name: numpy.uint64(address) for name, (address, _) in buffers.items()}
+        known |= dict(zip(["scale"], problem.tail))
+        for name, (buffer, box, swizzle) in family.maps.items():
+            address, (dims, dtype) = buffers[buffer]
+            extents = [self.variant.value(str(e), shape) for e in box]
+            known[name] = tensor_map(address, dims, dtype, extents, self.variant.value(str(swizzle), shape))
+        return [known[name] for name in family.args]
 
     def __call__(self) -> None:
-        out = self.output.data.ptr + GUARD * self.output.itemsize
-        args = [numpy.uint64(x.data.ptr) for x in self.inputs] + [numpy.uint64(out)] + self.scalars + self.problem.tail
-        self.function(self.grid, self.block, tuple(args), shared_mem=self.shared)
+        self.function(self.grid, self.block, self.args, shared_mem=self.shared)
 
     def check(self) -> tuple[float, list[str]]:
         """The largest difference from the reference, and everything that is wrong."""

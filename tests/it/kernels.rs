@@ -83,7 +83,7 @@ fn pins() -> Pins {
 
 /// `$NCUGATE_TEST_NVCC`, else the one a user would get; in CI there must be one.
 #[allow(clippy::print_stderr)]
-fn nvcc() -> Option<Nvcc> {
+pub fn nvcc() -> Option<Nvcc> {
     let explicit = env::var_os("NCUGATE_TEST_NVCC").map(PathBuf::from);
     match Nvcc::find(explicit.as_deref()) {
         Ok(nvcc) => Some(nvcc),

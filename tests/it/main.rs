@@ -14,4 +14,5 @@ mod recorded;
 mod show;
 mod status;
 mod stored;
+mod tensor_maps;
 mod trace;
