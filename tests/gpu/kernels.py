@@ -199,6 +199,28 @@ FAMILIES["sdpa_fast_wide"] = Family(
     },
 )
 
+FAMILIES["sdpa_tma"] = Family(
+    source="kernels/sdpa_fast/sdpa_tma.cu",
+    entry="sdpa_tma",
+    grid=["(S + 63) // 64", "B * H"],
+    block=["128"],
+    shared="8192 + 256*STAGES*TILE_N",
+    defaults={"TILE_N": 64, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 4},
+    maps={
+        "q_tiles": ("q", ["1", "1", "64", "D"], 128),
+        "k_tiles": ("k", ["1", "1", "TILE_N", "D"], 128),
+        "v_tiles": ("v", ["1", "1", "TILE_N", "D"], 128),
+    },
+    args=["q_tiles", "k_tiles", "v_tiles", "o", "H", "S", "scale"],
+    checked=[SMALL, *RAGGED, MISSION, {"B": 3, "H": 2, "S": 200, "D": 64}],
+    cases=[
+        {"TILE_N": n, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal}
+        for n, s, b in [(64, 2, 4), (64, 3, 3), (64, 4, 2), (128, 2, 3)]
+        for causal in (0, 1)
+    ],
+    sweep={"TILE_N": [64, 128], "STAGES": [2, 3, 4], "MIN_BLOCKS": [1, 2, 3, 4], "CAUSAL": [0, 1]},
+)
+
 FAMILIES["sdpa_v3"] = Family(
     source="kernels/sdpa_v3/sdpa_v3.cu",
     entry="sdpa_v3",
