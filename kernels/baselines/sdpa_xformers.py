@@ -3,9 +3,12 @@
 
     NCUGATE_REQUEST=request.json sdpa_xformers.py [--causal]
 
-Since 0.0.34 xFormers has no CUTLASS kernel of its own: the operator calls the one that PyTorch took over from it. A missing
-xFormers, PyTorch or GPU, and an xFormers that has no such operator for this PyTorch, are reported as absent.
+xFormers 0.0.35 has no CUTLASS kernel of its own any more: the operator calls the one that PyTorch took over from it. A missing
+xFormers, PyTorch or GPU, an xFormers whose library cannot be loaded or that has no such operator for this PyTorch: all reported
+as absent, with the reason.
 """
+
+import logging
 
 from attention import Absent, Attention, load_torch, main
 
@@ -25,18 +28,25 @@ class MemoryEfficient(Attention):
             # The pair is (forward, backward): nothing else is fallen back to.
             out = self.ops.memory_efficient_attention(q, k, v, attn_bias=self.mask, op=(self.operator, None))
         except (NotImplementedError, ValueError) as error:
-            why = " ".join(str(error).split())
-            raise Absent(f"xFormers {self.software['xformers']} has no CUTLASS kernel for this: {why}") from error
+            why = " ".join(str(error).rpartition("because:")[2].split())
+            raise Absent(f"xFormers {self.software['xformers']} does not take {q.dtype} {list(q.shape)}: {why}") from error
         return out.transpose(1, 2)
 
 
 def load(options):
     torch = load_torch()
+    logging.getLogger("xformers").setLevel(logging.ERROR)  # what it warns of is said below, once
     try:
         import xformers
         import xformers.ops as ops
     except ImportError as error:
         raise Absent(f"xFormers is not installed, or not for PyTorch {torch.__version__}: {error}") from error
+    unloaded = xformers._cpp_lib._cpp_library_load_exception
+    if unloaded is not None:
+        while unloaded.__cause__ is not None:
+            unloaded = unloaded.__cause__
+        why = " ".join(str(unloaded).split())
+        raise Absent(f"xFormers {xformers.__version__} cannot load its library beside PyTorch {torch.__version__}: {why}")
     if not ops.fmha.cutlass.FwOp.is_available():
         raise Absent(f"xFormers {xformers.__version__} has no CUTLASS operator for PyTorch {torch.__version__}")
     return MemoryEfficient(torch, options.causal, xformers, ops)
