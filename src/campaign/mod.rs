@@ -236,11 +236,13 @@ impl Campaign<'_> {
     /// External commands, one after the other and never beside anything that is timed.
     fn commands(&mut self, known: &Known<'_>, early: &mut Early, heard: &mut Heard) -> Result<(), CampaignError> {
         early.settle();
-        let plan = self.plan;
+        let (phase, plan) = (self.phase, self.plan);
         for (variant, command) in plan.commands().filter(|(variant, _)| !known.of(variant)) {
             self.progress.note(&variant.0);
             let place = self.place(variant)?;
-            external::measure(self.phase, variant, command, &place, early, &mut |event| self.keep(event, heard))?;
+            let mut keep = |event| self.keep(event, heard);
+            let measured = external::measure(phase, variant, command, &place, early, &mut keep)?;
+            self.writer.used(variant, measured.software)?;
         }
         Ok(())
     }
