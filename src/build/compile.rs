@@ -208,7 +208,11 @@ impl<'a> Builder<'a> {
     fn explained(&self, unit: &Unit, message: &str) -> Result<String, BuildError> {
         let Some((entry, total, limit)) = too_much_shared(message) else { return Ok(message.to_owned()) };
         let budget = budget_line(total, limit, self.arrays(unit, entry)?);
-        Ok(format!("{message}\nstatic shared memory of a block: {budget}"))
+        let dynamic = Chip::of(self.arch.capability()).map_or_else(String::new, |chip| {
+            let ((major, minor), most) = (chip.capability, chip.shared_optin);
+            format!("; dynamic shared memory may take {most} on compute capability {major}.{minor}")
+        });
+        Ok(format!("{message}\nstatic shared memory of a block: {budget}{dynamic}"))
     }
 
     /// Static shared arrays of an entry, from PTX; none when it does not compile to PTX either.

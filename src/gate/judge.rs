@@ -1,7 +1,7 @@
 //! A phase judged.
 
 use super::ground::{Context, Ground, Proof, capability, dtype, matcher};
-use super::judgement::{Correctness, GateResult, Judgement, PreconditionResult, Selection, VariantResult, Verdict};
+use super::judgement::{Correctness, Judgement, PreconditionResult, Selection, VariantResult, Verdict};
 use super::panel::{Detail, Panel, Row};
 use super::rule::{Gate, Scope};
 use super::test::environment;
@@ -78,27 +78,6 @@ pub fn judge(
     }
 }
 
-/// Judges the gates that build and launch alone decide, before anything runs.
-///
-/// A gate on the selected variant is asked of any: if no candidate can hold it, the selected one will not.
-pub fn static_gates(phase: &Phase, plan: &Plan, quantities: &Quantities, context: &Context<'_>) -> Vec<GateResult> {
-    let environment = environment();
-    let ground = Ground::new(phase, plan, quantities, &BTreeMap::new(), context, Proof::Ahead);
-    let candidates = ground.candidates();
-    let bench = Bench { ground: &ground, environment: &environment };
-    let chosen = Chosen { selected: None, variants: &candidates, previous: None };
-    let ahead: Vec<Gate> = phase
-        .gates
-        .iter()
-        .filter(|gate| Panel::new(gate, &ground, &environment, None).is_static())
-        .map(|gate| match gate.on {
-            Scope::Selected => Gate { on: Scope::Any, ..gate.clone() },
-            Scope::Each | Scope::Any | Scope::Matching(_) => gate.clone(),
-        })
-        .collect();
-    ahead.iter().map(|gate| bench.gate(gate, &chosen, None).result).collect()
-}
-
 /// Judges the go/no-go conditions: over dimensions of every shape, `dtype` of the first input, and `cc`.
 pub fn preconditions(phase: &Phase, cc: Option<(u32, u32)>) -> Vec<PreconditionResult> {
     let of = |precondition: &super::Precondition| {
@@ -155,7 +134,7 @@ pub struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// Judges a gate; with a sheet, every candidate alone is judged too and what it lacks is noted there.
-    pub fn gate(&self, gate: &'a Gate, chosen: &Chosen<'_>, sheet: Option<&mut Sheet>) -> Judged {
+    pub fn gate(&self, gate: &Gate, chosen: &Chosen<'_>, sheet: Option<&mut Sheet>) -> Judged {
         let panel = Panel::new(gate, self.ground, self.environment, chosen.previous);
         let scope = self.scope(gate, chosen);
         let cases = |n: usize| n * gate.shapes.len();

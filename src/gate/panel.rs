@@ -94,17 +94,9 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Whether everything it looks at is known without a GPU.
-    pub fn is_static(&self) -> bool {
-        let Ok(test) = &self.test else { return false };
-        let known = |reference: &Reference| match reference {
-            Reference::Own(name) => {
-                Catalogue::embedded().get(name).map_or(!name.contains("__") && name != "correct", Metric::is_static)
-            }
-            Reference::Of { metric, .. } => Catalogue::embedded().get(metric).is_some_and(Metric::is_static),
-            Reference::Speedup { .. } => false,
-        };
-        !test.references.is_empty() && test.references.iter().all(known)
+    /// What it looks at; nothing where it cannot be compiled.
+    pub fn references(&self) -> &[Reference] {
+        self.test.as_ref().map_or(&[][..], |test| &test.references)
     }
 
     /// The comparison, when it is one.

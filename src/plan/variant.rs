@@ -198,6 +198,14 @@ impl Plan {
         self.variants.iter().filter(|v| v.standing == Standing::Candidate)
     }
 
+    /// External commands.
+    pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {
+        self.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Kernel(_) => None,
+            Method::Command(command) => Some((&variant.id, command)),
+        })
+    }
+
     /// Those that are compared with.
     pub fn baselines(&self) -> impl Iterator<Item = &Variant> {
         self.variants.iter().filter(|v| v.standing == Standing::Baseline)

@@ -518,6 +518,12 @@ fn manifest() -> Manifest {
         sources: vec![("kernels/sdpa_scalar/sdpa_scalar.cu".to_owned(), "e".repeat(64))],
         git: Some(Git { commit: "f".repeat(40), dirty: true }),
         stage_seconds: [("build", 4.2), ("bench", 18.31), ("profile", 6.9)].map(|(n, s)| (n.to_owned(), s)).into(),
+        software: std::collections::BTreeMap::from([(
+            "sdpa_flash".to_owned(),
+            std::collections::BTreeMap::from(
+                [("torch", "2.11.0"), ("cuda", "13.0")].map(|(n, v)| (n.to_owned(), v.to_owned())),
+            ),
+        )]),
         redacted: true,
         warnings: Vec::new(),
     }

@@ -63,14 +63,21 @@ pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
     Provenance {
         facts: facts
             .into_iter()
-            .chain(inputs.compared.iter().map(|label| ("compared with", text::line(label))))
             .map(|(label, value)| (label.to_owned(), value))
+            .chain(manifest.software.iter().filter(|(_, versions)| !versions.is_empty()).map(software))
+            .chain(inputs.compared.iter().map(|label| ("compared with".to_owned(), text::line(label))))
             .collect(),
         stages: manifest.stage_seconds.iter().map(|(name, s)| (text::line(name), Number::new(*s))).collect(),
         hashes: manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash))).collect(),
         argv: text::line(&manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ")),
         config: text::whole(&inputs.phase.text),
     }
+}
+
+/// Names and versions of what an external command is made of.
+fn software((variant, versions): (&String, &BTreeMap<String, String>)) -> (String, String) {
+    let each: Vec<String> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    (format!("software of {}", text::clip(variant, text::LABEL)), text::line(&each.join(", ")))
 }
 
 fn state(state: RunState) -> &'static str {

@@ -5,6 +5,8 @@
     kernels.py --family sdpa_fast      one family (may be given more than once)
     kernels.py --sweep sdpa_fast       all of a family's sweep; the fastest of each shape, and whatever fails
     kernels.py --sanitize              each standard case once on small shapes, no torch, no timing: for compute-sanitizer
+    kernels.py --list                  families, and their standard cases by number; nothing is run
+    kernels.py --family F --case 3     one case
 
 Needs nvcc on PATH, numpy and cupy; torch for everything but --sanitize. Exit status 1 where anything is wrong.
 """
@@ -591,6 +593,8 @@ def main() -> int:
     parser.add_argument("--family", action="append", choices=FAMILIES)
     parser.add_argument("--sweep", choices=[n for n, f in FAMILIES.items() if f.sweep])
     parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--case", type=int, help="of the one family that is named")
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("--rounds", type=int, default=60)
     options = parser.parse_args()
 
@@ -600,6 +604,13 @@ def main() -> int:
         for n in names
         for given in (FAMILIES[n].sweep_cases() if options.sweep else FAMILIES[n].cases)
     ]
+    if options.list:
+        for name in names:
+            cases = [v.label for v in variants if v.name == name]
+            print("\n".join(f"{name}\t{number}\t{label.strip()}" for number, label in enumerate(cases)))
+        return 0
+    if options.case is not None:
+        variants = variants[options.case : options.case + 1] if len(names) == 1 else []
     if options.sanitize:
         cupy.cuda.set_allocator(None)  # one allocation a buffer, so that a stray access is seen
     arch = "sm_" + cupy.cuda.Device().compute_capability
