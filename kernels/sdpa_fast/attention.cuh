@@ -241,6 +241,7 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
     const int part = rank * KEY_SPLIT + group;
     const int seen = CAUSAL ? min(S, first_row + TILE_M) : S;
     const int tiles = ((seen + TILE_N - 1) / TILE_N - part + PARTS - 1) / PARTS;   // of this part
+    const int turns = ((seen + TILE_N - 1) / TILE_N + PARTS - 1) / PARTS;          // of all: the most that a part has
     const float log2_scale = scale * 1.4426950408889634f;
 
     const uint32_t q_tile = ptx::shared_address(shared);
@@ -318,8 +319,13 @@ __device__ __forceinline__ void attend(const __half* __restrict__ q, const __hal
     if constexpr (PARTS == 1) {
         write_rows(rows, shared, o, first_row, S, warp, lane);
     } else {
+        // A group may have a tile less than others. It passes as many barriers: by their number racecheck tells what comes before what.
+        if (tiles < turns) {
+            group_barrier(group);
+            if (STAGES == 1 && turns > 1) group_barrier(group);
+        }
         ptx::copies_wait<0>();
-        __syncthreads();                             // the tiles are free for the partial outputs
+        group_barrier(group);                        // the group's tiles are free for its partial output
         publish(rows, groups + group * GROUP_BYTES, stats + group * TILE_M, warp, lane);
         __syncthreads();
         if constexpr (CLUSTER > 1) ptx::cluster_wait();   // every block runs, and so has shared memory to write to
