@@ -65,7 +65,7 @@ impl Launching<'_> {
         let span = u64::from(u32::from(swizzle));
         let key = format!("{key}[{}]", box_dims.len() - 1);
         let row = format!("gives a row of {elements} {} = {bytes} bytes", buffer.dtype.name());
-        if bytes % CHUNK != 0 {
+        if !bytes.is_multiple_of(CHUNK) {
             self.fault(faults, &key, row, "the innermost row of a box is a multiple of 16 bytes");
         } else if swizzle != Swizzle::None && bytes > span {
             let message = format!("{row}, with a swizzle of {span}");
@@ -77,30 +77,27 @@ impl Launching<'_> {
     fn check_strides(&self, buffer: &Buffer, key: &str, memo: &mut Memo, faults: &mut Faults) {
         let mut apart = buffer.dtype.size() as u64;
         for (at, expr) in buffer.shape.iter().enumerate().rev() {
-            let innermost = at + 1 == buffer.shape.len();
             let of = format!("is `{}`, whose axis {at}", buffer.name);
-            if !innermost && apart % CHUNK != 0 {
-                let message = format!("{of} has neighbours {apart} bytes apart");
-                let help = "neighbours on every axis but the innermost are a multiple of 16 bytes apart";
-                self.fault(faults, key, message, help);
-                return;
-            }
-            if !innermost && apart >= STRIDE {
-                let help = "neighbours on an axis are less than 2^40 bytes apart";
-                self.fault(faults, key, format!("{of} has neighbours {apart} bytes apart"), help);
-                return;
-            }
-            let help = "an axis has 1 to 2^32 elements";
+            let is_outer = at + 1 < buffer.shape.len();
             let extent = match memo.eval(expr, self.scope) {
                 Ok(value) => whole_value(&value).and_then(|v| u64::try_from(v).ok()).unwrap_or(0),
                 Err(e) => {
-                    self.fault(faults, key, format!("{of} cannot be evaluated: {}", reason(&e)), help);
-                    return;
+                    return self.fault(faults, key, format!("{of} cannot be evaluated: {}", reason(&e)), "");
                 }
             };
-            if !(1..=EXTENT).contains(&extent) {
-                self.fault(faults, key, format!("{of} has {extent} elements"), help);
-                return;
+            let fault = if is_outer && !apart.is_multiple_of(CHUNK) {
+                let help = "neighbours on every axis but the innermost are a multiple of 16 bytes apart";
+                Some((format!("{of} has neighbours {apart} bytes apart"), help))
+            } else if is_outer && apart >= STRIDE {
+                let help = "neighbours on an axis are less than 2^40 bytes apart";
+                Some((format!("{of} has neighbours {apart} bytes apart"), help))
+            } else if !(1..=EXTENT).contains(&extent) {
+                Some((format!("{of} has {extent} elements"), "an axis has 1 to 2^32 elements"))
+            } else {
+                None
+            };
+            if let Some((message, help)) = fault {
+                return self.fault(faults, key, message, help);
             }
             apart = apart.saturating_mul(extent);
         }
