@@ -20,10 +20,19 @@ pub struct KernelTemplate {
     pub block: Vec<Expr>,
     /// Blocks a cluster, 1 to 3 expressions; none for an ordinary launch.
     pub cluster: Vec<Expr>,
-    /// Dynamic shared memory a block in bytes.
-    pub dynamic_shared: Option<Expr>,
+    /// What dynamic shared memory a block has; the sum.
+    pub dynamic_shared: Vec<DynamicArray>,
     /// Names of buffers, scalars, or shape dimensions (passed as `int`), in the order of the signature.
     pub args: Vec<String>,
+}
+
+/// Bytes of dynamic shared memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DynamicArray {
+    /// The array, where the file tells them apart.
+    pub name: Option<String>,
+    /// Its bytes.
+    pub bytes: Expr,
 }
 
 /// Parameter values to combine, and what to leave out.
