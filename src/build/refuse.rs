@@ -142,11 +142,20 @@ fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() 
     let limit = u64::from(chip.shared_optin);
     (total > limit).then(|| {
         let mut parts = if fixed > 0 { arrays() } else { Vec::new() };
-        parts.push(SharedArray { name: "(dynamic)".to_owned(), bytes: u64::from(launch.dynamic_shared) });
+        parts.extend(dynamic(launch));
         parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
         let (major, minor) = chip.capability;
         format!("shared memory of a block on compute capability {major}.{minor}: {}", budget(total, limit, &parts))
     })
+}
+
+/// Dynamic shared memory by array, or as a whole where the phase does not tell its arrays.
+fn dynamic(launch: &Launch) -> Vec<SharedArray> {
+    if launch.dynamic_arrays.is_empty() {
+        return vec![SharedArray { name: "(dynamic)".to_owned(), bytes: u64::from(launch.dynamic_shared) }];
+    }
+    let array = |(name, bytes): &(String, u32)| SharedArray { name: name.clone(), bytes: u64::from(*bytes) };
+    launch.dynamic_arrays.iter().map(array).collect()
 }
 
 /// `209152 bytes, limit 101376, 107776 over: scores 65536, ...`, largest first.

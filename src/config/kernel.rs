@@ -20,8 +20,8 @@ pub struct KernelTemplate {
     pub block: Vec<Expr>,
     /// Blocks a cluster, 1 to 3 expressions; none for an ordinary launch.
     pub cluster: Vec<Expr>,
-    /// Dynamic shared memory a block in bytes.
-    pub dynamic_shared: Option<Expr>,
+    /// What dynamic shared memory a block has; the sum.
+    pub dynamic_shared: Vec<DynamicArray>,
     /// How bulk tensor copies see buffers; only those that `args` names are made.
     pub tensor_maps: Vec<TensorMapTemplate>,
     /// Names of buffers, tensor maps, scalars, or shape dimensions (passed as `int`), in the order of the signature.
@@ -39,6 +39,15 @@ pub struct TensorMapTemplate {
     pub box_dims: Vec<Expr>,
     /// Span in bytes within which a copy permutes 16-byte chunks of shared memory: 0 (not at all), 32, 64 or 128.
     pub swizzle: Expr,
+}
+
+/// Bytes of dynamic shared memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DynamicArray {
+    /// The array, where the file tells them apart.
+    pub name: Option<String>,
+    /// Its bytes.
+    pub bytes: Expr,
 }
 
 /// Parameter values to combine, and what to leave out.

@@ -401,7 +401,12 @@ pub static KERNEL: Spec = spec(
         key("grid", EXPRS, "Blocks a grid, 1 to 3 axes.").required(),
         key("block", EXPRS, "Threads a block, 1 to 3 axes.").required(),
         key("cluster", EXPRS, "Blocks a cluster, 1 to 3 axes.").default("no cluster"),
-        key("dynamic_shared", Kind::Expr, "Dynamic shared memory a block, in bytes.").default("0"),
+        key(
+            "dynamic_shared",
+            Kind::Either(&[Kind::Expr, Kind::Table(&DYNAMIC_ARRAYS)]),
+            "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say where it goes.",
+        )
+        .default("0"),
         key(
             "tensor_maps",
             Kind::Table(&TENSOR_MAPS),
@@ -445,6 +450,14 @@ pub static TENSOR_MAP: Spec = spec(
         .default("0"),
     ],
 );
+
+/// `dynamic_shared`, array by array.
+pub static DYNAMIC_ARRAYS: Spec = Spec {
+    title: "[kernel] dynamic_shared = { ... }",
+    doc: "`name = \"expression\"`: an array in dynamic shared memory and its bytes. A block gets the sum.",
+    keys: &[],
+    free: Some(Kind::Expr),
+};
 
 /// `[sweep]`.
 pub static SWEEP: Spec = Spec {

@@ -69,12 +69,14 @@ impl Launching<'_> {
         let dynamic_shared = self.dynamic_shared(memo, faults);
         let args: Vec<Option<Arg>> =
             self.kernel.args.iter().enumerate().map(|(at, name)| self.arg(at, name, memo, faults)).collect();
+        let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
         let launch = Launch {
             shape: self.shape.name.clone(),
             grid: grid?,
             block: block?,
             cluster: cluster?,
-            dynamic_shared: dynamic_shared?,
+            dynamic_shared,
+            dynamic_arrays,
             args: args.into_iter().collect::<Option<_>>()?,
         };
         self.check_products(&launch, faults).then_some(launch)
@@ -138,10 +140,17 @@ impl Launching<'_> {
         whole
     }
 
-    fn dynamic_shared(&self, memo: &mut Memo, faults: &mut Faults) -> Option<u32> {
-        let Some(expr) = &self.kernel.dynamic_shared else { return Some(0) };
+    /// Bytes of dynamic shared memory, and of its arrays that have a name.
+    fn dynamic_shared(&self, memo: &mut Memo, faults: &mut Faults) -> Option<(u32, Vec<(String, u32)>)> {
         let help = "dynamic shared memory is a whole number of bytes, at least 0";
-        self.whole("dynamic_shared", expr, 0..=i64::from(i32::MAX), help, memo, faults)
+        let (mut total, mut arrays) = (Some(0_u32), Vec::new());
+        for array in &self.kernel.dynamic_shared {
+            let key = array.name.as_ref().map_or("dynamic_shared".to_owned(), |name| format!("dynamic_shared.{name}"));
+            let bytes = self.whole(&key, &array.bytes, 0..=i64::from(i32::MAX), help, memo, faults);
+            total = total.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
+            arrays.extend(array.name.clone().zip(bytes));
+        }
+        Some((total?, arrays))
     }
 
     fn arg(&self, at: usize, name: &str, memo: &mut Memo, faults: &mut Faults) -> Option<Arg> {

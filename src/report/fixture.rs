@@ -211,6 +211,7 @@ fn variant(id: String, params: Vec<(String, Value)>, standing: Standing) -> Vari
         block: [threads, 1, 1],
         cluster: [1, 1, 1],
         dynamic_shared: 0,
+        dynamic_arrays: Vec::new(),
         args: Vec::new(),
     });
     let kernel = KernelPlan {

@@ -111,10 +111,14 @@ flags = ["-O3"]
 defines = ["MAX_S"]
 grid = ["(S + 31) // 32", "B * H"]
 block = ["192"]
-dynamic_shared = "0 if MAX_S > 0 else 4*S*D + 128*S + 192*D + 256"
+dynamic_shared = { k_all = "2*S*D*DYNAMIC", v_all = "2*S*D*DYNAMIC", scores = "128*S*DYNAMIC", out = "128*D*DYNAMIC", q_tile = "64*D*DYNAMIC", stats = "256*DYNAMIC" }
 args = ["q", "k", "v", "o", "S", "scale"]
-[sweep]
-MAX_S = [0, 512]
+[[variant]]
+name = "dynamic"
+params = { MAX_S = 0, DYNAMIC = 1 }
+[[variant]]
+name = "static"
+params = { MAX_S = 512, DYNAMIC = 0 }
 [[gate]]
 name = "correct"
 require = "correct == 1"
@@ -129,12 +133,13 @@ fn all_of_k_and_v_in_shared_memory_is_refused_with_its_budget() {
     let fixed = "static shared memory of a block: 209024 bytes, limit 49152, 159872 over: k_all 65536, scores 65536, v_all 65536, \
                  out 8192, q_tile 4096, row_sum 128; dynamic shared memory may take 101376 on compute capability 8.9";
     assert!(ada.stdout.contains(fixed), "{}", ada.stdout);
-    let dynamic = "compute capability 8.9: 209152 bytes, limit 101376, 107776 over: (dynamic) 209152";
+    let dynamic = "compute capability 8.9: 209152 bytes, limit 101376, 107776 over: k_all 65536, v_all 65536, scores 65536, out 8192, \
+                   q_tile 4096, stats 256";
     assert!(ada.stdout.contains(dynamic), "{}", ada.stdout);
     assert!(ada.stdout.contains("0 of 2 candidates build for sm_89"), "{}", ada.stdout);
     let hopper = check(&place, &config, &["--arch", "sm_90"]).unwrap();
     assert_eq!(hopper.status, Some(0), "227 KiB hold the dynamic form: {hopper:?}");
-    assert!(hopper.stdout.contains("MAX_S=512: does not build for sm_90"), "{}", hopper.stdout);
+    assert!(hopper.stdout.contains("static: does not build for sm_90"), "{}", hopper.stdout);
 }
 
 #[test]

@@ -155,6 +155,7 @@ pub(super) fn job_reference(
                         block: extent3(block, shape, entry, "block")?,
                         cluster: [1, 1, 1],
                         dynamic_shared: 0,
+                        dynamic_arrays: Vec::new(),
                         args: launch.args.clone(),
                     })
                 })

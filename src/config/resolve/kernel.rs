@@ -6,7 +6,7 @@ use super::workload::identifier;
 use super::{no_duplicates, suggest};
 use crate::config::keys;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, CommandTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
+use crate::config::{Buffer, CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
 use crate::expr::{Expr, Value, template_names};
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub struct KernelParts {
     grid: Option<Vec<Placed<Expr>>>,
     block: Option<Vec<Placed<Expr>>>,
     cluster: Option<Vec<Placed<Expr>>>,
-    dynamic_shared: Option<Placed<Expr>>,
+    dynamic_shared: Option<Vec<(Option<String>, Placed<Expr>)>>,
     tensor_maps: Option<Vec<MapParts>>,
     args: Option<Vec<Placed<String>>>,
     /// Keys the file has, whether or not their values are right.
@@ -64,11 +64,25 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         grid: table.get("grid").map(exprs),
         block: table.get("block").map(exprs),
         cluster: table.get("cluster").map(exprs),
-        dynamic_shared: table.get("dynamic_shared").and_then(|item| item.expr()),
+        dynamic_shared: table.get("dynamic_shared").map(|item| dynamic_shared(&item)),
         tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
         args: table.get("args").map(placed_texts),
         present: keys::KERNEL.keys.iter().map(|key| key.name).filter(|key| table.has(key)).collect(),
     }
+}
+
+/// Bytes as one expression, or by array.
+fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, Placed<Expr>)> {
+    if !item.is_table() {
+        return item.expr().map(|bytes| (None, bytes)).into_iter().collect();
+    }
+    let Some(table) = item.table(&keys::DYNAMIC_ARRAYS) else { return Vec::new() };
+    let array = |(name, item): (Placed<String>, Item<'_>)| Some((Some(identifier(&name, &item)?), item.expr()?));
+    table.free().into_iter().filter_map(array).collect()
+}
+
+fn array((name, bytes): &(Option<String>, Placed<Expr>)) -> DynamicArray {
+    DynamicArray { name: name.clone(), bytes: bytes.value.clone() }
 }
 
 impl KernelParts {
@@ -104,7 +118,7 @@ impl KernelParts {
         let all = names.dims.iter().chain(params).cloned();
         let scope = InScope::new(format!("the dimensions and {whose}"), all);
         let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
-        for expr in exprs.chain(&self.dynamic_shared) {
+        for expr in exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)) {
             for (message, help) in scope.strangers(&expr.place.key, expr.value.text(), &expr.value.names()) {
                 at.report_at(&expr.place, message, Some(help));
             }
@@ -156,7 +170,7 @@ impl KernelParts {
             grid: self.grid.as_ref().map(exprs)?,
             block: self.block.as_ref().map(exprs)?,
             cluster: self.cluster.as_ref().map(exprs).unwrap_or_default(),
-            dynamic_shared: self.dynamic_shared.as_ref().map(|expr| expr.value.clone()),
+            dynamic_shared: self.dynamic_shared.iter().flatten().map(array).collect(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
             args: self.args.as_ref().map(texts)?,
         })
