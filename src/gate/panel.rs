@@ -6,12 +6,12 @@ use super::launches::Launches;
 use super::outcome::{Outcome, certain, holds, margin, of_difference};
 use super::reference::Reference;
 use super::rule::{Comparison, Gate, Requirement};
-use super::slot::{Absence, Slot, Timed, Timing, bind, own_timed};
+use super::slot::{Absence, Slot, Timed, Timing, bind, own_timed, redrawn};
 use super::test::{Form, Side, Test};
 use crate::expr::Value;
 use crate::frame::Cell;
 use crate::metric::{Catalogue, Metric};
-use crate::stats::{Statistic, StatsError};
+use crate::stats::{Statistic, StatsError, Stream};
 use minijinja::Environment;
 use rayon::prelude::*;
 
@@ -383,8 +383,10 @@ impl<'a> Panel<'a> {
         shape: usize,
         mut each: impl FnMut(&[Value]) -> Result<(), String>,
     ) -> Result<(), String> {
+        let others = self.slots.iter().filter_map(|slot| fixed_timed(slot, shape));
+        let own = redrawn(timed.iter().flatten().chain(others));
         let drawn: Vec<(usize, Vec<f64>)> = (0..values.len())
-            .filter_map(|at| Some((at, self.replicates(at, &values[at], timed[at].as_ref(), shape)?)))
+            .filter_map(|at| Some((at, self.replicates(at, &values[at], (timed[at].as_ref(), own), shape)?)))
             .map(|(at, replicates)| replicates.map(|r| (at, r)).map_err(|e| e.to_string()))
             .collect::<Result<_, _>>()?;
         for index in 0..self.ground.resampler.settings().resamples {
@@ -400,19 +402,19 @@ impl<'a> Panel<'a> {
         &self,
         at: usize,
         value: &Value,
-        own: Option<&Timed>,
+        (own, stream): (Option<&Timed>, Stream),
         shape: usize,
     ) -> Option<Result<Vec<f64>, StatsError>> {
         let value = as_float(value)?;
         let other = fixed_timed(&self.slots[at], shape);
         let Slot::Speedup { over, .. } = &self.slots[at] else {
-            return own.or(other).map(|timed| timed.replicates(self.ground, value));
+            return own.or(other).map(|timed| timed.replicates(self.ground, value, stream));
         };
         let numerator = as_float(over[shape].value.as_ref().ok()?)?;
-        let own = own?.replicates(self.ground, numerator / value);
+        let own = own?.replicates(self.ground, numerator / value, stream);
         Some(own.and_then(|own| match other {
             Some(other) => {
-                let numerators = other.replicates(self.ground, numerator)?;
+                let numerators = other.replicates(self.ground, numerator, stream)?;
                 Ok(numerators.iter().zip(&own).map(|(n, d)| n / d).collect())
             }
             None => Ok(own.iter().map(|d| numerator / d).collect()),

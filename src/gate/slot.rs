@@ -13,11 +13,6 @@ use std::sync::Arc;
 
 /// A metric that gates compare latencies by.
 const SPEED: &str = "latency_p50";
-/// Rounds of the run that is judged.
-const OWN_ROUNDS: Stream = Stream(0);
-/// Rounds of a stored run.
-const STORED_ROUNDS: Stream = Stream(1);
-
 /// Why a value is not there.
 pub type Absence = Arc<str>;
 
@@ -72,8 +67,29 @@ pub struct Timed {
     pub samples: Arc<[f64]>,
     /// How the value follows from them.
     pub timing: Timing,
-    /// Their draws.
-    pub stream: Stream,
+    /// Whose rounds they are of.
+    pub rounds: Rounds,
+}
+
+/// Whose rounds samples were taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounds {
+    /// Of the run that is judged.
+    Own,
+    /// Of a stored run.
+    Stored,
+}
+
+/// How the rounds of the run that is judged are redrawn for a case.
+///
+/// Nearby only where everything that is compared went through the same rounds: then a drift is common to all of it.
+/// What stands alone against a number, or against a stored run, has its drift to itself.
+pub fn redrawn<'t>(mut timed: impl Iterator<Item = &'t Timed>) -> Stream {
+    let Some(first) = timed.next() else { return Stream::First };
+    let alike = |other: &Timed| other.rounds == Rounds::Own && other.samples.len() == first.samples.len();
+    let mut others = timed.peekable();
+    let together = alike(first) && others.peek().is_some() && others.all(alike);
+    if together { Stream::Shared } else { Stream::First }
 }
 
 impl Timing {
@@ -98,10 +114,14 @@ impl Timing {
 }
 
 impl Timed {
-    /// The value of every resample; `value` is that of the samples as they are.
-    pub fn replicates(&self, ground: &Ground<'_>, value: f64) -> Result<Vec<f64>, StatsError> {
+    /// The value of every resample; `value` is that of the samples as they are, `own` how rounds of the run are redrawn.
+    pub fn replicates(&self, ground: &Ground<'_>, value: f64, own: Stream) -> Result<Vec<f64>, StatsError> {
         let statistic = self.timing.statistic();
-        let mut replicates = ground.resampler.replicates(&self.samples, statistic, self.stream)?;
+        let stream = match self.rounds {
+            Rounds::Own => own,
+            Rounds::Stored => Stream::Second,
+        };
+        let mut replicates = ground.resampler.replicates(&self.samples, statistic, stream)?;
         if self.timing == Timing::Rate {
             let work = value * statistic.of(&self.samples)?;
             replicates.iter_mut().for_each(|latency| *latency = work / *latency);
@@ -227,14 +247,14 @@ impl<'a> Binder<'_, 'a> {
     }
 
     fn read(&self, target: &Target<'a>, owner: &str, shape: &ShapeName, metric: &str) -> Fixed {
-        let (quantities, id, stream) = match target {
-            Target::Planned(at) => (self.ground.quantities, &self.ground.variant(*at).id, OWN_ROUNDS),
-            Target::Stored(quantities, id) => (*quantities, id, STORED_ROUNDS),
+        let (quantities, id, rounds) = match target {
+            Target::Planned(at) => (self.ground.quantities, &self.ground.variant(*at).id, Rounds::Own),
+            Target::Stored(quantities, id) => (*quantities, id, Rounds::Stored),
         };
         let value = finite(&quantities.read(id, shape, metric)).map(Value::Float);
         let timed = Timing::of(metric).and_then(|timing| {
             let samples = quantities.samples(id, shape)?.clone();
-            Some(Timed { samples, timing, stream })
+            Some(Timed { samples, timing, rounds })
         });
         let spread =
             quantities.spreads(metric).zip(quantities.row(id, shape)).and_then(|(of, row)| of.get(&row).cloned());
@@ -249,5 +269,5 @@ fn fixed(value: Option<Value>, name: &str) -> Fixed {
 /// Own samples of a row for a metric that follows from them.
 pub fn own_timed(ground: &Ground<'_>, row: usize, timing: Timing) -> Option<Timed> {
     let samples = ground.quantities.samples_at(row)?.clone();
-    Some(Timed { samples, timing, stream: OWN_ROUNDS })
+    Some(Timed { samples, timing, rounds: Rounds::Own })
 }
