@@ -193,10 +193,14 @@ impl<'a> Ground<'a> {
         self.rows[variant * self.shapes.len() + shape]
     }
 
+    /// Dimensions of a shape with their extents; none where the phase has no such shape.
+    pub fn dimensions(&self, shape: &ShapeName) -> &'a [(String, i64)] {
+        self.shapes.get(shape).map_or(&[], |&at| &self.phase.workload.shapes[at].dims)
+    }
+
     /// Extent of a dimension of a shape.
     pub fn dimension(&self, shape: &ShapeName, name: &str) -> Option<i64> {
-        let shape = &self.phase.workload.shapes[*self.shapes.get(shape)?];
-        shape.dims.iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent)
+        self.dimensions(shape).iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent)
     }
 
     /// Compute capability as a number: 8.9.

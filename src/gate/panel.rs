@@ -6,7 +6,7 @@ use super::launches::Launches;
 use super::outcome::{Outcome, certain, holds, margin, of_difference};
 use super::reference::Reference;
 use super::rule::{Comparison, Gate, Requirement};
-use super::slot::{Absence, Slot, Timed, Timing, bind, own_timed, redrawn};
+use super::slot::{Absence, Slot, Timed, Timing, bind, own_timed, redrawn, scalar_value};
 use super::test::{Form, Side, Test};
 use crate::expr::Value;
 use crate::frame::Cell;
@@ -186,7 +186,12 @@ impl<'a> Panel<'a> {
             Slot::Param(name) => {
                 let params = &self.ground.variant(variant).params;
                 let found = params.iter().find(|(param, _)| param == name).map(|(_, value)| value.clone());
-                found.ok_or_else(|| format!("'{name}' is no metric, parameter or dimension of this variant").into())
+                found.ok_or_else(|| format!("'{name}' is no metric, parameter, dimension or scalar of this variant").into())
+            }
+            Slot::Scalar(scalar) => {
+                let params = &self.ground.variant(variant).params;
+                let value = scalar_value(self.ground, scalar, &self.gate.shapes[shape], params);
+                value.map(Value::Float).map_err(|e| format!("scalar '{}': {e}", scalar.name).into())
             }
             Slot::Correct => match self.ground.correctness(variant) {
                 Correctness::Proven { .. } => Ok(Value::Bool(true)),
@@ -425,7 +430,7 @@ impl<'a> Panel<'a> {
 fn fixed_timed<'s>(slot: &'s Slot<'_>, shape: usize) -> Option<&'s Timed> {
     match slot {
         Slot::Fixed(of) | Slot::Speedup { over: of, .. } => of[shape].timed.as_ref(),
-        Slot::Column { .. } | Slot::Param(_) | Slot::Correct => None,
+        Slot::Column { .. } | Slot::Param(_) | Slot::Scalar(_) | Slot::Correct => None,
     }
 }
 

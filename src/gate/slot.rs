@@ -3,8 +3,8 @@
 use super::ground::{Ground, finite};
 use super::judgement::Correctness;
 use super::reference::Reference;
-use crate::config::ShapeName;
-use crate::expr::Value;
+use crate::config::{Scalar, ShapeName};
+use crate::expr::{ExprError, Value};
 use crate::frame::{Cell, Quantities, Spreads};
 use crate::metric::Catalogue;
 use crate::plan::VariantId;
@@ -31,6 +31,8 @@ pub enum Slot<'a> {
     Fixed(Vec<Fixed>),
     /// A parameter of the variant.
     Param(String),
+    /// A scalar of the workload that follows from the variant's parameters.
+    Scalar(&'a Scalar),
     /// Whether the variant is proven correct.
     Correct,
     /// Another's latency over the variant's own.
@@ -199,7 +201,22 @@ impl<'a> Binder<'_, 'a> {
             let value = || if name == "cc" { self.ground.cc() } else { self.ground.dtype() };
             return Slot::Fixed(self.shapes.iter().map(|_| fixed(value(), name)).collect());
         }
-        Slot::Param(name.to_owned())
+        match self.ground.phase.workload.scalars.iter().find(|scalar| scalar.name == name) {
+            Some(scalar) => self.scalar(scalar),
+            None => Slot::Param(name.to_owned()),
+        }
+    }
+
+    /// A scalar that only dimensions decide is worked out once.
+    fn scalar(&self, scalar: &'a Scalar) -> Slot<'a> {
+        let of = |shape: &ShapeName| match scalar_value(self.ground, scalar, shape, &[]) {
+            Err(ExprError::Unknown { .. }) => None,
+            value => {
+                let value = value.map(Value::Float).map_err(|e| Absence::from(e.to_string()));
+                Some(Fixed { value, timed: None, spread: None })
+            }
+        };
+        self.shapes.iter().map(of).collect::<Option<_>>().map_or(Slot::Scalar(scalar), Slot::Fixed)
     }
 
     fn of(&self, owner: &str, metric: &str) -> Vec<Fixed> {
@@ -260,6 +277,17 @@ impl<'a> Binder<'_, 'a> {
             quantities.spreads(metric).zip(quantities.row(id, shape)).and_then(|(of, row)| of.get(&row).cloned());
         Fixed { value: value.map_err(|reason| format!("{owner}.{metric}: {reason}").into()), timed, spread }
     }
+}
+
+/// Value of a scalar at a shape, for a variant with these parameters.
+pub fn scalar_value(
+    ground: &Ground<'_>,
+    scalar: &Scalar,
+    shape: &ShapeName,
+    params: &[(String, Value)],
+) -> Result<f64, ExprError> {
+    let dims = ground.dimensions(shape).iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
+    scalar.value.eval_number(&dims.chain(params.iter().cloned()).collect())
 }
 
 fn fixed(value: Option<Value>, name: &str) -> Fixed {
