@@ -223,3 +223,37 @@ impl Finder<'_> {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unlike_machines_and_tools_are_refused_before_anything_is_measured() {
+        let phase = config::load(Path::new("configs/phase_d.toml")).unwrap();
+        let recording = phase.recording.clone().unwrap();
+        let then = Run::load(&recording).unwrap().manifest.fingerprint;
+        let foreseen = |now: &Fingerprint, allow_mismatch: bool| {
+            let against = Against { against: Some(recording.display().to_string()), allow_mismatch };
+            Standings::foresee(&phase, Some(now), &against, Path::new("profiles"))
+        };
+        assert!(foreseen(&then, false).is_ok(), "the same machine, tools and workload");
+        let changes: [(&str, fn(&mut Fingerprint)); 5] = [
+            ("GPU", |now| now.gpu.iter_mut().for_each(|gpu| gpu.sms += 1)),
+            ("driver", |now| now.driver = Some("1.2".to_owned())),
+            ("ncu", |now| now.ncu = Some("1.2".to_owned())),
+            ("nvcc", |now| now.nvcc = None),
+            ("replay mode", |now| now.replay_mode = "range".to_owned()),
+        ];
+        for (what, change) in changes {
+            let mut now = then.clone();
+            change(&mut now);
+            let Err(CommandError::Unlike { differences, .. }) = foreseen(&now, false) else {
+                unreachable!("{what} is another")
+            };
+            assert!(differences.len() == 1 && differences[0].starts_with(what), "{differences:?}");
+            assert!(foreseen(&now, true).is_ok(), "--allow-mismatch");
+        }
+    }
+}

@@ -113,6 +113,52 @@ fn three_when_environment_or_stored_run_fails() {
 }
 
 #[test]
+fn what_cannot_be_compared_is_refused_before_anything_is_measured() {
+    let place = Place::new();
+    let then = run().write(&place);
+    let measure = |text: &str, more: &[&str]| {
+        let config = place.write("status.toml", text);
+        let mut args = vec!["run", config.to_str().unwrap(), "--source", "gpu"];
+        args.extend(more);
+        place.run(&args)
+    };
+    assert_eq!(measure(PHASE, &["--against", "nobody"]).status, Some(2));
+    let [then, other] = [then.to_str().unwrap(), &PHASE.replace("S = 2048", "S = 4096")];
+    for name in ["run", then] {
+        let refused = measure(other, &["--against", name]);
+        assert_eq!(refused.status, Some(3), "{refused:?}");
+        assert!(refused.stderr.contains("the workload (shapes, buffers or scalars)"), "{}", refused.stderr);
+        // what the phase has alike, or may differ in, is left to the machine: there is none here
+        for (text, more) in [(PHASE, &["--against", name][..]), (other, &["--against", name, "--allow-mismatch"])] {
+            let unmeasured = measure(text, more);
+            assert_eq!(unmeasured.status, Some(3), "{unmeasured:?}");
+            assert!(!unmeasured.stderr.contains("the workload"), "{}", unmeasured.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_precondition_of_the_workload_needs_no_gpu_to_stop_a_run() {
+    let place = Place::new();
+    let measure = |require: &str| {
+        let text = format!("{PHASE}[[precondition]]\nname = \"ready\"\nrequire = '{require}'\n");
+        let config = place.write("status.toml", &text);
+        place.run(&["run", config.to_str().unwrap()])
+    };
+    let stopped = measure("S % 4096 == 0");
+    assert_eq!((stopped.status, stopped.stderr.as_str()), (Some(1), ""), "{stopped:?}");
+    assert_eq!(
+        stopped.stdout,
+        "FAIL precondition 'ready': 'S % 4096 == 0' is false at shape 'only'; nothing was built\n"
+    );
+    for require in ["S % 16 == 0", "cc >= 8.9"] {
+        let unmeasured = measure(require);
+        assert_eq!((unmeasured.status, unmeasured.stdout.as_str()), (Some(3), ""), "{unmeasured:?}");
+    }
+    assert!(!place.path().join("profiles").exists(), "nothing was measured");
+}
+
+#[test]
 fn four_when_it_cannot_be_told() {
     let noisy = judged(&run().latency(|_, round| 10.5 * (1.0 + 0.05 * wiggle(round, 1))));
     assert_eq!(noisy.status, Some(4), "{noisy:?}");

@@ -68,7 +68,11 @@ fn latency(name: &str, us: f64, spread: f64, rounds: usize) -> LatencyRecord {
 
 impl Bench {
     fn new() -> Self {
-        let phase = crate::config::parse(Path::new("noisy.toml"), PHASE).unwrap();
+        Self::with(PHASE)
+    }
+
+    fn with(text: &str) -> Self {
+        let phase = crate::config::parse(Path::new("noisy.toml"), text).unwrap();
         let plan = unroll(&phase).unwrap();
         Self { folder: tempfile::tempdir().unwrap(), phase, plan }
     }
@@ -135,6 +139,10 @@ impl Bench {
         samples(&run, &(id(name), ShapeName("s".to_owned()))).map_or(0, <[f64]>::len)
     }
 
+    fn selected(&self) -> String {
+        self.judged(&Run::load(&self.run()).unwrap()).selected.unwrap().variant.0
+    }
+
     fn verdict(&self) -> Verdict {
         self.judged(&Run::load(&self.run()).unwrap()).verdict
     }
@@ -168,6 +176,35 @@ fn the_budget_ends_it() {
     assert_eq!(jobs.iter().map(|job| asked(job).0).collect::<Vec<_>>(), [30, 40]);
     assert_eq!(bench.samples("a"), 100);
     assert_eq!(bench.verdict(), Verdict::Inconclusive);
+}
+
+#[test]
+fn what_more_rounds_select_is_timed_with_what_they_selected_before() {
+    let bench = Bench::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
+    let mut writer = bench.writer(9.9, 0.03);
+    writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
+    assert_eq!((bench.selected().as_str(), bench.verdict()), ("a", Verdict::Inconclusive));
+    // the budget of 100 rounds is spent on a and b; then c is the best, and as open as a was
+    let first = [latency("a", 9.9, 0.03, 30), latency("b", 10.0, 0.03, 30)];
+    let last = [latency("a", 10.1, 0.03, 40), latency("b", 10.0, 0.03, 40)];
+    let anew = |us: f64| [latency("a", 10.0, 0.001, 100), latency("b", 10.0, 0.001, 100), latency("c", us, 0.001, 100)];
+    let jobs = bench.settle(&mut writer, &[&first, &last, &anew(9.92)]);
+    let all = vec!["a", "b", "c"];
+    assert_eq!(jobs.iter().map(asked).collect::<Vec<_>>(), [(30, vec!["a", "b"]), (40, vec!["a", "b"]), (100, all)]);
+    assert_eq!(["a", "b", "c"].map(|name| bench.samples(name)), [100; 3], "all in the same rounds");
+    assert_eq!((bench.selected().as_str(), bench.verdict()), ("c", Verdict::Pass));
+}
+
+#[test]
+fn what_comes_late_has_no_more_than_what_came_first() {
+    let bench = Bench::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
+    let mut writer = bench.writer(9.9, 0.03);
+    writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
+    let slow = |us: f64, n| [latency("a", us, 0.03, n), latency("b", 10.0, 0.03, n)];
+    let open = [latency("a", 10.0, 0.03, 100), latency("b", 10.0, 0.03, 100), latency("c", 9.95, 0.03, 100)];
+    let jobs = bench.settle(&mut writer, &[&slow(9.9, 30), &slow(10.1, 40), &open]);
+    assert_eq!(jobs.len(), 3, "what is open then stays open");
+    assert_eq!((bench.selected().as_str(), bench.verdict()), ("c", Verdict::Inconclusive));
 }
 
 #[test]
