@@ -186,7 +186,9 @@ impl<'a> Panel<'a> {
             Slot::Param(name) => {
                 let params = &self.ground.variant(variant).params;
                 let found = params.iter().find(|(param, _)| param == name).map(|(_, value)| value.clone());
-                found.ok_or_else(|| format!("'{name}' is no metric, parameter, dimension or scalar of this variant").into())
+                found.ok_or_else(|| {
+                    format!("'{name}' is no metric, parameter, dimension or scalar of this variant").into()
+                })
             }
             Slot::Scalar(scalar) => {
                 let params = &self.ground.variant(variant).params;

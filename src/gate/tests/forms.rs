@@ -145,8 +145,10 @@ fn over_parameters_dimensions_and_verbatim_metrics() {
 fn over_scalars_as_the_workload_defines_them() {
     let judged = |require: &str| {
         let mut fixture = Fixture::new("");
-        let text = format!("{BASE}\n{}", gate(require))
-            .replace("[workload.shapes]", "scalars = { scale = \"1 / S ** 0.5\", per = \"S // THREADS\" }\n[workload.shapes]");
+        let text = format!("{BASE}\n{}", gate(require)).replace(
+            "[workload.shapes]",
+            "scalars = { scale = \"1 / S ** 0.5\", per = \"S // THREADS\" }\n[workload.shapes]",
+        );
         fixture.phase = parse(Path::new("fixture.toml"), &text).unwrap_or_else(|e| panic!("{}", e.render(false)));
         fixture.set("registers", |_, _| 64.0).first()
     };
