@@ -94,6 +94,7 @@ pub struct Ground<'a> {
     pub proof: Proof,
     /// The resampler all gates share.
     pub resampler: Resampler,
+    names: Vec<Arc<VariantId>>,
     correctness: Vec<Correctness>,
     objectives: Vec<Option<f64>>,
     rows: Vec<Option<usize>>,
@@ -130,6 +131,7 @@ impl<'a> Ground<'a> {
             context,
             proof,
             resampler,
+            names: plan.variants.iter().map(|v| Arc::new(v.id.clone())).collect(),
             correctness,
             objectives: Vec::new(),
             rows,
@@ -143,6 +145,11 @@ impl<'a> Ground<'a> {
     /// The variant at an index of the plan.
     pub fn variant(&self, at: usize) -> &'a Variant {
         &self.plan.variants[at]
+    }
+
+    /// Id of the variant at an index of the plan, shared by all that name it.
+    pub fn name(&self, at: usize) -> Arc<VariantId> {
+        self.names[at].clone()
     }
 
     /// Index of a variant.

@@ -9,6 +9,7 @@ use super::sentence::{count, demand, number, quantity, shortfall};
 use super::waiver::Waivers;
 use crate::config::ShapeName;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// A gate's result, and what it means for whatever asked.
 pub struct Judged {
@@ -129,12 +130,18 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     let deciding = deciding(&rows, verdict, any);
     judged.result.deciding = deciding.map(|(row, case)| row * gate.shapes.len() + case);
     judged.result.reason = words.reason(ground, &rows, verdict, deciding);
-    let case = |variant: usize, shape: &ShapeName, outcome: Outcome| Case {
-        variant: ground.variant(variant).id.clone(),
+    let shapes: Vec<Arc<ShapeName>> = gate.shapes.iter().cloned().map(Arc::new).collect();
+    let case = |variant: usize, shape: &Arc<ShapeName>, outcome: Outcome| Case {
+        variant: ground.name(variant),
         shape: shape.clone(),
         verdict: outcome.verdict,
         doubt: outcome.doubt,
-        reason: (outcome.verdict != Verdict::Pass).then(|| words.case(&outcome)),
+        reason: (outcome.verdict != Verdict::Pass).then(|| {
+            let mut reason = words.case(&outcome);
+            // kept by the million
+            reason.shrink_to_fit();
+            reason
+        }),
         measured: outcome.measured,
         limit: outcome.limit,
         margin: outcome.margin,
@@ -143,7 +150,7 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     };
     let at_shapes = |row: Row| {
         let case = &case;
-        gate.shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
+        shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
     };
     judged.result.cases = rows.into_par_iter().with_min_len(TOGETHER).flat_map_iter(at_shapes).collect();
     judged
