@@ -1,7 +1,7 @@
 //! A gate's verdict over all variants it applies to, in words.
 
 use super::ground::Ground;
-use super::judgement::{Case, Doubt, GateResult, Verdict};
+use super::judgement::{Case, Correctness, Doubt, GateResult, Verdict};
 use super::outcome::Outcome;
 use super::panel::{Panel, Row};
 use super::rule::{Gate, Level, OnInconclusive, Scope, Waiver};
@@ -116,7 +116,10 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     let any = gate.on == Scope::Any;
     let verdict = over_variants(rows.iter().map(|r| r.verdict), any);
     let mut judged = bare(panel, verdict, String::new());
-    let excused = |row: &Row| waivers.excuse(row, &ground.variant(row.variant).id);
+    let excused = |row: &Row| match ground.correctness(row.variant) {
+        Correctness::Proven { .. } => waivers.excuse(row, &ground.variant(row.variant).id),
+        Correctness::Wrong { .. } | Correctness::Unproven { .. } => None,
+    };
     let counted = |row: &Row| if excused(row).is_some() { Verdict::Pass } else { row.verdict };
     judged.effect = over_variants(rows.iter().map(counted), any);
     if verdict != Verdict::Pass && judged.effect == Verdict::Pass {

@@ -6,26 +6,9 @@ use ncugate::store::RunState;
 use std::path::Path;
 
 /// Two candidates, no baseline, one required gate on registers and one on latency.
-const PHASE: &str = r#"
-[phase]
-name = "status"
-objective = "latency_p50"
-[workload]
-seeds = [0, 1]
-reference = "copy"
-tolerance = { max_abs = 2e-3 }
-[workload.shapes]
-only = { S = 2048 }
-[workload.buffers]
-x = { dtype = "f16", shape = ["S"], init = "normal" }
-y = { dtype = "f16", shape = ["S"], role = "output" }
-[kernel]
-source = "copy.cu"
-entry = "copy"
-defines = ["THREADS"]
-grid = ["S // THREADS"]
-block = ["THREADS"]
-args = ["x", "y"]
+const PHASE: &str = concat!(
+    include_str!("../data/copy.toml"),
+    r#"
 [sweep]
 THREADS = [64, 128]
 [[gate]]
@@ -34,7 +17,8 @@ require = "registers <= 64"
 [[gate]]
 name = "latency"
 require = "latency_p50 <= 10.5"
-"#;
+"#
+);
 
 fn run() -> Stored {
     Stored::new(PHASE, "run").latency(|_, round| 10.0 * (1.0 + 0.01 * wiggle(round, 1)))

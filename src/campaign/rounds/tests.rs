@@ -9,43 +9,27 @@ use crate::gate::{Context, Judgement, Verdict, correctness, judge, unresolved};
 use crate::plan::unroll;
 use crate::store::Fingerprint;
 
-const PHASE: &str = r#"
-[phase]
-name = "noisy"
-objective = "latency_p50"
+const PHASE: &str = concat!(
+    include_str!("../../../tests/data/copy.toml"),
+    r#"
 [bench]
 rounds = 30
 max_rounds = 100
-[workload]
-seeds = [0]
-reference = "copy"
-tolerance = { max_abs = 2e-3 }
-[workload.shapes]
-s = { S = 128 }
-[workload.buffers]
-x = { dtype = "f16", shape = ["S"], init = "normal" }
-y = { dtype = "f16", shape = ["S"], role = "output" }
-[kernel]
-source = "copy.cu"
-entry = "copy"
-defines = ["T"]
-grid = ["1"]
-block = ["T"]
-args = ["x", "y"]
 [[variant]]
 name = "a"
-params = { T = 32 }
+params = { THREADS = 32 }
 [[variant]]
 name = "b"
-params = { T = 64 }
+params = { THREADS = 64 }
 [[variant]]
 name = "c"
-params = { T = 128 }
+params = { THREADS = 128 }
 [[gate]]
 name = "faster"
 require = "latency_p50 <= 0.995 * b.latency_p50"
 on = "a"
-"#;
+"#
+);
 
 /// A complete run in a folder of its own, and a worker that says what a test wrote for each of its starts.
 struct Bench {
@@ -63,7 +47,7 @@ fn latency(name: &str, us: f64, spread: f64, rounds: usize) -> LatencyRecord {
     let seed = usize::from(name.as_bytes()[0]);
     let samples = (0..rounds).map(|i| us * (1.0 + spread * (((i * 23 + seed * 7) % 30) as f64 / 14.5 - 1.0))).collect();
     let outcome = LatencyOutcome::Timed { samples, launches: 7 };
-    LatencyRecord { variant: id(name), shape: ShapeName("s".to_owned()), outcome }
+    LatencyRecord { variant: id(name), shape: ShapeName("only".to_owned()), outcome }
 }
 
 impl Bench {
@@ -98,8 +82,11 @@ impl Bench {
             };
             writer.build(&BuildRecord { variant: id(name), shares: None, outcome }).unwrap();
             let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1 };
-            let (shape, outcome) = (ShapeName("s".to_owned()), CheckOutcome::Correct { differences });
-            writer.check(&CheckRecord { variant: id(name), shape, seed: 0, outcome }).unwrap();
+            let (shape, outcome) = (ShapeName("only".to_owned()), CheckOutcome::Correct { differences });
+            for seed in [0, 1] {
+                let (shape, outcome) = (shape.clone(), outcome.clone());
+                writer.check(&CheckRecord { variant: id(name), shape, seed, outcome }).unwrap();
+            }
             writer.latency(&latency(name, us, spread, 30)).unwrap();
         }
         writer
@@ -136,7 +123,7 @@ impl Bench {
 
     fn samples(&self, name: &str) -> usize {
         let run = Run::load(&self.run()).unwrap();
-        samples(&run, &(id(name), ShapeName("s".to_owned()))).map_or(0, <[f64]>::len)
+        samples(&run, &(id(name), ShapeName("only".to_owned()))).map_or(0, <[f64]>::len)
     }
 
     fn selected(&self) -> String {

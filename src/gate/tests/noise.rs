@@ -142,6 +142,11 @@ fn inconclusive_counts_as_the_phase_says() {
     let warned = noisy("warn");
     assert_eq!((warned.verdict, warned.gates[0].verdict), (PASS, OPEN));
     assert_eq!(warned.warnings.len(), 1);
+    // noise of what is not proven is never only a warning
+    let text = format!("{}inconclusive = \"warn\"\non = \"each\"", gate("latency_p50 <= baseline.latency_p50"));
+    let mut unproven = Fixture::new(&text);
+    unproven.time(0.02, |_, _| 10.0).unproven(1);
+    assert_eq!(unproven.judge().verdict, OPEN);
     // what is missing is never only a warning
     let missing = Fixture::new(&format!("{}inconclusive = \"warn\"", gate("registers <= 64")));
     assert_eq!(missing.judge().verdict, OPEN);
