@@ -31,6 +31,13 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;
     prove_writable(&args.folders.reports.join(&phase.name))?;
+    if args.source != Asked::Recorded {
+        Standings::foresee(&phase, None, &args.against, &args.folders.profiles)?;
+        if let Some((stop, Outcome::Failed)) = no_go(&phase, None) {
+            writeln!(out, "{stop}")?;
+            return Ok(Outcome::Failed);
+        }
+    }
     match choose(args.source, &phase)? {
         Chosen::Gpu(tools) => live(args, phase, plan, &tools, out),
         Chosen::Recording { why } => {
@@ -72,7 +79,8 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
 }
 
 fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    if let Some((stop, outcome)) = no_go(&phase, tools) {
+    Standings::foresee(&phase, Some(&tools.fingerprint()), &args.against, &args.folders.profiles)?;
+    if let Some((stop, outcome)) = no_go(&phase, Some(tools.device.compute_capability)) {
         writeln!(out, "{stop}")?;
         return Ok(outcome);
     }
@@ -90,9 +98,12 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
     }
 }
 
-/// The precondition that does not hold on this chip, if there is one: then nothing is built.
-fn no_go(phase: &Phase, tools: &Tools) -> Option<(String, Outcome)> {
-    preconditions(phase, Some(tools.device.compute_capability)).into_iter().find_map(|result| {
+/// The precondition that does not hold, if there is one: then nothing is built. Without a chip, those that ask for it are
+/// inconclusive.
+fn no_go(phase: &Phase, chip: Option<(u32, u32)>) -> Option<(String, Outcome)> {
+    let results = preconditions(phase, chip);
+    let worst = results.iter().find(|result| result.verdict == Verdict::Fail);
+    worst.or_else(|| results.iter().find(|result| result.verdict == Verdict::Inconclusive)).and_then(|result| {
         let (word, outcome) = match result.verdict {
             Verdict::Pass => return None,
             Verdict::Fail => ("FAIL", Outcome::Failed),

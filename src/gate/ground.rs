@@ -97,6 +97,7 @@ pub struct Ground<'a> {
     pub proof: Proof,
     /// The resampler all gates share.
     pub resampler: Resampler,
+    names: Vec<Arc<VariantId>>,
     correctness: Vec<Correctness>,
     objectives: Vec<Option<f64>>,
     rows: Vec<Option<usize>>,
@@ -133,6 +134,7 @@ impl<'a> Ground<'a> {
             context,
             proof,
             resampler,
+            names: plan.variants.iter().map(|v| Arc::new(v.id.clone())).collect(),
             correctness,
             objectives: Vec::new(),
             rows,
@@ -146,6 +148,11 @@ impl<'a> Ground<'a> {
     /// The variant at an index of the plan.
     pub fn variant(&self, at: usize) -> &'a Variant {
         &self.plan.variants[at]
+    }
+
+    /// Id of the variant at an index of the plan, shared by all that name it.
+    pub fn name(&self, at: usize) -> Arc<VariantId> {
+        self.names[at].clone()
     }
 
     /// Index of a variant.
@@ -196,10 +203,14 @@ impl<'a> Ground<'a> {
         self.rows[variant * self.shapes.len() + shape]
     }
 
+    /// Dimensions of a shape with their extents; none where the phase has no such shape.
+    pub fn dimensions(&self, shape: &ShapeName) -> &'a [(String, i64)] {
+        self.shapes.get(shape).map_or(&[], |&at| &self.phase.workload.shapes[at].dims)
+    }
+
     /// Extent of a dimension of a shape.
     pub fn dimension(&self, shape: &ShapeName, name: &str) -> Option<i64> {
-        let shape = &self.phase.workload.shapes[*self.shapes.get(shape)?];
-        shape.dims.iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent)
+        self.dimensions(shape).iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent)
     }
 
     /// Compute capability as a number: 8.9.

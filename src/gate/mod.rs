@@ -26,6 +26,7 @@ mod test;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
+mod token;
 mod unresolved;
 mod verdict;
 mod waiver;

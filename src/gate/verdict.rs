@@ -1,7 +1,7 @@
 //! A gate's verdict over all variants it applies to, in words.
 
 use super::ground::Ground;
-use super::judgement::{Case, Doubt, GateResult, Verdict};
+use super::judgement::{Case, Correctness, Doubt, GateResult, Verdict};
 use super::outcome::Outcome;
 use super::panel::{Panel, Row};
 use super::rule::{Gate, Level, OnInconclusive, Scope, Waiver};
@@ -9,6 +9,7 @@ use super::sentence::{count, demand, number, quantity, shortfall};
 use super::waiver::Waivers;
 use crate::config::ShapeName;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// A gate's result, and what it means for whatever asked.
 pub struct Judged {
@@ -115,7 +116,10 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     let any = gate.on == Scope::Any;
     let verdict = over_variants(rows.iter().map(|r| r.verdict), any);
     let mut judged = bare(panel, verdict, String::new());
-    let excused = |row: &Row| waivers.excuse(row, &ground.variant(row.variant).id);
+    let excused = |row: &Row| match ground.correctness(row.variant) {
+        Correctness::Proven { .. } => waivers.excuse(row, &ground.variant(row.variant).id),
+        Correctness::Wrong { .. } | Correctness::Unproven { .. } => None,
+    };
     let counted = |row: &Row| if excused(row).is_some() { Verdict::Pass } else { row.verdict };
     judged.effect = over_variants(rows.iter().map(counted), any);
     if verdict != Verdict::Pass && judged.effect == Verdict::Pass {
@@ -129,12 +133,18 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     let deciding = deciding(&rows, verdict, any);
     judged.result.deciding = deciding.map(|(row, case)| row * gate.shapes.len() + case);
     judged.result.reason = words.reason(ground, &rows, verdict, deciding);
-    let case = |variant: usize, shape: &ShapeName, outcome: Outcome| Case {
-        variant: ground.variant(variant).id.clone(),
+    let shapes: Vec<Arc<ShapeName>> = gate.shapes.iter().cloned().map(Arc::new).collect();
+    let case = |variant: usize, shape: &Arc<ShapeName>, outcome: Outcome| Case {
+        variant: ground.name(variant),
         shape: shape.clone(),
         verdict: outcome.verdict,
         doubt: outcome.doubt,
-        reason: (outcome.verdict != Verdict::Pass).then(|| words.case(&outcome)),
+        reason: (outcome.verdict != Verdict::Pass).then(|| {
+            let mut reason = words.case(&outcome);
+            // kept by the million
+            reason.shrink_to_fit();
+            reason
+        }),
         measured: outcome.measured,
         limit: outcome.limit,
         margin: outcome.margin,
@@ -143,7 +153,7 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     };
     let at_shapes = |row: Row| {
         let case = &case;
-        gate.shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
+        shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
     };
     judged.result.cases = rows.into_par_iter().with_min_len(TOGETHER).flat_map_iter(at_shapes).collect();
     judged

@@ -167,7 +167,7 @@ fn rename(fixture: &mut Fixture, old: &VariantId, new: &VariantId) {
     fixture.checks.iter_mut().for_each(|c| swap(&mut c.variant));
     fixture.judgement.variants.iter_mut().for_each(|r| swap(&mut r.variant));
     fixture.judgement.selected.iter_mut().for_each(|s| swap(&mut s.variant));
-    fixture.judgement.gates.iter_mut().flat_map(|g| &mut g.cases).for_each(|c| swap(&mut c.variant));
+    fixture.judgement.gates.iter_mut().flat_map(|g| &mut g.cases).for_each(|c| swap(Arc::make_mut(&mut c.variant)));
     let quantities = &fixture.quantities;
     let mut rows: Vec<(VariantId, ShapeName)> = quantities.rows().to_vec();
     rows.iter_mut().for_each(|(id, _)| swap(id));

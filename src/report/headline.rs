@@ -178,7 +178,7 @@ fn note(inputs: &Inputs<'_>, metric: &MetricColumn, selected: &VariantId, value:
         };
     }
     let gates = inputs.judgement.gates.iter().filter(|g| g.metric.as_deref() == Some(metric.name.as_str()));
-    let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| &c.variant == selected)?)));
+    let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| *c.variant == *selected)?)));
     judged.take(1).map(|(gate, case)| demand(gate, case.limit, metric)).collect()
 }
 

@@ -11,26 +11,9 @@ use serde::Serialize;
 use std::path::Path;
 
 /// Two candidates, no baseline, one required gate on registers and one on latency.
-const PHASE: &str = r#"
-[phase]
-name = "status"
-objective = "latency_p50"
-[workload]
-seeds = [0, 1]
-reference = "copy"
-tolerance = { max_abs = 2e-3 }
-[workload.shapes]
-only = { S = 2048 }
-[workload.buffers]
-x = { dtype = "f16", shape = ["S"], init = "normal" }
-y = { dtype = "f16", shape = ["S"], role = "output" }
-[kernel]
-source = "copy.cu"
-entry = "copy"
-defines = ["THREADS"]
-grid = ["S // THREADS"]
-block = ["THREADS"]
-args = ["x", "y"]
+const PHASE: &str = concat!(
+    include_str!("../data/copy.toml"),
+    r#"
 [sweep]
 THREADS = [64, 128]
 [[gate]]
@@ -39,7 +22,8 @@ require = "registers <= 64"
 [[gate]]
 name = "latency"
 require = "latency_p50 <= 10.5"
-"#;
+"#
+);
 
 fn run() -> Stored {
     Stored::new(PHASE, "run").latency(|_, round| 10.0 * (1.0 + 0.01 * wiggle(round, 1)))
@@ -115,6 +99,52 @@ fn three_when_environment_or_stored_run_fails() {
     assert_eq!(damaged.status, Some(3), "{damaged:?}");
     std::fs::remove_file(folder.join("manifest.json")).unwrap();
     assert_eq!(gate(&place, &folder, PHASE).status, Some(3));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_anything_is_measured() {
+    let place = Place::new();
+    let then = run().write(&place);
+    let measure = |text: &str, more: &[&str]| {
+        let config = place.write("status.toml", text);
+        let mut args = vec!["run", config.to_str().unwrap(), "--source", "gpu"];
+        args.extend(more);
+        place.run(&args)
+    };
+    assert_eq!(measure(PHASE, &["--against", "nobody"]).status, Some(2));
+    let [then, other] = [then.to_str().unwrap(), &PHASE.replace("S = 2048", "S = 4096")];
+    for name in ["run", then] {
+        let refused = measure(other, &["--against", name]);
+        assert_eq!(refused.status, Some(3), "{refused:?}");
+        assert!(refused.stderr.contains("the workload (shapes, buffers or scalars)"), "{}", refused.stderr);
+        // what the phase has alike, or may differ in, is left to the machine: there is none here
+        for (text, more) in [(PHASE, &["--against", name][..]), (other, &["--against", name, "--allow-mismatch"])] {
+            let unmeasured = measure(text, more);
+            assert_eq!(unmeasured.status, Some(3), "{unmeasured:?}");
+            assert!(!unmeasured.stderr.contains("the workload"), "{}", unmeasured.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_precondition_of_the_workload_needs_no_gpu_to_stop_a_run() {
+    let place = Place::new();
+    let measure = |require: &str| {
+        let text = format!("{PHASE}[[precondition]]\nname = \"ready\"\nrequire = '{require}'\n");
+        let config = place.write("status.toml", &text);
+        place.run(&["run", config.to_str().unwrap()])
+    };
+    let stopped = measure("S % 4096 == 0");
+    assert_eq!((stopped.status, stopped.stderr.as_str()), (Some(1), ""), "{stopped:?}");
+    assert_eq!(
+        stopped.stdout,
+        "FAIL precondition 'ready': 'S % 4096 == 0' is false at shape 'only'; nothing was built\n"
+    );
+    for require in ["S % 16 == 0", "cc >= 8.9"] {
+        let unmeasured = measure(require);
+        assert_eq!((unmeasured.status, unmeasured.stdout.as_str()), (Some(3), ""), "{unmeasured:?}");
+    }
+    assert!(!place.path().join("profiles").exists(), "nothing was measured");
 }
 
 #[test]

@@ -142,6 +142,26 @@ fn over_parameters_dimensions_and_verbatim_metrics() {
 }
 
 #[test]
+fn over_scalars_as_the_workload_defines_them() {
+    let judged = |require: &str| {
+        let mut fixture = Fixture::new("");
+        let text = format!("{BASE}\n{}", gate(require)).replace(
+            "[workload.shapes]",
+            "scalars = { scale = \"1 / S ** 0.5\", per = \"S // THREADS\" }\n[workload.shapes]",
+        );
+        fixture.phase = parse(Path::new("fixture.toml"), &text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        fixture.set("registers", |_, _| 64.0).first()
+    };
+    // at shape 'large' S is 2048; the selected variant has 64 threads
+    assert_eq!(judged("registers * scale < 1.5").verdict, PASS);
+    assert_eq!(judged("registers * scale > 1.5").verdict, FAIL);
+    assert_eq!(judged("registers <= 2 * per").verdict, PASS);
+    assert_eq!(judged("registers == 2 * per").verdict, PASS);
+    assert_eq!(judged("registers > 2 * per").verdict, FAIL);
+    assert_eq!(judged("scale > 0 and S == 2048").verdict, PASS);
+}
+
+#[test]
 fn on_selected_each_any_or_a_glob() {
     let on = |on: &str| {
         let mut fixture = Fixture::new(&format!("{}on = \"{on}\"", gate("registers <= 64")));

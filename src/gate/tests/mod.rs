@@ -4,6 +4,7 @@ mod doubt;
 mod forms;
 mod noise;
 mod plans;
+mod poison;
 mod properties;
 
 use super::{Context, Correctness, GateResult, Judgement, Verdict, judge};

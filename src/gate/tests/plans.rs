@@ -143,6 +143,18 @@ fn a_waiver_lets_a_shortfall_through_until_it_expires() {
 }
 
 #[test]
+fn a_waiver_excuses_nothing_of_what_is_not_proven() {
+    let mut fixture = waived("2026-12-31", "*");
+    fixture.unproven(0).unproven(1).unproven(2).unproven(3);
+    let selected = fixture.judge();
+    assert_ne!(selected.verdict, PASS, "{}", selected.reason);
+    let mut each = waived("2026-12-31", "*");
+    each.unproven(1).phase.gates[0].on = crate::gate::Scope::Each;
+    let each = each.judge();
+    assert!(each.verdict == FAIL && each.gates[0].waived.is_none(), "{}", each.reason);
+}
+
+#[test]
 fn a_waiver_excuses_neither_what_is_missing_nor_what_is_wrong() {
     let mut fixture = waived("2026-12-31", "*");
     fixture.set("registers", |_, _| f64::NAN);
