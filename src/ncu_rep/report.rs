@@ -16,6 +16,8 @@ use super::wire::{Message, Span};
 
 /// Bytes of results that are worked on before their pages are given back.
 const CHUNK_BYTES: usize = 8 << 20;
+/// Reports up to this size stay in memory: to give pages back and to ask for them again takes longer than to read them.
+const RESIDENT_BYTES: usize = 64 << 20;
 
 /// An Nsight Compute report.
 ///
@@ -218,9 +220,8 @@ impl Report {
     }
 
     /// The place of the name that a metric has, or the error that no table holds it.
-    #[inline]
     pub(crate) fn place(&self, id: u32, metric: &Message<'_>) -> Result<u32, ReportError> {
-        self.names.places.get(id as usize).copied().ok_or(ReportError::Malformed {
+        self.usual_place(id).ok_or_else(|| ReportError::Malformed {
             message: metric.name,
             field: 1,
             offset: metric.offset as u64,
@@ -228,14 +229,20 @@ impl Report {
         })
     }
 
+    /// The place of the name that a metric has, where a table holds it.
+    #[inline]
+    pub(crate) fn usual_place(&self, id: u32) -> Option<u32> {
+        self.names.places.get(id as usize).copied()
+    }
+
     /// The place of a metric's full name.
     pub(crate) fn metric_place(&self, name: &str) -> Option<u32> {
         self.names.texts.get_index_of(name).map(|place| place as u32)
     }
 
-    /// The launches in groups of about [`CHUNK_BYTES`], so that their pages can be given back after each.
+    /// The launches in groups, so that their pages can be given back after each.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = (usize, usize)> {
-        chunks(self.heads.len(), |index| self.heads[index].body)
+        chunks(self.len(), self.heads.len(), |index| self.heads[index].body)
     }
 
     /// The launches `first..end`.
@@ -312,13 +319,15 @@ impl Names {
     }
 }
 
-/// Groups of items whose bytes are about [`CHUNK_BYTES`], at least one item each.
-fn chunks(count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = (usize, usize)> {
+/// Groups of items whose bytes are about [`CHUNK_BYTES`], at least one item each; one group for a report of `len` bytes
+/// that stays in memory.
+fn chunks(len: usize, count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = (usize, usize)> {
+    let most = if len <= RESIDENT_BYTES { usize::MAX } else { CHUNK_BYTES };
     let mut next = 0;
     std::iter::from_fn(move || {
         let first = next;
         let mut bytes = 0;
-        while next < count && (bytes < CHUNK_BYTES || next == first) {
+        while next < count && (bytes < most || next == first) {
             bytes += span(next).len as usize;
             next += 1;
         }
@@ -328,7 +337,7 @@ fn chunks(count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = (u
 
 /// Gives back the pages of a part that is worth it.
 fn release(data: &Data, start: usize, end: usize) {
-    if end.saturating_sub(start) >= CHUNK_BYTES {
+    if data.bytes().len() > RESIDENT_BYTES && end.saturating_sub(start) >= CHUNK_BYTES {
         data.release(start, end);
     }
 }
@@ -337,7 +346,7 @@ fn release(data: &Data, start: usize, end: usize) {
 fn scan_heads(data: &Data, results: &[(ResultKind, Span, u32)]) -> Result<Vec<Head>, ReportError> {
     let mut heads = Vec::with_capacity(results.len());
     let mut released = 0;
-    for (first, end) in chunks(results.len(), |index| results[index].1) {
+    for (first, end) in chunks(data.bytes().len(), results.len(), |index| results[index].1) {
         let part = results.get(first..end).unwrap_or_default();
         let scanned: Result<Vec<Head>, ReportError> =
             part.par_iter().map(|&(kind, span, process)| Head::scan(data.bytes(), kind, span, process)).collect();
