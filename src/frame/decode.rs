@@ -31,14 +31,14 @@ const NONE: u32 = u32::MAX;
 
 /// An attribute of a launch, if the launch has it.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Attribute {
+pub(super) enum Attribute<'r> {
     #[default]
     Missing,
     Number(u64),
-    Text(String),
+    Text(Cow<'r, str>),
 }
 
-impl Attribute {
+impl Attribute<'_> {
     pub fn number(&self) -> Option<u32> {
         match self {
             Self::Number(number) => u32::try_from(*number).ok(),
@@ -54,17 +54,17 @@ impl Attribute {
     }
 }
 
-impl From<MetricValue<'_>> for Attribute {
-    fn from(value: MetricValue<'_>) -> Self {
+impl<'r> From<MetricValue<'r>> for Attribute<'r> {
+    fn from(value: MetricValue<'r>) -> Self {
         match value {
-            MetricValue::String(text) => Self::Text(text.into_owned()),
+            MetricValue::String(text) => Self::Text(text),
             other => other.as_u64().map_or(Self::Missing, Self::Number),
         }
     }
 }
 
 /// The attributes of a launch in the order of [`ATTRIBUTES`].
-pub(super) type Attributes = [Attribute; ATTRIBUTES.len()];
+pub(super) type Attributes<'r> = [Attribute<'r>; ATTRIBUTES.len()];
 
 /// The metrics of a report, launch after launch.
 #[derive(Debug, Default)]
@@ -82,12 +82,14 @@ pub(super) struct Piece<'r> {
     pub counts: Vec<usize>,
     /// Slot of each row: which metric it is.
     pub slots: Vec<u32>,
-    /// Number of each row; `None` for text and missing values.
-    pub numbers: Vec<Option<f64>>,
+    /// Number of each row; meaningless for those in `missing`.
+    pub numbers: Vec<f64>,
+    /// Rows without a number, texts and missing values, in their order.
+    pub missing: Vec<usize>,
     /// Text of the rows that have one, in their order.
     pub texts: Vec<(usize, Cow<'r, str>)>,
     /// Attributes of each launch.
-    attributes: Vec<Attributes>,
+    attributes: Vec<Attributes<'r>>,
 }
 
 /// What is wanted of each name of the string tables.
@@ -141,7 +143,7 @@ impl Plan {
                 let attribute = self.attributes.get(id as usize).copied().unwrap_or(NONE);
                 if slot != NONE {
                     match (turn, body.number()) {
-                        (Turn::First, Some(number)) => piece.push_number(slot, Some(number)),
+                        (Turn::First, Some(number)) => piece.push_number(slot, number),
                         (Turn::First, None) => piece.push(slot, &body.value()?),
                         (Turn::Again, _) => piece.replace(before, slot, &body.value()?),
                     }
@@ -167,13 +169,15 @@ impl<'r> Piece<'r> {
     /// Adds a row.
     pub fn push(&mut self, slot: u32, value: &MetricValue<'r>) {
         let (number, text) = cell(value);
-        self.texts.extend(text.map(|text| (self.slots.len(), text)));
-        self.push_number(slot, number);
+        let row = self.rows();
+        self.texts.extend(text.map(|text| (row, text)));
+        self.missing.extend(number.is_none().then_some(row));
+        self.push_number(slot, number.unwrap_or_default());
     }
 
     /// Adds a row that has no text.
     #[inline]
-    fn push_number(&mut self, slot: u32, number: Option<f64>) {
+    fn push_number(&mut self, slot: u32, number: f64) {
         self.slots.push(slot);
         self.numbers.push(number);
     }
@@ -184,9 +188,14 @@ impl<'r> Piece<'r> {
         let Some(row) = rows.iter().position(|other| *other == slot).map(|row| first + row) else { return };
         let (number, text) = cell(value);
         if let Some(place) = self.numbers.get_mut(row) {
-            *place = number;
+            *place = number.unwrap_or_default();
         }
-        self.texts.retain(|(at, _)| *at != row);
+        self.missing.retain(|other| *other != row);
+        if number.is_none() {
+            let at = self.missing.partition_point(|other| *other < row);
+            self.missing.insert(at, row);
+        }
+        self.texts.retain(|(other, _)| *other != row);
         if let Some(text) = text {
             let at = self.texts.partition_point(|(other, _)| *other < row);
             self.texts.insert(at, (row, text));
@@ -210,7 +219,7 @@ pub(super) fn cell<'r>(value: &MetricValue<'r>) -> (Option<f64>, Option<Cow<'r, 
 pub(super) fn metrics<'r>(
     report: &'r Report,
     selection: MetricSelection<'_>,
-    mut chunk: impl FnMut(usize, &[Attributes]) -> Result<(), ReportError>,
+    mut chunk: impl FnMut(usize, &[Attributes<'r>]) -> Result<(), ReportError>,
 ) -> Result<Decoded<'r>, ReportError> {
     let plan = Plan::new(report, selection);
     let mut pieces: Vec<Piece<'r>> = Vec::new();

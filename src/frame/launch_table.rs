@@ -37,7 +37,7 @@ pub(super) struct LaunchTable {
 }
 
 impl LaunchTable {
-    pub fn push(&mut self, report: &str, launch: &Launch<'_>, attributes: &Attributes) -> Result<(), ReportError> {
+    pub fn push(&mut self, report: &str, launch: &Launch<'_>, attributes: &Attributes<'_>) -> Result<(), ReportError> {
         let number = |index: usize| attributes.get(index).and_then(Attribute::number);
         let process = launch.process();
         let capability = number(decode::CC_MAJOR).zip(number(decode::CC_MINOR));
@@ -95,7 +95,11 @@ impl LaunchTable {
         &self.kernel
     }
 
-    pub fn finish(self) -> Result<DataFrame, PolarsError> {
+    /// Builds the frame.
+    ///
+    /// # Errors
+    /// polars refuses a column.
+    pub fn frame(&self) -> Result<DataFrame, PolarsError> {
         let numbers =
             |name: &str, values: &[Option<u32>]| UInt32Chunked::from_slice_options(name.into(), values).into_column();
         let flags =
@@ -103,7 +107,7 @@ impl LaunchTable {
         let rows = self.launch.len();
         let mut columns = vec![
             self.report.column(l::REPORT),
-            UInt32Chunked::from_vec(l::LAUNCH.into(), self.launch).into_column(),
+            UInt32Chunked::from_slice(l::LAUNCH.into(), &self.launch).into_column(),
             self.kind.column(l::KIND),
             self.kernel.column(l::KERNEL),
             self.demangled.column(l::DEMANGLED),

@@ -64,7 +64,7 @@ impl LaunchFrames {
     pub fn read(captures: &[Capture<'_>], selection: MetricSelection<'_>) -> Result<Self, FrameError> {
         let mut all = match captures.split_first() {
             Some((first, _)) => Self::of(first, selection)?,
-            None => Self { launches: LaunchTable::default().finish()?, metrics: metric_table::empty()? },
+            None => Self { launches: LaunchTable::default().frame()?, metrics: metric_table::empty()? },
         };
         for capture in captures.iter().skip(1) {
             let frames = Self::of(capture, selection)?;
@@ -90,8 +90,9 @@ impl LaunchFrames {
             found.into_iter().try_for_each(|(launch, part)| launches.push(name, &launch, part))
         });
         let decoded = decoded.map_err(named)?;
-        let metrics = metric_table::of_report(name, report, &decoded, launches.kernels())?;
-        Ok(Self { launches: launches.finish()?, metrics })
+        let metrics = || metric_table::of_report(name, report, &decoded, launches.kernels());
+        let (launches, metrics) = rayon::join(|| launches.frame(), metrics);
+        Ok(Self { launches: launches?, metrics: metrics? })
     }
 
     /// Builds both frames of one input.
@@ -103,7 +104,7 @@ impl LaunchFrames {
         let mut launches = LaunchTable::default();
         launches.push_csv(capture.name, csv);
         let metrics = metric_table::of_csv(capture.name, csv, selection, launches.kernels())?;
-        Ok(Self { launches: launches.finish()?, metrics })
+        Ok(Self { launches: launches.frame()?, metrics })
     }
 }
 

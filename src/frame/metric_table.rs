@@ -131,7 +131,12 @@ impl<'a> MetricTable<'a> {
 
     fn value(&self) -> Column {
         let numbers = self.pieces.iter().flat_map(|piece| &piece.numbers);
-        Float64Chunked::from_iter_options(m::VALUE.into(), numbers.copied()).into_column()
+        let mut missing = self.rows(|piece| piece.missing.iter().copied()).peekable();
+        let values = (0..self.slots.len()).zip(numbers).map(|(row, number)| match missing.next_if_eq(&row) {
+            Some(_) => None,
+            None => Some(*number),
+        });
+        Float64Chunked::from_iter_options(m::VALUE.into(), values).into_column()
     }
 
     /// Nulls but for the rows that have a text.
@@ -142,18 +147,22 @@ impl<'a> MetricTable<'a> {
         }
         let texts = self.pieces.iter().flat_map(|piece| &piece.texts);
         let texts = StringChunked::from_iter_values(m::TEXT.into(), texts.map(|(_, text)| Cow::as_ref(text)));
-        let mut places = vec![None; rows];
-        let (mut first, mut next) = (0, 0);
-        for piece in self.pieces {
-            for (row, _) in &piece.texts {
-                if let Some(place) = places.get_mut(first + row) {
-                    *place = Some(next);
-                }
-                next += 1;
-            }
-            first += piece.rows();
-        }
-        let places = UInt32Chunked::from_slice_options(m::TEXT.into(), &places);
+        let mut found = (0..).zip(self.rows(|piece| piece.texts.iter().map(|(row, _)| *row))).peekable();
+        let places = (0..rows).map(|row| found.next_if(|(_, at)| *at == row).map(|(place, _)| place));
+        let places = UInt32Chunked::from_iter_options(m::TEXT.into(), places);
         Ok(texts.take(&places)?.into_column())
+    }
+
+    /// Rows of the pieces as rows of the frame.
+    fn rows<'t, I: Iterator<Item = usize> + 't>(
+        &'t self,
+        of_piece: impl Fn(&'t Piece<'a>) -> I + 't,
+    ) -> impl Iterator<Item = usize> + 't {
+        let mut next = 0;
+        self.pieces.iter().flat_map(move |piece| {
+            let first = next;
+            next += piece.rows();
+            of_piece(piece).map(move |row| first + row)
+        })
     }
 }

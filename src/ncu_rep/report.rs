@@ -67,11 +67,12 @@ impl MetricSelection<'_> {
 
 /// What the walk over the blocks collects.
 #[derive(Default)]
-struct Index {
+struct Index<'a> {
     blocks: usize,
     names: Names,
-    processes: Vec<Process>,
-    process_index: HashMap<Process, u32>,
+    processes: IndexSet<Process>,
+    /// Index of a process by its message, which most blocks repeat.
+    process_index: HashMap<&'a [u8], u32>,
     sessions: Vec<Span>,
     sources: Vec<Span>,
     results: Vec<(ResultKind, Span, u32)>,
@@ -120,7 +121,7 @@ impl Report {
             version,
             blocks: index.blocks,
             names: index.names,
-            processes: index.processes,
+            processes: index.processes.into_iter().collect(),
             sessions: index.sessions,
             sources: index.sources,
             heads,
@@ -259,8 +260,8 @@ impl Report {
     }
 }
 
-impl Index {
-    fn add(&mut self, data: &[u8], block: &Block<'_>) -> Result<(), ReportError> {
+impl<'a> Index<'a> {
+    fn add(&mut self, data: &'a [u8], block: &Block<'a>) -> Result<(), ReportError> {
         self.blocks += 1;
         self.sessions.extend(block.session);
         if let Some(strings) = block.strings {
@@ -287,7 +288,10 @@ impl Index {
     }
 
     /// The index of a process, which is added when it is new.
-    fn process(&mut self, message: Message<'_>) -> Result<u32, ReportError> {
+    fn process(&mut self, message: Message<'a>) -> Result<u32, ReportError> {
+        if let Some(&index) = self.process_index.get(message.bytes) {
+            return Ok(index);
+        }
         let mut process = Process { pid: 0, host: String::new(), executable: String::new() };
         for field in message.fields() {
             let field = field?;
@@ -298,12 +302,8 @@ impl Index {
                 _ => {}
             }
         }
-        if let Some(&index) = self.process_index.get(&process) {
-            return Ok(index);
-        }
-        let index = self.processes.len() as u32;
-        self.processes.push(process.clone());
-        self.process_index.insert(process, index);
+        let index = self.processes.insert_full(process).0 as u32;
+        self.process_index.insert(message.bytes, index);
         Ok(index)
     }
 }
