@@ -124,7 +124,8 @@ impl<'a> MetricTable<'a> {
         if let Some(only) = self.kernels.only() {
             return Ok(constant(m::KERNEL, only, self.slots.len()));
         }
-        let texts = StringChunked::from_iter_values(m::KERNEL.into(), self.kernels.iter().map(Option::unwrap_or_default));
+        let texts =
+            StringChunked::from_iter_values(m::KERNEL.into(), self.kernels.iter().map(Option::unwrap_or_default));
         let launches: Vec<u32> = (0..self.ids.len() as u32).collect();
         Ok(texts.take(&self.by_row(&launches))?.into_column())
     }

@@ -147,6 +147,8 @@ impl ResultKind {
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub kind: ResultKind,
+    /// Position among the results of the file.
+    pub index: u32,
     pub body: Span,
     /// From the first metric to the end of the last one.
     pub metrics: Span,
@@ -182,6 +184,7 @@ impl Head {
         }
         let mut head = Self {
             kind,
+            index: 0,
             body,
             metrics: Span { start: body.start, len: 0 },
             metric_count: 0,
@@ -291,10 +294,17 @@ impl<'r> Launch<'r> {
         span.text(self.report.data())
     }
 
-    /// The id that ncu prints: the position in the report, from 0.
+    /// The id that ncu prints, from 0: it counts the launches of one process after those of another.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.id
+    }
+
+    /// The position in the file, from 0, by which NVIDIA's `ncu_report` counts. Another than [`Launch::id`] where the
+    /// launches of several processes take turns.
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.head.index
     }
 
     /// What was measured.

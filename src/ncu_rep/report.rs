@@ -116,7 +116,13 @@ impl Report {
                 released = block.payload_start;
             }
         }
-        let heads = scan_heads(&data, &index.results)?;
+        let mut heads = scan_heads(&data, &index.results)?;
+        for (index, head) in (0..).zip(&mut heads) {
+            head.index = index;
+        }
+        let pid = |head: &Head| index.processes.get_index(head.process as usize).map(|process| process.pid);
+        // The way ncu numbers launches: process after process.
+        heads.sort_by_key(pid);
         Ok(Self {
             version,
             blocks: index.blocks,
@@ -170,7 +176,7 @@ impl Report {
         self.blocks
     }
 
-    /// The results in the order that ncu numbers them.
+    /// The results in the order that ncu numbers them: process after process by their ids, as they ran in each.
     pub fn launches(&self) -> impl ExactSizeIterator<Item = Launch<'_>> + DoubleEndedIterator {
         self.heads.iter().enumerate().map(|(id, head)| Launch { report: self, head, id: id as u32 })
     }

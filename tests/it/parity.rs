@@ -32,7 +32,7 @@ struct Compared {
 }
 
 fn compare_head(launch: &Launch<'_>, row: &Value) {
-    assert_eq!(row["launch"], launch.id());
+    assert_eq!(row["launch"], launch.index());
     if launch.kind() == ResultKind::Kernel {
         assert_eq!(row["function"], json!(launch.kernel_name()));
         assert_eq!(row["mangled"], json!(launch.mangled_name()));
@@ -75,7 +75,9 @@ fn rules(launch: &Launch<'_>) -> Vec<Value> {
 fn compare(report: &Report, oracle: &[Value]) -> Compared {
     let mut compared = Compared::default();
     let mut rows = oracle.iter().peekable();
-    for launch in report.launches() {
+    let mut launches: Vec<Launch<'_>> = report.launches().collect();
+    launches.sort_by_key(Launch::index);
+    for launch in launches {
         compare_head(&launch, rows.next().expect("a launch that ncu_report does not have"));
         compared.launches += 1;
         let mut expected: std::collections::HashMap<&str, &Value> = std::collections::HashMap::new();
