@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::error::{ReportError, WireProblem};
-use super::launch::Head;
+use super::head::Head;
 use super::report::Report;
 use super::unit::unit_of;
 use super::wire::{Field, Fields, Message, short_tag, varint};
