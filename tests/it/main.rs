@@ -6,6 +6,7 @@ mod captures;
 mod ci;
 mod command;
 mod crafted;
+mod csv_pages;
 mod damage;
 mod kernels;
 mod pages;
