@@ -61,8 +61,8 @@
     const many = v.stops.length > 1 ? `${v.stops.length} gates: ` : "";
     return el("bdi", { title: v.stops.join("; ") }, v.stops.length ? many + v.stops[0] : v.shares ? "same code as " + v.shares : "");
   }
-  // A variant that its parameters do not tell apart.
-  const nameless = (v) => v.params.length === 0 || v.params.some((p) => p === null);
+  // A variant that the columns of parameters do not tell apart from others.
+  const nameless = (v) => v.name !== null;
   // Whether candidates need a column for their names; baselines alone do not.
   const named = data.variants.some((v) => !v.baseline && nameless(v));
   const cls = (verdict) => verdict === "pass" ? "pass" : verdict === "fail" ? "fail" : "unsure";
@@ -190,17 +190,27 @@
     data.metrics.forEach((m, at) => {
       const x = a.values[state.shape][at], y = b.values[state.shape][at];
       if (number(x) === null && number(y) === null) return;
-      lines.push(el("tr", {}, el("td", {}, m.title, " ", el("small", {}, m.unit)), el("td", { class: "num" }, measured(x)), el("td", { class: "num" }, measured(y)), change(number(x), number(y), m.better)));
+      lines.push(el("tr", {}, el("td", {}, m.title, " ", el("small", {}, m.unit)), el("td", { class: "num" }, measured(x)), el("td", { class: "num" }, measured(y)), change(number(x), number(y), m)));
     });
     place.replaceChildren(
       el("h3", {}, "Comparison", el("button", { type: "button", onclick: () => { state.pair = []; drawRows(); drawPair(); grid.focus(); } }, "Clear")),
       el("div", region("Comparison of two variants"), el("table", { id: "pair" }, el("thead", {}, el("tr", {}, el("th", {}, "Metric"), el("th", { class: "num" }, el("bdi", {}, a.label)), el("th", { class: "num" }, el("bdi", {}, b.label)), el("th", { class: "num" }, "Change"))), el("tbody", {}, ...lines))));
   }
-  function change(x, y, better) {
-    if (x === null || y === null || x === 0) return el("td", { class: "num" }, x === y && x !== null ? "0.0 %" : "");
+  const brief = (value) => String(Number(value.toPrecision(4)));
+  /** As the report writes changes: percentage points, a difference from zero, a factor from tenfold on, else percent. */
+  function changed(x, y, unit) {
+    const sign = y > x ? "+" : "";
+    if (unit === "%") return x === y ? "0 pp" : `${sign}${Math.abs(y - x) >= 0.01 ? Number((y - x).toFixed(2)) : brief(y - x)} pp`;
+    if (x === y) return "0.0 %";
+    if (x === 0 || x * y < 0) return `${sign}${brief(y - x)}${unit ? " " + unit : ""}`;
+    if (y / x >= 10) return brief(y / x) + "×";
     const percent = (y / x - 1) * 100;
-    const good = x === y || better === "context" ? "" : (better === "higher") === (y > x) ? "better" : "worse";
-    return el("td", { class: "num " + good }, (percent > 0 ? "+" : "") + percent.toFixed(Math.abs(percent) < 100 ? 1 : 0) + " %", good ? el("span", { class: "hidden" }, " " + good) : null);
+    return `${sign}${percent.toFixed(Math.abs(percent) < 100 ? 1 : 0)} %`;
+  }
+  function change(x, y, metric) {
+    if (x === null || y === null) return el("td", { class: "num" });
+    const good = x === y || metric.better === "context" ? "" : (metric.better === "higher") === (y > x) ? "better" : "worse";
+    return el("td", { class: "num " + good }, changed(x, y, metric.unit), good ? el("span", { class: "hidden" }, " " + good) : null);
   }
 
   // ---- one variant

@@ -20,6 +20,8 @@ pub struct Standings {
     stored: BTreeMap<String, (Entry, Quantities)>,
     absent: BTreeMap<String, String>,
     noise: Option<Calibration>,
+    /// The run before this one, where no requirement asks for it.
+    before: Option<(Entry, Quantities)>,
     /// What the reader must be warned of.
     pub warnings: Vec<String>,
 }
@@ -53,6 +55,34 @@ impl Standings {
             }
         }
         Ok(standings)
+    }
+
+    /// Also finds the run before this one, to be set beside it. It decides nothing, so one that cannot be read is a
+    /// warning.
+    pub fn look_back(&mut self, subject: &Subject, profiles: &Path) -> Result<(), CommandError> {
+        if self.stored.contains_key("previous") || subject.foreign.is_some() {
+            return Ok(());
+        }
+        let finder = Finder { subject, profiles, conditions: conditions(&subject.run)? };
+        match finder.previous() {
+            Ok(entry) => self.before = entry.map(|entry| (entry.clone(), entry.quantities())),
+            Err(error) => self.warnings.push(format!("the run before this one is not beside it: {error}")),
+        }
+        Ok(())
+    }
+
+    /// Stored runs that the selected variant is set beside, with where each comes from.
+    pub fn beside(&self) -> Vec<(&'static str, String, &Entry, &Quantities)> {
+        let stored = self.stored.iter().map(|(name, (entry, quantities))| {
+            let what = match name.as_str() {
+                "previous" => "previous run",
+                BEST => "best run",
+                _ => "stored baseline",
+            };
+            (what, entry, quantities)
+        });
+        let before = self.before.iter().map(|(entry, quantities)| ("previous run", entry, quantities));
+        stored.chain(before).map(|(what, entry, quantities)| (what, entry.label(), entry, quantities)).collect()
     }
 
     fn insert(&mut self, name: &str, entry: Entry, now: &Conditions, against: &Against) -> Result<(), CommandError> {

@@ -41,5 +41,4 @@ pub use rule::{
     Comparison, Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Precondition, Requirement, Scope,
     Stage, Tier, Waiver,
 };
-pub use sentence::{number, quantity};
 pub use unresolved::unresolved;

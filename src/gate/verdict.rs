@@ -5,9 +5,10 @@ use super::judgement::{Case, Doubt, GateResult, Verdict};
 use super::outcome::Outcome;
 use super::panel::{Panel, Row};
 use super::rule::{Gate, Level, OnInconclusive, Scope, Waiver};
-use super::sentence::{count, demand, number, quantity, shortfall};
+use super::sentence::{count, demand, shortfall};
 use super::waiver::Waivers;
 use crate::config::ShapeName;
+use crate::number::{distance, said, short};
 use rayon::prelude::*;
 
 /// A gate's result, and what it means for whatever asked.
@@ -203,11 +204,14 @@ impl Words<'_, '_> {
         };
         let subject = self.panel.subject();
         let around =
-            outcome.interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", number(low), number(high)));
-        let value =
-            format!("{subject} is {}{around}, needs {}", quantity(measured, &self.unit), demand(comparison, limit));
+            outcome.interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", short(low), short(high)));
+        let value = format!(
+            "{subject} is {}{around}, needs {}",
+            said(measured, &self.unit),
+            demand(comparison, limit, &self.unit)
+        );
         match (outcome.verdict, note) {
-            (Verdict::Fail, None) => format!("{value} ({})", shortfall(comparison, margin)),
+            (Verdict::Fail, None) => format!("{value} ({})", shortfall(comparison, margin, &self.unit)),
             (_, Some(note)) => format!("{value}: {note}"),
             _ => value,
         }
@@ -219,7 +223,7 @@ impl Words<'_, '_> {
         let worst = row.cases.iter().filter(|c| c.verdict == row.verdict);
         let worst = worst.max_by(|a, b| a.severity().total_cmp(&b.severity()))?;
         Some(match (row.verdict, worst.margin, &worst.note) {
-            (Verdict::Fail, Some(margin), None) => format!("{require} by {}", number(margin.abs())),
+            (Verdict::Fail, Some(margin), None) => format!("{require} by {}", distance(margin.abs(), &self.unit)),
             (_, _, Some(note)) => format!("{require}: {note}"),
             _ => require.to_owned(),
         })
@@ -240,8 +244,8 @@ impl Words<'_, '_> {
         match verdict {
             Verdict::Pass => {
                 let tightest = outcome.margin.map_or_else(String::new, |m| match gate.on {
-                    Scope::Any => format!(", {who} by {}", quantity(m, &self.unit)),
-                    _ => format!(", tightest by {}", quantity(m, &self.unit)),
+                    Scope::Any => format!(", {who} by {}", distance(m, &self.unit)),
+                    _ => format!(", tightest by {}", distance(m, &self.unit)),
                 });
                 format!("held for {}{shapes}{tightest}", count(with(Verdict::Pass), "variant"))
             }

@@ -66,7 +66,7 @@ fn why(gate: &GateResult, deciding: Option<&Case>) -> String {
                 std::cmp::Ordering::Equal => return format!("exactly at the limit, at shape {}", case.shape),
                 std::cmp::Ordering::Greater => "over by",
             };
-            format!("{way} {} at shape {}", number::with_unit(margin.abs(), &gate.unit), case.shape)
+            format!("{way} {} at shape {}", number::distance(margin.abs(), &gate.unit), case.shape)
         }
         _ => case.reason.clone().unwrap_or_else(|| gate.reason.clone()),
     }

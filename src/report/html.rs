@@ -28,6 +28,9 @@ pub fn html(report: &Report) -> Result<String, RenderError> {
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
     env.add_filter("unit", |name: &str| number::unit(name).to_owned());
+    env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
+    env.add_filter("change", number::change);
+    env.add_filter("short", number::short);
     env.add_filter("seconds", number::seconds);
     env.add_template("report.html", PAGE)?;
     let style = style();
@@ -152,6 +155,7 @@ fn variant(row: &VariantRow) -> Value {
     json!({
         "id": row.id,
         "label": row.label,
+        "name": row.name,
         "baseline": row.standing == Standing::Baseline,
         "selected": row.selected,
         "rank": row.rank,

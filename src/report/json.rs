@@ -3,6 +3,8 @@
 //! Numbers are in the unit their metric names and in full precision; what was not measured is `null` in `values` and
 //! says why in `missing`.
 
+mod delta;
+
 use super::error::RenderError;
 use super::markdown::word;
 use super::model::{GateRow, Report, VariantRow};
@@ -67,6 +69,8 @@ pub struct Results<'a> {
     pub metrics: IndexMap<&'a str, Metric<'a>>,
     /// Variants, best first, then baselines.
     pub variants: Vec<Variant<'a>>,
+    /// The selected variant beside each baseline and each stored run.
+    pub deltas: Vec<delta::Delta<'a>>,
     /// What the counters say, gravest first.
     pub findings: Vec<Found<'a>>,
     /// What is not in the numbers, and why.
@@ -86,6 +90,8 @@ pub struct Results<'a> {
     pub argv: &'a str,
     /// The phase's file as run.
     pub config: &'a str,
+    /// Commands that make this report again.
+    pub reproduce: &'a [String],
 }
 
 /// A judged gate.
@@ -333,6 +339,7 @@ impl<'a> Results<'a> {
             waivers: waivers(report),
             metrics: report.metrics.iter().map(|m| (m.name.as_str(), metric(m))).collect(),
             variants: report.variants.iter().map(|v| variant(report, v)).collect(),
+            deltas: delta::deltas(report),
             findings: findings(report),
             missing: &report.missing,
             warnings: &report.warnings,
@@ -341,6 +348,7 @@ impl<'a> Results<'a> {
             sources: report.provenance.hashes.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
             argv: &report.provenance.argv,
             config: &report.provenance.config,
+            reproduce: &report.reproduce,
         }
     }
 }

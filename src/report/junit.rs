@@ -76,7 +76,10 @@ fn details(gate: &GateRow) -> String {
         format!("requires: {}", gate.require),
         format!("measured: {}", value(&gate.measured)),
         format!("limit: {}", value(&gate.limit)),
-        format!("margin: {}", value(&gate.margin)),
+        format!(
+            "margin: {}",
+            gate.margin.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::distance(n.value, &gate.unit))
+        ),
         format!(
             "cases: {} pass, {} fail, {} inconclusive",
             gate.counts.pass, gate.counts.fail, gate.counts.inconclusive

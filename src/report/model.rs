@@ -2,7 +2,9 @@
 //!
 //! Holds values and the text that people read; knows no clock, disk or environment.
 
+use super::deltas::Delta;
 use super::number::Number;
+use super::provenance::{Origin, Provenance};
 use crate::chart::Chart;
 use crate::gate::{Level, Verdict};
 use crate::insight::Severity;
@@ -47,7 +49,7 @@ pub struct Report {
     pub objective_shape: usize,
     /// Candidates and baselines, best first.
     pub variants: Vec<VariantRow>,
-    /// The selected variant beside each baseline.
+    /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
     /// What the counters say, gravest first.
     pub findings: Vec<Finding>,
@@ -72,6 +74,8 @@ pub struct Headline {
     pub label: String,
     /// One sentence why.
     pub reason: String,
+    /// How far a staged plan got.
+    pub stages: Option<String>,
     /// What stops the fastest variant, and the fastest that nothing stops; where that adds something.
     pub obstacle: Option<String>,
     /// What was judged: gates, variants, baselines, correctness cases.
@@ -93,17 +97,6 @@ pub struct Fact {
     pub text: String,
     /// What it is compared with, or the spread.
     pub note: String,
-}
-
-/// Whether the run was measured now or is replayed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Origin {
-    /// Whether it is a recording.
-    pub replay: bool,
-    /// `replay of a run recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1`.
-    pub sentence: String,
-    /// How long ago it was measured, when that is known.
-    pub age: Option<String>,
 }
 
 /// A gate in the table.
@@ -301,6 +294,8 @@ pub struct VariantRow {
     pub id: String,
     /// Its id, short enough for a table.
     pub label: String,
+    /// Its name, where the phase names it; none where the id is made of the parameters.
+    pub name: Option<String>,
     /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
     pub short: String,
     /// Candidate or baseline.
@@ -431,34 +426,6 @@ pub struct ShapeValues {
     pub samples: Vec<f64>,
 }
 
-/// The selected variant beside a baseline.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Delta {
-    /// Id of the baseline.
-    pub baseline: String,
-    /// Shape.
-    pub shape: String,
-    /// Metrics both have.
-    pub rows: Vec<DeltaRow>,
-}
-
-/// A metric of two variants.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DeltaRow {
-    /// Title of the metric.
-    pub title: String,
-    /// Unit.
-    pub unit: String,
-    /// Of the selected variant.
-    pub selected: Number,
-    /// Of the baseline.
-    pub baseline: Number,
-    /// Change from baseline to selected.
-    pub change: String,
-    /// Whether the selected variant is better; none where neither way is, or they are equal.
-    pub better: Option<bool>,
-}
-
 /// What the counters say about a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
@@ -472,19 +439,4 @@ pub struct Finding {
     pub advice: String,
     /// The variant it is about.
     pub variant: String,
-}
-
-/// What was measured where, with what.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Provenance {
-    /// Label and value, in order.
-    pub facts: Vec<(String, String)>,
-    /// Wall seconds by stage.
-    pub stages: Vec<(String, Number)>,
-    /// Source path and SHA-256.
-    pub hashes: Vec<(String, String)>,
-    /// The command line.
-    pub argv: String,
-    /// The phase's file as run.
-    pub config: String,
 }

@@ -1,9 +1,9 @@
-//! Variants as rows, and the selected one beside each baseline.
+//! Variants as rows.
 
 use super::inputs::Inputs;
 use super::model::{
-    BuildRow, CheckRow, CorrectnessRow, Delta, DeltaRow, GateCell, HotRow, Measure, MetricColumn, RuleRow, SaidRow,
-    ShapeValues, VariantRow,
+    BuildRow, CheckRow, CorrectnessRow, GateCell, HotRow, Measure, MetricColumn, RuleRow, SaidRow, ShapeValues,
+    VariantRow,
 };
 use super::number::{self, Number};
 use super::text;
@@ -13,7 +13,6 @@ use crate::config::ShapeName;
 use crate::frame::Cell;
 use crate::gate::{Case, Correctness, GateResult, Level, VariantResult, Verdict};
 use crate::insight::Said;
-use crate::metric::Better;
 use crate::ncu_rep::SpeedupScope;
 use crate::plan::{Method, Standing, Variant, VariantId};
 use std::collections::HashMap;
@@ -87,6 +86,7 @@ fn row(
     VariantRow {
         id: text::line(&variant.id.0),
         label: text::clip(&variant.id.0, text::LABEL),
+        name: name(variant),
         short: short(variant, params),
         standing: variant.standing,
         selected: inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id),
@@ -140,8 +140,14 @@ fn said_row(said: &Said) -> SaidRow {
     }
 }
 
+/// The name of a variant that the phase names itself; none where the id is made of the parameters.
+fn name(variant: &Variant) -> Option<String> {
+    let made: Vec<String> = variant.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    (made.is_empty() || made.join(",") != variant.id.0).then(|| text::clip(&variant.id.0, text::LABEL))
+}
+
 fn short(variant: &Variant, params: &[String]) -> String {
-    if params.is_empty() || variant.params.len() < params.len() {
+    if params.is_empty() || variant.params.len() < params.len() || name(variant).is_some() {
         return text::clip(&variant.id.0, 28);
     }
     let value = |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| v.to_string());
@@ -280,44 +286,5 @@ fn values(inputs: &Inputs<'_>, variant: &Variant, shape: &ShapeName, metrics: &[
         launch,
         values: metrics.iter().map(measure).collect(),
         samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
-    }
-}
-
-/// The selected variant beside each baseline at the objective's shape.
-pub fn deltas(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
-    let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
-    let shape = &inputs.phase.objective.shape;
-    // A selected variant and a baseline that is timed are both correct.
-    let compared = || metrics.iter().filter(|metric| metric.name != "correct");
-    let row = |baseline: &VariantId, metric: &MetricColumn| {
-        let of = |id: &VariantId| inputs.quantities.read(id, shape, &metric.name).value();
-        let (ours, theirs) = (of(&selected.variant)?, of(baseline)?);
-        Some(DeltaRow {
-            title: metric.title.clone(),
-            unit: metric.unit.clone(),
-            selected: Number::new(ours),
-            baseline: Number::new(theirs),
-            change: if ours == theirs { "0.0 %".to_owned() } else { number::change(ours / theirs) },
-            better: improved(ours, theirs, metric.better),
-        })
-    };
-    inputs
-        .plan
-        .baselines()
-        .map(|baseline| Delta {
-            baseline: text::line(&baseline.id.0),
-            shape: text::line(&shape.0),
-            rows: compared().filter_map(|metric| row(&baseline.id, metric)).collect(),
-        })
-        .filter(|delta| !delta.rows.is_empty())
-        .collect()
-}
-
-fn improved(ours: f64, theirs: f64, better: Better) -> Option<bool> {
-    match better {
-        _ if ours == theirs => None,
-        Better::Higher => Some(ours > theirs),
-        Better::Lower => Some(ours < theirs),
-        Better::Context => None,
     }
 }

@@ -21,13 +21,13 @@ fn absolute() {
 #[test]
 fn a_failure_says_what_is_lacking_and_a_pass_for_how_many_it_held() {
     let failed = verdict("eligible_warps >= 2", |f| f.set("eligible_warps", |_, _| 0.27));
-    assert_eq!(failed.reason, "REGCAP=64,THREADS=64: eligible_warps is 0.27 warp, needs at least 2 (short by 1.73)");
+    assert_eq!(failed.reason, "REGCAP=64,THREADS=64: eligible_warps is 0.27, needs at least 2 (short by 1.73)");
     let case = &failed.cases[failed.deciding.unwrap()];
     assert!((case.margin.unwrap() + 1.73).abs() < 1e-12);
     assert_eq!((failed.metric.as_deref(), failed.unit.as_str()), (Some("eligible_warps"), "warp"));
     let mut fixture = Fixture::new(&(gate("registers <= 64") + "on = \"each\""));
     let passed = fixture.set("registers", |v, _| 60.0 + v as f64).first();
-    assert_eq!(passed.reason, "held for 4 variants at shape 'large', tightest by 1 register/thread");
+    assert_eq!(passed.reason, "held for 4 variants at shape 'large', tightest by 1");
     assert_eq!(passed.cases.len(), 4);
 }
 
