@@ -57,6 +57,15 @@ impl Standings {
         Ok(standings)
     }
 
+    /// What the requirements of a stored run ask for, in the folder of runs that it lies in. What cannot be compared is a
+    /// warning: then the requirement that asks for it cannot be told.
+    pub fn around(subject: &Subject) -> Self {
+        let folder = std::path::absolute(&subject.run.folder).unwrap_or_default();
+        let Some(profiles) = folder.parent().and_then(Path::parent) else { return Self::default() };
+        Self::find(subject, &Against::default(), profiles)
+            .unwrap_or_else(|error| Self { warnings: vec![error.to_string()], ..Self::default() })
+    }
+
     /// Also finds the run before this one, to be set beside it. It decides nothing, so one that cannot be read is a
     /// warning.
     pub fn look_back(&mut self, subject: &Subject, profiles: &Path) -> Result<(), CommandError> {

@@ -58,7 +58,7 @@ pub enum Age {
 
 /// A run as a report, nothing written.
 pub fn judged(subject: &Subject, age: Age) -> Result<Report, CommandError> {
-    let standings = Standings::default();
+    let standings = Standings::around(subject);
     Ok(Judged::new(subject, &[], &standings)?.report(subject, &standings, age))
 }
 
