@@ -4,7 +4,8 @@
 //! its reason, so that it shows without turning a pipeline red; so is one that a fallback answers for. Tiers, stages and the fallback are suites of their own.
 
 use super::error::RenderError;
-use super::model::{GateRow, Report};
+use super::gates::GateRow;
+use super::model::Report;
 use super::number;
 use crate::gate::{Level, Verdict};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};

@@ -2,7 +2,8 @@
 
 use super::deltas::{Delta, DeltaRow};
 use super::error::RenderError;
-use super::model::{GateRow, Report, StageRow, VariantRow};
+use super::gates::{GateRow, StageRow};
+use super::model::{Report, VariantRow};
 use super::number::{self, Number};
 use super::text;
 use crate::chart::Chart;

@@ -23,11 +23,11 @@ pub mod write;
 pub use crate::number;
 pub use deltas::{Delta, DeltaRow, Earlier};
 pub use error::{RenderError, WriteError};
+pub use gates::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 pub use inputs::{Inputs, Source};
 pub use model::{
-    BuildRow, CheckRow, CorrectnessRow, Counts, Decider, Fact, FallbackRow, Finding, GateCell, GateRow, Headline,
-    HotRow, Measure, MetricColumn, PreconditionRow, Report, RuleRow, SaidRow, ShapeValues, StageRow, TierRow,
-    VariantRow, WaiverRow,
+    BuildRow, CheckRow, CorrectnessRow, Fact, Finding, GateCell, Headline, HotRow, Measure, MetricColumn, Report,
+    RuleRow, SaidRow, ShapeValues, VariantRow,
 };
 pub use provenance::{Origin, Provenance};
 

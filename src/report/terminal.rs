@@ -1,7 +1,8 @@
 //! The end of a run in the terminal: the best variants, the gates, the verdict last.
 
 use super::error::RenderError;
-use super::model::{GateRow, Report, VariantRow};
+use super::gates::GateRow;
+use super::model::{Report, VariantRow};
 use super::number;
 use super::text;
 use crate::gate::{Level, Verdict};
