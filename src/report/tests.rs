@@ -274,6 +274,7 @@ fn pages() {
         write::write(&report, &folder).unwrap();
         let took = started.elapsed().as_secs_f64();
         let bytes = std::fs::metadata(folder.join("report.html")).unwrap().len();
+        std::fs::write(folder.join("texts.json"), serde_json::to_string(&texts(&report)).unwrap()).unwrap();
         std::fs::write(folder.join("took.txt"), format!("{took:.3} s, {bytes} bytes\n")).unwrap();
     }
     for (name, fixture) in [("", Fixture::new(90)), ("-hostile", hostile())] {
@@ -283,6 +284,18 @@ fn pages() {
             std::fs::write(folder.join("report.html"), page).unwrap();
         }
     }
+}
+
+/// Every number of the table of variants as the report writes it, by variant and title of the metric.
+fn texts(report: &super::Report) -> serde_json::Value {
+    let of = |variant: &super::VariantRow| {
+        let values = report.metrics.iter().zip(&variant.shapes[report.objective_shape].values);
+        let text = |(metric, value): (&super::MetricColumn, &super::Measure)| {
+            Some((metric.title.clone(), serde_json::Value::from(value.number()?.text.as_str())))
+        };
+        (variant.id.clone(), serde_json::Value::Object(values.filter_map(text).collect()))
+    };
+    serde_json::Value::Object(report.variants.iter().take(100).map(of).collect())
 }
 
 /// A run beside itself.

@@ -65,7 +65,11 @@ fn a_recording_compared_with_itself_has_not_changed() {
     let place = Place::new();
     let finished = place.run(&["compare", &recording(), &recording(), "--markdown", "c.md", "--html", "c.html"]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
-    assert!(finished.stdout.contains("of 92 timed on both 0 faster, 92 within noise, 0 slower"), "{}", finished.stdout);
+    assert!(
+        finished.stdout.contains("of 92 timed on both sides 0 are faster, 92 within noise, 0 slower"),
+        "{}",
+        finished.stdout
+    );
     let file = read(&place.path().join("c.md"));
     assert!(file.contains("## Gates") && !file.contains("turned"), "{file}");
     let page = read(&place.path().join("c.html"));
