@@ -61,7 +61,8 @@ impl Ruler {
             Scale::Linear | Scale::Zero => even_ticks(self.low, self.high, about),
             Scale::Count => {
                 let fewest = about.min((self.high - self.low).ceil().max(1.0) as usize);
-                even_ticks(self.low, self.high, fewest).into_iter().filter(|(value, _)| value.fract() == 0.0).collect()
+                let whole = even_ticks(self.low, self.high, fewest).into_iter().map(|(value, _)| value);
+                whole.filter(|value| value.fract() == 0.0).map(|value| (value, number::multiple(value))).collect()
             }
         }
     }
@@ -108,11 +109,14 @@ fn even_ticks(low: f64, high: f64, about: usize) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// Powers of ten, with 2 and 5 times them where there are few.
+/// Powers of ten, with multiples of them where there are few.
 fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
-    let few = high / low < 300.0;
-    let multiples: &[f64] = if few { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let multiples: &[f64] = match high / low {
+        ratio if ratio < 12.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
+        ratio if ratio < 300.0 => &[1.0, 2.0, 5.0],
+        _ => &[1.0],
+    };
     decades
         .flat_map(|power| multiples.iter().map(move |m| (*m, power)))
         .map(|(m, power)| m * 10f64.powi(power))
@@ -143,6 +147,7 @@ mod tests {
     fn log_ticks_are_powers() {
         let texts = |low, high| log_ticks(low, high).into_iter().map(|t| t.1).collect::<Vec<_>>();
         assert_eq!(texts(0.9, 25.0), ["1", "2", "5", "10", "20"]);
+        assert_eq!(texts(6.9, 18.4), ["8", "10", "15"]);
         assert_eq!(texts(0.5, 20_000.0), ["1", "10", "100", "1,000", "10,000"]);
     }
 }

@@ -101,8 +101,8 @@ pub fn off_the_scale(variants: &[(&VariantRow, f64)]) -> String {
 
 /// What the short names of variants are made of.
 pub fn variant_axis(report: &Report) -> String {
-    let named = report.variants.iter().filter(|v| v.standing == Standing::Candidate).any(|v| v.name.is_some());
-    if named || report.params.is_empty() { "variant".to_owned() } else { report.params.join(" · ") }
+    let named = report.variants.iter().filter(|v| v.standing == Standing::Candidate).all(|v| v.name.is_some());
+    if named || report.params.len() < 2 { "variant".to_owned() } else { report.params.join(" · ") }
 }
 
 /// The best `count` ranked variants, then every baseline.

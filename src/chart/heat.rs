@@ -28,9 +28,9 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
         note: match failing(hardest) {
             0 => "No gate stops a variant.".to_owned(),
             stopped => format!(
-                "{} stops the most: {stopped} of {} variants judged.",
-                report.gates[hardest].require,
-                judged(hardest)
+                "'{}' stops the most: {stopped} of {} judged by it.",
+                report.gates[hardest].name,
+                number::counted(judged(hardest), "variant")
             ),
         },
         x: Axis::new(

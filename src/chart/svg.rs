@@ -38,6 +38,8 @@ const WIDTH: i32 = 620;
 const ROW: i32 = 25;
 const TEXT: i32 = 16;
 const LEGEND_ROW: i32 = 20;
+/// Height of the line that says what the rows of a chart are.
+const CAPTION: i32 = 18;
 /// Ticks of a vertical axis, about.
 const Y_TICKS: usize = 5;
 /// Keeps a label readable over what it lies on.
@@ -70,7 +72,8 @@ impl<'c> Drawing<'c> {
         let title = if setting == Setting::File { 30 } else { 0 };
         let legend = legend_places(chart, 0).last().map_or(8, |(_, row)| 26 + row * LEGEND_ROW);
         let labels = if chart.limits.iter().any(|l| l.across == Across::X) { 16 } else { 0 };
-        let top = title + legend + labels;
+        let named = if matches!(chart.y.scale, Scale::Names(_)) { CAPTION } else { 0 };
+        let top = title + legend + labels + named;
         let (left, height) = match &chart.y.scale {
             Scale::Names(names) => {
                 let longest = names.iter().map(|n| n.chars().count()).max().unwrap_or(0) as i32;
@@ -177,7 +180,10 @@ impl<'c> Drawing<'c> {
             let at = ((left + right) / 2, bottom + 26);
             write_text(area, &x, at, TEXT, palette::INK, (HPos::Center, VPos::Top))?;
             if named {
-                return Ok(());
+                let y = crate::report::text::clip(&y, 86);
+                let fits = y.chars().count() as i32 * 7 < left - 12;
+                let (at, side) = if fits { (left - 8, HPos::Right) } else { (8, HPos::Left) };
+                return write_text(area, &y, (at, top - 6), TEXT - 1, palette::INK, (side, VPos::Bottom));
             }
             let ink = rgb(palette::INK);
             let style = TextStyle::from(("sans-serif", TEXT).into_font())

@@ -33,7 +33,7 @@ pub use correctness::correctness;
 pub use ground::{Context, Noise, Stored};
 pub use judge::{judge, preconditions, static_gates};
 pub use judgement::{
-    Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult,
+    Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult, Stop,
     TierResult, VariantResult, Verdict,
 };
 pub use requirement::{Owner, Quantity, Reads, RequirementError};

@@ -94,6 +94,12 @@ impl<'a> Panel<'a> {
         }
     }
 
+    /// ` at large`, for a case at another shape than the objective's.
+    pub fn elsewhere(&self, case: usize) -> String {
+        let shape = self.gate.shapes.get(case).filter(|shape| **shape != self.ground.phase.objective.shape);
+        shape.map_or_else(String::new, |shape| format!(" at {shape}"))
+    }
+
     /// Whether everything it looks at is known without a GPU.
     pub fn is_static(&self) -> bool {
         let Ok(test) = &self.test else { return false };

@@ -217,15 +217,18 @@ impl Words<'_, '_> {
         }
     }
 
-    /// What a variant lacks, in short: "registers <= 64 by 6".
+    /// What a variant lacks, in short: "registers <= 64 by 6", "latency_p90 <= 20 by 0.2 µs at large".
     pub fn lack(&self, row: &Row) -> Option<String> {
         let require = self.panel.gate.require.text();
-        let worst = row.cases.iter().filter(|c| c.verdict == row.verdict);
-        let worst = worst.max_by(|a, b| a.severity().total_cmp(&b.severity()))?;
+        let worst = row.cases.iter().enumerate().filter(|(_, case)| case.verdict == row.verdict);
+        let (at, worst) = worst.max_by(|a, b| a.1.severity().total_cmp(&b.1.severity()))?;
+        let place = self.panel.elsewhere(at);
         Some(match (row.verdict, worst.margin, &worst.note) {
-            (Verdict::Fail, Some(margin), None) => format!("{require} by {}", distance(margin.abs(), &self.unit)),
-            (_, _, Some(note)) => format!("{require}: {note}"),
-            _ => require.to_owned(),
+            (Verdict::Fail, Some(margin), None) => {
+                format!("{require} by {}{place}", distance(margin.abs(), &self.unit))
+            }
+            (_, _, Some(note)) => format!("{require}{place}: {note}"),
+            _ => format!("{require}{place}"),
         })
     }
 

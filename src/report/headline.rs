@@ -119,7 +119,7 @@ fn obstacle(inputs: &Inputs<'_>) -> Option<String> {
         true => "The selected variant".to_owned(),
         false => format!("The best variant, {},", text::clip(&first.variant.0, text::LABEL)),
     };
-    let mut sentence = format!("{who} fails {}", text::line(stop));
+    let mut sentence = format!("{who} fails {}", text::line(&stop.text));
     match ranked.iter().find(|v| v.verdict == Verdict::Pass) {
         Some(free) => {
             let cost = free.objective.zip(first.objective).map_or_else(String::new, |(ours, best)| {

@@ -182,6 +182,14 @@ fn the_map_of_gates_says_what_the_judge_says() {
         gate("spills <= 0", "spills", "0", Scope::Each, Level::Required),
         gate("shared_mem <= 20000", "shared_mem", "20000", Scope::Selected, Level::Advisory),
     ];
+    for (at, gate) in fixture.phase.gates.iter_mut().enumerate() {
+        gate.line = 10 + at;
+    }
+    // Two gates whose text begins alike, and two whose text is the same.
+    let mut same = fixture.phase.gates[1].clone();
+    (same.line, same.on) = (20, Scope::Matching("*THREADS=128*".to_owned()));
+    same.require = fixture.phase.gates[0].require.clone();
+    fixture.phase.gates.push(same);
     let proven = crate::gate::correctness(&fixture.phase, &fixture.plan, &fixture.checks, &fixture.builds);
     let context = Context::new(Some((9, 0)), "2026-11-21".parse().unwrap());
     fixture.judgement = crate::gate::judge(&fixture.phase, &fixture.plan, &fixture.quantities, &proven, &context);
@@ -196,6 +204,7 @@ fn the_map_of_gates_says_what_the_judge_says() {
             judged += 1;
         }
         assert_eq!(variant.gates[3].is_some(), variant.selected, "{}", variant.id);
+        assert_eq!(variant.gates[4].is_some(), variant.id.contains("THREADS=128"), "{}", variant.id);
     }
     assert!(judged > 200);
     html::html(&report).unwrap();

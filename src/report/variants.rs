@@ -94,7 +94,7 @@ fn row(
         verdict: result.map_or(Verdict::Inconclusive, |r| r.verdict),
         params: params.iter().map(parameter).collect(),
         correctness: correctness(result.map(|r| &r.correctness), index.checks.get(&variant.id)),
-        stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(s)).collect()),
+        stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(&s.text)).collect()),
         shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
         build: build_row(variant, build.map(|b| &b.outcome)),
         shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, variant, &s.name, metrics)).collect(),
@@ -150,12 +150,16 @@ fn short(variant: &Variant, params: &[String]) -> String {
     if params.is_empty() || variant.params.len() < params.len() || name(variant).is_some() {
         return text::clip(&variant.id.0, 28);
     }
+    if params.len() == 1 {
+        // A bare number tells nobody what it is.
+        return text::clip(&variant.id.0, 40);
+    }
     let value = |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| v.to_string());
     text::clip(&params.iter().filter_map(value).collect::<Vec<_>>().join(" · "), 40)
 }
 
-/// What a gate says of a variant: its own case where it was judged for it, else what stops the variant (every required
-/// gate is judged for each candidate alone, and what does not hold is in `stopped_by`, led by the requirement's text).
+/// What a gate says of a variant: its own case where it was judged for it, else whether it stops the variant (every
+/// required gate is judged for each candidate alone, and what does not hold is in `stopped_by`).
 fn cell(
     gate: &GateResult,
     cases: &HashMap<&VariantId, &Case>,
@@ -166,21 +170,12 @@ fn cell(
         return Some(GateCell { verdict: case.verdict, text: case_text(gate, case) });
     }
     let result = result.filter(|_| variant.standing == Standing::Candidate && gate.level == Level::Required)?;
-    let stop = result.stopped_by.iter().find_map(|stop| Some((stop, stop.strip_prefix(gate.require.as_str())?)));
-    let wrong = matches!(result.correctness, Correctness::Wrong { .. });
-    match stop {
-        Some((stop, rest)) if rest.is_empty() || rest.starts_with(" by ") || (rest.starts_with(": ") && wrong) => {
-            Some(GateCell { verdict: Verdict::Fail, text: text::line(stop) })
-        }
-        Some((stop, rest)) if rest.starts_with(": ") => {
-            Some(GateCell { verdict: Verdict::Inconclusive, text: text::line(stop) })
-        }
-        _ => {
-            let judged_alone = matches!(gate.on.as_str(), "selected" | "each" | "any");
-            let proven = matches!(result.correctness, Correctness::Proven { .. });
-            (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(&gate.require) })
-        }
+    if let Some(stop) = result.stopped_by.iter().find(|stop| stop.line == Some(gate.line)) {
+        return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text) });
     }
+    let judged_alone = matches!(gate.on.as_str(), "selected" | "each" | "any");
+    let proven = matches!(result.correctness, Correctness::Proven { .. });
+    (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(&gate.require) })
 }
 
 fn case_text(gate: &GateResult, case: &Case) -> String {

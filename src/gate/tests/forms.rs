@@ -178,9 +178,9 @@ fn variants_say_what_stops_them() {
     let mut fixture = Fixture::new(&(gate("registers <= 64") + &gate("eligible_warps >= 2").replace("\"g\"", "\"w\"")));
     fixture.set("registers", |v, _| [64.0, 70.0, 64.0, 64.0, 0.0][v]).set("eligible_warps", |_, _| 1.0).wrong(2);
     let judgement = fixture.judge();
-    assert_eq!(judgement.variants[1].stopped_by, ["eligible_warps >= 2 by 1", "registers <= 64 by 6"]);
+    assert_eq!(stops(&judgement, 1), ["eligible_warps >= 2 by 1", "registers <= 64 by 6"]);
     assert_eq!(judgement.variants[1].verdict, FAIL);
-    assert_eq!(judgement.variants[2].stopped_by, ["max_abs is 1"]);
+    assert_eq!(stops(&judgement, 2), ["max_abs is 1"]);
     assert_eq!((judgement.variants[2].rank, judgement.variants[3].rank), (None, Some(3)));
     assert_eq!((judgement.variants[4].verdict, judgement.variants[4].stopped_by.len()), (PASS, 0));
 }
