@@ -162,7 +162,7 @@
     else return;
     event.preventDefault();
   });
-  addEventListener("beforeprint", () => drawRows(true));
+  addEventListener("beforeprint", () => { drawRows(true); document.querySelectorAll("details.rung, #provenance details").forEach((d) => { d.open = true; }); });
   addEventListener("afterprint", () => drawRows());
 
   // ---- filters

@@ -128,6 +128,8 @@ pub struct Variant<'a> {
     pub correctness: &'a str,
     /// How it was built, in words.
     pub build: &'a str,
+    /// SHA-256 of its machine code; null where there is none.
+    pub code_sha256: Option<&'a str>,
     /// Values by shape.
     #[schemars(with = "std::collections::BTreeMap<String, Values<'static>>")]
     pub shapes: IndexMap<&'a str, Values<'a>>,
@@ -263,6 +265,7 @@ fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> Variant<'a> {
         correct: word(row.correctness.verdict),
         correctness: &row.correctness.text,
         build: &row.build.text,
+        code_sha256: row.build.code_sha256.as_deref(),
         shapes: report.shapes.iter().map(String::as_str).zip(shapes).collect(),
     }
 }

@@ -171,6 +171,14 @@ try {
     await page.evaluate(`dispatchEvent(new Event("beforeprint"))`);
     assert.equal((await cells(page, 1)).length, await count(page));
     assert.equal(await page.evaluate(`getComputedStyle(document.querySelector(".filters")).display`), "none");
+    assert.ok(await page.evaluate(`[...document.querySelectorAll("details.rung, #provenance details")].every((d) => d.open)`));
+    // The table of variants is printed on pages turned sideways.
+    const beyond = (width, what) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(what)})].filter((n) => n.checkVisibility() && n.getBoundingClientRect().right > ${width} + 1).map((n) => n.closest("section,figure")?.id + " " + n.tagName)`);
+    for (const [width, what] of [[700, "section:not(#variants) :is(table,svg,pre,dl)"], [1046, "#variants table"]]) {
+      await page.send("Emulation.setDeviceMetricsOverride", { width, height: 1000, deviceScaleFactor: 1, mobile: false });
+      assert.deepEqual(await beyond(width, what), [], `wider than a page of ${width} px`);
+    }
+    await page.send("Emulation.clearDeviceMetricsOverride", {});
     const { data } = await page.send("Page.printToPDF", {});
     assert.ok(data.length > 10_000);
   });
