@@ -107,7 +107,9 @@ impl Rounds<'_> {
 
     fn commands(&mut self, batch: &Batch<'_>) -> Result<(), CampaignError> {
         let plan = self.plan;
-        for (variant, command) in plan.commands().filter(|(variant, _)| batch.cases.iter().any(|(id, _)| id == *variant)) {
+        for (variant, command) in
+            plan.commands().filter(|(variant, _)| batch.cases.iter().any(|(id, _)| id == *variant))
+        {
             let place = batch.folder.join(profile::file_name(variant));
             std::fs::create_dir_all(&place)
                 .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;

@@ -36,7 +36,7 @@ pub use correctness::correctness;
 pub use ground::{Context, Noise, Stored};
 pub use judge::{judge, preconditions};
 pub use judgement::{
-    Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult,
+    Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult, Stop,
     TierResult, VariantResult, Verdict,
 };
 pub use requirement::{Owner, Quantity, Reads, RequirementError};
@@ -44,5 +44,4 @@ pub use rule::{
     Comparison, Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Precondition, Requirement, Scope,
     Stage, Tier, Waiver,
 };
-pub use sentence::{number, quantity};
 pub use unresolved::unresolved;

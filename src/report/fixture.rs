@@ -2,6 +2,7 @@
 
 mod judged;
 
+use super::deltas::Earlier;
 use super::inputs::{Inputs, Source};
 use super::model::Report;
 use crate::bench::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
@@ -13,7 +14,7 @@ use crate::config::{
 use crate::expr::{Expr, Value};
 use crate::frame::{Cell, Quantities};
 use crate::gate::{GatePlan, Judgement};
-use crate::insight::{Finding, HotSpot, RuleNote, Said};
+use crate::insight::{Clocks, Finding, HotSpot, RuleNote, Said};
 use crate::metric::Better;
 use crate::ncu::{ProfileOutcome, ProfileRecord};
 use crate::ncu_rep::SpeedupScope;
@@ -104,6 +105,13 @@ impl Fixture {
             said: &self.said,
             source: Source::Recorded { folder: "profiles/phase_d/example".to_owned() },
             compared: &[],
+            earlier: &[Earlier {
+                what: "previous run",
+                label: "run 20261120T090000Z of 2026-11-20, variant REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16",
+                variant: &self.plan.variants[0].id,
+                quantities: &self.quantities,
+            }],
+            clocks: &Clocks { free: 3, highest: vec![("SMs", 1.98e9)], ..Clocks::default() },
             now: Some("2026-11-24T09:00:00Z".parse().unwrap()),
         })
     }
