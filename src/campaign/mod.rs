@@ -183,7 +183,8 @@ impl Campaign<'_> {
     fn kernels(&mut self, job: Job, early: &mut Early, heard: &mut Heard) -> Result<(), CampaignError> {
         let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
         let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| {
-            if event == Event::Proven {
+            if event == Event::Proven && !early.is_empty() {
+                self.progress.note("external commands load");
                 early.settle();
             }
             self.keep(event, heard)

@@ -34,6 +34,11 @@ impl Early {
         self.waiting.extend(Waiting::start(variant, plan, &request_path(folder)));
     }
 
+    /// Whether nothing was started early.
+    pub const fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Waits until every program is ready, that is idle; takes back those that are not within two minutes.
     pub fn settle(&mut self) {
         let patience = Instant::now() + PATIENCE;

@@ -220,8 +220,11 @@ fn preconditions_are_judged_before_anything_is_built() {
     assert_eq!(judged("cc >= 8.9", None), OPEN);
 }
 
+/// Something of each gate, by its name.
+type Named<'a, T> = Vec<(&'a str, T)>;
+
 /// What is judged, with its verdict, and what is not, with the reason.
-fn shown(told: &Ahead) -> (Vec<(&str, Verdict)>, Vec<(&str, &str)>) {
+fn shown(told: &Ahead) -> (Named<'_, Verdict>, Named<'_, &str>) {
     let judged = told.judged.iter().map(|g| (g.name.as_str(), g.verdict));
     let unjudged = told.unjudged.iter().map(|g| (g.name.as_str(), g.reason.as_str()));
     (judged.collect(), unjudged.collect())
