@@ -7,6 +7,7 @@ mod ci;
 mod command;
 mod crafted;
 mod damage;
+mod forms;
 mod kernels;
 mod pages;
 mod parity;
