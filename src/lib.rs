@@ -28,6 +28,7 @@ pub mod insight;
 pub mod metric;
 pub mod ncu;
 pub mod ncu_rep;
+pub mod number;
 pub mod occupancy;
 pub mod plan;
 pub mod process;

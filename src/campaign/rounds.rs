@@ -1,11 +1,11 @@
 //! More rounds of a few variants, where the noise of those there are leaves a required gate open.
 
 use super::{CampaignError, Progress, profile};
-use crate::bench::external;
+use crate::bench::external::{self, Early};
 use crate::bench::{Event, Finish, Job, LatencyOutcome, LatencyRecord, Purpose, SinkError, WorkerCommand, measure};
 use crate::build::BuildOutcome;
 use crate::config::{Phase, ShapeName};
-use crate::plan::{Method, Plan, VariantId};
+use crate::plan::{Plan, VariantId};
 use crate::store::{Run, RunWriter, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -106,15 +106,15 @@ impl Rounds<'_> {
     }
 
     fn commands(&mut self, batch: &Batch<'_>) -> Result<(), CampaignError> {
-        for variant in &self.plan.variants {
-            let Method::Command(command) = &variant.method else { continue };
-            if !batch.cases.iter().any(|(id, _)| id == &variant.id) {
-                continue;
-            }
-            let place = batch.folder.join(profile::file_name(&variant.id));
+        let plan = self.plan;
+        for (variant, command) in
+            plan.commands().filter(|(variant, _)| batch.cases.iter().any(|(id, _)| id == *variant))
+        {
+            let place = batch.folder.join(profile::file_name(variant));
             std::fs::create_dir_all(&place)
                 .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
-            external::measure(batch.phase, &variant.id, command, &place, &mut |event| self.keep(batch, event))?;
+            let mut keep = |event| self.keep(batch, event);
+            external::measure(batch.phase, variant, command, &place, &mut Early::default(), &mut keep)?;
         }
         Ok(())
     }

@@ -20,6 +20,8 @@ pub struct Standings {
     stored: BTreeMap<String, (Entry, Quantities)>,
     absent: BTreeMap<String, String>,
     noise: Option<Calibration>,
+    /// The run before this one, where no requirement asks for it.
+    before: Option<(Entry, Quantities)>,
     /// What the reader must be warned of.
     pub warnings: Vec<String>,
 }
@@ -77,6 +79,43 @@ impl Standings {
             return Ok(());
         }
         Err(CommandError::Unlike { label: folder.display().to_string(), differences })
+    }
+
+    /// What the requirements of a stored run ask for, in the folder of runs that it lies in. What cannot be compared is a
+    /// warning: then the requirement that asks for it cannot be told.
+    pub fn around(subject: &Subject) -> Self {
+        let folder = std::path::absolute(&subject.run.folder).unwrap_or_default();
+        let Some(profiles) = folder.parent().and_then(Path::parent) else { return Self::default() };
+        Self::find(subject, &Against::default(), profiles)
+            .unwrap_or_else(|error| Self { warnings: vec![error.to_string()], ..Self::default() })
+    }
+
+    /// Also finds the run before this one, to be set beside it. It decides nothing, so one that cannot be read is a
+    /// warning.
+    pub fn look_back(&mut self, subject: &Subject, profiles: &Path) -> Result<(), CommandError> {
+        if self.stored.contains_key("previous") || subject.foreign.is_some() {
+            return Ok(());
+        }
+        let finder = Finder { phase: &subject.phase, profiles, conditions: conditions(&subject.run)? };
+        match finder.previous(&subject.run.manifest) {
+            Ok(entry) => self.before = entry.map(|entry| (entry.clone(), entry.quantities())),
+            Err(error) => self.warnings.push(format!("the run before this one is not beside it: {error}")),
+        }
+        Ok(())
+    }
+
+    /// Stored runs that the selected variant is set beside, with where each comes from.
+    pub fn beside(&self) -> Vec<(&'static str, String, &Entry, &Quantities)> {
+        let stored = self.stored.iter().map(|(name, (entry, quantities))| {
+            let what = match name.as_str() {
+                "previous" => "previous run",
+                BEST => "best run",
+                _ => "stored baseline",
+            };
+            (what, entry, quantities)
+        });
+        let before = self.before.iter().map(|(entry, quantities)| ("previous run", entry, quantities));
+        stored.chain(before).map(|(what, entry, quantities)| (what, entry.label(), entry, quantities)).collect()
     }
 
     fn insert(&mut self, name: &str, entry: Entry, now: &Conditions, against: &Against) -> Result<(), CommandError> {

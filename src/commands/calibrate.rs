@@ -6,7 +6,7 @@ use crate::campaign::{CampaignError, Tools, built, twins};
 use crate::cli::CalibrateArgs;
 use crate::config;
 use crate::exit::Outcome;
-use crate::gate::number;
+use crate::number;
 use crate::plan::unroll;
 use crate::process;
 use jiff::Timestamp;
@@ -44,5 +44,5 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
 }
 
 fn short(percent: f64) -> String {
-    number((percent * 100.0).round() / 100.0)
+    number::short((percent * 100.0).round() / 100.0)
 }

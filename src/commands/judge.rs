@@ -17,7 +17,7 @@ use crate::ncu_rep::{Report as NcuReport, ReportError};
 use crate::plan::{Plan, VariantId, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
-use crate::report::{Inputs, Report, Source, github, json};
+use crate::report::{Earlier, Inputs, Report, Source, github, json};
 use crate::store::{self, Run, RunState, StoreError};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ pub enum Age {
 
 /// A run as a report, nothing written.
 pub fn judged(subject: &Subject, age: Age) -> Result<Report, CommandError> {
-    let standings = Standings::default();
+    let standings = Standings::around(subject);
     Ok(Judged::new(subject, &[], &standings)?.report(subject, &standings, age))
 }
 
@@ -88,7 +88,8 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let subject = Subject::stored(&args.run)?;
     let folder = args.output.clone().unwrap_or_else(|| report_folder(&args.folders, &subject.phase, &subject.run));
-    let standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
+    let mut standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
+    standings.look_back(&subject, &args.folders.profiles)?;
     conclude_in(&folder, &subject, &standings, &args.saying, out)
 }
 
@@ -100,7 +101,8 @@ pub fn conclude(
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
-    let standings = Standings::find(subject, against, &folders.profiles)?;
+    let mut standings = Standings::find(subject, against, &folders.profiles)?;
+    standings.look_back(subject, &folders.profiles)?;
     conclude_in(&report_folder(folders, &subject.phase, &subject.run), subject, &standings, saying, out)
 }
 
@@ -136,6 +138,7 @@ pub struct Judged {
     /// The verdicts.
     pub judgement: Judgement,
     said: Vec<insight::Said>,
+    clocks: insight::Clocks,
     clock: Clock,
 }
 
@@ -153,6 +156,7 @@ impl Judged {
         let counted = Counted::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
         let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
         let said = insight::said(&reports, plan).map_err(damaged)?;
+        let clocks = insight::Clocks::read(&reports).map_err(damaged)?;
         let clock = Clock::read()?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
@@ -164,7 +168,7 @@ impl Judged {
         standings.lend(&mut context);
         let mut judgement = judge(phase, plan, &quantities, &proofs, &context);
         judgement.warnings.extend(standings.warnings.iter().cloned());
-        Ok(Self { quantities, judgement, said, clock })
+        Ok(Self { quantities, judgement, said, clocks, clock })
     }
 
     /// Variants that findings are about.
@@ -180,6 +184,11 @@ impl Judged {
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
         let findings = insight::findings(&self.quantities, &self.looked_at(plan), &work(phase), chip);
+        let beside = standings.beside();
+        let earlier: Vec<Earlier<'_>> = beside
+            .iter()
+            .map(|(what, label, entry, quantities)| Earlier { what, label, variant: &entry.variant, quantities })
+            .collect();
         Report::new(&Inputs {
             phase,
             plan,
@@ -194,6 +203,8 @@ impl Judged {
             said: &self.said,
             source: source.clone(),
             compared: &standings.labels(),
+            earlier: &earlier,
+            clocks: &self.clocks,
             now: (age == Age::Said).then(|| self.clock.now()),
         })
     }

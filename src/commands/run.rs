@@ -1,9 +1,10 @@
 //! `ncugate run`: measures a phase, or takes its recording, then judges and reports.
 
 use super::against::Standings;
-use super::check::gates;
+use super::check::{Meant, gates};
 use super::judge::{Judged, Subject, conclude};
 use super::{CommandError, report_error};
+use crate::bench::DeviceFacts;
 use crate::build::{BuildOutcome, BuildRecord, Sharing};
 use crate::campaign::{self, Campaign, CampaignError, Cases, Rounds, Terminal, Tools, wanted};
 use crate::cli::{RunArgs, Source as Asked};
@@ -113,7 +114,7 @@ fn no_go(phase: &Phase, chip: Option<(u32, u32)>) -> Option<(String, Outcome)> {
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched: said before anything is.
-fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], capability: (u32, u32)) -> Vec<String> {
+fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], device: &DeviceFacts) -> Vec<String> {
     let out = |record: &BuildRecord| match &record.outcome {
         BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
         BuildOutcome::Failed { message } => {
@@ -123,8 +124,9 @@ fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], capability
             Some(format!("{} cannot be launched: {}", record.variant, reasons.join("; ")))
         }
     };
-    let gates = gates(phase, plan, builds.to_vec(), capability);
-    let failed = gates.iter().filter(|gate| gate.verdict == Verdict::Fail && gate.level == Level::Required);
+    let meant = Meant { capability: device.compute_capability, sms: Some(device.sms) };
+    let gates = gates(phase, plan, builds.to_vec(), meant);
+    let failed = gates.judged.iter().filter(|gate| gate.verdict == Verdict::Fail && gate.level == Level::Required);
     let failed = failed.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
     builds.iter().filter_map(out).chain(failed).collect()
 }
@@ -149,7 +151,7 @@ fn measure(
     let writer = RunWriter::open(&folder, manifest, &phase.text, plan, &phase.workload)?;
     let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
     let built = |builds: &[BuildRecord]| {
-        for line in known_failures(phase, plan, builds, tools.device.compute_capability) {
+        for line in known_failures(phase, plan, builds, &tools.device) {
             progress.say(&line);
         }
     };

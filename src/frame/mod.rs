@@ -4,10 +4,13 @@ mod assemble;
 mod counted;
 mod decode;
 pub mod export;
+mod launch_table;
 pub mod launches;
+mod metric_table;
 mod quantities;
 pub mod rows;
 pub mod schema;
+mod texts;
 
 pub use assemble::{Measured, quantities};
 pub use counted::{Counted, Ownership, case_of, launch_variant};

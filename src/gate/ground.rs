@@ -45,6 +45,8 @@ impl Noise {
 pub struct Context<'a> {
     /// Compute capability of the chip that measured.
     pub cc: Option<(u32, u32)>,
+    /// Its multiprocessors.
+    pub sms: Option<u32>,
     /// The day waivers are held against.
     pub today: jiff::civil::Date,
     /// Stored runs by the name expressions use; they go before the phase's own baseline.
@@ -62,6 +64,7 @@ impl Context<'_> {
     pub fn new(cc: Option<(u32, u32)>, today: jiff::civil::Date) -> Self {
         Self {
             cc,
+            sms: None,
             today,
             stored: BTreeMap::new(),
             absent: BTreeMap::new(),

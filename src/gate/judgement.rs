@@ -120,8 +120,19 @@ pub struct VariantResult {
     pub rank: Option<usize>,
     /// Whether every required gate, judged on this variant alone, holds.
     pub verdict: Verdict,
-    /// Gates that do not hold for it, worst first, each with what it lacks (`registers <= 64 by 6`).
-    pub stopped_by: Vec<String>,
+    /// Gates that do not hold for it, worst first.
+    pub stopped_by: Vec<Stop>,
+}
+
+/// What keeps a variant from passing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stop {
+    /// Line of the gate in the phase's file; none where it is not a gate that stops it.
+    pub line: Option<usize>,
+    /// Failed, or cannot be told.
+    pub verdict: Verdict,
+    /// With what it lacks (`registers <= 64 by 6`).
+    pub text: String,
 }
 
 /// The variant the objective chose.

@@ -94,17 +94,15 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Whether everything it looks at is known without a GPU.
-    pub fn is_static(&self) -> bool {
-        let Ok(test) = &self.test else { return false };
-        let known = |reference: &Reference| match reference {
-            Reference::Own(name) => {
-                Catalogue::embedded().get(name).map_or(!name.contains("__") && name != "correct", Metric::is_static)
-            }
-            Reference::Of { metric, .. } => Catalogue::embedded().get(metric).is_some_and(Metric::is_static),
-            Reference::Speedup { .. } => false,
-        };
-        !test.references.is_empty() && test.references.iter().all(known)
+    /// ` at large`, for a case at another shape than the objective's.
+    pub fn elsewhere(&self, case: usize) -> String {
+        let shape = self.gate.shapes.get(case).filter(|shape| **shape != self.ground.phase.objective.shape);
+        shape.map_or_else(String::new, |shape| format!(" at {shape}"))
+    }
+
+    /// What it looks at; nothing where it cannot be compiled.
+    pub fn references(&self) -> &[Reference] {
+        self.test.as_ref().map_or(&[][..], |test| &test.references)
     }
 
     /// The comparison, when it is one.
@@ -311,7 +309,7 @@ impl<'a> Panel<'a> {
         let samples = varying.iter().map(|(_, timed)| timed.samples.len()).min()?;
         let noise = noise.at(if p90 { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
         (room > 0.0 && room < noise).then(|| {
-            let percent = |part: f64| super::sentence::number((part * 1000.0).round() / 10.0);
+            let percent = |part: f64| crate::number::short((part * 1000.0).round() / 10.0);
             format!(
                 "noise: a {} % limit cannot be resolved: this machine's own noise is {} % at {samples} rounds",
                 percent(room),
@@ -351,7 +349,7 @@ impl<'a> Panel<'a> {
     fn with(&self, values: &[Value]) -> String {
         let Ok(test) = &self.test else { return String::new() };
         let shown = |(reference, value): (&Reference, &Value)| match value {
-            Value::Float(v) => format!("{} is {}", reference.text(), super::sentence::number(*v)),
+            Value::Float(v) => format!("{} is {}", reference.text(), crate::number::short(*v)),
             other => format!("{} is {other}", reference.text()),
         };
         let list: Vec<String> = test.references.iter().zip(values).map(shown).collect();

@@ -1,6 +1,6 @@
 //! References bound to where their values are.
 
-use super::ground::{Ground, finite};
+use super::ground::{Ground, Proof, finite};
 use super::judgement::Correctness;
 use super::reference::Reference;
 use crate::config::{Scalar, ShapeName};
@@ -248,9 +248,9 @@ impl<'a> Binder<'_, 'a> {
         let at = ground.find(&id).or_else(|| self.stage(owner));
         let at =
             at.ok_or_else(|| format!("'{id}' is neither a variant that was measured, a stage, nor a stored run"))?;
-        match ground.correctness(at) {
-            Correctness::Proven { .. } => Ok(Target::Planned(at)),
-            Correctness::Wrong { reason } | Correctness::Unproven { reason } => {
+        match (ground.correctness(at), ground.proof) {
+            (Correctness::Proven { .. }, _) | (Correctness::Unproven { .. }, Proof::Ahead) => Ok(Target::Planned(at)),
+            (Correctness::Wrong { reason } | Correctness::Unproven { reason }, _) => {
                 Err(format!("'{id}' is not proven correct: {reason}").into())
             }
         }

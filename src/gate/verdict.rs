@@ -5,9 +5,10 @@ use super::judgement::{Case, Correctness, Doubt, GateResult, Verdict};
 use super::outcome::Outcome;
 use super::panel::{Panel, Row};
 use super::rule::{Gate, Level, OnInconclusive, Scope, Waiver};
-use super::sentence::{count, demand, number, quantity, shortfall};
+use super::sentence::{count, demand, shortfall};
 use super::waiver::Waivers;
 use crate::config::ShapeName;
+use crate::number::{distance, said, short};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -213,25 +214,31 @@ impl Words<'_, '_> {
         };
         let subject = self.panel.subject();
         let around =
-            outcome.interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", number(low), number(high)));
-        let value =
-            format!("{subject} is {}{around}, needs {}", quantity(measured, &self.unit), demand(comparison, limit));
+            outcome.interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", short(low), short(high)));
+        let value = format!(
+            "{subject} is {}{around}, needs {}",
+            said(measured, &self.unit),
+            demand(comparison, limit, &self.unit)
+        );
         match (outcome.verdict, note) {
-            (Verdict::Fail, None) => format!("{value} ({})", shortfall(comparison, margin)),
+            (Verdict::Fail, None) => format!("{value} ({})", shortfall(comparison, margin, &self.unit)),
             (_, Some(note)) => format!("{value}: {note}"),
             _ => value,
         }
     }
 
-    /// What a variant lacks, in short: "registers <= 64 by 6".
+    /// What a variant lacks, in short: "registers <= 64 by 6", "latency_p90 <= 20 by 0.2 µs at large".
     pub fn lack(&self, row: &Row) -> Option<String> {
         let require = self.panel.gate.require.text();
-        let worst = row.cases.iter().filter(|c| c.verdict == row.verdict);
-        let worst = worst.max_by(|a, b| a.severity().total_cmp(&b.severity()))?;
+        let worst = row.cases.iter().enumerate().filter(|(_, case)| case.verdict == row.verdict);
+        let (at, worst) = worst.max_by(|a, b| a.1.severity().total_cmp(&b.1.severity()))?;
+        let place = self.panel.elsewhere(at);
         Some(match (row.verdict, worst.margin, &worst.note) {
-            (Verdict::Fail, Some(margin), None) => format!("{require} by {}", number(margin.abs())),
-            (_, _, Some(note)) => format!("{require}: {note}"),
-            _ => require.to_owned(),
+            (Verdict::Fail, Some(margin), None) => {
+                format!("{require} by {}{place}", distance(margin.abs(), &self.unit))
+            }
+            (_, _, Some(note)) => format!("{require}{place}: {note}"),
+            _ => format!("{require}{place}"),
         })
     }
 
@@ -250,8 +257,8 @@ impl Words<'_, '_> {
         match verdict {
             Verdict::Pass => {
                 let tightest = outcome.margin.map_or_else(String::new, |m| match gate.on {
-                    Scope::Any => format!(", {who} by {}", quantity(m, &self.unit)),
-                    _ => format!(", tightest by {}", quantity(m, &self.unit)),
+                    Scope::Any => format!(", {who} by {}", distance(m, &self.unit)),
+                    _ => format!(", tightest by {}", distance(m, &self.unit)),
                 });
                 format!("held for {}{shapes}{tightest}", count(with(Verdict::Pass), "variant"))
             }

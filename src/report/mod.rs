@@ -3,6 +3,7 @@
 //! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds. No clock, disk or environment
 //! before [`write`].
 
+mod deltas;
 mod error;
 mod gates;
 pub mod github;
@@ -13,20 +14,22 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 mod model;
-pub mod number;
 mod provenance;
 pub mod terminal;
 pub mod text;
 mod variants;
 pub mod write;
 
+pub use crate::number;
+pub use deltas::{Delta, DeltaRow, Earlier};
 pub use error::{RenderError, WriteError};
+pub use gates::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 pub use inputs::{Inputs, Source};
 pub use model::{
-    BuildRow, CheckRow, CorrectnessRow, Counts, Decider, Delta, DeltaRow, Fact, FallbackRow, Finding, GateCell,
-    GateRow, Headline, HotRow, Measure, MetricColumn, Origin, PreconditionRow, Provenance, Report, RuleRow, SaidRow,
-    ShapeValues, StageRow, TierRow, VariantRow, WaiverRow,
+    BuildRow, CheckRow, CorrectnessRow, Fact, Finding, GateCell, Headline, HotRow, Measure, MetricColumn, Report,
+    RuleRow, SaidRow, ShapeValues, VariantRow,
 };
+pub use provenance::{Origin, Provenance};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

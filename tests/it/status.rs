@@ -1,8 +1,13 @@
 //! Every exit status, reached by the real binary.
 
-use crate::command::{Finished, Place};
+use crate::command::{Finished, Place, root};
 use crate::stored::{Stored, wiggle};
+use ncugate::bench::external::{Early, measure};
+use ncugate::bench::{CheckOutcome, CheckRecord};
+use ncugate::config::parse;
+use ncugate::plan::{CommandPlan, VariantId};
 use ncugate::store::RunState;
+use serde::Serialize;
 use std::path::Path;
 
 /// Two candidates, no baseline, one required gate on registers and one on latency.
@@ -153,6 +158,40 @@ fn four_when_it_cannot_be_told() {
     assert_eq!(gate(&place, &folder, nothing).status, Some(4), "a check over nothing is no pass");
     let uncounted = PHASE.replace("registers <= 64", "eligible_warps >= 2");
     assert_eq!(gate(&place, &folder, &uncounted).status, Some(4), "what was not profiled is no pass");
+}
+
+/// Records that come later count.
+fn append(file: &Path, records: &[impl Serialize]) {
+    let lines: String = records.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect();
+    std::fs::write(file, std::fs::read_to_string(file).unwrap() + &lines).unwrap();
+}
+
+/// The real program of a baseline, asked on a machine without CUTLASS.
+#[test]
+fn four_when_the_software_of_a_baseline_is_absent() {
+    let name = "cutlass";
+    let program = root().join("kernels/baselines/sdpa_cutlass.py").display().to_string();
+    let argv = ["env", "-u", "CUTLASS_PATH", "python3", "-B", &program].map(str::to_owned).to_vec();
+    let baseline = format!("[[baseline]]\nname = \"{name}\"\ncommand = {argv:?}\n");
+    let against = "[[gate]]\nname = \"against\"\nrequire = \"speedup('cutlass') > 0.1\"\n".replace('\'', "\\\"");
+    let text =
+        PHASE.replace("[[gate]]\nname = \"latency\"", &format!("{baseline}{against}[[gate]]\nname = \"latency\""));
+    let place = Place::new();
+    let folder = Stored::new(&text, "run").write(&place);
+    assert_eq!(gate(&place, &folder, &text).status, Some(0), "with the baseline there it can be told");
+
+    let phase = parse(Path::new("phase.toml"), &text).unwrap();
+    let plan = CommandPlan { argv, kernel_filter: None };
+    let asked = VariantId(name.to_owned());
+    let measured = measure(&phase, &asked, &plan, place.path(), &mut Early::default(), &mut |_| Ok(())).unwrap();
+    let absent =
+        |c: &CheckRecord| matches!(&c.outcome, CheckOutcome::Skipped { reason } if reason.starts_with("absent: "));
+    assert!(!measured.checks.is_empty() && measured.checks.iter().all(absent), "{measured:?}");
+    append(&folder.join("checks.jsonl"), &measured.checks);
+    append(&folder.join("latencies.jsonl"), &measured.latencies);
+    let judged = gate(&place, &folder, &text);
+    assert_eq!(judged.status, Some(4), "{judged:?}");
+    assert!(judged.stdout.contains("absent: "), "{}", judged.stdout);
 }
 
 #[test]

@@ -145,6 +145,11 @@ fn verdict(require: &str, set: impl Fn(&mut Fixture) -> &mut Fixture) -> GateRes
     fixture.first()
 }
 
+/// What stops a variant, in words.
+fn stops(judgement: &Judgement, variant: usize) -> Vec<&str> {
+    judgement.variants[variant].stopped_by.iter().map(|stop| stop.text.as_str()).collect()
+}
+
 fn gate(require: &str) -> String {
     format!("[[gate]]\nname = \"g\"\nrequire = '{require}'\n")
 }

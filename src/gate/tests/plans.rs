@@ -35,7 +35,7 @@ fn a_required_tier_stops_variants() {
     let mut fixture = Fixture::new(TIERS);
     fixture.set("achieved_occupancy", |v, _| 19.0 + 0.5 * v as f64).set("eligible_warps", |_, _| 2.0);
     let judgement = fixture.judge();
-    assert_eq!(judgement.variants[0].stopped_by, ["achieved_occupancy >= 20 by 1"]);
+    assert_eq!(stops(&judgement, 0), ["achieved_occupancy >= 20 by 1 pp"]);
     assert_eq!((judgement.variants[3].verdict, judgement.variants[3].stopped_by.len()), (PASS, 0));
 }
 
