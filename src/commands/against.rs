@@ -278,7 +278,8 @@ mod tests {
             Standings::foresee(&phase, Some(now), &against, Path::new("profiles"))
         };
         assert!(foreseen(&then, false).is_ok(), "the same machine, tools and workload");
-        let changes: [(&str, fn(&mut Fingerprint)); 5] = [
+        type Change = fn(&mut Fingerprint);
+        let changes: [(&str, Change); 5] = [
             ("GPU", |now| now.gpu.iter_mut().for_each(|gpu| gpu.sms += 1)),
             ("driver", |now| now.driver = Some("1.2".to_owned())),
             ("ncu", |now| now.ncu = Some("1.2".to_owned())),

@@ -107,11 +107,11 @@ fn named(before: &[Piece<'_>], rest: &[Piece<'_>]) -> Option<(Reference, usize)>
 
 /// Whether the name after these is a filter (`|abs`), a test (`is not odd`), or an attribute (`(a).b`).
 fn is_attribute(before: &[Piece<'_>]) -> bool {
-    match before {
-        [.., Piece { token: Token::Sign('|' | '.') | Token::Name("is"), .. }] => true,
-        [.., Piece { token: Token::Name("is"), .. }, Piece { token: Token::Name("not"), .. }] => true,
-        _ => false,
-    }
+    matches!(
+        before,
+        [.., Piece { token: Token::Sign('|' | '.') | Token::Name("is"), .. }]
+            | [.., Piece { token: Token::Name("is"), .. }, Piece { token: Token::Name("not"), .. }]
+    )
 }
 
 #[cfg(test)]

@@ -141,12 +141,20 @@ fn scope(inputs: &Inputs<'_>) -> String {
     let proven = inputs.judgement.variants.iter().filter(right).filter(|r| candidates.contains(&r.variant)).count();
     format!(
         "{} on {}, {} proven correct over {}; {}",
-        number::counted(inputs.judgement.gates.len(), "gate"),
+        number::counted(gates(inputs.judgement), "gate"),
         number::counted(candidates.len(), "variant"),
         number::plain(proven as f64),
         number::counted(inputs.checks.len(), "check"),
         number::counted(inputs.plan.baselines().count(), "baseline"),
     )
+}
+
+/// Gates that were judged: of the phase, its tiers, its stages and its fallback.
+fn gates(judgement: &Judgement) -> usize {
+    let tiers = judgement.tiers.iter().map(|tier| tier.gates.len());
+    let stages = judgement.stages.iter().map(|stage| stage.gates.len());
+    let fallback = judgement.fallback.iter().map(|fallback| fallback.gates.len());
+    judgement.gates.len() + tiers.chain(stages).chain(fallback).sum::<usize>()
 }
 
 fn tier(inputs: &Inputs<'_>) -> Option<String> {

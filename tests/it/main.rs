@@ -8,6 +8,7 @@ mod command;
 mod crafted;
 mod csv_pages;
 mod damage;
+mod forms;
 mod kernels;
 mod pages;
 mod parity;
