@@ -182,6 +182,17 @@ impl<'r> Piece<'r> {
         self.numbers.push(number);
     }
 
+    /// Adds the launches that follow.
+    fn append(&mut self, mut next: Self) {
+        let first = self.rows();
+        self.counts.append(&mut next.counts);
+        self.slots.append(&mut next.slots);
+        self.numbers.append(&mut next.numbers);
+        self.missing.extend(next.missing.into_iter().map(|row| first + row));
+        self.texts.extend(next.texts.into_iter().map(|(row, text)| (first + row, text)));
+        self.attributes.append(&mut next.attributes);
+    }
+
     /// Gives the row of `slot` of the launch that starts at row `first` another value.
     fn replace(&mut self, first: usize, slot: u32, value: &MetricValue<'r>) {
         let rows = self.slots.get(first..).unwrap_or_default();
@@ -231,9 +242,31 @@ pub(super) fn metrics<'r>(
             starts.par_iter().map(|&start| plan.decode(report, start, (start + size).min(end))).collect();
         for (start, mut piece) in starts.into_iter().zip(decoded?) {
             chunk(start, &std::mem::take(&mut piece.attributes))?;
-            pieces.push(piece);
+            match pieces.last_mut() {
+                // One piece of a report that comes in many chunks, so that the memory of the parts is used again.
+                Some(all) if first > 0 => all.append(piece),
+                _ => pieces.push(piece),
+            }
         }
         report.release(first, end);
     }
     Ok(Decoded { names: plan.names, pieces })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_that_are_joined_are_the_piece_of_all_their_launches() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/g12.ncu-rep.zst");
+        let report = Report::open(path.as_ref()).unwrap();
+        let plan = Plan::new(&report, MetricSelection::All);
+        let whole = plan.decode(&report, 0, 12).unwrap();
+        let mut joined = plan.decode(&report, 0, 5).unwrap();
+        joined.append(plan.decode(&report, 5, 12).unwrap());
+        assert!(!whole.missing.is_empty() && !whole.texts.is_empty());
+        assert_eq!(format!("{joined:?}"), format!("{whole:?}"));
+    }
 }
