@@ -152,7 +152,7 @@ impl Judged {
         let ownership = subject.foreign.map_or(Ownership::Range, |_| Ownership::Launch(&phase.objective.shape));
         let counted = Counted::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
         let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
-        let said = insight::said(&reports, plan).map_err(damaged)?;
+        let said = insight::said(&reports, plan, &insight::Listings::new()).map_err(damaged)?;
         let clock = Clock::read()?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);

@@ -119,7 +119,9 @@ fn said(plan: &Plan, phase: &Phase) -> Vec<Said> {
             text: "Half of the sectors are not used.".to_owned(),
             speedup: Some((SpeedupScope::Global, 12.5)),
         }],
-        hot: vec![HotSpot { offset: 0x1a0, samples: 1_234, share: 40.0, stall: "long_scoreboard".to_owned() }],
+        hot: vec![HotSpot { offset: 0x1a0, samples: 1_234, share: 40.0, stall: "long_scoreboard".to_owned(), text: None, line: None, inlined: None }],
+        lines: Vec::new(),
+        lacks: Vec::new(),
     }]
 }
 

@@ -8,6 +8,7 @@ mod command;
 mod crafted;
 mod damage;
 mod kernels;
+mod lines;
 mod pages;
 mod parity;
 mod recorded;

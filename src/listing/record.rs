@@ -1,0 +1,121 @@
+//! The listing of a kernel's sampled instructions, as a run keeps it.
+
+use super::{LineTable, ListingError, Own, Place, Texts};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A source line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Line {
+    /// The run's path of a kernel source; of any other file its name alone.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Its text without indentation, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// An instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instruction {
+    /// Bytes from the kernel's first instruction.
+    pub offset: u64,
+    /// What it is: `LDG.E R17, desc[UR8][R4.64]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Index of its line: the innermost one in the run's own sources, else the outermost, as ncu shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Index of the line it was compiled from, where that is another one: of a function inlined there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inlined: Option<usize>,
+}
+
+/// Instructions of one kernel with their lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// By offset.
+    pub instructions: Vec<Instruction>,
+    /// Lines, each once.
+    pub lines: Vec<Line>,
+    /// What is not known, and why.
+    pub lacks: Vec<String>,
+}
+
+/// Machine code of a launch.
+#[derive(Debug, Clone, Copy)]
+pub struct Code<'a> {
+    /// The cubin.
+    pub cubin: &'a [u8],
+    /// The kernel's symbol.
+    pub entry: &'a str,
+}
+
+impl Listing {
+    /// The instructions at `offsets`: lines out of the cubin, their text out of `texts`, and the text of instructions
+    /// where a disassembler could give it. What cannot be told is said in [`Listing::lacks`].
+    pub fn of(
+        code: Code<'_>,
+        offsets: impl Iterator<Item = u64>,
+        texts: &Texts,
+        own: &Own,
+        disassembly: Result<BTreeMap<u64, String>, ListingError>,
+    ) -> Self {
+        let mut listing = Self::default();
+        let table = LineTable::read(code.cubin, code.entry).unwrap_or_else(|error| {
+            listing.lacks.push(error.to_string());
+            LineTable::default()
+        });
+        if table.is_empty() && listing.lacks.is_empty() {
+            listing.lacks.push("no source lines: the kernel was compiled without -lineinfo".to_owned());
+        }
+        let instructions = disassembly.unwrap_or_else(|error| {
+            listing.lacks.push(error.to_string());
+            BTreeMap::new()
+        });
+        let mut lines = Lines { known: BTreeMap::new(), kept: Vec::new(), texts, own };
+        for offset in offsets {
+            let chain = table.at(offset);
+            let inner = chain.first().copied();
+            let ours = chain.iter().copied().find(|place| own.path(&place.file).is_some());
+            let ours = ours.or(chain.last().copied());
+            let line = ours.map(|place| lines.index(place));
+            let inlined = inner.filter(|inner| ours != Some(inner)).map(|place| lines.index(place));
+            let text = instructions.get(&offset).cloned();
+            listing.instructions.push(Instruction { offset, text, line, inlined });
+        }
+        listing.lines = lines.kept;
+        listing
+    }
+
+    /// The instruction at an offset.
+    pub fn at(&self, offset: u64) -> Option<&Instruction> {
+        self.instructions.binary_search_by_key(&offset, |i| i.offset).ok().and_then(|at| self.instructions.get(at))
+    }
+
+    /// A line by index.
+    pub fn line(&self, index: Option<usize>) -> Option<&Line> {
+        self.lines.get(index?)
+    }
+}
+
+/// Lines while they are gathered.
+struct Lines<'a> {
+    known: BTreeMap<Place, usize>,
+    kept: Vec<Line>,
+    texts: &'a Texts,
+    own: &'a Own,
+}
+
+impl Lines<'_> {
+    fn index(&mut self, place: &Place) -> usize {
+        if let Some(&index) = self.known.get(place) {
+            return index;
+        }
+        let text = self.texts.line(place, self.own);
+        self.kept.push(Line { file: self.own.name(&place.file), line: place.line, text });
+        self.known.insert(place.clone(), self.kept.len() - 1);
+        self.kept.len() - 1
+    }
+}
