@@ -106,6 +106,7 @@ pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, capabi
         checks: Vec::new(),
         latencies: Vec::new(),
         profiles: Vec::new(),
+        close_looks: Vec::new(),
     };
     let counted = Counted::default();
     let measured = Measured { phase, plan, run: &run, counted: &counted, capability, sms: None };

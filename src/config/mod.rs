@@ -21,7 +21,7 @@ pub mod workload;
 pub use error::{ConfigErrors, Place, Problem};
 pub use kernel::{CommandTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
 pub use locate::locate;
-pub use phase::{BenchSettings, BuildSettings, Objective, Phase, ProfileSettings};
+pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings};
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
 pub use schema::schema;

@@ -3,6 +3,7 @@
 //! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds. No clock, disk or environment
 //! before [`write`].
 
+mod closely;
 mod error;
 mod gates;
 pub mod github;
@@ -21,10 +22,10 @@ mod variants;
 pub mod write;
 
 pub use error::{RenderError, WriteError};
-pub use inputs::{Inputs, Source};
+pub use inputs::{Closely, Inputs, Source};
 pub use model::{
-    BuildRow, CheckRow, CorrectnessRow, Counts, Decider, Delta, DeltaRow, Fact, FallbackRow, Finding, GateCell,
-    GateRow, Headline, HotRow, Measure, MetricColumn, Origin, PreconditionRow, Provenance, Report, RuleRow, SaidRow,
+    BuildRow, CheckRow, CloseLookRow, CloseMetric, CorrectnessRow, Counts, Decider, Delta, DeltaRow, Fact, FallbackRow, Finding, GateCell,
+    GateRow, Headline, HotLineRow, HotRow, LineRow, LookedRow, Measure, MetricColumn, Origin, PreconditionRow, Provenance, Report, RuleRow, SaidRow,
     ShapeValues, StageRow, TierRow, VariantRow, WaiverRow,
 };
 
