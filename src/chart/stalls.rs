@@ -61,7 +61,7 @@ fn closely(look: &CloseLookRow) -> Option<Chart> {
         title: TITLE.to_owned(),
         note: format!(
             "A warp of the selected variant spends {} cycles for every instruction it issues, {:.0} % of them in the state \
-             {}. All states add up to the whole; `selected` is the cycle that issues.",
+             {}. The states add up to the whole; in the state selected an instruction is issued.",
             number::plain(total),
             percent(longest),
             words(&longest.name)

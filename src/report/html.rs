@@ -34,6 +34,7 @@ pub fn html(report: &Report) -> Result<String, RenderError> {
     let page = Page {
         report: Shell::new(report),
         charts: drawings(report)?,
+        figures: report.closely.as_ref().map_or_else(Vec::new, super::CloseLookRow::figures),
         style_hash: hash(&style),
         style,
         script: SCRIPT,
@@ -48,6 +49,7 @@ pub fn html(report: &Report) -> Result<String, RenderError> {
 struct Page<'a> {
     report: Shell<'a>,
     charts: Vec<Drawing<'a>>,
+    figures: Vec<&'a super::CloseMetric>,
     style: String,
     style_hash: String,
     script: &'static str,
@@ -71,6 +73,7 @@ struct Shell<'a> {
     waivers: &'a [super::WaiverRow],
     deltas: &'a [super::Delta],
     findings: &'a [super::Finding],
+    closely: &'a Option<super::CloseLookRow>,
     provenance: &'a super::Provenance,
     missing: &'a [String],
     warnings: &'a [String],
@@ -95,6 +98,7 @@ impl<'a> Shell<'a> {
             waivers: &report.waivers,
             deltas: &report.deltas,
             findings: &report.findings,
+            closely: &report.closely,
             provenance: &report.provenance,
             missing: &report.missing,
             warnings: &report.warnings,
@@ -170,7 +174,9 @@ fn variant(row: &VariantRow) -> Value {
         "said": row.said.iter().map(|s| json!({
             "shape": s.shape,
             "rules": s.rules.iter().map(|r| json!([r.title, r.text, r.speedup])).collect::<Vec<_>>(),
-            "hot": s.hot.iter().map(|h| json!([h.offset, h.samples.text, h.share.text, h.stall])).collect::<Vec<_>>(),
+            "hot": s.hot.iter().map(|h| json!([
+                h.offset, h.samples.text, h.share.text, h.stall, h.text, h.line.as_ref().map(|l| [&l.place, &l.text]),
+            ])).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "launch": row.shapes.iter().map(|s| &s.launch).collect::<Vec<_>>(),
         "values": row.shapes.iter().map(|s| s.values.iter().map(cell).collect::<Vec<_>>()).collect::<Vec<_>>(),
