@@ -190,7 +190,7 @@ impl CloseLooks<'_> {
     /// One ncu process; metrics that this ncu does not know are left out.
     fn process(&self, runner: &Runner<'_>, subject: &Subject<'_>, cases: &[Case]) -> Result<Looked, CampaignError> {
         let io = |source| CampaignError::Io { what: "look closely", source };
-        let mut metrics = wanted::counters(&wanted::close_metrics(), self.tools.device.compute_capability);
+        let mut metrics = wanted::close_counters(self.tools.device.compute_capability);
         let started = Instant::now();
         for _ in 0..UNKNOWN {
             let target = subject.target.command(cases).map_err(io)?;
@@ -247,10 +247,11 @@ impl CloseLooks<'_> {
             let Some(source) = source_of(report, &launch)? else { return Ok(None) };
             let entry = launch.mangled_name();
             let mut texts = texts(&source);
-            let own = Own::new(run.manifest.sources.iter().map(|(path, _)| path.clone()));
+            let here = std::env::current_dir().ok().map(|folder| folder.display().to_string());
+            let own = Own::new(run.manifest.sources.iter().map(|(path, _)| path.clone()), here.as_deref());
             own_texts(run, |path, content| texts.add(path, content));
             let disassembly = self.disassembly(source.binary, &entry, logs);
-            let code = Code { cubin: source.binary, entry: &entry };
+            let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
             return Ok(Some(Listing::of(code, samples.places.keys().copied(), &texts, &own, disassembly)));
         }
         Ok(None)

@@ -228,8 +228,8 @@ impl Verify for ByRange {
             if let Some(case) = case {
                 *contents.launches.entry(case).or_default() += 1;
             }
-            let passes = launch.metric(PASSES).map_err(|e| e.to_string())?.and_then(|value| value.as_u64());
-            let passes = passes.and_then(|n| u32::try_from(n).ok());
+            let passes = launch.metric(PASSES).map_err(|e| e.to_string())?.and_then(|value| value.as_f64());
+            let passes = passes.filter(|n| *n >= 0.0).map(|n| n as u32);
             contents.passes = contents.passes.max(passes);
         }
         Ok(contents)

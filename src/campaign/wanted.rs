@@ -74,6 +74,13 @@ const CLOSE: [&str; 28] = [
 /// Beginning of the names of warp states.
 pub const STALLS: &str = "stall_";
 
+/// ncu's own names of what a close look asks for beside its sections; what a section derives, it derives unasked.
+pub fn close_counters(capability: (u32, u32)) -> Vec<String> {
+    let mut names = counters(&close_metrics(), capability);
+    names.retain(|name| !name.starts_with("derived__"));
+    names
+}
+
 /// Logical metrics of a close look, in the order they are shown; the states of warps last.
 pub fn close_metrics() -> Vec<String> {
     let stalls = Catalogue::embedded().names().filter(|name| name.starts_with(STALLS));

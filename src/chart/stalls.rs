@@ -10,6 +10,8 @@ const LEADERS: usize = 6;
 const STATES: usize = 5;
 /// States shown of one variant; those behind them are fractions of a cycle.
 const ROWS: usize = 12;
+/// States in which a warp could issue.
+const ISSUES: [&str; 2] = ["stall_selected", "stall_not_selected"];
 const TITLE: &str = "Warp states";
 const AXIS: &str = "cycles for each issued instruction";
 
@@ -25,7 +27,7 @@ fn closely(look: &CloseLookRow) -> Option<Chart> {
     let value = |state: &CloseMetric, at: usize| state.values.get(at).and_then(|v| v.number()).map(|n| n.value);
     let total: f64 = states.iter().filter_map(|state| value(state, 0)).sum();
     let shown: Vec<&CloseMetric> = states.iter().take(ROWS).copied().collect();
-    let longest = *shown.first()?;
+    let waiting = shown.iter().find(|state| !ISSUES.contains(&state.name.as_str()));
     let label = |who: &str, state: &CloseMetric, cycles: f64| {
         format!("{who}, {}: {} cycles", words(&state.name), number::plain(cycles))
     };
@@ -60,13 +62,14 @@ fn closely(look: &CloseLookRow) -> Option<Chart> {
         id: "stalls".to_owned(),
         title: TITLE.to_owned(),
         note: format!(
-            "A warp of the selected variant spends {} cycles for every instruction it issues, {:.0} % of them in the state \
-             {}. The states add up to the whole; in the state selected an instruction is issued.",
+            "A warp of the selected variant spends {} cycles for every instruction it issues{}. The states add up to that; in \
+             the state selected the instruction is issued.",
             number::plain(total),
-            percent(longest),
-            words(&longest.name)
+            waiting.map_or_else(String::new, |state| {
+                format!("; it waits longest for {} ({:.0} %)", words(&state.name), percent(state))
+            })
         ),
-        x: Axis::new(AXIS, "cycle", Scale::Zero),
+        x: Axis::new(AXIS, "", Scale::Zero),
         y: Axis::new("warp state", "", Scale::Names(shown.iter().map(|state| words(&state.name)).collect())),
         series,
         limits: Vec::new(),

@@ -9,7 +9,7 @@ use crate::listing::{Code, Line, Listing, ListingError, Own, Texts};
 use crate::ncu_rep::{Launch, MetricValue, Report, ReportError, Source, SpeedupScope};
 use crate::plan::{Method, Plan, VariantId};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Hottest instructions, and hottest source lines, kept of a launch.
 const HOTTEST: usize = 12;
@@ -17,6 +17,9 @@ const HOTTEST: usize = 12;
 const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
 /// Executions of every instruction of the kernel, so that its first address is known.
 const EXECUTED: &str = "inst_executed";
+
+/// Where the functions of a launch begin, an instance a function.
+const FUNCTIONS: &str = "launch__function_pcs";
 
 /// What ncu says about a variant at a shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,8 +84,11 @@ pub struct HotLine {
 /// Samples of a launch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Samples {
-    /// By bytes from the kernel's first instruction: samples by reason.
+    /// By bytes from the first instruction that was counted, which is the kernel's where it calls nothing: samples by
+    /// reason.
     pub places: BTreeMap<u64, Reasons>,
+    /// Where the kernel and the functions that it calls begin, counted alike and sorted.
+    pub functions: Vec<u64>,
 }
 
 /// Samples by reason (`long_scoreboard`).
@@ -138,7 +144,7 @@ fn listed(report: &Report, launch: &Launch<'_>, samples: &Samples) -> Result<Opt
     }
     let Some(source) = source_of(report, launch)? else { return Ok(None) };
     let entry = launch.mangled_name();
-    let code = Code { cubin: source.binary, entry: &entry };
+    let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
     let unasked = Err(ListingError::NotAsked);
     Ok(Some(Listing::of(code, samples.places.keys().copied(), &texts(&source), &Own::default(), unasked)))
 }
@@ -181,10 +187,15 @@ impl Samples {
     /// A damaged report.
     pub fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
         let mut places: BTreeMap<u64, Reasons> = BTreeMap::new();
+        let mut functions = BTreeSet::new();
         let mut first = u64::MAX;
         for metric in launch.metrics() {
             let metric = metric?;
             let reason = metric.name.strip_prefix(SAMPLES).filter(|reason| !reason.ends_with("_not_issued"));
+            if metric.name == FUNCTIONS {
+                let entries = metric.instances().map(|instance| Ok(instance?.value.as_u64()));
+                functions = entries.filter_map(Result::transpose).collect::<Result<_, ReportError>>()?;
+            }
             if reason.is_none() && metric.name != EXECUTED {
                 continue;
             }
@@ -199,7 +210,10 @@ impl Samples {
                 }
             }
         }
-        Ok(Self { places: places.into_iter().map(|(address, reasons)| (address - first, reasons)).collect() })
+        Ok(Self {
+            places: places.into_iter().map(|(address, reasons)| (address - first, reasons)).collect(),
+            functions: functions.into_iter().filter_map(|address| address.checked_sub(first)).collect(),
+        })
     }
 
     fn total(&self) -> u64 {

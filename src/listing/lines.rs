@@ -144,6 +144,16 @@ fn place(row: &LineRow, header: &LineProgramHeader<Bytes<'_>>) -> Place {
     Place { file, line }
 }
 
+/// Bytes of machine code of a kernel.
+///
+/// # Errors
+/// The cubin is none, damaged, or has no such kernel.
+pub fn code_size(cubin: &[u8], entry: &str) -> Result<u64, ListingError> {
+    let elf = Elf::parse(cubin).map_err(damaged)?;
+    let text = elf.section_by_name(&format!(".text.{entry}"));
+    text.map(|text| text.size()).ok_or_else(|| ListingError::NoCode { kernel: entry.to_owned() })
+}
+
 /// The line programs with every address set to that of its symbol, its section in the upper half.
 fn relocated(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, ListingError> {
     let mut data = data.to_vec();

@@ -29,6 +29,14 @@ pub enum ListingError {
         /// What is wrong.
         reason: String,
     },
+    /// The kernel calls functions, and which of them it is itself cannot be told.
+    #[error("the kernel is one of {functions} functions over {span} bytes, and it is not known which")]
+    Ambiguous {
+        /// How many.
+        functions: usize,
+        /// From the first to the last.
+        span: u64,
+    },
     /// CUDA's disassembler is not there.
     #[error("nvdisasm was not found: {looked}; it comes with the CUDA toolkit")]
     NoDisassembler {

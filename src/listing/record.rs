@@ -1,5 +1,6 @@
 //! The listing of a kernel's sampled instructions, as a run keeps it.
 
+use super::lines::code_size;
 use super::{LineTable, ListingError, Own, Place, Texts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,7 +51,27 @@ pub struct Code<'a> {
     pub cubin: &'a [u8],
     /// The kernel's symbol.
     pub entry: &'a str,
+    /// Where the functions of the launch begin, counted as offsets are; empty where that is not known.
+    pub functions: &'a [u64],
 }
+
+impl Code<'_> {
+    /// Where the kernel begins among its functions: at the only one that is as long as its code. Functions follow each
+    /// other, each padded by less than [`PADDING`].
+    fn base(&self) -> Result<u64, ListingError> {
+        let [first, .., last] = self.functions else { return Ok(self.functions.first().copied().unwrap_or(0)) };
+        let size = code_size(self.cubin, self.entry)?;
+        let long = |pair: &[u64]| (size..size + PADDING).contains(&(pair[1] - pair[0]));
+        let mut fitting = self.functions.windows(2).filter(|pair| long(pair)).map(|pair| pair[0]);
+        match (fitting.next(), fitting.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(ListingError::Ambiguous { functions: self.functions.len(), span: last - first }),
+        }
+    }
+}
+
+/// Functions begin at multiples of at most this many bytes.
+const PADDING: u64 = 256;
 
 impl Listing {
     /// The instructions at `offsets`: lines out of the cubin, their text out of `texts`, and the text of instructions
@@ -74,15 +95,20 @@ impl Listing {
             listing.lacks.push(error.to_string());
             BTreeMap::new()
         });
+        let base = code.base().unwrap_or_else(|error| {
+            listing.lacks.push(error.to_string());
+            u64::MAX
+        });
         let mut lines = Lines { known: BTreeMap::new(), kept: Vec::new(), texts, own };
         for offset in offsets {
-            let chain = table.at(offset);
+            let within = offset.checked_sub(base);
+            let chain = within.map_or_else(Vec::new, |within| table.at(within));
             let inner = chain.first().copied();
             let ours = chain.iter().copied().find(|place| own.path(&place.file).is_some());
             let ours = ours.or(chain.last().copied());
             let line = ours.map(|place| lines.index(place));
             let inlined = inner.filter(|inner| ours != Some(inner)).map(|place| lines.index(place));
-            let text = instructions.get(&offset).cloned();
+            let text = within.and_then(|within| instructions.get(&within)).cloned();
             listing.instructions.push(Instruction { offset, text, line, inlined });
         }
         listing.lines = lines.kept;
