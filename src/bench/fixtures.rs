@@ -2,8 +2,8 @@
 
 use super::job::{JobBuffer, JobShape};
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Init, Objective, Phase, ProfileSettings, Reference, Role, Shape,
-    ShapeName, Sweep, Tolerance, Workload,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Init, Objective, Phase, ProfileSettings, Reference, Role,
+    Shape, ShapeName, Sweep, Tolerance, Workload,
 };
 use crate::expr::Expr;
 use crate::gate::GatePlan;

@@ -215,7 +215,9 @@ impl CloseLooks<'_> {
             let read = ran.report.as_deref().map(|path| ByRange.read(path, cases));
             let (ran, contents) = match read.transpose() {
                 Ok(contents) => (ran, contents.unwrap_or_default()),
-                Err(reason) => (Ran { failure: Some(NcuFailure::UnreadableReport { reason }), ..ran }, Contents::default()),
+                Err(reason) => {
+                    (Ran { failure: Some(NcuFailure::UnreadableReport { reason }), ..ran }, Contents::default())
+                }
             };
             return Ok(Looked { ran, metrics, contents, seconds });
         }
@@ -232,13 +234,7 @@ impl CloseLooks<'_> {
         }
     }
 
-    fn listing_of(
-        &self,
-        run: &Run,
-        report: &Report,
-        case: &Case,
-        logs: &Path,
-    ) -> Result<Option<Listing>, ReportError> {
+    fn listing_of(&self, run: &Run, report: &Report, case: &Case, logs: &Path) -> Result<Option<Listing>, ReportError> {
         for launch in report.launches() {
             let samples = Samples::of(&launch)?;
             if case_of(&nvtx_text(&launch.nvtx()?)).as_ref() != Some(case) || samples.places.is_empty() {
@@ -299,3 +295,7 @@ fn reason(ran: &Ran) -> String {
     };
     ran.explain(&ran.failure.clone().unwrap_or_else(missing))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

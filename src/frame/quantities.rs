@@ -156,7 +156,8 @@ mod tests {
         close.set_column("dram_bytes", vec![Cell::Value(7.0), Cell::Value(8.0)]);
         close.set_column("sm_pct", vec![Cell::Value(9.0)]);
         let both = judged.beside(&close);
-        let read = |table: &Quantities, row: usize, metric: &str| table.read(&rows[row].0, &rows[row].1, metric).value();
+        let read =
+            |table: &Quantities, row: usize, metric: &str| table.read(&rows[row].0, &rows[row].1, metric).value();
         assert_eq!((read(&both, 0, "dram_bytes"), read(&both, 1, "dram_bytes")), (Some(1.0), Some(8.0)));
         assert_eq!((read(&both, 0, "sm_pct"), read(&both, 1, "sm_pct")), (Some(9.0), None));
         assert_eq!((read(&judged, 1, "dram_bytes"), read(&judged, 0, "sm_pct")), (None, None));

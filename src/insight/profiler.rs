@@ -319,7 +319,9 @@ mod tests {
         let samples = Samples::of(&launch).unwrap();
         let listing = listed(&report, &launch, &samples).unwrap().unwrap();
         let spots = samples.hottest(&listing);
-        assert!(spots.iter().all(|spot| spot.line.as_ref().is_some_and(|line| line.file == "attn.cu" && line.line > 12)));
+        assert!(
+            spots.iter().all(|spot| spot.line.as_ref().is_some_and(|line| line.file == "attn.cu" && line.line > 12))
+        );
         let lines = samples.hottest_lines(&listing);
         assert!(lines.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
         assert!(lines[0].samples > spots[0].samples, "a line adds up its instructions");

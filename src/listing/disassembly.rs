@@ -32,10 +32,9 @@ impl Disassembler {
         let beside: Vec<PathBuf> = beside.map(|folder| folder.join(NAME)).collect();
         let usual = PathBuf::from("/usr/local/cuda/bin").join(NAME);
         let mut candidates = beside.into_iter().chain([PathBuf::from(NAME), usual]);
-        candidates
-            .find_map(|candidate| which::which(candidate).ok())
-            .map(|path| Self { path })
-            .ok_or_else(|| ListingError::NoDisassembler { looked: "looked beside nvcc, on PATH and in CUDA's folder".to_owned() })
+        candidates.find_map(|candidate| which::which(candidate).ok()).map(|path| Self { path }).ok_or_else(|| {
+            ListingError::NoDisassembler { looked: "looked beside nvcc, on PATH and in CUDA's folder".to_owned() }
+        })
     }
 
     /// The instructions of `entry` in the cubin at `path`, which holds `bytes`: text by bytes from its first instruction.

@@ -4,7 +4,9 @@
 //! function was inlined. Every kernel's addresses count from 0 in its own section, so relocations tell them apart.
 
 use super::ListingError;
-use gimli::{AttributeValue, DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LineProgramHeader, LittleEndian};
+use gimli::{
+    AttributeValue, DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LineProgramHeader, LittleEndian,
+};
 use gimli::{LineRow, Reader as _};
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;

@@ -320,7 +320,10 @@ mod tests {
     fn a_close_look_names_its_sections_and_imports_sources() {
         let close = line(&Session { detail: Detail::Close, ..session() });
         let sections = Detail::SECTIONS.map(|section| format!("--section {section}")).join(" ");
-        assert!(close.contains(&format!("--import-sass yes {sections} --import-source yes --metrics gpu__")), "{close}");
+        assert!(
+            close.contains(&format!("--import-sass yes {sections} --import-source yes --metrics gpu__")),
+            "{close}"
+        );
         assert!(!line(&session()).contains("--section"));
     }
 

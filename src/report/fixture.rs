@@ -7,8 +7,8 @@ use super::model::Report;
 use crate::bench::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
 use crate::build::{BuildOutcome, BuildRecord, Resources};
 use crate::config::{
-    BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings, Reference, Shape, ShapeName, Sweep, Tolerance,
-    Workload,
+    BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings, Reference, Shape, ShapeName, Sweep,
+    Tolerance, Workload,
 };
 use crate::expr::{Expr, Value};
 use crate::frame::{Cell, Quantities};

@@ -163,8 +163,12 @@ fn stages(report: &Report) -> Option<String> {
 /// Where time goes in the variant that was looked at closely: states of warps, hot lines and instructions, ncu's rules.
 fn closely(look: &CloseLookRow) -> String {
     let names: Vec<String> = look.looked.iter().map(|looked| escape(&looked.label)).collect();
-    let mut out =
-        format!("## Close look\n\n{} at shape {}. {}\n", names.join(" beside "), escape(&look.shape), escape(&look.note));
+    let mut out = format!(
+        "## Close look\n\n{} at shape {}. {}\n",
+        names.join(" beside "),
+        escape(&look.shape),
+        escape(&look.note)
+    );
     let head: Vec<&str> =
         std::iter::once("warp state").chain(look.looked.iter().map(|looked| looked.short.as_str())).collect();
     let mut states = Table::new(&head);
@@ -180,7 +184,12 @@ fn closely(look: &CloseLookRow) -> String {
     if !said.lines.is_empty() {
         let mut lines = Table::new(&["share %", "line", "source", "mostly"]);
         for hot in said.lines.iter().take(HOT) {
-            lines.row(vec![hot.share.text.clone(), escape(&hot.line.place), escape(&hot.line.text), escape(&hot.stall)]);
+            lines.row(vec![
+                hot.share.text.clone(),
+                escape(&hot.line.place),
+                escape(&hot.line.text),
+                escape(&hot.stall),
+            ]);
         }
         let _ = write!(out, "\nHottest source lines:\n\n{lines}");
     }
@@ -195,7 +204,9 @@ fn closely(look: &CloseLookRow) -> String {
     let estimated = said.rules.iter().filter_map(|rule| Some((rule, rule.speedup.as_ref()?)));
     let rules: Vec<String> = estimated
         .take(HOT)
-        .map(|(rule, speedup)| format!("- {} (speedup {}): {}\n", escape(&rule.title), escape(speedup), escape(&rule.text)))
+        .map(|(rule, speedup)| {
+            format!("- {} (speedup {}): {}\n", escape(&rule.title), escape(speedup), escape(&rule.text))
+        })
         .collect();
     if !rules.is_empty() {
         let _ = write!(out, "\nNsight Compute's rules with an estimate:\n\n{}", rules.concat());

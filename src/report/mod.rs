@@ -24,9 +24,9 @@ pub mod write;
 pub use error::{RenderError, WriteError};
 pub use inputs::{Closely, Inputs, Source};
 pub use model::{
-    BuildRow, CheckRow, CloseLookRow, CloseMetric, CorrectnessRow, Counts, Decider, Delta, DeltaRow, Fact, FallbackRow, Finding, GateCell,
-    GateRow, Headline, HotLineRow, HotRow, LineRow, LookedRow, Measure, MetricColumn, Origin, PreconditionRow, Provenance, Report, RuleRow, SaidRow,
-    ShapeValues, StageRow, TierRow, VariantRow, WaiverRow,
+    BuildRow, CheckRow, CloseLookRow, CloseMetric, CorrectnessRow, Counts, Decider, Delta, DeltaRow, Fact, FallbackRow,
+    Finding, GateCell, GateRow, Headline, HotLineRow, HotRow, LineRow, LookedRow, Measure, MetricColumn, Origin,
+    PreconditionRow, Provenance, Report, RuleRow, SaidRow, ShapeValues, StageRow, TierRow, VariantRow, WaiverRow,
 };
 
 #[cfg(test)]

@@ -167,10 +167,7 @@ fn place(line: &Line) -> String {
 }
 
 fn line_row(line: &Line) -> LineRow {
-    LineRow {
-        place: place(line),
-        text: line.text.as_deref().map_or_else(String::new, |t| text::clip(t, INSTRUCTION)),
-    }
+    LineRow { place: place(line), text: line.text.as_deref().map_or_else(String::new, |t| text::clip(t, INSTRUCTION)) }
 }
 
 fn short(variant: &Variant, params: &[String]) -> String {

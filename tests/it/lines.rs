@@ -1,6 +1,11 @@
 //! Source lines and text of instructions against NVIDIA's own reader, over the captures that hold machine code.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "tests; what was compared is the result")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests; what was compared is the result"
+)]
 
 use crate::captures;
 use ncugate::insight::source_of;
@@ -11,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Captures whose kernels were compiled with -lineinfo.
-const LINED: [&str; 2] = ["full1.ncu-rep.zst", "source.ncu-rep.zst"];
+const LINED: [&str; 3] = ["full1.ncu-rep.zst", "source.ncu-rep.zst", "close.ncu-rep.zst"];
 
 /// What `tests/oracle/lines.py` says: rows of launch, offset, file, line, text.
 fn oracle(python: &str, name: &str) -> Vec<Value> {
@@ -69,7 +74,8 @@ fn instructions_read_as_ncu_report_prints_them() {
             let path = folder.path().join("module.cubin");
             std::fs::write(&path, source.binary).unwrap();
             let ours = disassembler.instructions(&path, source.binary, &launch.mangled_name()).unwrap();
-            let ours: BTreeMap<u64, String> = ours.into_iter().map(|(at, text)| (at, words(&text.replace(".reuse", "")))).collect();
+            let ours: BTreeMap<u64, String> =
+                ours.into_iter().map(|(at, text)| (at, words(&text.replace(".reuse", "")))).collect();
             for row in rows_of(&rows, &launch) {
                 let theirs = words(row[4].as_str().unwrap());
                 // Targets of branches are labels here and addresses there.

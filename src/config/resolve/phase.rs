@@ -6,8 +6,8 @@ use super::workload::{self, dims_of};
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BenchSettings, BuildSettings, CloseLookAt, KernelTemplate, Objective, Phase, ProfileSettings, ShapeName, Sweep, VariantSpec,
-    Workload,
+    BenchSettings, BuildSettings, CloseLookAt, KernelTemplate, Objective, Phase, ProfileSettings, ShapeName, Sweep,
+    VariantSpec, Workload,
 };
 use crate::gate::{Gate, Requirement};
 use crate::metric::{Better, Catalogue, Source};
