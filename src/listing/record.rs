@@ -70,8 +70,8 @@ impl Code<'_> {
     }
 }
 
-/// Functions begin at multiples of at most this many bytes.
-const PADDING: u64 = 256;
+/// Most bytes behind the code of a function before the next one begins; 0x900 were seen on an H200.
+const PADDING: u64 = 4096;
 
 impl Listing {
     /// The instructions at `offsets`: lines out of the cubin, their text out of `texts`, and the text of instructions
