@@ -4,6 +4,7 @@
 mod baseline;
 mod captures;
 mod ci;
+mod closely;
 mod command;
 mod crafted;
 mod damage;
