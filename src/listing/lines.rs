@@ -22,6 +22,8 @@ const SECTION: &str = ".debug_line";
 const INLINED: u8 = 0x90;
 /// Calls into calls that are followed; deeper ones are no real code.
 const DEEPEST: usize = 32;
+/// Longest folder or name of a file, in characters: what a system takes.
+const LONGEST: usize = 4096;
 /// Sections are told apart in the upper half of an address.
 const SECTION_SHIFT: u32 = 32;
 
@@ -37,15 +39,18 @@ pub struct Place {
 /// The lines of one kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineTable {
+    files: Vec<String>,
     rows: Vec<Row>,
     /// Places in the order of their address: where each row's instructions start.
     starts: BTreeMap<u64, usize>,
     end: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Row {
-    place: Place,
+    /// Index of its file.
+    file: usize,
+    line: u32,
     /// The row, from 1, of the call that was inlined here; 0 for none.
     caller: usize,
 }
@@ -61,7 +66,7 @@ impl LineTable {
         let Some(section) = elf.section_by_name(SECTION) else { return Ok(Self::default()) };
         let programs = relocated(&elf, section.data().map_err(damaged)?)?;
         let base = (text.index().0 as u64) << SECTION_SHIFT;
-        Self::of_programs(&programs, base..base + text.size())
+        Self::of_programs(&programs, base..base.saturating_add(text.size()))
     }
 
     fn of_programs(programs: &[u8], within: std::ops::Range<u64>) -> Result<Self, ListingError> {
@@ -87,12 +92,14 @@ impl LineTable {
         let mut instructions = header.instructions();
         let mut row = LineRow::new(header);
         let mut caller = 0;
+        let mut files = BTreeMap::new();
         let first = self.rows.len();
         while let Some(instruction) = instructions.next_instruction(header).map_err(unreadable)? {
             if let LineInstruction::UnknownExtended(opcode, mut operands) = instruction {
                 if opcode.0 == INLINED {
                     let row = operands.read_uleb128().map_err(unreadable)?;
-                    caller = usize::try_from(row).ok().filter(|row| *row > 0).map_or(0, |row| first + row);
+                    caller =
+                        usize::try_from(row).ok().filter(|row| *row > 0).map_or(0, |row| first.saturating_add(row));
                 }
                 continue;
             }
@@ -100,7 +107,12 @@ impl LineTable {
                 continue;
             }
             if !row.end_sequence() {
-                self.rows.push(Row { place: place(&row, header), caller });
+                let file = *files.entry(row.file_index()).or_insert_with(|| {
+                    self.files.push(path(&row, header));
+                    self.files.len() - 1
+                });
+                let line = row.line().and_then(|line| u32::try_from(line.get()).ok()).unwrap_or(0);
+                self.rows.push(Row { file, line, caller });
                 if within.contains(&row.address()) {
                     // Of several rows at one address the last one counts: those before it have no instruction.
                     self.starts.insert(row.address() - within.start, self.rows.len() - 1);
@@ -118,32 +130,31 @@ impl LineTable {
 
     /// Where the instruction at `offset` bytes of the kernel comes from: its own line, then the line that calls what it
     /// was inlined from, and so on outwards.
-    pub fn at(&self, offset: u64) -> Vec<&Place> {
+    pub fn at(&self, offset: u64) -> Vec<Place> {
         let mut chain = Vec::new();
         let found = self.starts.range(..=offset).next_back().filter(|_| offset < self.end);
         let mut next = found.and_then(|(_, row)| self.rows.get(*row));
         while let Some(row) = next.filter(|_| chain.len() < DEEPEST) {
-            chain.push(&row.place);
+            let file = self.files.get(row.file).cloned().unwrap_or_default();
+            chain.push(Place { file, line: row.line });
             next = row.caller.checked_sub(1).and_then(|caller| self.rows.get(caller));
         }
         chain
     }
 }
 
-fn place(row: &LineRow, header: &LineProgramHeader<Bytes<'_>>) -> Place {
+/// The path of a row's file, as the compiler wrote it.
+fn path(row: &LineRow, header: &LineProgramHeader<Bytes<'_>>) -> String {
     let text = |value: AttributeValue<Bytes<'_>>| match value {
-        AttributeValue::String(text) => text.to_string_lossy().into_owned(),
+        AttributeValue::String(text) => text.to_string_lossy().chars().take(LONGEST).collect(),
         _ => String::new(),
     };
-    let file = row.file(header).map_or_else(String::new, |file| {
-        let name = text(file.path_name());
-        match file.directory(header).map(text).filter(|folder| !folder.is_empty() && !name.starts_with('/')) {
-            Some(folder) => format!("{folder}/{name}"),
-            None => name,
-        }
-    });
-    let line = row.line().and_then(|line| u32::try_from(line.get()).ok()).unwrap_or(0);
-    Place { file, line }
+    let Some(file) = row.file(header) else { return String::new() };
+    let name = text(file.path_name());
+    match file.directory(header).map(text).filter(|folder| !folder.is_empty() && !name.starts_with('/')) {
+        Some(folder) => format!("{folder}/{name}"),
+        None => name,
+    }
 }
 
 /// Bytes of machine code of a kernel.
@@ -185,4 +196,54 @@ fn damaged(error: object::Error) -> ListingError {
 
 fn unreadable(error: gimli::Error) -> ListingError {
     ListingError::Cubin { reason: format!("its line table cannot be read: {error}") }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn cubin() -> Vec<u8> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/close.ncu-rep.zst");
+        let report = crate::ncu_rep::Report::open(path.as_ref()).unwrap();
+        report.sources().unwrap()[0].binary.to_vec()
+    }
+
+    #[test]
+    fn an_inlined_call_leads_back_to_the_line_that_makes_it() {
+        let table = LineTable::read(&cubin(), "sdpa_scalar").unwrap();
+        let chain = table.at(768);
+        let lines: Vec<u32> = chain.iter().map(|place| place.line).collect();
+        assert_eq!(lines, [980, 87, 122]);
+        assert!(chain[0].file.ends_with("/include/cuda_fp16.hpp") && chain[2].file.ends_with("/sdpa_scalar.cu"));
+        assert_eq!(table.at(code_size(&cubin(), "sdpa_scalar").unwrap()), []);
+    }
+
+    #[test]
+    fn another_kernel_has_no_lines_here() {
+        assert!(LineTable::read(&cubin(), "sdpa").unwrap().is_empty());
+        assert!(matches!(code_size(&cubin(), "sdpa"), Err(ListingError::NoCode { .. })));
+    }
+
+    #[test]
+    fn no_damage_makes_it_panic() {
+        let whole = cubin();
+        let read = |bytes: &[u8]| {
+            if let Ok(table) = LineTable::read(bytes, "sdpa_scalar") {
+                (0..0x4000).step_by(256).for_each(|offset| drop(table.at(offset)));
+            }
+        };
+        (0..whole.len()).step_by(97).for_each(|length| read(&whole[..length]));
+        let elf = Elf::parse(whole.as_slice()).unwrap();
+        let lines = elf.section_by_name(SECTION).unwrap().file_range().unwrap();
+        let lines = lines.0 as usize..(lines.0 + lines.1) as usize;
+        let mut damaged = whole.clone();
+        for at in (0..0x40).chain(lines.step_by(3)).chain((whole.len() - 0x600..whole.len()).step_by(5)) {
+            for value in [0, 0x7f, 0x90, 0xff] {
+                damaged[at] = value;
+                read(&damaged);
+            }
+            damaged[at] = whole[at];
+        }
+    }
 }

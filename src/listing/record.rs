@@ -61,7 +61,7 @@ impl Code<'_> {
     fn base(&self) -> Result<u64, ListingError> {
         let [first, .., last] = self.functions else { return Ok(self.functions.first().copied().unwrap_or(0)) };
         let size = code_size(self.cubin, self.entry)?;
-        let long = |pair: &[u64]| (size..size + PADDING).contains(&(pair[1] - pair[0]));
+        let long = |pair: &[u64]| (size..size.saturating_add(PADDING)).contains(&pair[1].saturating_sub(pair[0]));
         let mut fitting = self.functions.windows(2).filter(|pair| long(pair)).map(|pair| pair[0]);
         match (fitting.next(), fitting.next()) {
             (Some(only), None) => Ok(only),
@@ -99,19 +99,27 @@ impl Listing {
             listing.lacks.push(error.to_string());
             u64::MAX
         });
+        let end = code_size(code.cubin, code.entry).unwrap_or(u64::MAX);
+        let (mut all, mut called) = (0, 0);
         let mut lines = Lines { known: BTreeMap::new(), kept: Vec::new(), texts, own };
         for offset in offsets {
-            let within = offset.checked_sub(base);
+            let within = offset.checked_sub(base).filter(|within| *within < end);
+            all += 1;
+            called += usize::from(within.is_none());
             let chain = within.map_or_else(Vec::new, |within| table.at(within));
-            let inner = chain.first().copied();
-            let ours = chain.iter().copied().find(|place| own.path(&place.file).is_some());
-            let ours = ours.or(chain.last().copied());
+            let inner = chain.first();
+            let ours = chain.iter().find(|place| own.path(&place.file).is_some()).or(chain.last());
             let line = ours.map(|place| lines.index(place));
-            let inlined = inner.filter(|inner| ours != Some(inner)).map(|place| lines.index(place));
+            let inlined = inner.filter(|inner| ours != Some(*inner)).map(|place| lines.index(place));
             let text = within.and_then(|within| instructions.get(&within)).cloned();
             listing.instructions.push(Instruction { offset, text, line, inlined });
         }
         listing.lines = lines.kept;
+        if called > 0 && base < u64::MAX {
+            listing.lacks.push(format!(
+                "{called} of {all} sampled instructions are in functions that the kernel calls: they are shown without text and line"
+            ));
+        }
         listing
     }
 
@@ -143,5 +151,50 @@ impl Lines<'_> {
         self.kept.push(Line { file: self.own.name(&place.file), line: place.line, text });
         self.known.insert(place.clone(), self.kept.len() - 1);
         self.kept.len() - 1
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// The cubin of the capture of a close look: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
+    fn cubin() -> Vec<u8> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/close.ncu-rep.zst");
+        let report = crate::ncu_rep::Report::open(path.as_ref()).unwrap();
+        report.sources().unwrap()[0].binary.to_vec()
+    }
+
+    fn listing(functions: &[u64], offsets: &[u64]) -> Listing {
+        let cubin = cubin();
+        let code = Code { cubin: &cubin, entry: "sdpa_scalar", functions };
+        let none = Err(ListingError::NotAsked);
+        Listing::of(code, offsets.iter().copied(), &Texts::default(), &Own::default(), none)
+    }
+
+    fn line(listing: &Listing, offset: u64) -> Option<u32> {
+        listing.line(listing.at(offset).and_then(|i| i.line)).map(|line| line.line)
+    }
+
+    #[test]
+    fn the_kernel_is_found_among_the_functions_it_calls() {
+        let size = code_size(&cubin(), "sdpa_scalar").unwrap();
+        let alone = listing(&[0], &[0x1060]);
+        assert_eq!(line(&alone, 0x1060), Some(141));
+        let behind = listing(&[0, 0x200, 0x200 + size + 0x900], &[0x10, 0x200 + 0x1060]);
+        assert_eq!((line(&behind, 0x10), line(&behind, 0x1260)), (None, Some(141)));
+        assert!(behind.lacks.iter().any(|lack| lack.starts_with("1 of 2 sampled instructions")), "{:?}", behind.lacks);
+        let alike = listing(&[0, size, 2 * size], &[0x1060]);
+        assert_eq!(line(&alike, 0x1060), None);
+        assert!(alike.lacks.iter().any(|lack| lack.contains("one of 3 functions")), "{:?}", alike.lacks);
+    }
+
+    #[test]
+    fn a_cubin_that_is_none_is_said() {
+        let code = Code { cubin: b"no ELF", entry: "k", functions: &[] };
+        let listing = Listing::of(code, [0].into_iter(), &Texts::default(), &Own::default(), Ok(BTreeMap::new()));
+        assert!(listing.lacks[0].starts_with("the cubin cannot be read"), "{:?}", listing.lacks);
+        assert_eq!(listing.instructions.len(), 1);
     }
 }

@@ -15,6 +15,8 @@ use crate::plan::VariantId;
 const RULES: usize = 2;
 /// Smallest estimate, in percent, that is worth a finding.
 const WORTH: f64 = 5.0;
+/// Longest id that heads a column, in characters.
+const HEAD: usize = 24;
 /// Longest text of a rule among the findings, in characters.
 const LONGEST: usize = 260;
 
@@ -62,13 +64,23 @@ pub fn row(inputs: &Inputs<'_>, variants: &[VariantRow]) -> Option<CloseLookRow>
         }
     };
     let said = inputs.said.iter().find(|said| said.variant == first.variant && said.shape == first.shape);
+    let mut looked: Vec<LookedRow> = looks.iter().map(looked).collect();
+    name_apart(&mut looked);
     Some(CloseLookRow {
-        looked: looks.iter().map(looked).collect(),
+        looked,
         shape: text::line(&first.shape.0),
         note: note(first),
         metrics: inputs.closely.quantities.metrics().map(metric).collect(),
         said: said.map(super::variants::said_row),
     })
+}
+
+/// Ids for column heads, where they are short or where parameters do not tell the variants apart.
+fn name_apart(looked: &mut [LookedRow]) {
+    let alike = looked.iter().skip(1).any(|row| row.short == looked[0].short);
+    for row in looked.iter_mut().filter(|row| alike || row.label.chars().count() <= HEAD) {
+        row.short = row.label.clone();
+    }
 }
 
 fn note(look: &CloseLook) -> String {
