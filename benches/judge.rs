@@ -17,32 +17,10 @@ use std::time::Instant;
 
 const VARIANTS: usize = 100_000;
 
-const BASE: &str = r#"
-[phase]
-name = "many"
-objective = "latency_p50"
-[workload]
-seeds = [0]
-reference = "copy"
-tolerance = { max_abs = 2e-3 }
-[workload.shapes]
-large = { S = 2048 }
-[workload.buffers]
-x = { dtype = "f16", shape = ["S"], init = "normal" }
-y = { dtype = "f16", shape = ["S"], role = "output" }
-[kernel]
-source = "copy.cu"
-entry = "copy"
-defines = ["REGCAP"]
-grid = ["1"]
-block = ["64"]
-args = ["x", "y"]
-[sweep]
-REGCAP = [64]
-[[baseline]]
-name = "flash"
-command = ["true"]
-"#;
+const BASE: &str = concat!(
+    include_str!("../tests/data/copy.toml"),
+    "[sweep]\nTHREADS = [64]\n[[baseline]]\nname = \"flash\"\ncommand = [\"true\"]\n"
+);
 
 const METRICS: [&str; 8] = [
     "registers",

@@ -16,35 +16,41 @@ const TRIALS: u64 = 4000;
 /// True ratio of the two medians.
 const RATIO: f64 = 0.97;
 const NOISE: f64 = 0.01;
+/// True changes that a gate is asked about.
+const CHANGES: [f64; 5] = [0.0, 0.01, 0.02, 0.03, 0.05];
 
-/// A pair of samples whose ratio of quantiles is known.
-type Draw = fn(&mut Source, usize) -> (Vec<f64>, Vec<f64>);
+/// A pair of samples whose quantiles have this ratio.
+type Draw = fn(&mut Source, f64, usize) -> (Vec<f64>, Vec<f64>);
 
 fn main() {
-    let rows: [(&str, Draw); 4] =
-        [("normal", normal), ("log-normal", log_normal), ("bimodal", bimodal), ("drift", drift)];
+    let rows: [(&str, Draw); 5] =
+        [("normal", normal), ("log-normal", log_normal), ("bimodal", bimodal), ("drift", drift), ("walk", walk)];
     println!("Coverage of the 95 % interval of a ratio of {RATIO}, {TRIALS} trials, 2000 resamples");
     println!("| data | rounds | median, paired | median, independent | p90, paired |");
     println!("| --- | --- | --- | --- | --- |");
-    for rounds in [30, 60, 120] {
+    for rounds in [10, 20, 30, 60, 120] {
         for (name, draw) in rows {
-            let [paired, apart, p90] = coverage(draw, rounds);
-            println!("| {name} | {rounds} | {paired:.1} % | {apart:.1} % | {p90:.1} % |");
+            let [paired, apart, p90] = coverage(draw, rounds).map(|percent| format!("{percent:.1} %"));
+            let p90 = if rounds < Statistic::P90.fewest(0.95) { "too few".to_owned() } else { p90 };
+            println!("| {name} | {rounds} | {paired} | {apart} | {p90} |");
         }
     }
     println!();
     println!("Gate `latency_p50 <= 1.02 * baseline.latency_p50` at {:.0} % noise, {TRIALS} trials", 100.0 * NOISE);
     println!("| true change | rounds | pass | inconclusive | fail |");
     println!("| --- | --- | --- | --- | --- |");
-    for rounds in [30, 60, 120] {
-        for change in [0.0, 0.01, 0.02, 0.03, 0.05] {
-            let [pass, open, fail] = verdicts(1.0 + change, rounds);
-            println!("| {:+.0} % | {rounds} | {pass:.2} % | {open:.2} % | {fail:.2} % |", 100.0 * change);
+    let row = |change: f64, rounds: &str, [pass, open, fail]: [f64; 3]| {
+        println!("| {:+.0} % | {rounds} | {pass:.2} % | {open:.2} % | {fail:.2} % |", 100.0 * change);
+    };
+    for (name, draw) in [("", normal as Draw), (", drift", drift)] {
+        for rounds in [30, 60] {
+            for change in CHANGES {
+                row(change, &format!("{rounds}{name}"), verdicts(draw, 1.0 + change, rounds));
+            }
         }
-    }
-    for change in [0.0, 0.01, 0.02, 0.03, 0.05] {
-        let [pass, open, fail] = settled(1.0 + change);
-        println!("| {:+.0} % | 60, 120, 240 | {pass:.2} % | {open:.2} % | {fail:.2} % |", 100.0 * change);
+        for change in CHANGES {
+            row(change, &format!("60, 120, 240{name}"), settled(draw, 1.0 + change));
+        }
     }
     println!();
     time();
@@ -53,7 +59,7 @@ fn main() {
 /// Percent of trials whose interval holds the truth.
 fn coverage(draw: Draw, rounds: usize) -> [f64; 3] {
     let counts = trials(|source| {
-        let (a, b) = draw(source, rounds);
+        let (a, b) = draw(source, RATIO, rounds);
         let resampler = resampler(source);
         let held = |interval: Interval| usize::from(interval.low <= RATIO && RATIO <= interval.high);
         let paired = compare(&a, &b, Pairing::Rounds, &resampler).unwrap();
@@ -65,43 +71,35 @@ fn coverage(draw: Draw, rounds: usize) -> [f64; 3] {
 }
 
 /// Percent of trials that pass, cannot be told, fail.
-fn verdicts(truth: f64, rounds: usize) -> [f64; 3] {
+fn verdicts(draw: Draw, truth: f64, rounds: usize) -> [f64; 3] {
     let counts = trials(|source| {
-        let b: Vec<f64> = (0..rounds).map(|_| 10.0 * (1.0 + NOISE * source.gauss())).collect();
-        let a: Vec<f64> = (0..rounds).map(|_| 10.0 * truth * (1.0 + NOISE * source.gauss())).collect();
-        let interval = compare(&a, &b, Pairing::Rounds, &resampler(source)).unwrap().median_ratio.interval;
-        let (pass, fail) = (interval.high <= 1.02, interval.low > 1.02);
-        [usize::from(pass), usize::from(!pass && !fail), usize::from(fail)]
+        let (a, b) = draw(source, truth, rounds);
+        judged(source, &a, &b)
     });
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }
 
 /// The same where what 60 rounds leave open is judged again after 120, and after 240.
-fn settled(truth: f64) -> [f64; 3] {
+fn settled(draw: Draw, truth: f64) -> [f64; 3] {
     let counts = trials(|source| {
-        let (mut a, mut b) = (Vec::new(), Vec::new());
-        let mut verdict = [0, 1, 0];
-        for rounds in [60, 120, 240] {
-            while a.len() < rounds {
-                b.push(10.0 * (1.0 + NOISE * source.gauss()));
-                a.push(10.0 * truth * (1.0 + NOISE * source.gauss()));
-            }
-            let interval = compare(&a, &b, Pairing::Rounds, &resampler(source)).unwrap().median_ratio.interval;
-            let (pass, fail) = (interval.high <= 1.02, interval.low > 1.02);
-            if pass || fail {
-                verdict = [usize::from(pass), 0, usize::from(fail)];
-                break;
-            }
-        }
-        verdict
+        let (a, b) = draw(source, truth, 240);
+        let looks = [60, 120, 240].map(|rounds| judged(source, &a[..rounds], &b[..rounds]));
+        looks.into_iter().find(|[_, open, _]| *open == 0).unwrap_or([0, 1, 0])
     });
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
+}
+
+/// Whether it passes, cannot be told, fails.
+fn judged(source: &mut Source, a: &[f64], b: &[f64]) -> [usize; 3] {
+    let interval = compare(a, b, Pairing::Rounds, &resampler(source)).unwrap().median_ratio.interval;
+    let (pass, fail) = (interval.high <= 1.02, interval.low > 1.02);
+    [usize::from(pass), usize::from(!pass && !fail), usize::from(fail)]
 }
 
 /// 100 gates, each with its own pair of samples, as a judgement does them: draws are made once.
 fn time() {
     let mut source = Source::new(1);
-    let pairs: Vec<_> = (0..100).map(|_| normal(&mut source, 60)).collect();
+    let pairs: Vec<_> = (0..100).map(|_| normal(&mut source, RATIO, 60)).collect();
     let mut seconds: Vec<f64> = (0..7)
         .map(|_| {
             let start = Instant::now();
@@ -109,8 +107,8 @@ fn time() {
             let widths: f64 = pairs
                 .par_iter()
                 .map(|(a, b)| {
-                    let a = resampler.replicates(a, Statistic::MEDIAN, ncugate::stats::Stream(0)).unwrap();
-                    let b = resampler.replicates(b, Statistic::MEDIAN, ncugate::stats::Stream(0)).unwrap();
+                    let a = resampler.replicates(a, Statistic::MEDIAN, ncugate::stats::Stream::Shared).unwrap();
+                    let b = resampler.replicates(b, Statistic::MEDIAN, ncugate::stats::Stream::Shared).unwrap();
                     let ratio: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a / b).collect();
                     resampler.interval(&ratio).unwrap().resolution()
                 })
@@ -154,27 +152,50 @@ impl Source {
     }
 }
 
-fn pair(source: &mut Source, rounds: usize, mut noise: impl FnMut(&mut Source) -> f64) -> (Vec<f64>, Vec<f64>) {
-    (0..rounds).map(|_| (10.0 * RATIO * noise(source), 10.0 * noise(source))).unzip()
+fn pair(
+    source: &mut Source,
+    ratio: f64,
+    rounds: usize,
+    mut noise: impl FnMut(&mut Source) -> f64,
+) -> (Vec<f64>, Vec<f64>) {
+    (0..rounds).map(|_| (10.0 * ratio * noise(source), 10.0 * noise(source))).unzip()
 }
 
-fn normal(source: &mut Source, rounds: usize) -> (Vec<f64>, Vec<f64>) {
-    pair(source, rounds, |s| 1.0 + NOISE * s.gauss())
+fn normal(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) {
+    pair(source, ratio, rounds, |s| 1.0 + NOISE * s.gauss())
 }
 
 /// A long tail to the right: the spread is 5 %.
-fn log_normal(source: &mut Source, rounds: usize) -> (Vec<f64>, Vec<f64>) {
-    pair(source, rounds, |s| (0.05 * s.gauss()).exp())
+fn log_normal(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) {
+    pair(source, ratio, rounds, |s| (0.05 * s.gauss()).exp())
 }
 
 /// Seven of ten samples in one mode, three in another that is 5 % slower.
-fn bimodal(source: &mut Source, rounds: usize) -> (Vec<f64>, Vec<f64>) {
-    pair(source, rounds, |s| if s.uniform() < 0.7 { 1.0 } else { 1.05 } * (1.0 + NOISE * s.gauss()))
+fn bimodal(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) {
+    pair(source, ratio, rounds, |s| if s.uniform() < 0.7 { 1.0 } else { 1.05 } * (1.0 + NOISE * s.gauss()))
 }
 
 /// Both slow down by 5 % from the first to the last round, as a chip that warms up does.
-fn drift(source: &mut Source, rounds: usize) -> (Vec<f64>, Vec<f64>) {
-    let (a, b) = normal(source, rounds);
-    let slow = |(i, v): (usize, f64)| v * (1.0 + 0.05 * i as f64 / rounds as f64);
-    (a.into_iter().enumerate().map(slow).collect(), b.into_iter().enumerate().map(slow).collect())
+fn drift(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) {
+    let pair = normal(source, ratio, rounds);
+    slowed(pair, |round| 1.0 + 0.05 * round as f64 / rounds as f64)
+}
+
+/// Both wander together, by 0.3 % a round.
+fn walk(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) {
+    let pair = normal(source, ratio, rounds);
+    let mut at = 1.0;
+    let levels: Vec<f64> = std::iter::repeat_with(|| {
+        at *= 1.0 + 0.003 * source.gauss();
+        at
+    })
+    .take(rounds)
+    .collect();
+    slowed(pair, |round| levels[round])
+}
+
+/// Both sides times what a round costs them in common.
+fn slowed((a, b): (Vec<f64>, Vec<f64>), level: impl Fn(usize) -> f64) -> (Vec<f64>, Vec<f64>) {
+    let slow = |side: Vec<f64>| side.into_iter().enumerate().map(|(round, v)| v * level(round)).collect();
+    (slow(a), slow(b))
 }

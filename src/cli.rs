@@ -142,6 +142,9 @@ pub struct CheckArgs {
     /// Architecture to build for; else the phase's, else the GPU's, else sm_90
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
+    /// Multiprocessors of the GPU that is meant, for gates on waves; else those of the GPU that is there
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub sms: Option<u32>,
     /// Look at the config alone
     #[arg(long)]
     pub no_build: bool,

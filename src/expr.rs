@@ -108,17 +108,6 @@ impl Expr {
         names
     }
 
-    /// Names it uses with the attributes read of them (`baseline.latency_p50`), sorted.
-    pub fn paths(&self) -> Vec<String> {
-        let env = Environment::new();
-        let mut paths: Vec<String> = env
-            .compile_expression(&self.text)
-            .map(|e| e.undeclared_variables(true).into_iter().collect())
-            .unwrap_or_default();
-        paths.sort();
-        paths
-    }
-
     /// Evaluates to a value; every name must be in `scope`.
     pub fn eval(&self, scope: &Scope) -> Result<Value, ExprError> {
         if let Some(name) = self.names().into_iter().find(|n| !scope.contains_key(n)) {

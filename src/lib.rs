@@ -29,6 +29,7 @@ pub mod listing;
 pub mod metric;
 pub mod ncu;
 pub mod ncu_rep;
+pub mod number;
 pub mod occupancy;
 pub mod plan;
 pub mod process;

@@ -3,10 +3,11 @@
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long a child has between TERM and KILL.
@@ -159,25 +160,54 @@ pub struct Output {
     pub stderr: String,
 }
 
-/// Runs `command` to its end with pipes read beside it, so that it never blocks on a full one.
+/// A running child whose output is read beside it, so that it never blocks on a full pipe.
+#[derive(Debug)]
+pub struct Piped {
+    child: Supervised,
+    stdout: JoinHandle<String>,
+    stderr: JoinHandle<String>,
+}
+
+impl Piped {
+    /// Starts `command` with no standard input.
+    pub fn spawn(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Supervised::spawn(command, limit)?;
+        let (stdout, stderr) = (drain(child.child().stdout.take()), drain(child.child().stderr.take()));
+        Ok(Self { child, stdout, stderr })
+    }
+
+    /// See [`Supervised::poll`].
+    pub fn poll(&mut self) -> io::Result<Option<Ending>> {
+        self.child.poll()
+    }
+
+    /// See [`Supervised::extend`].
+    pub fn extend(&mut self, limit: Duration) {
+        self.child.extend(limit);
+    }
+
+    /// Waits until it ends.
+    pub fn finish(mut self) -> io::Result<Output> {
+        let ending = self.child.wait()?;
+        let joined = |thread: JoinHandle<String>| thread.join().unwrap_or_default();
+        Ok(Output { ending, stdout: joined(self.stdout), stderr: joined(self.stderr) })
+    }
+}
+
+fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// Runs `command` to its end.
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
-    use std::io::Read;
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = Supervised::spawn(command, Some(limit))?;
-    let drain = |pipe: Option<Box<dyn Read + Send>>| {
-        std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            if let Some(mut pipe) = pipe {
-                let _ = pipe.read_to_end(&mut bytes);
-            }
-            String::from_utf8_lossy(&bytes).into_owned()
-        })
-    };
-    let stdout = drain(child.child().stdout.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
-    let stderr = drain(child.child().stderr.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
-    let ending = child.wait()?;
-    let joined = |thread: std::thread::JoinHandle<String>| thread.join().unwrap_or_default();
-    Ok(Output { ending, stdout: joined(stdout), stderr: joined(stderr) })
+    Piped::spawn(command, Some(limit))?.finish()
 }
 
 #[cfg(test)]

@@ -19,9 +19,21 @@
   /** Attributes of a place that scrolls, reachable by keyboard. */
   const region = (label) => ({ class: "scroll", tabindex: "0", role: "region", "aria-label": label });
 
+  // What is as usual is left out of the data; what several share is in its pool.
+  const usual = { name: null, baseline: false, selected: false, stops: [], shares: null, code: null, said: [] };
+  data.variants = data.variants.map((v, at) => ({ ...usual, label: v.id, ...v, at, correct: data.pool[v.correct] }));
+  const pooled = (place) => data.pool[place];
+  /** The cell of a variant at a shape, by metric. */
+  const cellOf = (v, shape, metric) => { const column = data.values[shape][metric]; return Array.isArray(column) ? column[v.at] : column.same; };
+  /** A number of four significant digits with its thousands separated, as everywhere in the report. */
+  function plain(value) {
+    const size = Math.abs(value);
+    if (Number.isInteger(value) || size >= 999.95) return value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
+    return value.toFixed(Math.min(8, Math.max(0, 3 - Math.floor(Math.log10(size * 1.00005)))));
+  }
   // A cell is a number, [number, text], or the reason why there is none.
   const number = (cell) => typeof cell === "number" ? cell : Array.isArray(cell) ? cell[0] : null;
-  const text = (cell) => typeof cell === "number" ? String(cell) : Array.isArray(cell) ? cell[1] : "n/a";
+  const text = (cell) => typeof cell === "number" ? plain(cell) : Array.isArray(cell) ? cell[1] : "n/a";
   const reason = (cell) => typeof cell === "string" ? cell : null;
 
   // ---- theme
@@ -52,7 +64,7 @@
         ? { key: "name", title: "Variant", cls: "name", value: (v) => v.label, show: (v) => state.all || nameless(v) ? el("bdi", { title: v.label }, v.label) : "" } : null,
       ...data.params.map((name, at) => ({ key: "p" + at, title: name, num: true, value: (v) => sortable(v.params[at]), show: (v) => v.params[at] ?? "" })),
       { key: "correct", title: "Correct", value: (v) => v.correct[0], show: (v) => el("span", { title: v.correct[1], class: "pill " + cls(v.correct[0]) }, v.correct[0] === "pass" ? "right" : v.correct[0] === "fail" ? "wrong" : "unproven") },
-      ...shown.map(([m, at]) => ({ key: "m" + at, title: m.title, unit: m.unit, num: true, value: (v) => number(v.values[state.shape][at]), show: (v) => measured(v.values[state.shape][at]) })),
+      ...shown.map(([m, at]) => ({ key: "m" + at, title: m.title, unit: m.unit, num: true, value: (v) => number(cellOf(v, state.shape, at)), show: (v) => measured(cellOf(v, state.shape, at)) })),
     ].filter((c) => c !== null);
   }
   /** The gravest gate that stops a variant, and how many more; a variant that the columns do not name says who it is. */
@@ -61,8 +73,8 @@
     const many = v.stops.length > 1 ? `${v.stops.length} gates: ` : "";
     return el("bdi", { title: v.stops.join("; ") }, v.stops.length ? many + v.stops[0] : v.shares ? "same code as " + v.shares : "");
   }
-  // A variant that its parameters do not tell apart.
-  const nameless = (v) => v.params.length === 0 || v.params.some((p) => p === null);
+  // A variant that the columns of parameters do not tell apart from others.
+  const nameless = (v) => v.name !== null;
   // Whether candidates need a column for their names; baselines alone do not.
   const named = data.variants.some((v) => !v.baseline && nameless(v));
   const cls = (verdict) => verdict === "pass" ? "pass" : verdict === "fail" ? "fail" : "unsure";
@@ -88,7 +100,7 @@
       if (state.params.some((want, at) => want !== "" && v.params[at] !== want)) return false;
       if (words.some((w) => !v.id.toLowerCase().includes(w) && !v.stops.join(" ").toLowerCase().includes(w))) return false;
       if (state.metric !== "" && bound !== null && Number.isFinite(bound)) {
-        const value = number(v.values[state.shape][Number(state.metric)]);
+        const value = number(cellOf(v, state.shape, Number(state.metric)));
         if (value === null || (state.side === "<=" ? value > bound : value < bound)) return false;
       }
       return true;
@@ -150,7 +162,7 @@
     else return;
     event.preventDefault();
   });
-  addEventListener("beforeprint", () => drawRows(true));
+  addEventListener("beforeprint", () => { drawRows(true); document.querySelectorAll("details.rung, #provenance details").forEach((d) => { d.open = true; }); });
   addEventListener("afterprint", () => drawRows());
 
   // ---- filters
@@ -188,19 +200,29 @@
     const lines = [];
     data.params.forEach((name, at) => { if (a.params[at] !== b.params[at]) lines.push(el("tr", {}, el("td", {}, name), el("td", { class: "num" }, a.params[at] ?? "n/a"), el("td", { class: "num" }, b.params[at] ?? "n/a"), el("td"))); });
     data.metrics.forEach((m, at) => {
-      const x = a.values[state.shape][at], y = b.values[state.shape][at];
+      const x = cellOf(a, state.shape, at), y = cellOf(b, state.shape, at);
       if (number(x) === null && number(y) === null) return;
-      lines.push(el("tr", {}, el("td", {}, m.title, " ", el("small", {}, m.unit)), el("td", { class: "num" }, measured(x)), el("td", { class: "num" }, measured(y)), change(number(x), number(y), m.better)));
+      lines.push(el("tr", {}, el("td", {}, m.title, " ", el("small", {}, m.unit)), el("td", { class: "num" }, measured(x)), el("td", { class: "num" }, measured(y)), change(number(x), number(y), m)));
     });
     place.replaceChildren(
       el("h3", {}, "Comparison", el("button", { type: "button", onclick: () => { state.pair = []; drawRows(); drawPair(); grid.focus(); } }, "Clear")),
       el("div", region("Comparison of two variants"), el("table", { id: "pair" }, el("thead", {}, el("tr", {}, el("th", {}, "Metric"), el("th", { class: "num" }, el("bdi", {}, a.label)), el("th", { class: "num" }, el("bdi", {}, b.label)), el("th", { class: "num" }, "Change"))), el("tbody", {}, ...lines))));
   }
-  function change(x, y, better) {
-    if (x === null || y === null || x === 0) return el("td", { class: "num" }, x === y && x !== null ? "0.0 %" : "");
+  const brief = (value) => String(Number(value.toPrecision(4)));
+  /** As the report writes changes: percentage points, a difference from zero, a factor from tenfold on, else percent. */
+  function changed(x, y, unit) {
+    const sign = y > x ? "+" : "";
+    if (unit === "%") return x === y ? "0 pp" : `${sign}${Math.abs(y - x) >= 0.01 ? Number((y - x).toFixed(2)) : brief(y - x)} pp`;
+    if (x === y) return "0.0 %";
+    if (x === 0 || x * y < 0) return `${sign}${brief(y - x)}${unit ? " " + unit : ""}`;
+    if (y / x >= 10) return brief(y / x) + "×";
     const percent = (y / x - 1) * 100;
-    const good = x === y || better === "context" ? "" : (better === "higher") === (y > x) ? "better" : "worse";
-    return el("td", { class: "num " + good }, (percent > 0 ? "+" : "") + percent.toFixed(Math.abs(percent) < 100 ? 1 : 0) + " %", good ? el("span", { class: "hidden" }, " " + good) : null);
+    return `${sign}${percent.toFixed(Math.abs(percent) < 100 ? 1 : 0)} %`;
+  }
+  function change(x, y, metric) {
+    if (x === null || y === null) return el("td", { class: "num" });
+    const good = x === y || metric.better === "context" ? "" : (metric.better === "higher") === (y > x) ? "better" : "worse";
+    return el("td", { class: "num " + good }, changed(x, y, metric.unit), good ? el("span", { class: "hidden" }, " " + good) : null);
   }
 
   // ---- one variant
@@ -210,20 +232,22 @@
   const pairs = (entries) => el("dl", { class: "pairs" }, ...entries.map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
   const table = (label, heads, lines) => el("div", region(label), el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((h, at) => el("th", { class: at ? "num" : null }, h)))), el("tbody", {}, ...lines.map((line) => el("tr", {}, ...line.map((c, at) => el("td", { class: at ? "num" : null }, c)))))));
   function open(v) {
+    const build = pooled(v.build);
     const facts = [["gates", v.baseline ? "a baseline: not judged" : pill(v.verdict)], ["rank", v.rank === null ? "none" : String(v.rank)], ["correctness", v.correct[1]],
-      ...(v.shares ? [["shares results of", v.shares]] : []), ...v.stops.map((s) => ["stopped by", s]), ["build", v.build[1]], ["compiled with", el("code", {}, v.build[2])], ...(v.code ? [["machine code", el("code", {}, v.code)]] : []),
-      ...v.launch.map((l, at) => [l, at]).filter(([l]) => l).map(([l, at]) => ["launch at " + data.shapes[at], l])];
-    const gates = v.gates.map((g, at) => [g, at]).filter(([g]) => g).map(([g, at]) => [el("span", {}, pill(["pass", "fail", "inconclusive"][g[0]]), " ", data.gates[at][0]), g[1]]);
-    const metrics = data.metrics.map((m, at) => [el("span", {}, m.title, " ", el("small", {}, m.unit)), ...v.values.map((s) => measured(s[at]))]);
+      ...(v.shares ? [["shares results of", v.shares]] : []), ...v.stops.map((s) => ["stopped by", s]), ["build", build[1]], ["compiled with", el("code", {}, v.command)], ...(v.code ? [["machine code", el("code", {}, v.code)]] : []),
+      ...pooled(v.launch).map((l, at) => [l, at]).filter(([l]) => l).map(([l, at]) => ["launch at " + data.shapes[at], l])];
+    const gates = v.gates.map((place, at) => [place === null ? null : pooled(place), at]).filter(([g]) => g).map(([g, at]) => [el("span", {}, pill(["pass", "fail", "inconclusive"][g[0]]), " ", data.gates[at][0]), g[1]]);
+    const metrics = data.metrics.map((m, at) => [el("span", {}, m.title, " ", el("small", {}, m.unit)), ...data.shapes.map((_, shape) => measured(cellOf(v, shape, at)))]);
+    const checks = pooled(v.checks), uses = pooled(v.uses);
     dialog.replaceChildren(
       el("div", { class: "head" }, el("h2", { id: "detail-title" }, el("bdi", {}, v.id)), el("button", { type: "button", onclick: () => dialog.close() }, "Close")),
       el("div", { class: "body" }, el("h3", {}, "Facts"), pairs(facts),
         ...(gates.length ? [el("h3", {}, "Gates"), table("Gates of the variant", ["gate", "measured"], gates)] : []),
         el("h3", {}, "Metrics"), table("Metrics of the variant", ["metric", ...data.shapes], metrics),
-        ...(v.checks.length ? [el("h3", {}, "Correctness"), table("Correctness of the variant", ["shape", "seed", "max |diff|", "relative L2", "verdict"], v.checks.map((c) => [c[0], String(c[1]), c[3] ?? "n/a", c[4] ?? "n/a", c[5] ? el("span", {}, pill(c[2]), " ", c[5]) : pill(c[2])]))] : []),
+        ...(checks.length ? [el("h3", {}, "Correctness"), table("Correctness of the variant", ["shape", "seed", "max |diff|", "relative L2", "verdict"], checks.map((c) => [c[0], String(c[1]), c[3] ?? "n/a", c[4] ?? "n/a", c[5] ? el("span", {}, pill(c[2]), " ", c[5]) : pill(c[2])]))] : []),
         ...v.said.flatMap(ncuSays),
-        ...(v.uses.length ? [el("h3", {}, "Resources"), table("Resources of the variant", ["resource", "used"], v.uses)] : []),
-        ...(v.build[3] ? [el("h3", {}, "Compiler"), el("pre", {}, el("bdi", {}, v.build[3]))] : [])));
+        ...(uses.length ? [el("h3", {}, "Resources"), table("Resources of the variant", ["resource", "used"], uses)] : []),
+        ...(build[2] ? [el("h3", {}, "Compiler"), el("pre", {}, el("bdi", {}, build[2]))] : [])));
     dialog.showModal();
     dialog.scrollTop = 0;
   }

@@ -5,6 +5,7 @@
 #[path = "../../src/ncu_rep/mod.rs"]
 mod ncu_rep;
 
+use ncu_rep::bulk::Turn;
 use ncu_rep::{Report, ReportError, redact};
 
 /// Asks a report for everything there is.
@@ -16,7 +17,17 @@ fn exhaust(report: &Report) -> Result<usize, ReportError> {
         launch.rule_results()?;
         launch.source_references()?;
         let mut scan = ncu_rep::bulk::Scan::new(report);
-        scan.launch(launch.id() as usize, |_, body, _| body.value().map(drop))?;
+        let mut first = 0;
+        scan.launch(launch.id() as usize, |_, body, turn| {
+            let value = body.value()?;
+            // The short way to a number gives what the long one does.
+            if let Some(number) = body.number() {
+                assert_eq!(value.as_f64().map(f64::to_bits), Some(number.to_bits()));
+            }
+            first += usize::from(turn == Turn::First);
+            Ok(())
+        })?;
+        assert_eq!(first, launch.metrics().count());
         for metric in launch.metrics() {
             let metric = metric?;
             metric.category()?;

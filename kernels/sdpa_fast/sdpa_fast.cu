@@ -12,7 +12,8 @@
 // and sums meet in shared memory, then the blocks' in that of the cluster, each block for its share of the rows. One part needs no merge.
 //
 // Why: B=1 H=8 S=512 is 128 tiles of 32 rows or 64 of 64 for 132 SMs, each with all of its head's K and V to read from L2. Taller
-// tiles read less in all, and the split over keys still gives every SM a block and every scheduler two warps.
+// tiles read less in all, and the split over keys still gives every SM a block and every scheduler two warps. For grids that fill the card
+// several times sdpa_tma is faster on Hopper.
 //
 // Launch: grid = [(S + TILE_M - 1) / TILE_M * CLUSTER, B * H], block = [32 * TILE_M / WARP_M * KEY_SPLIT],
 // dynamic shared memory = 128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M + 264*TILE_M*min(CLUSTER - 1, 1) bytes.
@@ -27,9 +28,6 @@
 //   STAGES      tiles of K and V in flight for each group: 1, 2, 3, 4 (default 2)
 //   CAUSAL      1: query i sees keys 0 to i. 0 (default): all keys
 //   MIN_BLOCKS  blocks an SM should hold, for __launch_bounds__ (default 1)
-//   WGMMA       1: on sm_90a, four warps multiply 64 rows together (wgmma), which reads K and V a quarter as often and is the only way to
-//               Hopper's full rate; needs WARP_M=16, TILE_M and TILE_N multiples of 64. 2: also, the scores of the next tile are started behind
-//               the output of this one; needs two STAGES. 0 (default), or another chip: each warp by mma
 #include "attention.cuh"
 
 #if CLUSTER > 1

@@ -23,8 +23,8 @@
 // Macros
 //   THREADS    threads in a block, a multiple of 32 (default 192)
 //   TILE_M     query rows in a block (default 32)
-//   MAX_S      0 (default): dynamic shared memory, sized from S. n > 0: static arrays for at most n keys, which ptxas
-//              refuses above 48 KiB (n=64 is the most for TILE_M=32); with S > n nothing is written.
+//   MAX_S      0 (default): dynamic shared memory, sized from S. n > 0: static arrays, one for each row of the table, for at
+//              most n keys; ptxas refuses them above 48 KiB (n=64 is the most for TILE_M=32); with S > n nothing is written.
 //   HEAD_DIM   dimensions of a head, a multiple of 8 (default 64)
 #include <cuda_fp16.h>
 
@@ -53,7 +53,7 @@ namespace {
 constexpr int WARPS = THREADS / 32;
 constexpr float LOG2E = 1.4426950408889634f;
 
-// Where each array starts; all sizes but those of the statistics are multiples of 16 bytes.
+// Where each array starts. In dynamic memory all sizes but those of the statistics are multiples of 16 bytes.
 struct Tiles {
     __half* k_all;       // [S][HEAD_DIM]
     __half* v_all;       // [S][HEAD_DIM]
@@ -64,6 +64,7 @@ struct Tiles {
     float* row_sum;      // [TILE_M]
 };
 
+#if MAX_S == 0
 __device__ Tiles carve(char* bytes, int keys) {
     Tiles tiles;
     tiles.k_all = reinterpret_cast<__half*>(bytes);
@@ -75,6 +76,7 @@ __device__ Tiles carve(char* bytes, int keys) {
     tiles.row_sum = tiles.row_max + TILE_M;
     return tiles;
 }
+#endif
 
 __device__ void stage(__half* to, const __half* from, int rows, int valid_rows) {
     constexpr int CHUNKS = HEAD_DIM / 8;
@@ -105,12 +107,16 @@ __device__ float dot(const __half* a, const __half* b) {
 extern "C" __global__ void sdpa_whole_kv(const __half* __restrict__ q, const __half* __restrict__ k,
                                          const __half* __restrict__ v, __half* __restrict__ o, int S, float scale) {
 #if MAX_S > 0
-    __shared__ __align__(16) char bytes[4 * MAX_S * HEAD_DIM + 4 * TILE_M * MAX_S + 6 * TILE_M * HEAD_DIM + 8 * TILE_M];
+    __shared__ __align__(16) __half k_all[MAX_S * HEAD_DIM], v_all[MAX_S * HEAD_DIM];
+    __shared__ __align__(16) float scores[TILE_M * MAX_S], out[TILE_M * HEAD_DIM];
+    __shared__ __align__(16) __half q_tile[TILE_M * HEAD_DIM];
+    __shared__ float row_max[TILE_M], row_sum[TILE_M];
     if (S > MAX_S) return;
+    const Tiles tiles{k_all, v_all, scores, out, q_tile, row_max, row_sum};
 #else
     extern __shared__ __align__(16) char bytes[];
-#endif
     const Tiles tiles = carve(bytes, S);
+#endif
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x / 32;
     const int first_row = blockIdx.x * TILE_M;

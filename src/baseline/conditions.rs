@@ -1,6 +1,6 @@
 //! What has to be alike for two measurements to be compared.
 
-use crate::config::BenchSettings;
+use crate::config::{BenchSettings, Phase};
 use crate::store::{Fingerprint, Gpu, sha256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,6 +36,13 @@ impl Conditions {
         }
     }
 
+    /// Conditions that a run of this phase will have when it is measured with these tools.
+    pub fn ahead(phase: &Phase, fingerprint: &Fingerprint) -> Self {
+        // by way of its text, as a stored run's is read; a workload that cannot be written is like none
+        let workload = serde_json::to_string(&phase.workload).and_then(|text| serde_json::from_str(&text));
+        Self::new(fingerprint, &workload.unwrap_or_default(), &phase.bench)
+    }
+
     /// In what two measurements differ, a phrase each; nothing when they can be compared. What is not known is unlike
     /// anything.
     pub fn differences(&self, then: &Self) -> Vec<String> {
@@ -49,6 +56,13 @@ impl Conditions {
             ("clock control", Some(a.clock_control.clone()), Some(b.clock_control.clone())),
             ("cache control", Some(a.cache_control.clone()), Some(b.cache_control.clone())),
             ("replay mode", Some(a.replay_mode.clone()), Some(b.replay_mode.clone())),
+        ];
+        told.into_iter().filter_map(difference).chain(self.differences_of_phase(then)).collect()
+    }
+
+    /// In what the phases of two measurements differ, whatever machine and tools they ran with.
+    pub fn differences_of_phase(&self, then: &Self) -> Vec<String> {
+        let told = [
             ("least time of a sample (us)", number(self.min_sample_us), number(then.min_sample_us)),
             ("most launches of a sample", number(self.max_launches), number(then.max_launches)),
             ("sets of buffers", number(self.buffer_sets), number(then.buffer_sets)),

@@ -51,6 +51,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> Entry {
         sources: Vec::new(),
         git: None,
         stage_seconds: Vec::new(),
+        software: std::collections::BTreeMap::new(),
         redacted: false,
         warnings: Vec::new(),
     };

@@ -50,6 +50,12 @@ impl Layout {
         self.regions[index].clone()
     }
 
+    /// The buffer of that name in an allocation that starts at `base`, with its address.
+    pub fn find<'s>(&self, shape: &'s JobShape, name: &str, base: u64) -> Option<(u64, &'s JobBuffer)> {
+        let index = shape.buffers.iter().position(|b| b.name == name)?;
+        Some((base + self.region(index).start as u64, &shape.buffers[index]))
+    }
+
     /// Writes what the allocation holds before a launch: `contents` of inputs, zero in scratch, poison in outputs
     /// (`contents` of an output, if any, is its expected bytes, so that integer poison is far from every one of them).
     pub fn write_fresh(&self, shape: &JobShape, contents: &[Vec<u8>], image: &mut [u8]) {

@@ -113,7 +113,8 @@ pub fn probe_device(worker: &WorkerCommand, limit: Duration) -> Result<Probe, Me
     }
 }
 
-/// Does `job` in worker processes and hands every event to `sink` before the worker's next is looked at.
+/// Does `job` in worker processes and hands every event to `sink` before the worker's next is looked at; a worker times
+/// nothing until `sink` has taken its [`Event::Proven`].
 ///
 /// `folder` takes each worker's job file and standard error. A case or sample that takes longer than `timeout` is a
 /// hang. Every case and latency of the job comes out as a record, whatever its variant does.
@@ -227,7 +228,7 @@ impl Campaign<'_> {
         std::fs::write(job, text).map_err(io(format!("write {}", job.display())))?;
         let stderr = File::create(errors).map_err(io(format!("write {}", errors.display())))?;
         let mut command = self.worker.command();
-        command.arg(job).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
+        command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         Supervised::spawn(&mut command, Some(PATIENCE)).map_err(io(format!("start {}", self.worker.program.display())))
     }
 
@@ -246,7 +247,11 @@ impl Campaign<'_> {
                     if let Some(event) = Event::parse(&line) {
                         let limit = if matches!(event, Event::Started { .. }) { self.timeout } else { PATIENCE };
                         child.extend(limit);
+                        let proven = event == Event::Proven;
                         self.hear(event, heard)?;
+                        if proven {
+                            drop(child.child().stdin.take());
+                        }
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -274,6 +279,7 @@ impl Campaign<'_> {
             Event::Device(_)
             | Event::NoDevice { .. }
             | Event::Preparing { .. }
+            | Event::Proven
             | Event::Launched { .. }
             | Event::LaunchFailed { .. } => {}
         }

@@ -2,7 +2,7 @@
 
 use super::arena::Layout;
 use super::compare::Tally;
-use super::device::{Arguments, DeviceError, Kernel, Memory, Pinned};
+use super::device::{DeviceError, Kernel, Memory, Pinned};
 use super::element;
 use super::event::{Event, Task};
 use super::job::{JobReference, JobShape};
@@ -20,13 +20,6 @@ struct Bed {
     fresh: Pinned,
     /// What it holds after.
     after: Pinned,
-}
-
-impl Bed {
-    fn address(&self, shape: &JobShape, name: &str) -> Option<u64> {
-        let index = shape.buffers.iter().position(|b| b.name == name)?;
-        Some(self.memory.address() + self.layout.region(index).start as u64)
-    }
 }
 
 impl Worker<'_> {
@@ -117,7 +110,8 @@ impl Worker<'_> {
         shape: &JobShape,
         bed: &mut Bed,
     ) -> Result<(), DeviceError> {
-        let arguments = Arguments::new(&launch.args, |name| bed.address(shape, name))?;
+        let base = bed.memory.address();
+        let arguments = self.device.arguments(&launch.args, |name| bed.layout.find(shape, name, base))?;
         kernel.allow(launch)?;
         self.device.upload(&bed.memory, &bed.fresh)?;
         self.device.launch(kernel, launch, &arguments)?;

@@ -3,12 +3,17 @@
 //! The library is loaded when a device is opened; where it is absent that is an error, not the end of the program.
 //! One thread uses a device. Fills are copies from the host: the driver's memset may launch kernels a profiler sees.
 
+use super::arguments::{Arguments, Tiling};
 use super::facts::{DeviceFacts, facts, find};
-use crate::plan::{Arg, Launch, ScalarValue};
+use super::job::JobBuffer;
+use crate::plan::{Arg, Launch};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
 use std::ffi::{CString, c_void};
 use std::path::{Path, PathBuf};
+
+/// The CUDA version that brought tensor maps, and the compute capability.
+const TENSOR_MAPS: ((u32, u32), (u32, u32)) = ((12, 0), (9, 0));
 
 /// Why the device did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +49,16 @@ pub enum DeviceError {
         /// The file.
         path: PathBuf,
         /// Why.
+        reason: String,
+    },
+    /// A tensor map cannot be encoded.
+    #[error("cannot make tensor map '{name}' of buffer '{buffer}': {reason}")]
+    TensorMap {
+        /// The tensor map.
+        name: String,
+        /// The buffer.
+        buffer: String,
+        /// What the driver said.
         reason: String,
     },
     /// A launch cannot be made as planned.
@@ -157,10 +172,57 @@ impl Device {
         }
     }
 
+    /// The arguments of a launch on buffers that `buffer` knows with their addresses.
+    pub fn arguments<'b>(
+        &self,
+        args: &[Arg],
+        buffer: impl Fn(&str) -> Option<(u64, &'b JobBuffer)>,
+    ) -> Result<Arguments, DeviceError> {
+        Arguments::new(args, buffer, |tiling| self.encode(tiling))
+    }
+
+    /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.
+    fn encode(&self, tiling: &Tiling<'_>) -> Result<sys::CUtensorMap, DeviceError> {
+        let (name, buffer) = (tiling.map.name.clone(), tiling.map.buffer.clone());
+        let (known, needed) = ((self.facts.cuda, self.facts.compute_capability), TENSOR_MAPS);
+        // The bindings panic where the driver lacks a call.
+        if known.0 < needed.0 || known.1 < needed.1 {
+            let told = |((major, minor), (x, y)): ((u32, u32), (u32, u32))| {
+                format!("CUDA {major}.{minor} and compute capability {x}.{y}")
+            };
+            let reason = format!("it needs {}; this driver and device have {}", told(needed), told(known));
+            return Err(DeviceError::TensorMap { name, buffer, reason });
+        }
+        let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
+        // SAFETY: every array has at least `rank` values; the address is only written into the map, which is aligned by
+        // its type.
+        unsafe {
+            sys::cuTensorMapEncodeTiled(
+                &raw mut encoded,
+                tiling.data_type,
+                tiling.rank,
+                tiling.address as *mut c_void,
+                tiling.sizes.as_ptr(),
+                tiling.strides.as_ptr(),
+                tiling.box_dims.as_ptr(),
+                [1; 5].as_ptr(),
+                sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                tiling.swizzle,
+                sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        }
+        .result()
+        .map_err(|error| {
+            let reason = cuda("cuTensorMapEncodeTiled")(error).to_string();
+            DeviceError::TensorMap { name, buffer, reason }
+        })?;
+        Ok(encoded)
+    }
+
     /// Launches a kernel on the stream, or adds it to the graph being captured.
     pub fn launch(&self, kernel: &Kernel, launch: &Launch, arguments: &Arguments) -> Result<(), DeviceError> {
-        let mut parameters: Vec<*mut c_void> =
-            arguments.0.iter().map(|value| std::ptr::from_ref(value).cast_mut().cast()).collect();
+        let mut parameters = arguments.pointers();
         // SAFETY: an all-zero attribute is a valid value of this plain C struct.
         let mut cluster: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
         cluster.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -178,8 +240,9 @@ impl Device {
             attrs: &raw mut cluster,
             numAttrs: u32::from(launch.cluster != [1, 1, 1]),
         };
-        // SAFETY: parameters point at 8 bytes each that outlive the call, which copies them; what the kernel does
-        // with its pointers is the kernel's, and the reason that this runs in a process of its own.
+        // SAFETY: parameters point at values as large as the kernel takes (builds whose cubin tells are held to that) that outlive the
+        // call, which copies them; what the kernel does with its pointers is the kernel's, and the reason that this runs
+        // in a process of its own.
         unsafe {
             sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
         }
@@ -331,27 +394,6 @@ impl Drop for Kernel {
     }
 }
 
-/// Kernel arguments as the driver wants them: little endian, each at the start of 8 bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arguments(Vec<u64>);
-
-impl Arguments {
-    /// The arguments of a launch, with the address of each buffer.
-    pub fn new(args: &[Arg], address: impl Fn(&str) -> Option<u64>) -> Result<Self, DeviceError> {
-        let value = |arg: &Arg| match arg {
-            Arg::Buffer(name) => {
-                address(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")))
-            }
-            Arg::Scalar(ScalarValue::F32(v)) => Ok(u64::from(v.to_bits())),
-            Arg::Scalar(ScalarValue::F64(v)) => Ok(v.to_bits()),
-            Arg::Scalar(ScalarValue::I32(v)) => Ok(u64::from(v.cast_unsigned())),
-            Arg::Scalar(ScalarValue::I64(v)) => Ok(v.cast_unsigned()),
-            Arg::Scalar(ScalarValue::U32(v)) => Ok(u64::from(*v)),
-        };
-        args.iter().map(value).collect::<Result<_, _>>().map(Self)
-    }
-}
-
 /// An executable graph of launches.
 #[derive(Debug)]
 pub struct Graph {
@@ -380,18 +422,5 @@ mod tests {
             }
             Err(error) => assert!(matches!(error, DeviceError::Cuda { .. })),
         }
-    }
-
-    #[test]
-    fn arguments_are_laid_out_as_c_passes_them() {
-        let args = [
-            Arg::Buffer("x".to_owned()),
-            Arg::Scalar(ScalarValue::F32(1.0)),
-            Arg::Scalar(ScalarValue::I32(-1)),
-            Arg::Scalar(ScalarValue::I64(-1)),
-        ];
-        let arguments = Arguments::new(&args, |name| (name == "x").then_some(0x1000)).unwrap();
-        assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX]);
-        assert!(Arguments::new(&args, |_| None).unwrap_err().to_string().contains("no buffer 'x'"));
     }
 }

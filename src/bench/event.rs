@@ -34,6 +34,8 @@ pub enum Event {
     },
     /// A correctness case ended.
     Checked(CheckRecord),
+    /// Every correctness case has ended. Nothing is timed before the parent has closed the worker's standard input.
+    Proven,
     /// Timing of a variant at a shape ended.
     Timed(LatencyRecord),
     /// A profiled launch came back.

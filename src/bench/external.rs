@@ -3,6 +3,10 @@
 //! The program finds the request's path in `NCUGATE_REQUEST`. It reports differences and samples; whether those are
 //! within tolerance, and whether they are all there, is judged here.
 
+mod early;
+
+pub use early::Early;
+
 use super::campaign::{SinkError, tail};
 use super::compare::broken_bounds;
 use super::event::Event;
@@ -10,7 +14,7 @@ use super::job::{Case, cases};
 use super::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
 use crate::config::{Dtype, Phase, Role, Shape, ShapeName, Tolerance};
 use crate::plan::{CommandPlan, VariantId};
-use crate::process::{self, Ending};
+use crate::process::{self, Ending, Output};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -103,15 +107,17 @@ impl Request {
         })
     }
 
-    /// Writes the request to `path`, and takes away a result of an earlier one.
-    pub fn write(&self, path: &Path) -> Result<(), ExternalError> {
+    /// Writes the request to `path`, whatever was there, and takes away a result of an earlier one; gives its text.
+    pub fn write(&self, path: &Path) -> Result<Vec<u8>, ExternalError> {
         let failed = |source| ExternalError::Request { path: path.to_owned(), source };
         match std::fs::remove_file(&self.result) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             Ok(()) | Err(_) => {}
         }
         let text = serde_json::to_vec_pretty(self).map_err(|e| failed(e.into()))?;
-        std::fs::write(path, text).map_err(failed)
+        let unfinished = path.with_extension("part");
+        std::fs::write(&unfinished, &text).and_then(|()| std::fs::rename(&unfinished, path)).map_err(failed)?;
+        Ok(text)
     }
 }
 
@@ -156,19 +162,23 @@ pub enum ExternalError {
     Sink(#[source] SinkError),
 }
 
-/// Runs the program of `plan` and hands its records to `sink`; request and result go into `folder`.
+/// Runs the program of `plan`, or the one that `early` has waiting for it, and hands its records to `sink`; request and
+/// result go into `folder`.
 pub fn measure(
     phase: &Phase,
     variant: &VariantId,
     plan: &CommandPlan,
     folder: &Path,
+    early: &mut Early,
     sink: &mut dyn FnMut(Event) -> Result<(), SinkError>,
 ) -> Result<Measured, ExternalError> {
-    let (path, result) = (folder.join("request.json"), folder.join("result.json"));
-    let request = Request::new(phase, variant, RequestMode::Bench, result).ok_or(ExternalError::NoOutput)?;
-    request.write(&path)?;
+    let request = bench_request(phase, variant, folder)?;
+    let ended = match early.take(variant) {
+        Some(waiting) => waiting.go(&request, limit(phase))?,
+        None => start(plan, &request, &request_path(folder), limit(phase))?,
+    };
     let expected = Expected::new(phase, variant);
-    let measured = match run(plan, &path, &request, limit(phase))? {
+    let measured = match answer(plan, &request, ended)? {
         Ok(text) => expected.judge(&text),
         Err(reason) => expected.crashed(&reason),
     };
@@ -188,17 +198,35 @@ fn limit(phase: &Phase) -> Duration {
     START_UP + phase.bench.timeout.saturating_mul(u32::try_from(units).unwrap_or(u32::MAX))
 }
 
-/// The text of the result, or why there is none.
-fn run(
+fn request_path(folder: &Path) -> PathBuf {
+    folder.join("request.json")
+}
+
+fn bench_request(phase: &Phase, variant: &VariantId, folder: &Path) -> Result<Request, ExternalError> {
+    Request::new(phase, variant, RequestMode::Bench, folder.join("result.json")).ok_or(ExternalError::NoOutput)
+}
+
+/// Runs the program of `plan` to its end; none where the command is empty.
+fn start(
     plan: &CommandPlan,
-    path: &Path,
     request: &Request,
+    path: &Path,
     limit: Duration,
+) -> Result<Option<io::Result<Output>>, ExternalError> {
+    request.write(path)?;
+    Ok(command(plan, path).map(|mut command| process::run(&mut command, limit)))
+}
+
+/// The text of the result, or why there is none.
+fn answer(
+    plan: &CommandPlan,
+    request: &Request,
+    ended: Option<io::Result<Output>>,
 ) -> Result<Result<String, String>, ExternalError> {
-    let Some(mut command) = command(plan, path) else { return Ok(Err("the command is empty".to_owned())) };
-    let output = match process::run(&mut command, limit) {
-        Ok(output) => output,
-        Err(error) => return Ok(Err(format!("cannot start '{}': {error}", plan.argv.join(" ")))),
+    let output = match ended {
+        None => return Ok(Err("the command is empty".to_owned())),
+        Some(Err(error)) => return Ok(Err(format!("cannot start '{}': {error}", plan.argv.join(" ")))),
+        Some(Ok(output)) => output,
     };
     let said = tail(&output.stderr);
     let because = if said.is_empty() { String::new() } else { format!("; it said: {said}") };

@@ -91,6 +91,7 @@ pub fn plan(names: &[&str]) -> Plan {
         block: [32, 1, 1],
         cluster: [1, 1, 1],
         dynamic_shared: 0,
+        dynamic_arrays: Vec::new(),
         args: vec![Arg::Buffer("x".to_owned()), Arg::Buffer("y".to_owned())],
     };
     let variant = |name: &&str| Variant {

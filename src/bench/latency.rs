@@ -2,7 +2,8 @@
 //! interleave the variants so that a drift of the clock falls on all of them alike.
 
 use super::arena::Layout;
-use super::device::{Arguments, Device, DeviceError, Graph, Kernel, Memory};
+use super::arguments::Arguments;
+use super::device::{Device, DeviceError, Graph, Kernel, Memory};
 use super::event::{Event, Task};
 use super::job::{JobShape, Timing};
 use super::question::Inputs;
@@ -118,7 +119,8 @@ impl Worker<'_> {
         self.kernel(index)?;
         let kernel = self.kernels[&variant].as_ref().map_err(Clone::clone)?;
         kernel.allow(&launch)?;
-        let arguments: Vec<Arguments> = sets.iter().map(|s| s.arguments(&launch, shape)).collect::<Result<_, _>>()?;
+        let arguments: Vec<Arguments> =
+            sets.iter().map(|s| s.arguments(&self.device, &launch, shape)).collect::<Result<_, _>>()?;
         let graph = |launches| graph(&self.device, kernel, &launch, &arguments, launches);
         let replay = |graph: &Graph| self.device.time(|| self.device.replay(graph));
         // The first replay pays for loading; the second is the guess, and what it says is checked once.
@@ -180,11 +182,13 @@ impl BufferSet {
     }
 
     /// The arguments of a launch on this set.
-    pub(super) fn arguments(&self, launch: &Launch, shape: &JobShape) -> Result<Arguments, DeviceError> {
-        Arguments::new(&launch.args, |name| {
-            let index = shape.buffers.iter().position(|b| b.name == name)?;
-            Some(self.memory.address() + self.layout.region(index).start as u64)
-        })
+    pub(super) fn arguments(
+        &self,
+        device: &Device,
+        launch: &Launch,
+        shape: &JobShape,
+    ) -> Result<Arguments, DeviceError> {
+        device.arguments(&launch.args, |name| self.layout.find(shape, name, self.memory.address()))
     }
 }
 

@@ -5,6 +5,7 @@
 //! time by themselves are run and held to their protocol by [`external`].
 
 mod arena;
+mod arguments;
 mod campaign;
 mod check;
 mod compare;

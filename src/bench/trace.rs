@@ -66,7 +66,7 @@ impl Worker<'_> {
         let launch = launch.ok_or_else(|| DeviceError::Launch(format!("no launch for shape '{}'", shape.name)))?;
         let kernel = self.kernels[&planned.variant].as_ref().map_err(Clone::clone)?;
         kernel.allow(launch)?;
-        let arguments = set.arguments(launch, shape)?;
+        let arguments = set.arguments(&self.device, launch, shape)?;
         // A byte string: of a wide one ncu keeps the terminating NUL as a character of the name.
         let name = CString::new(range_name(&planned.variant, &shape.name))
             .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;

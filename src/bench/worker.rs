@@ -1,5 +1,7 @@
 //! The worker process: opens the device, does a job, and says each thing that happens before it goes on.
 //!
+//! Between checking and timing it waits for its standard input to be closed: the parent may have programs that still load.
+//!
 //! A CUDA context does not survive an illegal access. The worker then says so and ends; the parent starts another.
 
 use super::device::{Device, DeviceError, Kernel};
@@ -125,6 +127,8 @@ fn run(job: Job, reporter: &mut Reporter) -> Result<Flow, WorkError> {
             if worker.check()? == Flow::Lost {
                 return Ok(Flow::Lost);
             }
+            worker.reporter.say(&Event::Proven)?;
+            io::copy(&mut io::stdin(), &mut io::sink())?;
             worker.time(&timing)
         }
         Mode::Profile { repeat } => worker.trace(repeat),

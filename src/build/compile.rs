@@ -91,8 +91,8 @@ impl<'a> Builder<'a> {
             }
             Ok(())
         };
-        let (nothing, units) = sorted(plan);
-        done(nothing.into_iter().map(|index| (index, BuildOutcome::NotNeeded)).collect())?;
+        let (known, units) = sorted(plan, self.arch);
+        done(known)?;
         pool.install(|| {
             units.into_iter().par_bridge().try_for_each(|(unit, kernels)| {
                 let attempt = self.compile(&unit)?;
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
         let arrays = || self.arrays(unit, &kernel.entry).unwrap_or_default();
         let reasons = refuse::reasons(chip.as_ref(), &entry, &kernel.launches, &arrays);
         if !reasons.is_empty() {
-            return Ok(BuildOutcome::Refused { reasons, resources: entry.resources });
+            return Ok(BuildOutcome::Refused { reasons, resources: Some(entry.resources) });
         }
         Ok(BuildOutcome::Built {
             cubin: artifact.cubin.clone(),
@@ -208,7 +208,11 @@ impl<'a> Builder<'a> {
     fn explained(&self, unit: &Unit, message: &str) -> Result<String, BuildError> {
         let Some((entry, total, limit)) = too_much_shared(message) else { return Ok(message.to_owned()) };
         let budget = budget_line(total, limit, self.arrays(unit, entry)?);
-        Ok(format!("{message}\nstatic shared memory of a block: {budget}"))
+        let dynamic = Chip::of(self.arch.capability()).map_or_else(String::new, |chip| {
+            let ((major, minor), most) = (chip.capability, chip.shared_optin);
+            format!("; dynamic shared memory may take {most} on compute capability {major}.{minor}")
+        });
+        Ok(format!("{message}\nstatic shared memory of a block: {budget}{dynamic}"))
     }
 
     /// Static shared arrays of an entry, from PTX; none when it does not compile to PTX either.
@@ -252,21 +256,25 @@ impl Line<'_> {
     }
 }
 
-/// Variants with nothing to build, and the others by what has to be compiled for them.
-fn sorted(plan: &Plan) -> (Vec<usize>, Units<'_>) {
-    let mut nothing = Vec::new();
+/// Outcomes of variants with nothing to compile, and the others by what has to be compiled for them.
+fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> (Vec<(usize, BuildOutcome)>, Units<'p>) {
+    let mut known = Vec::new();
     let mut units = Units::new();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
-            Method::Command(_) => nothing.push(index),
+            Method::Command(_) => known.push((index, BuildOutcome::NotNeeded)),
             Method::Kernel(kernel) => {
+                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.launches) {
+                    known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
+                    continue;
+                }
                 let (source, flags) = (kernel.source.clone(), kernel.flags.clone());
                 let unit = Unit { source, flags, defines: kernel.defines.clone() };
                 units.entry(unit).or_default().push((index, kernel));
             }
         }
     }
-    (nothing, units)
+    (known, units)
 }
 
 /// Where ptxas tells of more spilled bytes than it marked in the machine code (older ones mark none), every load and store

@@ -58,8 +58,8 @@ pub enum BuildOutcome {
     Refused {
         /// The reasons, with a byte budget where shared memory is too large.
         reasons: Vec<String>,
-        /// What it uses.
-        resources: Resources,
+        /// What it uses; none where that was known without compiling it.
+        resources: Option<Resources>,
     },
     /// An external command: nothing to build.
     NotNeeded,

@@ -9,6 +9,10 @@ use crate::plan::{Arg, Launch, ScalarValue};
 const GRID: [u32; 3] = [2_147_483_647, 65_535, 65_535];
 /// Largest block, by dimension.
 const BLOCK: [u32; 3] = [1024, 1024, 64];
+/// Bytes of a `CUtensorMap`.
+const TENSOR_MAP: u32 = 128;
+/// The first chips with bulk tensor copies.
+const TENSOR_MAP_CAPABILITY: (u32, u32) = (9, 0);
 /// Registers are given to a warp in multiples of this many, and warps in fours.
 const REGISTER_UNIT: u64 = 256;
 
@@ -38,6 +42,23 @@ pub fn reasons(
         if all(&shapes) { reason } else { format!("at {}: {reason}", shapes.join(", ")) }
     };
     found.into_iter().map(told).collect()
+}
+
+/// Why launches cannot work on chips of a compute capability whatever the code is, so that nothing has to be compiled.
+pub fn unsupported(capability: (u32, u32), launches: &[Launch]) -> Option<String> {
+    if capability >= TENSOR_MAP_CAPABILITY {
+        return None;
+    }
+    let map = launches.iter().flat_map(|launch| &launch.args).find_map(|arg| match arg {
+        Arg::TensorMap(map) => Some(map),
+        Arg::Buffer(_) | Arg::Scalar(_) => None,
+    })?;
+    let ((major, minor), (needed, of)) = (capability, TENSOR_MAP_CAPABILITY);
+    Some(format!(
+        "tensor map `{}` needs compute capability {needed}.{of} or later; this is {major}.{minor}, without bulk tensor \
+         copies (TMA)",
+        map.name
+    ))
 }
 
 fn dimensions(launch: &Launch) -> Option<String> {
@@ -96,16 +117,22 @@ fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
     let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
     let name = match &launch.args[wrong] {
         Arg::Buffer(name) => format!("buffer `{name}`"),
+        Arg::TensorMap(map) => format!("tensor map `{}`", map.name),
         Arg::Scalar(value) => format!("scalar {value:?}"),
     };
     let (given, taken) = (arg_bytes(&launch.args[wrong]), sizes[wrong]);
-    Some(format!("argument {} ({name}) is {given} bytes; the kernel takes {taken} there", wrong + 1))
+    let hint = match (&launch.args[wrong], taken) {
+        (Arg::Buffer(_), TENSOR_MAP) => "; hint: a `CUtensorMap` has 128 bytes: declare one in `kernel.tensor_maps`",
+        _ => "",
+    };
+    Some(format!("argument {} ({name}) is {given} bytes; the kernel takes {taken} there{hint}", wrong + 1))
 }
 
 const fn arg_bytes(arg: &Arg) -> u32 {
     match arg {
         Arg::Buffer(_) | Arg::Scalar(ScalarValue::F64(_) | ScalarValue::I64(_)) => 8,
         Arg::Scalar(ScalarValue::F32(_) | ScalarValue::I32(_) | ScalarValue::U32(_)) => 4,
+        Arg::TensorMap(_) => TENSOR_MAP,
     }
 }
 
@@ -115,11 +142,20 @@ fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() 
     let limit = u64::from(chip.shared_optin);
     (total > limit).then(|| {
         let mut parts = if fixed > 0 { arrays() } else { Vec::new() };
-        parts.push(SharedArray { name: "(dynamic)".to_owned(), bytes: u64::from(launch.dynamic_shared) });
+        parts.extend(dynamic(launch));
         parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
         let (major, minor) = chip.capability;
         format!("shared memory of a block on compute capability {major}.{minor}: {}", budget(total, limit, &parts))
     })
+}
+
+/// Dynamic shared memory by array, or as a whole where the phase does not tell its arrays.
+fn dynamic(launch: &Launch) -> Vec<SharedArray> {
+    if launch.dynamic_arrays.is_empty() {
+        return vec![SharedArray { name: "(dynamic)".to_owned(), bytes: u64::from(launch.dynamic_shared) }];
+    }
+    let array = |(name, bytes): &(String, u32)| SharedArray { name: name.clone(), bytes: u64::from(*bytes) };
+    launch.dynamic_arrays.iter().map(array).collect()
 }
 
 /// `209152 bytes, limit 101376, 107776 over: scores 65536, ...`, largest first.

@@ -75,26 +75,10 @@ mod tests {
     use crate::bench::LatencyRecord;
     use crate::plan::unroll;
 
-    const PHASE: &str = r#"
-[phase]
-name = "calm"
-objective = "latency_p50"
-[workload]
-seeds = [0]
-reference = "copy"
-tolerance = { max_abs = 2e-3 }
-[workload.shapes]
-s = { S = 128 }
-[workload.buffers]
-x = { dtype = "f16", shape = ["S"], init = "normal" }
-y = { dtype = "f16", shape = ["S"], role = "output" }
-[kernel]
-source = "copy.cu"
-entry = "copy"
-grid = ["1"]
-block = ["32"]
-args = ["x", "y"]
-"#;
+    const PHASE: &str = concat!(
+        include_str!("../../tests/data/copy.toml"),
+        "[[variant]]\nname = \"copy\"\nparams = { THREADS = 64 }\n"
+    );
 
     /// The twins that a worker times which says these records.
     fn timed(outcomes: [LatencyOutcome; 2]) -> (Result<Twins, String>, Job) {
@@ -104,7 +88,7 @@ args = ["x", "y"]
         let mut script = format!("cp $1 {}/job\n", folder.path().display());
         for (side, outcome) in ["A", "B"].into_iter().zip(outcomes) {
             let variant = VariantId(format!("{} ({side})", plan.variants[0].id));
-            let record = LatencyRecord { variant, shape: ShapeName("s".to_owned()), outcome };
+            let record = LatencyRecord { variant, shape: ShapeName("only".to_owned()), outcome };
             script.push_str(&format!("echo '{}'\n", serde_json::to_string(&Event::Timed(record)).unwrap()));
         }
         script.push_str(&format!("echo '{}'\n", serde_json::to_string(&Event::Done).unwrap()));
@@ -120,7 +104,7 @@ args = ["x", "y"]
     fn a_variant_is_timed_against_itself_in_the_same_rounds() {
         let outcome = |us| LatencyOutcome::Timed { samples: vec![us; 60], launches: 3 };
         let (twins, job) = timed([outcome(1.0), outcome(2.0)]);
-        assert_eq!(twins.unwrap(), [(ShapeName("s".to_owned()), [vec![1.0; 60], vec![2.0; 60]])]);
+        assert_eq!(twins.unwrap(), [(ShapeName("only".to_owned()), [vec![1.0; 60], vec![2.0; 60]])]);
         assert_eq!(job.kernels.len(), 2);
         assert_eq!(job.kernels[0].cubin, job.kernels[1].cubin);
         assert!(job.kernels.iter().all(|kernel| kernel.cases.is_empty()));
@@ -130,6 +114,6 @@ args = ["x", "y"]
     fn a_side_that_crashes_gives_no_noise() {
         let good = LatencyOutcome::Timed { samples: vec![1.0; 60], launches: 3 };
         let (twins, _) = timed([good, LatencyOutcome::Failed { reason: "crashed".to_owned() }]);
-        assert!(twins.unwrap_err().ends_with("(B) at s: crashed"));
+        assert!(twins.unwrap_err().ends_with("(B) at only: crashed"));
     }
 }

@@ -19,14 +19,15 @@ pub use provenance::{manifest, sources};
 pub use rounds::{Cases, Rounds};
 pub use tools::{Tools, device, gpu};
 
-use crate::bench::external::{self, ExternalError};
+use crate::bench::external::{self, Early, ExternalError};
 use crate::bench::{
-    CheckOutcome, CheckRecord, Event, Finish, Job, JobError, LatencyRecord, MeasureError, Purpose, SinkError, measure,
+    CheckOutcome, CheckRecord, Event, Finish, Job, JobError, LatencyOutcome, LatencyRecord, MeasureError, Purpose,
+    SinkError, measure,
 };
 use crate::build::{BuildError, BuildOutcome, BuildRecord, Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::ncu::{ProfileError, ToolError};
-use crate::plan::{Method, Plan, VariantId};
+use crate::plan::{Plan, VariantId};
 use crate::process;
 use crate::store::{Run, RunState, RunWriter, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,11 +112,13 @@ impl Campaign<'_> {
     }
 
     fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
+        let (checks, latencies) = earlier.map_or((&[][..], &[][..]), |run| (&run.checks[..], &run.latencies[..]));
+        let known = Known { checks, latencies };
+        let mut early = self.start_commands(&known)?;
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
         let cubins = cubins(&builds);
-        let (checks, latencies) = earlier.map_or((&[][..], &[][..]), |run| (&run.checks[..], &run.latencies[..]));
-        let sound = self.timed("bench", |campaign| campaign.bench(&builds, &cubins, checks, latencies))?;
+        let sound = self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &known, &mut early))?;
         self.keep_unprofiled(&builds, &sound)?;
         let profiles = earlier.map_or(&[][..], |run| &run.profiles[..]);
         self.timed("profile", |campaign| {
@@ -156,38 +159,57 @@ impl Campaign<'_> {
         &mut self,
         builds: &[BuildRecord],
         cubins: &BTreeMap<VariantId, PathBuf>,
-        checks: &[CheckRecord],
-        latencies: &[LatencyRecord],
+        known: &Known<'_>,
+        early: &mut Early,
     ) -> Result<BTreeSet<VariantId>, CampaignError> {
-        let mut wrong: BTreeSet<VariantId> = BTreeSet::new();
+        let mut heard = Heard::default();
         let mut job = Job::new(self.phase, self.plan, cubins, Purpose::Bench)?;
-        checks.iter().for_each(|record| job.settle_check(record));
-        latencies.iter().for_each(|record| job.settle_latency(record));
-        wrong.extend(checks.iter().filter(|r| !is_correct(r)).map(|r| r.variant.clone()));
+        known.checks.iter().for_each(|record| job.settle_check(record));
+        known.latencies.iter().for_each(|record| job.settle_latency(record));
+        heard.wrong.extend(known.checks.iter().filter(|r| !is_correct(r)).map(|r| r.variant.clone()));
         self.progress
             .stage("check and time", job.kernels.len() * (job.kernels.first().map_or(0, |k| k.cases.len()) + 1));
-        let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
-        let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| self.keep(event, &mut wrong))?;
-        if finish == Finish::Interrupted {
-            return Err(CampaignError::Interrupted);
-        }
-        self.commands(checks, latencies, &mut wrong)?;
+        self.timed("bench, kernels", |campaign| campaign.kernels(job, early, &mut heard))?;
+        self.timed("bench, external commands", |campaign| campaign.commands(known, early, &mut heard))?;
+        self.writer.spent("bench, samples on the GPU", heard.sampled_us * 1e-6)?;
         let unbuilt = self.keep_unbuilt(builds)?;
         let shared: BTreeSet<&VariantId> = builds.iter().filter(|b| b.shares.is_some()).map(|b| &b.variant).collect();
         let ids = self.plan.variants.iter().map(|v| &v.id);
-        Ok(ids.filter(|id| !wrong.contains(id) && !unbuilt.contains(id) && !shared.contains(id)).cloned().collect())
+        Ok(ids
+            .filter(|id| !heard.wrong.contains(id) && !unbuilt.contains(id) && !shared.contains(id))
+            .cloned()
+            .collect())
     }
 
-    fn keep(&mut self, event: Event, wrong: &mut BTreeSet<VariantId>) -> Result<(), SinkError> {
+    /// Checks kernels while external commands may still load, and times them once those are idle.
+    fn kernels(&mut self, job: Job, early: &mut Early, heard: &mut Heard) -> Result<(), CampaignError> {
+        let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
+        let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| {
+            if event == Event::Proven && !early.is_empty() {
+                self.progress.note("external commands load");
+                early.settle();
+            }
+            self.keep(event, heard)
+        })?;
+        match finish {
+            Finish::Complete => Ok(()),
+            Finish::Interrupted => Err(CampaignError::Interrupted),
+        }
+    }
+
+    fn keep(&mut self, event: Event, heard: &mut Heard) -> Result<(), SinkError> {
         match event {
             Event::Checked(record) => {
                 if !is_correct(&record) {
-                    wrong.insert(record.variant.clone());
+                    heard.wrong.insert(record.variant.clone());
                 }
                 self.progress.step(&record.variant.0);
                 self.writer.check(&record)?;
             }
             Event::Timed(record) => {
+                if let LatencyOutcome::Timed { samples, launches } = &record.outcome {
+                    heard.sampled_us += samples.iter().sum::<f64>() * f64::from(*launches);
+                }
                 self.progress.step(&record.variant.0);
                 self.writer.latency(&record)?;
             }
@@ -195,6 +217,7 @@ impl Campaign<'_> {
             | Event::DeviceLost { .. }
             | Event::NoDevice { .. }
             | Event::Preparing { .. }
+            | Event::Proven
             | Event::Started { .. }
             | Event::Launched { .. }
             | Event::LaunchFailed { .. }
@@ -204,28 +227,35 @@ impl Campaign<'_> {
         Ok(())
     }
 
+    /// Starts every external command that has something to measure, to load while variants are built.
+    fn start_commands(&self, known: &Known<'_>) -> Result<Early, CampaignError> {
+        let mut early = Early::default();
+        for (variant, command) in self.plan.commands().filter(|(variant, _)| !known.of(variant)) {
+            early.start(variant, command, &self.place(variant)?);
+        }
+        Ok(early)
+    }
+
     /// External commands, one after the other and never beside anything that is timed.
-    fn commands(
-        &mut self,
-        checks: &[CheckRecord],
-        latencies: &[LatencyRecord],
-        wrong: &mut BTreeSet<VariantId>,
-    ) -> Result<(), CampaignError> {
-        let folder = self.writer.folder().join("logs");
-        for variant in &self.plan.variants {
-            let Method::Command(command) = &variant.method else { continue };
-            let done =
-                checks.iter().any(|r| r.variant == variant.id) && latencies.iter().any(|r| r.variant == variant.id);
-            if done {
-                continue;
-            }
-            self.progress.note(&variant.id.0);
-            let place = folder.join(profile::file_name(&variant.id));
-            std::fs::create_dir_all(&place)
-                .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
-            external::measure(self.phase, &variant.id, command, &place, &mut |event| self.keep(event, wrong))?;
+    fn commands(&mut self, known: &Known<'_>, early: &mut Early, heard: &mut Heard) -> Result<(), CampaignError> {
+        early.settle();
+        let (phase, plan) = (self.phase, self.plan);
+        for (variant, command) in plan.commands().filter(|(variant, _)| !known.of(variant)) {
+            self.progress.note(&variant.0);
+            let place = self.place(variant)?;
+            let mut keep = |event| self.keep(event, heard);
+            let measured = external::measure(phase, variant, command, &place, early, &mut keep)?;
+            self.writer.used(variant, measured.software)?;
         }
         Ok(())
+    }
+
+    /// The folder of an external command's request and result.
+    fn place(&self, variant: &VariantId) -> Result<PathBuf, CampaignError> {
+        let place = self.writer.folder().join("logs").join(profile::file_name(variant));
+        std::fs::create_dir_all(&place)
+            .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
+        Ok(place)
     }
 
     /// Records that variants without a cubin were not measured; gives those variants.
@@ -257,6 +287,28 @@ impl Campaign<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What measuring has come to.
+#[derive(Default)]
+struct Heard {
+    /// Variants with a case that is not correct.
+    wrong: BTreeSet<VariantId>,
+    /// How long the GPU worked on samples of latency, in microseconds.
+    sampled_us: f64,
+}
+
+/// What an unfinished run measured already.
+struct Known<'a> {
+    checks: &'a [CheckRecord],
+    latencies: &'a [LatencyRecord],
+}
+
+impl Known<'_> {
+    /// Whether an external command was measured: it gives all its records at once.
+    fn of(&self, variant: &VariantId) -> bool {
+        self.checks.iter().any(|r| &r.variant == variant) && self.latencies.iter().any(|r| &r.variant == variant)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::plan::{Method, Plan};
 use crate::process;
 use crate::store::{Fingerprint, Git, Manifest, RunState, SCHEMA, sha256};
 use jiff::Timestamp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -32,6 +32,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         sources,
         git: git(),
         stage_seconds: Vec::new(),
+        software: BTreeMap::new(),
         redacted: false,
         warnings: Vec::new(),
     }

@@ -1,11 +1,11 @@
 //! More rounds of a few variants, where the noise of those there are leaves a required gate open.
 
 use super::{CampaignError, Progress, profile};
-use crate::bench::external;
+use crate::bench::external::{self, Early};
 use crate::bench::{Event, Finish, Job, LatencyOutcome, LatencyRecord, Purpose, SinkError, WorkerCommand, measure};
 use crate::build::BuildOutcome;
 use crate::config::{Phase, ShapeName};
-use crate::plan::{Method, Plan, VariantId};
+use crate::plan::{Plan, VariantId};
 use crate::store::{Run, RunWriter, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,83 +28,136 @@ pub struct Rounds<'a> {
     pub progress: &'a (dyn Progress + Sync),
 }
 
+/// How often variants that come to matter late are timed anew with those that mattered before.
+const LATECOMERS: usize = 4;
+
+/// How samples of more rounds are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// After the ones there are.
+    Append,
+    /// In place of the ones there are.
+    Replace,
+}
+
 impl Rounds<'_> {
     /// Measures until `open` finds nothing open, or `[bench] max_rounds` is reached. Each time the samples are doubled.
     ///
-    /// What was open once stays among what is timed, so that samples of the same index are of the same round.
+    /// What was open once stays among what is timed, so that samples of the same index are of the same round. Where more
+    /// rounds open another case (the selected variant is another now), all of them are timed anew for as many rounds as
+    /// they have had, up to [`LATECOMERS`] times: what comes late has the budget of what came first.
     pub fn settle<E: From<CampaignError> + From<StoreError>>(
         &mut self,
         mut open: impl FnMut(&Run) -> Result<Cases, E>,
     ) -> Result<(), E> {
         let mut cases = Cases::new();
+        let mut late = 0;
         loop {
             let run = Run::load(self.writer.folder())?;
             let found = open(&run)?;
-            let measured = found.iter().map(|(id, shape)| (run.measured_as(id).clone(), shape.clone()));
-            cases.extend(measured);
+            if found.is_empty() {
+                return Ok(());
+            }
+            let known = cases.len();
+            cases.extend(found.iter().map(|(id, shape)| (run.measured_as(id).clone(), shape.clone())));
+            let is_late = known > 0 && cases.len() > known;
             let have = cases.iter().filter_map(|case| Some(samples(&run, case)?.len())).max().unwrap_or(0);
             let have = u32::try_from(have).unwrap_or(u32::MAX);
             let more = have.min(self.phase.bench.max_rounds.saturating_sub(have));
-            if found.is_empty() || more == 0 {
+            if is_late && late < LATECOMERS {
+                late += 1;
+                self.measure(&run, &cases, have, Keep::Replace)?;
+            } else if more > 0 {
+                self.measure(&run, &cases, more, Keep::Append)?;
+            } else {
                 return Ok(());
             }
-            self.measure(&run, &cases, more)?;
         }
     }
 
-    /// Times these cases for so many rounds, interleaved; their records are those samples after the ones there are.
-    pub fn measure(&mut self, run: &Run, cases: &Cases, rounds: u32) -> Result<(), CampaignError> {
+    /// Times these cases for so many rounds, interleaved.
+    pub fn measure(&mut self, run: &Run, cases: &Cases, rounds: u32, keep: Keep) -> Result<(), CampaignError> {
         let started = Instant::now();
         let mut phase = self.phase.clone();
         phase.bench.rounds = rounds;
-        let folder = self.writer.folder().join("logs").join(format!("rounds-{}", started_at(run, cases)));
-        std::fs::create_dir_all(&folder)
-            .map_err(|source| CampaignError::Io { what: "make a folder for more rounds", source })?;
+        let folder = fresh_folder(&self.writer.folder().join("logs"))?;
         self.progress.stage("more rounds", cases.len());
-        self.kernels(&phase, run, cases, &folder)?;
-        self.commands(&phase, run, cases, &folder)?;
+        let before = match keep {
+            Keep::Append => Some(run),
+            Keep::Replace => None,
+        };
+        let batch = Batch { phase: &phase, run, before, cases, folder: &folder };
+        self.kernels(&batch)?;
+        self.commands(&batch)?;
         Ok(self.writer.spent("bench", started.elapsed().as_secs_f64())?)
     }
 
-    fn kernels(&mut self, phase: &Phase, run: &Run, cases: &Cases, folder: &Path) -> Result<(), CampaignError> {
-        let mut job = Job::new(phase, self.plan, &cubins(run, cases), Purpose::Time)?;
+    fn kernels(&mut self, batch: &Batch<'_>) -> Result<(), CampaignError> {
+        let mut job = Job::new(batch.phase, self.plan, &cubins(batch.run, batch.cases), Purpose::Time)?;
         for kernel in &mut job.kernels {
-            kernel.shapes.retain(|shape| cases.contains(&(kernel.variant.clone(), shape.clone())));
+            kernel.shapes.retain(|shape| batch.cases.contains(&(kernel.variant.clone(), shape.clone())));
         }
         let worker = self.worker;
-        let mut keep = |event| self.keep(run, cases, event);
-        match measure(job, worker, phase.bench.timeout, folder, &mut keep)? {
+        let mut keep = |event| self.keep(batch, event);
+        match measure(job, worker, batch.phase.bench.timeout, batch.folder, &mut keep)? {
             Finish::Complete => Ok(()),
             Finish::Interrupted => Err(CampaignError::Interrupted),
         }
     }
 
-    fn commands(&mut self, phase: &Phase, run: &Run, cases: &Cases, folder: &Path) -> Result<(), CampaignError> {
-        for variant in &self.plan.variants {
-            let Method::Command(command) = &variant.method else { continue };
-            if !cases.iter().any(|(id, _)| id == &variant.id) {
-                continue;
-            }
-            let place = folder.join(profile::file_name(&variant.id));
+    fn commands(&mut self, batch: &Batch<'_>) -> Result<(), CampaignError> {
+        let plan = self.plan;
+        for (variant, command) in
+            plan.commands().filter(|(variant, _)| batch.cases.iter().any(|(id, _)| id == *variant))
+        {
+            let place = batch.folder.join(profile::file_name(variant));
             std::fs::create_dir_all(&place)
                 .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
-            external::measure(phase, &variant.id, command, &place, &mut |event| self.keep(run, cases, event))?;
+            let mut keep = |event| self.keep(batch, event);
+            external::measure(batch.phase, variant, command, &place, &mut Early::default(), &mut keep)?;
         }
         Ok(())
     }
 
     /// A variant that fails now has failed: its samples of before do not stand for it any more.
-    fn keep(&mut self, run: &Run, cases: &Cases, event: Event) -> Result<(), SinkError> {
+    fn keep(&mut self, batch: &Batch<'_>, event: Event) -> Result<(), SinkError> {
         match event {
             Event::Checked(record) => self.writer.check(&record)?,
-            Event::Timed(record) if cases.contains(&(record.variant.clone(), record.shape.clone())) => {
+            Event::Timed(record) if batch.cases.contains(&(record.variant.clone(), record.shape.clone())) => {
                 self.progress.step(&record.variant.0);
-                self.writer.latency(&appended(run, record))?;
+                let record = match batch.before {
+                    Some(run) => appended(run, record),
+                    None => record,
+                };
+                self.writer.latency(&record)?;
             }
             _ => {}
         }
         Ok(())
     }
+}
+
+/// Cases that are timed together.
+struct Batch<'a> {
+    /// The phase, with as many rounds as are asked for now.
+    phase: &'a Phase,
+    /// What was built.
+    run: &'a Run,
+    /// The run whose samples come before the ones that are taken now.
+    before: Option<&'a Run>,
+    /// Variants at shapes.
+    cases: &'a Cases,
+    /// For the worker's files.
+    folder: &'a Path,
+}
+
+/// A folder for one batch of more rounds that no batch before it has used.
+fn fresh_folder(logs: &Path) -> Result<PathBuf, CampaignError> {
+    let folder = |number: usize| logs.join(format!("rounds-{number}"));
+    let path = (1..).map(folder).find(|path| !path.exists()).unwrap_or_else(|| folder(0));
+    std::fs::create_dir_all(&path)
+        .map_err(|source| CampaignError::Io { what: "make a folder for more rounds", source })?;
+    Ok(path)
 }
 
 fn appended(run: &Run, mut record: LatencyRecord) -> LatencyRecord {
@@ -121,10 +174,6 @@ fn samples<'r>(run: &'r Run, (variant, shape): &(VariantId, ShapeName)) -> Optio
         LatencyOutcome::Timed { samples, .. } => Some(samples),
         LatencyOutcome::Failed { .. } => None,
     }
-}
-
-fn started_at(run: &Run, cases: &Cases) -> usize {
-    cases.iter().filter_map(|case| Some(samples(run, case)?.len())).max().unwrap_or(0)
 }
 
 fn cubins(run: &Run, cases: &Cases) -> BTreeMap<VariantId, PathBuf> {

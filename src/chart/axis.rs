@@ -1,6 +1,7 @@
 //! Axes in pixels: extents of the data, places of values, ticks.
 
 use super::spec::{Across, Chart, Marks, Scale};
+use crate::number;
 
 /// An axis laid over pixels.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +61,8 @@ impl Ruler {
             Scale::Linear | Scale::Zero => even_ticks(self.low, self.high, about),
             Scale::Count => {
                 let fewest = about.min((self.high - self.low).ceil().max(1.0) as usize);
-                even_ticks(self.low, self.high, fewest).into_iter().filter(|(value, _)| value.fract() == 0.0).collect()
+                let whole = even_ticks(self.low, self.high, fewest).into_iter().map(|(value, _)| value);
+                whole.filter(|value| value.fract() == 0.0).map(|value| (value, number::multiple(value))).collect()
             }
         }
     }
@@ -101,17 +103,20 @@ fn even_ticks(low: f64, high: f64, about: usize) -> Vec<(f64, String)> {
     (first..=last.min(first + 50))
         .map(|n| {
             let value = n as f64 * step;
-            let text = if decimals == 0 { crate::report::number::plain(value) } else { format!("{value:.decimals$}") };
+            let text = if decimals == 0 { number::multiple(value) } else { format!("{value:.decimals$}") };
             (value, text)
         })
         .collect()
 }
 
-/// Powers of ten, with 2 and 5 times them where there are few.
+/// Powers of ten, with multiples of them where there are few.
 fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
-    let few = high / low < 300.0;
-    let multiples: &[f64] = if few { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let multiples: &[f64] = match high / low {
+        ratio if ratio < 12.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
+        ratio if ratio < 300.0 => &[1.0, 2.0, 5.0],
+        _ => &[1.0],
+    };
     decades
         .flat_map(|power| multiples.iter().map(move |m| (*m, power)))
         .map(|(m, power)| m * 10f64.powi(power))
@@ -121,11 +126,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
 }
 
 fn tick(value: f64) -> String {
-    if (1e-3..1e6).contains(&value) {
-        let text = format!("{value:.3}");
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
-    }
-    format!("{value:.0e}")
+    if value >= 1e-3 { number::multiple(value) } else { format!("{value:.0e}") }
 }
 
 #[cfg(test)]
@@ -138,6 +139,7 @@ mod tests {
         assert_eq!(texts(0.0, 10.0), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(texts(11.8, 13.1), ["12.0", "12.5", "13.0"]);
         assert_eq!(texts(0.0, 0.04), ["0.00", "0.01", "0.02", "0.03", "0.04"]);
+        assert_eq!(texts(0.0, 1.8e10), ["0", "5 G", "10 G", "15 G"]);
         assert!(texts(f64::NAN, 1.0).is_empty());
     }
 
@@ -145,6 +147,7 @@ mod tests {
     fn log_ticks_are_powers() {
         let texts = |low, high| log_ticks(low, high).into_iter().map(|t| t.1).collect::<Vec<_>>();
         assert_eq!(texts(0.9, 25.0), ["1", "2", "5", "10", "20"]);
-        assert_eq!(texts(0.5, 20_000.0), ["1", "10", "100", "1000", "10000"]);
+        assert_eq!(texts(6.9, 18.4), ["8", "10", "15"]);
+        assert_eq!(texts(0.5, 20_000.0), ["1", "10", "100", "1,000", "10,000"]);
     }
 }

@@ -5,6 +5,7 @@ use crate::insight::{self, Effect, Roofline};
 use crate::metric::Better;
 use crate::plan::Standing;
 use crate::plan::VariantId;
+pub use crate::report::text::inside;
 use crate::report::{Inputs, Report, VariantRow};
 
 /// Objective, dimensions of the shapes, work of a launch, ceilings of the chip.
@@ -105,16 +106,8 @@ pub fn off_the_scale(variants: &[(&VariantRow, f64)]) -> String {
 
 /// What the short names of variants are made of.
 pub fn variant_axis(report: &Report) -> String {
-    if report.params.is_empty() { "variant".to_owned() } else { report.params.join(" · ") }
-}
-
-/// A title inside a sentence: `Latency p50` is `latency p50`, `DRAM bytes` stays.
-pub fn inside(title: &str) -> String {
-    let mut letters = title.chars();
-    match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(second)) if !second.is_uppercase() => first.to_lowercase().chain(letters).collect(),
-        _ => title.to_owned(),
-    }
+    let named = report.variants.iter().filter(|v| v.standing == Standing::Candidate).all(|v| v.name.is_some());
+    if named || report.params.len() < 2 { "variant".to_owned() } else { report.params.join(" · ") }
 }
 
 /// The best `count` ranked variants, then every baseline.

@@ -88,7 +88,7 @@ fn chart(
                 gate.require
             ),
         },
-        x: Axis::new(&format!("rank by {}", inside(described(report, &context.objective).0)), "", Scale::Linear),
+        x: Axis::new(&format!("rank by {}", inside(described(report, &context.objective).0)), "", Scale::Count),
         y: Axis::new(title, unit, if least >= 0.0 { Scale::Zero } else { Scale::Linear }),
         series,
         limits: limit(gate, place).into_iter().collect(),

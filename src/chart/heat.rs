@@ -25,16 +25,18 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
     Some(Chart {
         id: "gates-by-variant".to_owned(),
         title: "What stops each variant".to_owned(),
-        note: format!(
-            "{} stops the most: {} of {} variants judged.",
-            report.gates[hardest].require,
-            failing(hardest),
-            judged(hardest)
-        ),
+        note: match failing(hardest) {
+            0 => "No gate stops a variant.".to_owned(),
+            stopped => format!(
+                "'{}' stops the most: {stopped} of {} judged by it.",
+                report.gates[hardest].name,
+                number::counted(judged(hardest), "variant")
+            ),
+        },
         x: Axis::new(
-            &format!("variants, best {} first", inside(described(report, &context.objective).0)),
+            &format!("rank by {}, best first", inside(described(report, &context.objective).0)),
             "",
-            Scale::Linear,
+            Scale::Count,
         ),
         y: Axis::new("gate", "", Scale::Names(report.gates.iter().map(|g| g.name.clone()).collect())),
         series: vec![
@@ -81,6 +83,7 @@ fn cell(gate: usize, start: usize, group: &[&VariantRow]) -> Option<Cell> {
         _ => format!("{} of {} fail", fail, number::counted(judged, "variant")),
     };
     let share = |n: usize| n as f64 / judged as f64;
-    let from = start as f64;
+    // A column is as wide as a rank and stands on it; ranks count from 1.
+    let from = start as f64 + 0.5;
     Some(Cell { row: gate, from, to: from + group.len() as f64, fail: share(fail), unknown: share(unknown), label })
 }

@@ -9,10 +9,12 @@ mod gate_metric;
 mod heat;
 mod latency_occupancy;
 mod limiters;
+mod logarithm;
 pub mod palette;
 mod parameters;
 mod roofline;
 mod scaling;
+mod sensitivity;
 mod spec;
 mod stages;
 mod stalls;
@@ -30,6 +32,7 @@ use crate::report::Report;
 pub fn charts(report: &Report, context: &Context) -> Vec<Chart> {
     let mut charts = Vec::new();
     charts.extend(heat::chart(report, context));
+    charts.extend(sensitivity::chart(report, context));
     charts.extend(latency_occupancy::chart(report, context));
     charts.extend(distribution::chart(report, context));
     charts.extend(gate_metric::charts(report, context));
@@ -39,5 +42,6 @@ pub fn charts(report: &Report, context: &Context) -> Vec<Chart> {
     charts.extend(roofline::chart(report, context));
     charts.extend(stalls::chart(report));
     charts.extend(limiters::chart(report));
+    charts.iter_mut().for_each(logarithm::where_needed);
     charts
 }

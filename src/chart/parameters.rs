@@ -18,7 +18,9 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
             groups.extend(values.into_iter().map(|(value, latencies)| (format!("{name} = {value}"), at, latencies)));
         }
     }
-    if groups.is_empty() {
+    // Where every variant is a change of its own, its price is told by `sensitivity`.
+    let named = report.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some());
+    if groups.is_empty() || named {
         return None;
     }
     let (title, unit) = described(report, &context.objective);
@@ -38,18 +40,24 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
     Some(Chart {
         id: "parameter-effects".to_owned(),
         title: "Parameter effects".to_owned(),
-        note: format!("{knob} matters most: its medians lie {:.1} % apart.", strongest.effect_pct),
+        note: format!(
+            "{knob} matters most: the medians of its values lie {} apart.",
+            number::change(1.0 + strongest.effect_pct / 100.0).trim_start_matches('+')
+        ),
         x: Axis::new(title, unit, Scale::Linear),
         y: Axis::new("parameter", "", Scale::Names(groups.iter().map(|g| g.0.clone()).collect())),
         series,
         limits: Vec::new(),
         alt: format!("{} by value of each parameter; {knob} moves it most.", title),
         table: Table::new(
-            ["parameter", "variants", "least", "median", "greatest"],
-            groups.iter().filter_map(|(label, _, values)| {
+            ["parameter", "variants", "least", "median", "greatest", "rank", "medians apart by"],
+            groups.iter().filter_map(|(label, at, values)| {
                 let [least, _, median, _, most] = quartiles(values)?;
-                let counted = values.len().to_string();
-                Some(vec![label.clone(), counted, number::plain(least), number::plain(median), number::plain(most)])
+                let effect = context.effects.iter().find(|e| report.params.get(*at) == Some(&e.parameter))?;
+                let numbers = [least, median, most].map(number::plain);
+                let ranking = [effect.rank.to_string(), number::change(1.0 + effect.effect_pct / 100.0)];
+                let counted = [label.clone(), values.len().to_string()];
+                Some(counted.into_iter().chain(numbers).chain(ranking).collect())
             }),
         ),
     })

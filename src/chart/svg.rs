@@ -5,7 +5,7 @@
 
 use super::axis::Ruler;
 use super::palette::{self, Colour};
-use super::spec::{Across, Axis, Chart, Glyph, Marks, Point, Scale, Series, Stroke, Tone};
+use super::spec::{Across, Axis, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Stroke, Tone};
 use plotters::coord::Shift;
 use plotters::prelude::{
     Circle, Cross, DrawingArea, IntoDrawingArea, IntoFont, PathElement, Polygon, RGBColor, Rectangle, SVGBackend,
@@ -38,6 +38,10 @@ const WIDTH: i32 = 620;
 const ROW: i32 = 25;
 const TEXT: i32 = 16;
 const LEGEND_ROW: i32 = 20;
+/// Height of the line that says what the rows of a chart are.
+const CAPTION: i32 = 18;
+/// Ticks of a vertical axis, about.
+const Y_TICKS: usize = 5;
 /// Keeps a label readable over what it lies on.
 const HALO: &str = " stroke=\"#fff\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
 
@@ -68,13 +72,18 @@ impl<'c> Drawing<'c> {
         let title = if setting == Setting::File { 30 } else { 0 };
         let legend = legend_places(chart, 0).last().map_or(8, |(_, row)| 26 + row * LEGEND_ROW);
         let labels = if chart.limits.iter().any(|l| l.across == Across::X) { 16 } else { 0 };
-        let top = title + legend + labels;
+        let named = if matches!(chart.y.scale, Scale::Names(_)) { CAPTION } else { 0 };
+        let top = title + legend + labels + named;
         let (left, height) = match &chart.y.scale {
             Scale::Names(names) => {
                 let longest = names.iter().map(|n| n.chars().count()).max().unwrap_or(0) as i32;
                 ((longest * 7 + 20).clamp(70, 270), ROW * names.len().max(1) as i32)
             }
-            Scale::Linear | Scale::Count | Scale::Zero | Scale::Log => (68, 290),
+            Scale::Linear | Scale::Count | Scale::Zero | Scale::Log => {
+                let ticks = Ruler::new(chart, Across::Y, (top + 290, top)).ticks(Y_TICKS);
+                let longest = ticks.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0) as i32;
+                ((longest * 8 + 38).clamp(60, 160), 290)
+            }
         };
         let frame = (left, top, WIDTH - 16, top + height);
         Self {
@@ -138,7 +147,7 @@ impl<'c> Drawing<'c> {
         let (left, top, right, bottom) = self.frame;
         let named = matches!(self.chart.y.scale, Scale::Names(_));
         let x_ticks = self.x.ticks(8);
-        let y_ticks = self.y.ticks(5);
+        let y_ticks = self.y.ticks(Y_TICKS);
         let (x, y) = (self.x.clone(), self.y.clone());
         self.group(palette::GRID, "", "", |area| {
             for (value, _) in x_ticks.iter().filter(|_| named) {
@@ -171,7 +180,10 @@ impl<'c> Drawing<'c> {
             let at = ((left + right) / 2, bottom + 26);
             write_text(area, &x, at, TEXT, palette::INK, (HPos::Center, VPos::Top))?;
             if named {
-                return Ok(());
+                let y = crate::report::text::clip(&y, 86);
+                let fits = y.chars().count() as i32 * 7 < left - 12;
+                let (at, side) = if fits { (left - 8, HPos::Right) } else { (8, HPos::Left) };
+                return write_text(area, &y, (at, top - 6), TEXT - 1, palette::INK, (side, VPos::Bottom));
             }
             let ink = rgb(palette::INK);
             let style = TextStyle::from(("sans-serif", TEXT).into_font())
@@ -244,6 +256,9 @@ impl<'c> Drawing<'c> {
 
     fn limits(&mut self) -> Drawn {
         let (left, top, right, bottom) = self.frame;
+        // A label at the right end would lie on a vertical limit there.
+        let crosses = |limit: &LimitLine| limit.across == Across::X && self.x.place(limit.value) > (left + right) / 2;
+        let crossed = self.chart.limits.iter().any(crosses);
         for limit in &self.chart.limits {
             let (ends, at, anchor) = match limit.across {
                 Across::X => {
@@ -253,7 +268,8 @@ impl<'c> Drawing<'c> {
                 }
                 Across::Y => {
                     let y = self.y.place(limit.value);
-                    ([(left, y), (right, y)], (right - 4, y - 4), (HPos::Right, VPos::Bottom))
+                    let (x, side) = if crossed { (left + 4, HPos::Left) } else { (right - 4, HPos::Right) };
+                    ([(left, y), (right, y)], (x, y - 4), (side, VPos::Bottom))
                 }
             };
             let colour = palette::LIMIT;

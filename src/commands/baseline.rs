@@ -5,8 +5,9 @@ use super::against::entry;
 use crate::baseline::{Change, Entry, Leaderboard, Promotion, Worse};
 use crate::cli::{BaselineCommand, ListArgs, PromoteArgs, ShowBaselineArgs};
 use crate::exit::Outcome;
-use crate::gate::{Verdict, number, quantity};
+use crate::gate::Verdict;
 use crate::metric::Catalogue;
+use crate::number;
 use crate::store::Run;
 use std::io::Write;
 use std::path::Path;
@@ -52,7 +53,7 @@ fn promote(args: &PromoteArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
 
 fn line(change: &Change) -> String {
     let unit = Catalogue::embedded().get(&change.metric).map_or_else(String::new, |m| m.unit.clone());
-    let said = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| quantity(v, &unit));
+    let said = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| number::said(v, &unit));
     let place = format!("{} at {}", change.metric, change.shape);
     match (change.before, change.after) {
         (Some(before), Some(after)) if before == after => format!("{place}: {}", said(Some(after))),
@@ -102,7 +103,7 @@ fn summary(entry: &Entry) -> String {
     let gpu = entry.conditions.fingerprint.gpu.as_ref().map_or("unknown GPU", |gpu| gpu.name.as_str());
     let score = &entry.objective;
     let worse = if entry.accepted_worse { ", accepted although worse" } else { "" };
-    let value = number(score.value);
+    let value = number::short(score.value);
     format!("{}: {} {value} at {}, {} ({gpu}{worse})", entry.name, score.metric, score.shape, entry.label())
 }
 
@@ -119,7 +120,7 @@ fn show(args: &ShowBaselineArgs, out: &mut dyn Write) -> Result<Outcome, Command
     }
     for reading in &last.readings {
         let unit = Catalogue::embedded().get(&reading.metric).map_or_else(String::new, |m| m.unit.clone());
-        writeln!(out, "  {} at {}: {}", reading.metric, reading.shape, quantity(reading.value, &unit))?;
+        writeln!(out, "  {} at {}: {}", reading.metric, reading.shape, number::said(reading.value, &unit))?;
     }
     for latency in &last.latencies {
         writeln!(out, "  {} latency samples at {}", latency.samples.len(), latency.shape)?;

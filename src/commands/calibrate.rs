@@ -6,7 +6,7 @@ use crate::campaign::{CampaignError, Tools, built, twins};
 use crate::cli::CalibrateArgs;
 use crate::config;
 use crate::exit::Outcome;
-use crate::gate::number;
+use crate::number;
 use crate::plan::unroll;
 use crate::process;
 use jiff::Timestamp;
@@ -30,8 +30,7 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
     let twins = twins(&phase, (variant, &cubin), &tools.worker, &folder)?.map_err(unable)?;
     let noise = |(shape, [a, b]): &(_, [Vec<f64>; 2])| ShapeNoise::of(shape, a, b).map_err(|e| unable(e.to_string()));
     let shapes = twins.iter().map(noise).collect::<Result<Vec<_>, _>>()?;
-    let workload = serde_json::to_value(&phase.workload).map_err(|e| unable(e.to_string()))?;
-    let conditions = Conditions::new(&tools.fingerprint(), &workload, &phase.bench);
+    let conditions = Conditions::ahead(&phase, &tools.fingerprint());
     writeln!(out, "{} against itself:", variant.id)?;
     for noise in &shapes {
         let p90 = noise.p90_pct.map_or_else(|| "not known".to_owned(), |p| format!("{} %", short(p)));
@@ -45,5 +44,5 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
 }
 
 fn short(percent: f64) -> String {
-    number((percent * 100.0).round() / 100.0)
+    number::short((percent * 100.0).round() / 100.0)
 }

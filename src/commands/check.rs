@@ -7,9 +7,10 @@ use crate::cli::CheckArgs;
 use crate::config::{self, Phase};
 use crate::exit::Outcome;
 use crate::frame::{Counted, Measured, quantities};
-use crate::gate::{Context, GateResult, Verdict, preconditions, static_gates};
+use crate::gate::{Ahead, Context, Level, Verdict, ahead, preconditions};
 use crate::plan::{Plan, Standing, unroll};
 use crate::store::{Fingerprint, Run};
+use indexmap::IndexMap;
 use jiff::Zoned;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -34,9 +35,10 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     if args.no_build {
         return Ok(Outcome::Passed);
     }
-    let arch = arch(args, &phase)?;
+    let (arch, sms) = target(args, &phase)?;
+    let meant = Meant { capability: arch.capability(), sms };
     let mut outcome = Outcome::Passed;
-    for result in preconditions(&phase, Some(arch.capability())) {
+    for result in preconditions(&phase, Some(meant.capability)) {
         outcome = outcome.and(said(&result.name, result.verdict, &result.reason, out)?);
     }
     if outcome == Outcome::Failed {
@@ -45,20 +47,46 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     }
     let builds = build(&plan, &phase, &arch)?;
     outcome = outcome.and(say_builds(&plan, &builds, &arch, out)?);
-    for gate in gates(&phase, &plan, builds, arch.capability()) {
+    Ok(outcome.and(say_gates(&gates(&phase, &plan, builds, meant), out)?))
+}
+
+/// The GPU that is meant.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Meant {
+    /// Its compute capability.
+    pub capability: (u32, u32),
+    /// Its multiprocessors, where they are known.
+    pub sms: Option<u32>,
+}
+
+/// What to build for, and how many multiprocessors it has: as asked, else those of a GPU that is there and of that kind.
+fn target(args: &CheckArgs, phase: &Phase) -> Result<(Arch, Option<u32>), CommandError> {
+    let device = campaign::device()?.ok();
+    let arch = match args.arch.as_ref().or(phase.build.arch.as_ref()) {
+        Some(text) => text.parse()?,
+        None => Arch::of(device.as_ref().map_or(USUAL, |device| device.compute_capability)),
+    };
+    let present = device.filter(|device| device.compute_capability == arch.capability()).map(|device| device.sms);
+    Ok((arch, args.sms.or(present)))
+}
+
+/// Says how gates were judged, and which were not.
+fn say_gates(told: &Ahead, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let mut outcome = Outcome::Passed;
+    for gate in &told.judged {
         let of = said(&gate.name, gate.verdict, &gate.reason, out)?;
-        if gate.level == crate::gate::Level::Required {
+        if gate.level == Level::Required {
             outcome = outcome.and(of);
         }
     }
-    Ok(outcome)
-}
-
-fn arch(args: &CheckArgs, phase: &Phase) -> Result<Arch, CommandError> {
-    match args.arch.as_ref().or(phase.build.arch.as_ref()) {
-        Some(text) => Ok(text.parse()?),
-        None => Ok(Arch::of(campaign::device()?.map_or(USUAL, |device| device.compute_capability))),
+    let mut by_reason: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for gate in &told.unjudged {
+        by_reason.entry(&gate.reason).or_default().push(&gate.name);
     }
+    for (reason, gates) in by_reason {
+        writeln!(out, "  {:12} {}: {reason}", "not judged", gates.join("; "))?;
+    }
+    Ok(outcome)
 }
 
 fn build(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRecord>, CommandError> {
@@ -68,13 +96,14 @@ fn build(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRecord>, Co
     Ok(Builder::new(&nvcc, arch, &cache, Sharing::Share).build(plan, &|_| {}, &mut sink)?)
 }
 
-/// Says what was built, and why the rest was not; failed when no candidate is left.
+/// Says what was built, and why the rest was not; failed when no candidate is left, inconclusive when there was nothing to build.
 fn say_builds(plan: &Plan, builds: &[BuildRecord], arch: &Arch, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let mut standing = 0;
+    let (mut standing, mut built) = (0, 0);
     for (variant, build) in plan.variants.iter().zip(builds) {
         match &build.outcome {
             BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => {
                 standing += usize::from(variant.standing == Standing::Candidate);
+                built += usize::from(build.outcome != BuildOutcome::NotNeeded);
             }
             BuildOutcome::Failed { message } => {
                 writeln!(out, "  {}: does not build for {arch}\n{}", variant.id, indented(message))?;
@@ -87,6 +116,10 @@ fn say_builds(plan: &Plan, builds: &[BuildRecord], arch: &Arch, out: &mut dyn Wr
     let shared = builds.iter().filter(|b| b.shares.is_some()).count();
     let candidates = plan.candidates().count();
     writeln!(out, "  {standing} of {candidates} candidates build for {arch}; {shared} share another's machine code")?;
+    if standing > 0 && built == 0 {
+        writeln!(out, "  nothing of it is built here: its variants are external commands")?;
+        return Ok(Outcome::Inconclusive);
+    }
     Ok(if standing == 0 { Outcome::Failed } else { Outcome::Passed })
 }
 
@@ -95,7 +128,7 @@ fn indented(text: &str) -> String {
 }
 
 /// Gates that build and launch alone decide.
-pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, capability: (u32, u32)) -> Vec<GateResult> {
+pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, meant: Meant) -> Ahead {
     let run = Run {
         folder: PathBuf::new(),
         manifest: campaign::manifest(phase, plan, Fingerprint::default()),
@@ -109,9 +142,11 @@ pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, capabi
         close_looks: Vec::new(),
     };
     let counted = Counted::default();
-    let measured = Measured { phase, plan, run: &run, counted: &counted, capability, sms: None };
+    let Meant { capability, sms } = meant;
+    let measured = Measured { phase, plan, run: &run, counted: &counted, capability, sms };
     let table = quantities(&measured, &wanted::metrics(phase));
-    static_gates(phase, plan, &table, &Context::new(Some(capability), Zoned::now().date()))
+    let context = Context { sms, ..Context::new(Some(capability), Zoned::now().date()) };
+    ahead(phase, plan, &table, &context)
 }
 
 fn said(name: &str, verdict: Verdict, reason: &str, out: &mut dyn Write) -> Result<Outcome, CommandError> {

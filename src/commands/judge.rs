@@ -18,7 +18,7 @@ use crate::ncu_rep::{Report as NcuReport, ReportError};
 use crate::plan::{Plan, VariantId, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
-use crate::report::{Inputs, Report, Source, github, json};
+use crate::report::{Earlier, Inputs, Report, Source, github, json};
 use crate::store::{self, Run, RunState, StoreError};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub enum Age {
 
 /// A run as a report, nothing written.
 pub fn judged(subject: &Subject, age: Age) -> Result<Report, CommandError> {
-    let standings = Standings::default();
+    let standings = Standings::around(subject);
     Ok(Judged::new(subject, &[], &standings)?.report(subject, &standings, age))
 }
 
@@ -89,7 +89,8 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let subject = Subject::stored(&args.run)?;
     let folder = args.output.clone().unwrap_or_else(|| report_folder(&args.folders, &subject.phase, &subject.run));
-    let standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
+    let mut standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
+    standings.look_back(&subject, &args.folders.profiles)?;
     conclude_in(&folder, &subject, &standings, &args.saying, out)
 }
 
@@ -101,7 +102,8 @@ pub fn conclude(
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
-    let standings = Standings::find(subject, against, &folders.profiles)?;
+    let mut standings = Standings::find(subject, against, &folders.profiles)?;
+    standings.look_back(subject, &folders.profiles)?;
     conclude_in(&report_folder(folders, &subject.phase, &subject.run), subject, &standings, saying, out)
 }
 
@@ -138,6 +140,7 @@ pub struct Judged {
     pub judgement: Judgement,
     said: Vec<insight::Said>,
     closely: Closely,
+    clocks: insight::Clocks,
     clock: Clock,
 }
 
@@ -157,6 +160,7 @@ impl Judged {
         let closely = Closely::read(run, plan, capability);
         let mut said = insight::said(&reports, plan, &insight::Listings::new()).map_err(damaged)?;
         said.retain(|one| !closely.says_of(one));
+        let clocks = insight::Clocks::read(&reports).map_err(damaged)?;
         let clock = Clock::read()?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
@@ -168,7 +172,7 @@ impl Judged {
         standings.lend(&mut context);
         let mut judgement = judge(phase, plan, &quantities, &proofs, &context);
         judgement.warnings.extend(standings.warnings.iter().cloned());
-        Ok(Self { quantities, judgement, said, closely, clock })
+        Ok(Self { quantities, judgement, said, closely, clocks, clock })
     }
 
     /// Variants that findings are about.
@@ -186,6 +190,11 @@ impl Judged {
         let seen = self.quantities.beside(&self.closely.quantities);
         let findings = insight::findings(&seen, &self.looked_at(plan), &work(phase), chip);
         let said: Vec<insight::Said> = self.closely.said.iter().chain(&self.said).cloned().collect();
+        let beside = standings.beside();
+        let earlier: Vec<Earlier<'_>> = beside
+            .iter()
+            .map(|(what, label, entry, quantities)| Earlier { what, label, variant: &entry.variant, quantities })
+            .collect();
         Report::new(&Inputs {
             phase,
             plan,
@@ -201,6 +210,8 @@ impl Judged {
             closely: self.closely.inputs(run),
             source: source.clone(),
             compared: &standings.labels(),
+            earlier: &earlier,
+            clocks: &self.clocks,
             now: (age == Age::Said).then(|| self.clock.now()),
         })
     }

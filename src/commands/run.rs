@@ -1,9 +1,10 @@
 //! `ncugate run`: measures a phase, or takes its recording, then judges and reports.
 
 use super::against::Standings;
-use super::check::gates;
+use super::check::{Meant, gates};
 use super::judge::{Judged, Subject, conclude};
 use super::{CommandError, report_error};
+use crate::bench::DeviceFacts;
 use crate::build::{BuildOutcome, BuildRecord, Sharing};
 use crate::campaign::{self, Campaign, CampaignError, Cases, CloseLooks, Rounds, Terminal, Tools, wanted};
 use crate::cli::{RunArgs, Source as Asked};
@@ -30,6 +31,13 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;
     prove_writable(&args.folders.reports.join(&phase.name))?;
+    if args.source != Asked::Recorded {
+        Standings::foresee(&phase, None, &args.against, &args.folders.profiles)?;
+        if let Some((stop, Outcome::Failed)) = no_go(&phase, None) {
+            writeln!(out, "{stop}")?;
+            return Ok(Outcome::Failed);
+        }
+    }
     match choose(args.source, &phase)? {
         Chosen::Gpu(tools) => live(args, phase, plan, &tools, out),
         Chosen::Recording { why } => {
@@ -71,7 +79,8 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
 }
 
 fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    if let Some((stop, outcome)) = no_go(&phase, tools) {
+    Standings::foresee(&phase, Some(&tools.fingerprint()), &args.against, &args.folders.profiles)?;
+    if let Some((stop, outcome)) = no_go(&phase, Some(tools.device.compute_capability)) {
         writeln!(out, "{stop}")?;
         return Ok(outcome);
     }
@@ -89,9 +98,12 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
     }
 }
 
-/// The precondition that does not hold on this chip, if there is one: then nothing is built.
-fn no_go(phase: &Phase, tools: &Tools) -> Option<(String, Outcome)> {
-    preconditions(phase, Some(tools.device.compute_capability)).into_iter().find_map(|result| {
+/// The precondition that does not hold, if there is one: then nothing is built. Without a chip, those that ask for it are
+/// inconclusive.
+fn no_go(phase: &Phase, chip: Option<(u32, u32)>) -> Option<(String, Outcome)> {
+    let results = preconditions(phase, chip);
+    let worst = results.iter().find(|result| result.verdict == Verdict::Fail);
+    worst.or_else(|| results.iter().find(|result| result.verdict == Verdict::Inconclusive)).and_then(|result| {
         let (word, outcome) = match result.verdict {
             Verdict::Pass => return None,
             Verdict::Fail => ("FAIL", Outcome::Failed),
@@ -102,7 +114,7 @@ fn no_go(phase: &Phase, tools: &Tools) -> Option<(String, Outcome)> {
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched: said before anything is.
-fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], capability: (u32, u32)) -> Vec<String> {
+fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], device: &DeviceFacts) -> Vec<String> {
     let out = |record: &BuildRecord| match &record.outcome {
         BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
         BuildOutcome::Failed { message } => {
@@ -112,8 +124,9 @@ fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], capability
             Some(format!("{} cannot be launched: {}", record.variant, reasons.join("; ")))
         }
     };
-    let gates = gates(phase, plan, builds.to_vec(), capability);
-    let failed = gates.iter().filter(|gate| gate.verdict == Verdict::Fail && gate.level == Level::Required);
+    let meant = Meant { capability: device.compute_capability, sms: Some(device.sms) };
+    let gates = gates(phase, plan, builds.to_vec(), meant);
+    let failed = gates.judged.iter().filter(|gate| gate.verdict == Verdict::Fail && gate.level == Level::Required);
     let failed = failed.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
     builds.iter().filter_map(out).chain(failed).collect()
 }
@@ -138,7 +151,7 @@ fn measure(
     let writer = RunWriter::open(&folder, manifest, &phase.text, plan, &phase.workload)?;
     let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
     let built = |builds: &[BuildRecord]| {
-        for line in known_failures(phase, plan, builds, tools.device.compute_capability) {
+        for line in known_failures(phase, plan, builds, &tools.device) {
             progress.say(&line);
         }
     };

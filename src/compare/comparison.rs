@@ -203,7 +203,7 @@ fn row(metric: &str, ours: &[f64], theirs: &[f64]) -> Option<Row> {
         unit: number::unit(known.map_or_else(|| unit_of(metric), |m| m.unit.as_str())).to_owned(),
         a,
         b,
-        change: if a == b { "0.0 %".to_owned() } else { number::change(b / a) },
+        change: number::changed(a, b, known.map_or_else(|| unit_of(metric), |m| m.unit.as_str())),
         better: match better {
             _ if a == b || noise == Some(true) => None,
             Better::Higher => Some(b > a),
@@ -263,7 +263,7 @@ fn notes(a: &Side, b: &Side) -> Vec<String> {
     a.conditions.iter().filter_map(differs).collect()
 }
 
-/// `verdict Fail, then Pass; of 180 pairs 3 faster, 170 within noise, 7 slower; median ratio of latency 1.002`.
+/// `verdict Fail, then Pass; of 180 timed on both sides 3 are faster, 170 within noise, 7 slower; ...`.
 fn sentence(a: &Side, b: &Side, pairs: &[Pair]) -> String {
     let mut parts = Vec::new();
     match (&a.verdict, &b.verdict) {
@@ -276,7 +276,7 @@ fn sentence(a: &Side, b: &Side, pairs: &[Pair]) -> String {
     let ratios: Vec<f64> = latencies.iter().map(|l| l.ratio).collect();
     match stats::median(&ratios) {
         Ok(median) => parts.push(format!(
-            "of {} timed on both {} faster, {} within noise, {} slower; median change of latency {}",
+            "of {} timed on both sides {} are faster, {} within noise, {} slower; median change of latency {}",
             latencies.len(),
             count("faster"),
             count("within noise"),

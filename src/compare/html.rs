@@ -1,7 +1,8 @@
 //! A comparison as one self-contained page without a script.
 
 use super::comparison::{Comparison, Pair};
-use super::terminal::{judged, said};
+use super::terminal::judged;
+use crate::gate::Verdict;
 use crate::report::RenderError;
 use crate::report::html::{hash, style};
 use crate::report::markdown::word;
@@ -28,7 +29,7 @@ pub fn html(comparison: &Comparison) -> Result<String, RenderError> {
     let gates: Vec<Value> = comparison
         .gates
         .iter()
-        .map(|g| json!({ "name": g.name, "a": said(&g.a), "b": said(&g.b), "turned": g.turned }))
+        .map(|g| json!({ "name": g.name, "a": side(&g.a), "b": side(&g.b), "turned": g.turned }))
         .collect();
     let page = json!({
         "comparison": comparison_head(comparison),
@@ -51,6 +52,11 @@ fn comparison_head(comparison: &Comparison) -> Value {
         "only_a": comparison.only_a,
         "only_b": comparison.only_b,
     })
+}
+
+/// Verdict and measured value, where the side has the gate.
+fn side(gate: &Option<(Verdict, Option<String>)>) -> Option<(&'static str, &Option<String>)> {
+    gate.as_ref().map(|(verdict, measured)| (word(*verdict), measured))
 }
 
 fn latency(pair: &Pair) -> Option<Value> {

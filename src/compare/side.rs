@@ -82,9 +82,10 @@ impl Side {
     pub fn of_run(name: &str, report: &report::Report) -> Self {
         let facts = &report.provenance.facts;
         let commit = facts.iter().find(|(label, _)| label == "commit").map_or("", |(_, value)| value.as_str());
+        let commit = if commit.starts_with("not ") { commit.to_owned() } else { format!("commit {commit}") };
         Self {
             name: text::line(name),
-            about: format!("{}, run {}, {}, commit {commit}", report.title, report.run, report.source.sentence),
+            about: format!("{}, run {}, {}, {commit}", report.title, report.run, report.source.sentence),
             verdict: Some(report.headline.label.clone()),
             reason: Some(report.headline.reason.clone()),
             gates: report.gates.iter().map(gate).collect(),

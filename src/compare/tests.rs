@@ -51,7 +51,7 @@ fn noise_and_change_are_told_apart() {
     assert_eq!(compared.pairs[0].name, "slow@m", "what changed comes first");
     assert_eq!(compared.pairs[0].turned, Some((Verdict::Pass, Verdict::Fail)));
     let occupancy = &compared.pairs[0].rows[1];
-    assert_eq!((occupancy.change.as_str(), occupancy.better), ("-40.0 %", Some(false)));
+    assert_eq!((occupancy.change.as_str(), occupancy.better), ("-10 pp", Some(false)));
 }
 
 #[test]
@@ -64,7 +64,9 @@ fn what_one_side_lacks_and_what_differs_around_is_said() {
     assert_eq!(compared.notes, ["another GPU: one, then two"]);
     assert!(compared.gates[0].turned);
     assert!(
-        compared.sentence.starts_with("Verdict fail, then pass; of 2 timed on both 0 faster, 1 within noise, 1 slower"),
+        compared
+            .sentence
+            .starts_with("Verdict fail, then pass; of 2 timed on both sides 0 are faster, 1 within noise, 1 slower"),
         "{}",
         compared.sentence
     );

@@ -20,10 +20,34 @@ pub struct KernelTemplate {
     pub block: Vec<Expr>,
     /// Blocks a cluster, 1 to 3 expressions; none for an ordinary launch.
     pub cluster: Vec<Expr>,
-    /// Dynamic shared memory a block in bytes.
-    pub dynamic_shared: Option<Expr>,
-    /// Names of buffers, scalars, or shape dimensions (passed as `int`), in the order of the signature.
+    /// What dynamic shared memory a block has; the sum.
+    pub dynamic_shared: Vec<DynamicArray>,
+    /// How bulk tensor copies see buffers; only those that `args` names are made.
+    pub tensor_maps: Vec<TensorMapTemplate>,
+    /// Names of buffers, tensor maps, scalars, or shape dimensions (passed as `int`), in the order of the signature.
     pub args: Vec<String>,
+}
+
+/// A buffer as Hopper's bulk tensor copies see it: contiguous, of the buffer's shape and type at each workload shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TensorMapTemplate {
+    /// Its name in `args`.
+    pub name: String,
+    /// The buffer.
+    pub buffer: String,
+    /// Elements of one copy along each axis of the buffer, in the buffer's order (outermost first).
+    pub box_dims: Vec<Expr>,
+    /// Span in bytes within which a copy permutes 16-byte chunks of shared memory: 0 (not at all), 32, 64 or 128.
+    pub swizzle: Expr,
+}
+
+/// Bytes of dynamic shared memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DynamicArray {
+    /// The array, where the file tells them apart.
+    pub name: Option<String>,
+    /// Its bytes.
+    pub bytes: Expr,
 }
 
 /// Parameter values to combine, and what to leave out.
@@ -51,6 +75,16 @@ pub enum VariantSpecKind {
     Kernel(Box<KernelTemplate>),
     /// An external command.
     Command(CommandTemplate),
+}
+
+impl VariantSpecKind {
+    /// The kernel; none for a command.
+    pub fn kernel(&self) -> Option<&KernelTemplate> {
+        match self {
+            Self::Kernel(kernel) => Some(kernel),
+            Self::Command(_) => None,
+        }
+    }
 }
 
 /// A variant or baseline named in the file.

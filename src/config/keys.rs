@@ -408,15 +408,63 @@ pub static KERNEL: Spec = spec(
         key("grid", EXPRS, "Blocks a grid, 1 to 3 axes.").required(),
         key("block", EXPRS, "Threads a block, 1 to 3 axes.").required(),
         key("cluster", EXPRS, "Blocks a cluster, 1 to 3 axes.").default("no cluster"),
-        key("dynamic_shared", Kind::Expr, "Dynamic shared memory a block, in bytes.").default("0"),
+        key(
+            "dynamic_shared",
+            Kind::Either(&[Kind::Expr, Kind::Table(&DYNAMIC_ARRAYS)]),
+            "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say where it goes.",
+        )
+        .default("0"),
+        key(
+            "tensor_maps",
+            Kind::Table(&TENSOR_MAPS),
+            "Buffers as bulk tensor copies (TMA) see them, to name in `args`.",
+        )
+        .default("{}"),
         key(
             "args",
             NAMES,
-            "Arguments in the order of the signature: buffers, scalars, or dimensions (passed as `int`).",
+            "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`).",
         )
         .required(),
     ],
 );
+
+/// `[kernel.tensor_maps]`.
+pub static TENSOR_MAPS: Spec = Spec {
+    title: "[kernel.tensor_maps]",
+    doc: "`name = { buffer = \"k\", box = [\"TILE_N\", \"D\"] }`: a `const __grid_constant__ CUtensorMap` argument.",
+    keys: &[],
+    free: Some(Kind::Table(&TENSOR_MAP)),
+};
+
+/// One tensor map.
+pub static TENSOR_MAP: Spec = spec(
+    "[kernel.tensor_maps] NAME = { ... }",
+    "A buffer of 1 to 5 axes as it lies in memory. Expressions see dimensions and the variant's parameters.",
+    &[
+        key("buffer", Kind::Name, "The buffer: its shape, strides, type and address are the map's.").required(),
+        key(
+            "box",
+            EXPRS,
+            "Elements of one copy, 1 to 256 along each axis of the buffer, in the buffer's order (outermost first).",
+        )
+        .required(),
+        key(
+            "swizzle",
+            Kind::Expr,
+            "Span in bytes within which shared memory is swizzled by chunks of 16: 0 (not at all), 32, 64 or 128.",
+        )
+        .default("0"),
+    ],
+);
+
+/// `dynamic_shared`, array by array.
+pub static DYNAMIC_ARRAYS: Spec = Spec {
+    title: "[kernel] dynamic_shared = { ... }",
+    doc: "`name = \"expression\"`: an array in dynamic shared memory and its bytes. A block gets the sum.",
+    keys: &[],
+    free: Some(Kind::Expr),
+};
 
 /// `[sweep]`.
 pub static SWEEP: Spec = Spec {

@@ -19,7 +19,9 @@ mod tests;
 pub mod workload;
 
 pub use error::{ConfigErrors, Place, Problem};
-pub use kernel::{CommandTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
+pub use kernel::{
+    CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
+};
 pub use locate::locate;
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings};
 pub use reference::{metric_table, reference};

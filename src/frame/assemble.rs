@@ -118,7 +118,10 @@ impl Column<'_> {
 
     fn resources(&self, variant: &Variant) -> Result<Resources, Cell> {
         match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
-            Some(BuildOutcome::Built { resources, .. } | BuildOutcome::Refused { resources, .. }) => Ok(*resources),
+            Some(BuildOutcome::Built { resources, .. } | BuildOutcome::Refused { resources: Some(resources), .. }) => {
+                Ok(*resources)
+            }
+            Some(BuildOutcome::Refused { resources: None, .. }) => Err(missing("cannot be launched on this chip")),
             Some(BuildOutcome::Failed { .. }) => Err(missing("did not build")),
             Some(BuildOutcome::NotNeeded) => Err(missing("an external command: its kernels are not built here")),
             None => Err(missing("was not built")),

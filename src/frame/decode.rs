@@ -1,8 +1,9 @@
 //! Decodes the metrics of a whole report into columns: in parallel, in file order, page by page.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
-use super::launches::cell;
 use crate::ncu_rep::bulk::{self, Turn};
 use crate::ncu_rep::{MetricSelection, MetricValue, Report, ReportError};
 
@@ -30,14 +31,14 @@ const NONE: u32 = u32::MAX;
 
 /// An attribute of a launch, if the launch has it.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Attribute {
+pub(super) enum Attribute<'r> {
     #[default]
     Missing,
     Number(u64),
-    Text(String),
+    Text(Cow<'r, str>),
 }
 
-impl Attribute {
+impl Attribute<'_> {
     pub fn number(&self) -> Option<u32> {
         match self {
             Self::Number(number) => u32::try_from(*number).ok(),
@@ -53,33 +54,42 @@ impl Attribute {
     }
 }
 
-impl From<MetricValue<'_>> for Attribute {
-    fn from(value: MetricValue<'_>) -> Self {
+impl<'r> From<MetricValue<'r>> for Attribute<'r> {
+    fn from(value: MetricValue<'r>) -> Self {
         match value {
-            MetricValue::String(text) => Self::Text(text.into_owned()),
+            MetricValue::String(text) => Self::Text(text),
             other => other.as_u64().map_or(Self::Missing, Self::Number),
         }
     }
 }
 
 /// The attributes of a launch in the order of [`ATTRIBUTES`].
-pub(super) type Attributes = [Attribute; ATTRIBUTES.len()];
+pub(super) type Attributes<'r> = [Attribute<'r>; ATTRIBUTES.len()];
 
 /// The metrics of a report, launch after launch.
 #[derive(Debug, Default)]
-pub(super) struct Decoded {
+pub(super) struct Decoded<'r> {
     /// Place of the name of each slot.
     pub names: Vec<u32>,
+    /// Pieces in the order of the report.
+    pub pieces: Vec<Piece<'r>>,
+}
+
+/// The metrics of some launches that follow each other.
+#[derive(Debug, Default)]
+pub(super) struct Piece<'r> {
     /// Rows of each launch.
-    pub rows: Vec<usize>,
-    /// Attributes of the launches of the chunk that is being decoded.
-    attributes: Vec<Attributes>,
+    pub counts: Vec<usize>,
     /// Slot of each row: which metric it is.
     pub slots: Vec<u32>,
-    /// Number of each row; `None` for text and missing values.
-    pub values: Vec<Option<f64>>,
-    /// Text of the rows that have one.
-    pub texts: Vec<(usize, String)>,
+    /// Number of each row; meaningless for those in `missing`.
+    pub numbers: Vec<f64>,
+    /// Rows without a number, texts and missing values, in their order.
+    pub missing: Vec<usize>,
+    /// Text of the rows that have one, in their order.
+    pub texts: Vec<(usize, Cow<'r, str>)>,
+    /// Attributes of each launch.
+    attributes: Vec<Attributes<'r>>,
 }
 
 /// What is wanted of each name of the string tables.
@@ -118,98 +128,112 @@ impl Plan {
     }
 
     /// Decodes the launches `first..end`.
-    fn decode(&self, report: &Report, first: usize, end: usize) -> Result<Decoded, ReportError> {
-        let mut out = Decoded::default();
+    fn decode<'r>(&self, report: &'r Report, first: usize, end: usize) -> Result<Piece<'r>, ReportError> {
+        let mut piece = Piece::default();
         let rows = report.heads(first, end).iter().map(|head| head.metric_count as usize).sum::<usize>();
         let rows = rows.min((end - first).saturating_mul(self.names.len()));
-        out.slots.reserve(rows);
-        out.values.reserve(rows);
+        piece.slots.reserve(rows);
+        piece.numbers.reserve(rows);
         let mut scan = bulk::Scan::new(report);
         for launch in first..end {
-            let before = out.slots.len();
+            let before = piece.rows();
             let mut attributes = Attributes::default();
             scan.launch(launch, |id, body, turn| {
                 let slot = self.slots.get(id as usize).copied().unwrap_or(NONE);
                 let attribute = self.attributes.get(id as usize).copied().unwrap_or(NONE);
-                if slot == NONE && attribute == NONE {
-                    return Ok(());
-                }
-                let value = body.value()?;
                 if slot != NONE {
-                    match turn {
-                        Turn::First => out.push(slot, &value),
-                        Turn::Again => out.replace(before, slot, &value),
+                    match (turn, body.number()) {
+                        (Turn::First, Some(number)) => piece.push_number(slot, number),
+                        (Turn::First, None) => piece.push(slot, &body.value()?),
+                        (Turn::Again, _) => piece.replace(before, slot, &body.value()?),
                     }
                 }
                 if let Some(place) = attributes.get_mut(attribute as usize) {
-                    *place = value.into();
+                    *place = body.value()?.into();
                 }
                 Ok(())
             })?;
-            out.rows.push(out.slots.len() - before);
-            out.attributes.push(attributes);
+            piece.counts.push(piece.rows() - before);
+            piece.attributes.push(attributes);
         }
-        Ok(out)
+        Ok(piece)
     }
 }
 
-impl Decoded {
-    fn push(&mut self, slot: u32, value: &MetricValue<'_>) {
+impl<'r> Piece<'r> {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, slot: u32, value: &MetricValue<'r>) {
         let (number, text) = cell(value);
-        if let Some(text) = text {
-            self.texts.push((self.slots.len(), text));
-        }
+        let row = self.rows();
+        self.texts.extend(text.map(|text| (row, text)));
+        self.missing.extend(number.is_none().then_some(row));
+        self.push_number(slot, number.unwrap_or_default());
+    }
+
+    /// Adds a row that has no text.
+    #[inline]
+    fn push_number(&mut self, slot: u32, number: f64) {
         self.slots.push(slot);
-        self.values.push(number);
+        self.numbers.push(number);
     }
 
     /// Gives the row of `slot` of the launch that starts at row `first` another value.
-    fn replace(&mut self, first: usize, slot: u32, value: &MetricValue<'_>) {
+    fn replace(&mut self, first: usize, slot: u32, value: &MetricValue<'r>) {
         let rows = self.slots.get(first..).unwrap_or_default();
         let Some(row) = rows.iter().position(|other| *other == slot).map(|row| first + row) else { return };
         let (number, text) = cell(value);
-        if let Some(place) = self.values.get_mut(row) {
-            *place = number;
+        if let Some(place) = self.numbers.get_mut(row) {
+            *place = number.unwrap_or_default();
         }
-        self.texts.retain(|(at, _)| *at != row);
+        self.missing.retain(|other| *other != row);
+        if number.is_none() {
+            let at = self.missing.partition_point(|other| *other < row);
+            self.missing.insert(at, row);
+        }
+        self.texts.retain(|(other, _)| *other != row);
         if let Some(text) = text {
             let at = self.texts.partition_point(|(other, _)| *other < row);
             self.texts.insert(at, (row, text));
         }
     }
+}
 
-    fn append(&mut self, mut part: Self) {
-        let first = self.slots.len();
-        self.rows.append(&mut part.rows);
-        self.attributes.append(&mut part.attributes);
-        self.slots.append(&mut part.slots);
-        self.values.append(&mut part.values);
-        self.texts.extend(part.texts.into_iter().map(|(row, text)| (first + row, text)));
+/// A value as the `value` and `text` columns hold it.
+pub(super) fn cell<'r>(value: &MetricValue<'r>) -> (Option<f64>, Option<Cow<'r, str>>) {
+    match value {
+        MetricValue::String(text) => (None, Some(text.clone())),
+        MetricValue::U64(integer) if *integer > 1 << 53 && *integer as f64 as u128 != u128::from(*integer) => {
+            (value.as_f64(), Some(integer.to_string().into()))
+        }
+        other => (other.as_f64(), None),
     }
 }
 
 /// Decodes the selected metrics of all launches. `chunk` is called with the ordinal of the first launch and the
 /// attributes of those decoded since the last call, while their pages are in memory.
-pub(super) fn metrics(
-    report: &Report,
+pub(super) fn metrics<'r>(
+    report: &'r Report,
     selection: MetricSelection<'_>,
-    mut chunk: impl FnMut(usize, &[Attributes]) -> Result<(), ReportError>,
-) -> Result<Decoded, ReportError> {
+    mut chunk: impl FnMut(usize, &[Attributes<'r>]) -> Result<(), ReportError>,
+) -> Result<Decoded<'r>, ReportError> {
     let plan = Plan::new(report, selection);
-    let mut decoded = Decoded::default();
+    let mut pieces: Vec<Piece<'r>> = Vec::new();
     for (first, end) in report.chunks() {
-        let pieces = (rayon::current_num_threads() * 4).min(end - first).max(1);
-        let size = (end - first).div_ceil(pieces);
+        let count = (rayon::current_num_threads() * 4).min(end - first).max(1);
+        let size = (end - first).div_ceil(count);
         let starts: Vec<usize> = (first..end).step_by(size).collect();
-        let parts: Result<Vec<Decoded>, ReportError> =
+        let decoded: Result<Vec<Piece<'r>>, ReportError> =
             starts.par_iter().map(|&start| plan.decode(report, start, (start + size).min(end))).collect();
-        for part in parts? {
-            decoded.append(part);
+        for (start, mut piece) in starts.into_iter().zip(decoded?) {
+            chunk(start, &std::mem::take(&mut piece.attributes))?;
+            pieces.push(piece);
         }
-        chunk(first, &decoded.attributes)?;
-        decoded.attributes.clear();
         report.release(first, end);
     }
-    decoded.names = plan.names;
-    Ok(decoded)
+    Ok(Decoded { names: plan.names, pieces })
 }

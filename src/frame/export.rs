@@ -260,7 +260,7 @@ impl Wide {
         ];
         for (index, name) in self.metrics.iter().enumerate() {
             let cells: Vec<&MetricValue<'_>> = self.launches.values().map(|launch| self.cell(launch, index)).collect();
-            let exact = |cell: &&MetricValue<'_>| super::launches::cell(cell).1.is_none();
+            let exact = |cell: &&MetricValue<'_>| super::decode::cell(cell).1.is_none();
             columns.push(if cells.iter().all(exact) {
                 let numbers: Vec<Option<f64>> = cells.iter().map(|cell| cell.as_f64()).collect();
                 Float64Chunked::from_slice_options(name.as_str().into(), &numbers).into_column()

@@ -5,10 +5,13 @@ mod close;
 mod counted;
 mod decode;
 pub mod export;
+mod launch_table;
 pub mod launches;
+mod metric_table;
 mod quantities;
 pub mod rows;
 pub mod schema;
+mod texts;
 
 pub use assemble::{Measured, quantities};
 pub use close::{CloseRow, close_quantities};

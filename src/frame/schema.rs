@@ -8,7 +8,7 @@ pub mod metrics {
 
     /// Report that the launch is in, as it was named by the caller.
     pub const REPORT: &str = "report";
-    /// Id that ncu prints: the position in the report, from 0.
+    /// Id that ncu prints, from 0: it counts the launches of one process after those of another.
     pub const LAUNCH: &str = "launch";
     /// Function name of the kernel.
     pub const KERNEL: &str = "kernel";
@@ -39,7 +39,7 @@ pub mod launches {
 
     /// Report that the launch is in, as it was named by the caller.
     pub const REPORT: &str = "report";
-    /// Id that ncu prints: the position in the report, from 0.
+    /// Id that ncu prints, from 0: it counts the launches of one process after those of another.
     pub const LAUNCH: &str = "launch";
     /// What was measured: `kernel`, `range`, `command list`, `graph`.
     pub const KIND: &str = "kind";

@@ -45,6 +45,8 @@ impl Noise {
 pub struct Context<'a> {
     /// Compute capability of the chip that measured.
     pub cc: Option<(u32, u32)>,
+    /// Its multiprocessors.
+    pub sms: Option<u32>,
     /// The day waivers are held against.
     pub today: jiff::civil::Date,
     /// Stored runs by the name expressions use; they go before the phase's own baseline.
@@ -62,6 +64,7 @@ impl Context<'_> {
     pub fn new(cc: Option<(u32, u32)>, today: jiff::civil::Date) -> Self {
         Self {
             cc,
+            sms: None,
             today,
             stored: BTreeMap::new(),
             absent: BTreeMap::new(),
@@ -94,6 +97,7 @@ pub struct Ground<'a> {
     pub proof: Proof,
     /// The resampler all gates share.
     pub resampler: Resampler,
+    names: Vec<Arc<VariantId>>,
     correctness: Vec<Correctness>,
     objectives: Vec<Option<f64>>,
     rows: Vec<Option<usize>>,
@@ -130,6 +134,7 @@ impl<'a> Ground<'a> {
             context,
             proof,
             resampler,
+            names: plan.variants.iter().map(|v| Arc::new(v.id.clone())).collect(),
             correctness,
             objectives: Vec::new(),
             rows,
@@ -143,6 +148,11 @@ impl<'a> Ground<'a> {
     /// The variant at an index of the plan.
     pub fn variant(&self, at: usize) -> &'a Variant {
         &self.plan.variants[at]
+    }
+
+    /// Id of the variant at an index of the plan, shared by all that name it.
+    pub fn name(&self, at: usize) -> Arc<VariantId> {
+        self.names[at].clone()
     }
 
     /// Index of a variant.
@@ -193,10 +203,14 @@ impl<'a> Ground<'a> {
         self.rows[variant * self.shapes.len() + shape]
     }
 
+    /// Dimensions of a shape with their extents; none where the phase has no such shape.
+    pub fn dimensions(&self, shape: &ShapeName) -> &'a [(String, i64)] {
+        self.shapes.get(shape).map_or(&[], |&at| &self.phase.workload.shapes[at].dims)
+    }
+
     /// Extent of a dimension of a shape.
     pub fn dimension(&self, shape: &ShapeName, name: &str) -> Option<i64> {
-        let shape = &self.phase.workload.shapes[*self.shapes.get(shape)?];
-        shape.dims.iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent)
+        self.dimensions(shape).iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent)
     }
 
     /// Compute capability as a number: 8.9.

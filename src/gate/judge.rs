@@ -1,7 +1,7 @@
 //! A phase judged.
 
 use super::ground::{Context, Ground, Proof, capability, dtype, matcher};
-use super::judgement::{Correctness, GateResult, Judgement, PreconditionResult, Selection, VariantResult, Verdict};
+use super::judgement::{Correctness, Judgement, PreconditionResult, Selection, Stop, VariantResult, Verdict};
 use super::panel::{Detail, Panel, Row};
 use super::rule::{Gate, Scope};
 use super::test::environment;
@@ -78,27 +78,6 @@ pub fn judge(
     }
 }
 
-/// Judges the gates that build and launch alone decide, before anything runs.
-///
-/// A gate on the selected variant is asked of any: if no candidate can hold it, the selected one will not.
-pub fn static_gates(phase: &Phase, plan: &Plan, quantities: &Quantities, context: &Context<'_>) -> Vec<GateResult> {
-    let environment = environment();
-    let ground = Ground::new(phase, plan, quantities, &BTreeMap::new(), context, Proof::Ahead);
-    let candidates = ground.candidates();
-    let bench = Bench { ground: &ground, environment: &environment };
-    let chosen = Chosen { selected: None, variants: &candidates, previous: None };
-    let ahead: Vec<Gate> = phase
-        .gates
-        .iter()
-        .filter(|gate| Panel::new(gate, &ground, &environment, None).is_static())
-        .map(|gate| match gate.on {
-            Scope::Selected => Gate { on: Scope::Any, ..gate.clone() },
-            Scope::Each | Scope::Any | Scope::Matching(_) => gate.clone(),
-        })
-        .collect();
-    ahead.iter().map(|gate| bench.gate(gate, &chosen, None).result).collect()
-}
-
 /// Judges the go/no-go conditions: over dimensions of every shape, `dtype` of the first input, and `cc`.
 pub fn preconditions(phase: &Phase, cc: Option<(u32, u32)>) -> Vec<PreconditionResult> {
     let of = |precondition: &super::Precondition| {
@@ -155,7 +134,7 @@ pub struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// Judges a gate; with a sheet, every candidate alone is judged too and what it lacks is noted there.
-    pub fn gate(&self, gate: &'a Gate, chosen: &Chosen<'_>, sheet: Option<&mut Sheet>) -> Judged {
+    pub fn gate(&self, gate: &Gate, chosen: &Chosen<'_>, sheet: Option<&mut Sheet>) -> Judged {
         let panel = Panel::new(gate, self.ground, self.environment, chosen.previous);
         let scope = self.scope(gate, chosen);
         let cases = |n: usize| n * gate.shapes.len();
@@ -232,7 +211,7 @@ fn pick(rows: Vec<Row>, variants: &[usize]) -> Vec<Row> {
 }
 
 /// How far a variant is outside a gate, and that in words.
-type Lack = (f64, String);
+type Lack = (f64, Stop);
 
 /// What each variant lacks by itself.
 pub struct Sheet {
@@ -253,8 +232,8 @@ impl Sheet {
         let words = Words { panel, unit: panel.unit() };
         let lack = |row: &Row| {
             let severity = row.cases.iter().map(|c| c.severity()).fold(f64::NEG_INFINITY, f64::max);
-            let lack = (row.verdict != Verdict::Pass).then(|| words.lack(row))?;
-            lack.map(|lack| (severity, lack))
+            let text = (row.verdict != Verdict::Pass).then(|| words.lack(row))??;
+            Some((severity, Stop { line: Some(panel.gate.line), verdict: row.verdict, text }))
         };
         let lacks: Vec<Option<Lack>> = rows.par_iter().with_min_len(TOGETHER).map(lack).collect();
         for (row, lack) in rows.iter().zip(lacks) {
@@ -345,9 +324,10 @@ fn variants(ground: &Ground<'_>, ranked: &[usize], sheet: Sheet) -> Vec<VariantR
         let correctness = ground.correctness(at).clone();
         let alone = verdict.unwrap_or(Verdict::Inconclusive);
         lacks.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let alone_by = |verdict, reason: &str| (verdict, vec![Stop { line: None, verdict, text: reason.to_owned() }]);
         let (verdict, stopped_by) = match (&correctness, variant.standing) {
-            (Correctness::Wrong { reason }, _) => (Verdict::Fail, vec![reason.clone()]),
-            (Correctness::Unproven { reason }, Standing::Baseline) => (Verdict::Inconclusive, vec![reason.clone()]),
+            (Correctness::Wrong { reason }, _) => alone_by(Verdict::Fail, reason),
+            (Correctness::Unproven { reason }, Standing::Baseline) => alone_by(Verdict::Inconclusive, reason),
             (Correctness::Proven { .. }, Standing::Baseline) => (Verdict::Pass, Vec::new()),
             (_, Standing::Candidate) => (alone, lacks.into_iter().map(|(_, lack)| lack).collect()),
         };

@@ -4,6 +4,7 @@ use super::rule::{Level, Waiver};
 use crate::config::ShapeName;
 use crate::plan::VariantId;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Pass, fail, or cannot tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,12 +29,12 @@ pub enum Doubt {
 }
 
 /// A gate judged for one variant at one shape.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// The variant.
-    pub variant: VariantId,
-    /// The shape.
-    pub shape: ShapeName,
+    /// The variant; one name for all of its cases.
+    pub variant: Arc<VariantId>,
+    /// The shape; one name for all cases of a gate.
+    pub shape: Arc<ShapeName>,
     /// The verdict.
     pub verdict: Verdict,
     /// What kind of doubt makes it inconclusive; none otherwise.
@@ -53,7 +54,7 @@ pub struct Case {
 }
 
 /// A gate judged over all variants it applies to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct GateResult {
     /// Name of the gate.
     pub name: String,
@@ -119,8 +120,19 @@ pub struct VariantResult {
     pub rank: Option<usize>,
     /// Whether every required gate, judged on this variant alone, holds.
     pub verdict: Verdict,
-    /// Gates that do not hold for it, worst first, each with what it lacks (`registers <= 64 by 6`).
-    pub stopped_by: Vec<String>,
+    /// Gates that do not hold for it, worst first.
+    pub stopped_by: Vec<Stop>,
+}
+
+/// What keeps a variant from passing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stop {
+    /// Line of the gate in the phase's file; none where it is not a gate that stops it.
+    pub line: Option<usize>,
+    /// Failed, or cannot be told.
+    pub verdict: Verdict,
+    /// With what it lacks (`registers <= 64 by 6`).
+    pub text: String,
 }
 
 /// The variant the objective chose.
@@ -139,7 +151,7 @@ pub struct Selection {
 }
 
 /// A tier judged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TierResult {
     /// Its name.
     pub name: String,
@@ -152,7 +164,7 @@ pub struct TierResult {
 }
 
 /// A stage judged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StageResult {
     /// Its name.
     pub name: String,
@@ -177,7 +189,7 @@ pub struct StageResult {
 }
 
 /// The fallback judged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FallbackResult {
     /// The variant taken.
     pub variant: Option<VariantId>,
@@ -203,7 +215,7 @@ pub struct PreconditionResult {
 }
 
 /// A phase judged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// Pass when every required gate holds, fail when one does not, else inconclusive.
     pub verdict: Verdict,

@@ -21,16 +21,16 @@ impl Launches {
     pub fn new(slots: &[Slot<'_>], values: &[Value], row: Option<usize>, shape: usize) -> Option<Self> {
         let own = |slot: &Slot<'_>| match slot {
             Slot::Column { spreads, .. } => Some(spreads.as_ref()?.get(&row?)?.to_vec()),
-            Slot::Fixed(_) | Slot::Param(_) | Slot::Correct | Slot::Speedup { .. } => None,
+            Slot::Fixed(_) | Slot::Param(_) | Slot::Scalar(_) | Slot::Correct | Slot::Speedup { .. } => None,
         };
         let other = |slot: &Slot<'_>| match slot {
             Slot::Fixed(of) => of[shape].spread.as_ref().map(|spread| spread.to_vec()),
-            Slot::Column { .. } | Slot::Param(_) | Slot::Correct | Slot::Speedup { .. } => None,
+            Slot::Column { .. } | Slot::Param(_) | Slot::Scalar(_) | Slot::Correct | Slot::Speedup { .. } => None,
         };
         let repeated = |slot: &Slot<'_>| match slot {
             Slot::Column { spreads, .. } => spreads.is_some(),
             Slot::Fixed(of) => of[shape].spread.is_some(),
-            Slot::Param(_) | Slot::Correct | Slot::Speedup { .. } => false,
+            Slot::Param(_) | Slot::Scalar(_) | Slot::Correct | Slot::Speedup { .. } => false,
         };
         if !slots.iter().any(repeated) {
             return None;

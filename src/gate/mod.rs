@@ -4,8 +4,9 @@
 //!
 //! A gate is compiled once ([`test`]) with its names as slots ([`reference`]), the slots are bound to columns and other
 //! variants ([`slot`]), a panel judges variants one by one ([`panel`]) and launch by launch ([`launches`]), and verdicts are put together over shapes and
-//! variants ([`verdict`]). Tiers, stages, fallback and waivers are made of gates.
+//! variants ([`verdict`]). What can be told before anything runs is told by [`ahead`]. Tiers, stages, fallback and waivers are made of gates.
 
+mod ahead;
 mod correctness;
 mod fallback;
 mod ground;
@@ -25,15 +26,17 @@ mod test;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
+mod token;
 mod unresolved;
 mod verdict;
 mod waiver;
 
+pub use ahead::{Ahead, Unjudged, ahead};
 pub use correctness::correctness;
 pub use ground::{Context, Noise, Stored};
-pub use judge::{judge, preconditions, static_gates};
+pub use judge::{judge, preconditions};
 pub use judgement::{
-    Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult,
+    Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult, Stop,
     TierResult, VariantResult, Verdict,
 };
 pub use requirement::{Owner, Quantity, Reads, RequirementError};
@@ -41,5 +44,4 @@ pub use rule::{
     Comparison, Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Precondition, Requirement, Scope,
     Stage, Tier, Waiver,
 };
-pub use sentence::{number, quantity};
 pub use unresolved::unresolved;

@@ -40,17 +40,18 @@ impl Outcome {
         Self { verdict, doubt: None, measured: None, limit: None, margin: None, interval: None, samples: 1, note }
     }
 
-    /// A pass that does not count because the variant is not proven correct; anything else stays.
+    /// A pass, or noise that might become one, does not count where the variant is not proven correct; anything else
+    /// stays.
     #[must_use]
     pub fn unless_unproven(self, reason: &str) -> Self {
-        match self.verdict {
-            Verdict::Pass => Self {
+        match (self.verdict, self.doubt) {
+            (Verdict::Pass, _) | (Verdict::Inconclusive, Some(Doubt::Noise)) => Self {
                 verdict: Verdict::Inconclusive,
                 doubt: Some(Doubt::Missing),
                 note: Some(format!("not proven correct: {reason}").into()),
                 ..self
             },
-            Verdict::Fail | Verdict::Inconclusive => self,
+            (Verdict::Fail | Verdict::Inconclusive, _) => self,
         }
     }
 

@@ -6,12 +6,12 @@ use super::launches::Launches;
 use super::outcome::{Outcome, certain, holds, margin, of_difference};
 use super::reference::Reference;
 use super::rule::{Comparison, Gate, Requirement};
-use super::slot::{Absence, Slot, Timed, Timing, bind, own_timed};
+use super::slot::{Absence, Slot, Timed, Timing, bind, own_timed, redrawn, scalar_value};
 use super::test::{Form, Side, Test};
 use crate::expr::Value;
 use crate::frame::Cell;
 use crate::metric::{Catalogue, Metric};
-use crate::stats::{Statistic, StatsError};
+use crate::stats::{Statistic, StatsError, Stream};
 use minijinja::Environment;
 use rayon::prelude::*;
 
@@ -94,17 +94,15 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Whether everything it looks at is known without a GPU.
-    pub fn is_static(&self) -> bool {
-        let Ok(test) = &self.test else { return false };
-        let known = |reference: &Reference| match reference {
-            Reference::Own(name) => {
-                Catalogue::embedded().get(name).map_or(!name.contains("__") && name != "correct", Metric::is_static)
-            }
-            Reference::Of { metric, .. } => Catalogue::embedded().get(metric).is_some_and(Metric::is_static),
-            Reference::Speedup { .. } => false,
-        };
-        !test.references.is_empty() && test.references.iter().all(known)
+    /// ` at large`, for a case at another shape than the objective's.
+    pub fn elsewhere(&self, case: usize) -> String {
+        let shape = self.gate.shapes.get(case).filter(|shape| **shape != self.ground.phase.objective.shape);
+        shape.map_or_else(String::new, |shape| format!(" at {shape}"))
+    }
+
+    /// What it looks at; nothing where it cannot be compiled.
+    pub fn references(&self) -> &[Reference] {
+        self.test.as_ref().map_or(&[][..], |test| &test.references)
     }
 
     /// The comparison, when it is one.
@@ -186,7 +184,14 @@ impl<'a> Panel<'a> {
             Slot::Param(name) => {
                 let params = &self.ground.variant(variant).params;
                 let found = params.iter().find(|(param, _)| param == name).map(|(_, value)| value.clone());
-                found.ok_or_else(|| format!("'{name}' is no metric, parameter or dimension of this variant").into())
+                found.ok_or_else(|| {
+                    format!("'{name}' is no metric, parameter, dimension or scalar of this variant").into()
+                })
+            }
+            Slot::Scalar(scalar) => {
+                let params = &self.ground.variant(variant).params;
+                let value = scalar_value(self.ground, scalar, &self.gate.shapes[shape], params);
+                value.map(Value::Float).map_err(|e| format!("scalar '{}': {e}", scalar.name).into())
             }
             Slot::Correct => match self.ground.correctness(variant) {
                 Correctness::Proven { .. } => Ok(Value::Bool(true)),
@@ -304,7 +309,7 @@ impl<'a> Panel<'a> {
         let samples = varying.iter().map(|(_, timed)| timed.samples.len()).min()?;
         let noise = noise.at(if p90 { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
         (room > 0.0 && room < noise).then(|| {
-            let percent = |part: f64| super::sentence::number((part * 1000.0).round() / 10.0);
+            let percent = |part: f64| crate::number::short((part * 1000.0).round() / 10.0);
             format!(
                 "noise: a {} % limit cannot be resolved: this machine's own noise is {} % at {samples} rounds",
                 percent(room),
@@ -344,7 +349,7 @@ impl<'a> Panel<'a> {
     fn with(&self, values: &[Value]) -> String {
         let Ok(test) = &self.test else { return String::new() };
         let shown = |(reference, value): (&Reference, &Value)| match value {
-            Value::Float(v) => format!("{} is {}", reference.text(), super::sentence::number(*v)),
+            Value::Float(v) => format!("{} is {}", reference.text(), crate::number::short(*v)),
             other => format!("{} is {other}", reference.text()),
         };
         let list: Vec<String> = test.references.iter().zip(values).map(shown).collect();
@@ -383,8 +388,10 @@ impl<'a> Panel<'a> {
         shape: usize,
         mut each: impl FnMut(&[Value]) -> Result<(), String>,
     ) -> Result<(), String> {
+        let others = self.slots.iter().filter_map(|slot| fixed_timed(slot, shape));
+        let own = redrawn(timed.iter().flatten().chain(others));
         let drawn: Vec<(usize, Vec<f64>)> = (0..values.len())
-            .filter_map(|at| Some((at, self.replicates(at, &values[at], timed[at].as_ref(), shape)?)))
+            .filter_map(|at| Some((at, self.replicates(at, &values[at], (timed[at].as_ref(), own), shape)?)))
             .map(|(at, replicates)| replicates.map(|r| (at, r)).map_err(|e| e.to_string()))
             .collect::<Result<_, _>>()?;
         for index in 0..self.ground.resampler.settings().resamples {
@@ -400,19 +407,19 @@ impl<'a> Panel<'a> {
         &self,
         at: usize,
         value: &Value,
-        own: Option<&Timed>,
+        (own, stream): (Option<&Timed>, Stream),
         shape: usize,
     ) -> Option<Result<Vec<f64>, StatsError>> {
         let value = as_float(value)?;
         let other = fixed_timed(&self.slots[at], shape);
         let Slot::Speedup { over, .. } = &self.slots[at] else {
-            return own.or(other).map(|timed| timed.replicates(self.ground, value));
+            return own.or(other).map(|timed| timed.replicates(self.ground, value, stream));
         };
         let numerator = as_float(over[shape].value.as_ref().ok()?)?;
-        let own = own?.replicates(self.ground, numerator / value);
+        let own = own?.replicates(self.ground, numerator / value, stream);
         Some(own.and_then(|own| match other {
             Some(other) => {
-                let numerators = other.replicates(self.ground, numerator)?;
+                let numerators = other.replicates(self.ground, numerator, stream)?;
                 Ok(numerators.iter().zip(&own).map(|(n, d)| n / d).collect())
             }
             None => Ok(own.iter().map(|d| numerator / d).collect()),
@@ -423,7 +430,7 @@ impl<'a> Panel<'a> {
 fn fixed_timed<'s>(slot: &'s Slot<'_>, shape: usize) -> Option<&'s Timed> {
     match slot {
         Slot::Fixed(of) | Slot::Speedup { over: of, .. } => of[shape].timed.as_ref(),
-        Slot::Column { .. } | Slot::Param(_) | Slot::Correct => None,
+        Slot::Column { .. } | Slot::Param(_) | Slot::Scalar(_) | Slot::Correct => None,
     }
 }
 

@@ -3,6 +3,9 @@
 //! An expression's names are replaced by slots before minijinja compiles it, so that `baseline.latency_p50`,
 //! `speedup("sdpa_flash")` and `sm__warps_active.avg.per_cycle_active` are looked up the same way and only once.
 
+use super::token::{Piece, Token, pieces};
+use crate::metric::is_verbatim;
+
 /// A value an expression needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
@@ -34,20 +37,10 @@ impl Reference {
 
     fn of_chain(chain: &str) -> Self {
         match chain.split_once('.') {
-            Some((owner, metric)) if !owner.contains("__") => {
+            Some((owner, metric)) if !is_verbatim(chain) => {
                 Self::Of { owner: owner.to_owned(), metric: metric.to_owned() }
             }
             _ => Self::Own(chain.to_owned()),
-        }
-    }
-
-    /// `speedup("x")`, `ncu("x")`, `baseline["x"]`.
-    fn of_call(word: &str, argument: &str, close: char) -> Option<Self> {
-        match (word, close) {
-            ("speedup", ')') => Some(Self::Speedup { over: argument.to_owned() }),
-            ("ncu", ')') => Some(Self::Own(argument.to_owned())),
-            (owner, ']') => Some(Self::Of { owner: owner.to_owned(), metric: argument.to_owned() }),
-            _ => None,
         }
     }
 }
@@ -67,145 +60,58 @@ const WORDS: [&str; 13] =
 
 /// Rewrites `text` with slots for its names; new references are appended to `references`.
 pub fn rewrite(text: &str, references: &mut Vec<Reference>) -> String {
-    let mut scan = Scan { text, at: 0, out: String::with_capacity(text.len()), previous: String::new(), references };
-    while scan.at < text.len() {
-        scan.token();
-    }
-    scan.out
-}
-
-struct Scan<'a> {
-    text: &'a str,
-    at: usize,
-    out: String,
-    /// The last token that is not a space.
-    previous: String,
-    references: &'a mut Vec<Reference>,
-}
-
-impl Scan<'_> {
-    fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
-
-    fn token(&mut self) {
-        let Some(first) = self.rest().chars().next() else { return };
-        let length = match first {
-            '"' | '\'' => quoted(self.rest()),
-            c if c.is_ascii_digit() => number(self.rest()),
-            c if is_name(c) => return self.name(),
-            c => c.len_utf8(),
+    let pieces = pieces(text);
+    let mut out = String::with_capacity(text.len());
+    let (mut at, mut copied) = (0, 0);
+    while at < pieces.len() {
+        let Some((reference, length)) = named(&pieces[..at], &pieces[at..]) else {
+            at += 1;
+            continue;
         };
-        self.copy(length);
-    }
-
-    fn copy(&mut self, length: usize) {
-        let token = self.text[self.at..self.at + length].to_owned();
-        self.out.push_str(&token);
-        self.at += length;
-        if !token.trim().is_empty() {
-            self.previous = token;
-        }
-    }
-
-    fn name(&mut self) {
-        let chain_length = chain(self.rest());
-        let chain = self.rest()[..chain_length].to_owned();
-        let after = self.text[self.at + chain_length..].trim_start();
-        if WORDS.contains(&chain.as_str()) {
-            // `is not defined`: the word after is still a test's name
-            let test = self.previous == "is" && chain == "not";
-            self.copy(chain_length);
-            if test {
-                self.previous = "is".to_owned();
-            }
-            return;
-        }
-        if matches!(self.previous.as_str(), "|" | "is" | ".") {
-            return self.copy(chain_length);
-        }
-        for (bracket, close) in [('(', ')'), ('[', ']')] {
-            let Some(open) = after.strip_prefix(bracket) else { continue };
-            let Some((reference, length)) = call(&chain, open, close) else { return self.copy(chain_length) };
-            let consumed = self.text.len() - self.at - open.len() + length;
-            return self.slot(reference, consumed);
-        }
-        self.slot(Reference::of_chain(&chain), chain_length);
-    }
-
-    fn slot(&mut self, reference: Reference, consumed: usize) {
-        let index = self.references.iter().position(|r| *r == reference).unwrap_or_else(|| {
-            self.references.push(reference);
-            self.references.len() - 1
+        let index = references.iter().position(|known| *known == reference).unwrap_or_else(|| {
+            references.push(reference);
+            references.len() - 1
         });
-        self.out.push_str(&slot_name(index));
-        self.previous = slot_name(index);
-        self.at += consumed;
+        out.push_str(&text[copied..pieces[at].start]);
+        out.push_str(&slot_name(index));
+        copied = pieces[at + length - 1].end;
+        at += length;
     }
+    out.push_str(&text[copied..]);
+    out
 }
 
-/// A call or item with one literal text: its reference, and bytes to the closing bracket. `speedup()` is over the
-/// default baseline.
-fn call(word: &str, open: &str, end: char) -> Option<(Reference, usize)> {
-    let inside = open.trim_start();
-    let skipped = open.len() - inside.len();
-    if word == "speedup" && end == ')' && inside.starts_with(')') {
-        return Some((Reference::Speedup { over: "baseline".to_owned() }, skipped + 1));
-    }
-    if !inside.starts_with(['"', '\'']) {
+/// The reference that starts `rest`, and its pieces; words, filters, tests and attributes are none.
+fn named(before: &[Piece<'_>], rest: &[Piece<'_>]) -> Option<(Reference, usize)> {
+    let Token::Name(name) = rest.first()?.token else { return None };
+    if WORDS.contains(&name) || is_attribute(before) {
         return None;
     }
-    let length = quoted(inside);
-    let argument = inside.get(1..length.checked_sub(1)?)?;
-    let tail = &inside[length..];
-    let close = tail.trim_start();
-    let reference = Reference::of_call(word, argument, end)?;
-    close.starts_with(end).then(|| (reference, skipped + length + (tail.len() - close.len()) + 1))
-}
-
-fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-fn quoted(text: &str) -> usize {
-    let quote = text.chars().next().unwrap_or('"');
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if c == quote => return at + c.len_utf8(),
-            _ => {}
+    let after: Vec<Token<'_>> = rest.iter().skip(1).take(3).map(|piece| piece.token).collect();
+    Some(match (name, after.as_slice()) {
+        ("speedup", [Token::Sign('('), Token::Sign(')'), ..]) => {
+            (Reference::Speedup { over: "baseline".to_owned() }, 3)
         }
-    }
-    text.len()
-}
-
-fn number(text: &str) -> usize {
-    let mut last = ' ';
-    text.find(|c: char| {
-        let part =
-            c.is_ascii_alphanumeric() || c == '.' || c == '_' || (matches!(c, '+' | '-') && matches!(last, 'e' | 'E'));
-        last = c;
-        !part
+        ("speedup", [Token::Sign('('), Token::Quoted(over), Token::Sign(')')]) => {
+            (Reference::Speedup { over: (*over).to_owned() }, 4)
+        }
+        ("ncu", [Token::Sign('('), Token::Quoted(metric), Token::Sign(')')]) => {
+            (Reference::Own((*metric).to_owned()), 4)
+        }
+        (owner, [Token::Sign('['), Token::Quoted(metric), Token::Sign(']')]) => {
+            (Reference::Of { owner: owner.to_owned(), metric: (*metric).to_owned() }, 4)
+        }
+        _ => (Reference::of_chain(name), 1),
     })
-    .unwrap_or(text.len())
 }
 
-fn chain(text: &str) -> usize {
-    let mut end = 0;
-    for part in text.split('.') {
-        let name = part.find(|c| !is_name(c)).unwrap_or(part.len());
-        if name == 0 {
-            return end - 1;
-        }
-        end += name;
-        if name < part.len() {
-            return end;
-        }
-        end += 1;
+/// Whether the name after these is a filter (`|abs`), a test (`is not odd`), or an attribute (`(a).b`).
+fn is_attribute(before: &[Piece<'_>]) -> bool {
+    match before {
+        [.., Piece { token: Token::Sign('|' | '.') | Token::Name("is"), .. }] => true,
+        [.., Piece { token: Token::Name("is"), .. }, Piece { token: Token::Name("not"), .. }] => true,
+        _ => false,
     }
-    end - 1
 }
 
 #[cfg(test)]
@@ -235,15 +141,15 @@ mod tests {
     #[test]
     fn calls_with_a_literal_become_slots_and_others_stay() {
         let (text, names) = rewritten("speedup( \"REGCAP=64,T=1\" ) > speedup() and ncu('a__b.sum') and f(x)");
-        assert_eq!(text, "_slot0 > _slot1 and _slot2 and f(_slot3)");
-        assert_eq!(names, ["speedup(\"REGCAP=64,T=1\")", "speedup(\"baseline\")", "a__b.sum", "x"]);
+        assert_eq!(text, "_slot0 > _slot1 and _slot2 and _slot3(_slot4)");
+        assert_eq!(names, ["speedup(\"REGCAP=64,T=1\")", "speedup(\"baseline\")", "a__b.sum", "f", "x"]);
     }
 
     #[test]
     fn items_of_an_owner_become_slots() {
         let (text, names) = rewritten("baseline[\"sm__a.avg\"] > ncu(\"sm__a.avg\") and x[1]");
-        assert_eq!(text, "_slot0 > _slot1 and x[1]");
-        assert_eq!(names, ["baseline.sm__a.avg", "sm__a.avg"]);
+        assert_eq!(text, "_slot0 > _slot1 and _slot2[1]");
+        assert_eq!(names, ["baseline.sm__a.avg", "sm__a.avg", "x"]);
     }
 
     #[test]

@@ -4,12 +4,13 @@
 //! `and`, `or`, `not`, `in`, `is` or a comparison inside parentheses is a [`Requirement::Condition`].
 //!
 //! A metric may be named as ncu writes it, bare (`sm__warps_active.avg.pct_of_peak_sustained_active`), after an owner
-//! (`baseline.dram__bytes.sum`) or in a call (`ncu("...")`). minijinja would read the dots as attributes: the evaluator
-//! looks whole chains up instead. Expressions are kept as written.
+//! (`baseline.dram__bytes.sum`) or in a call (`ncu("...")`). Which names a text has is [`super::reference`]'s to say: what
+//! is checked when a phase is read is what is looked up when it is judged. Expressions are kept as written.
 
+use super::reference::{Reference, rewrite};
 use super::rule::{Comparison, Requirement};
+use super::token::{Piece, Token, pieces};
 use crate::expr::{Expr, ExprError};
-use crate::metric::is_verbatim;
 
 /// Whose quantity a requirement reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,8 +86,8 @@ impl Requirement {
     /// Parses the sentence of a gate.
     pub fn parse(text: &str) -> Result<Self, RequirementError> {
         let text = text.trim();
-        let tokens = tokens(text);
-        let requirement = match split(text, &tokens)? {
+        let pieces = pieces(text);
+        let requirement = match split(text, &pieces)? {
             None => Self::Condition { condition: Expr::parse(text)? },
             Some((at, comparison)) => Self::Compare {
                 left: Expr::parse(text[..at].trim())?,
@@ -95,7 +96,7 @@ impl Requirement {
                 text: text.to_owned(),
             },
         };
-        literal_calls(text, &tokens)?;
+        literal_calls(text, &requirement)?;
         if requirement.reads() == Reads::default() {
             return Err(RequirementError::Constant(text.to_owned()));
         }
@@ -105,11 +106,13 @@ impl Requirement {
     /// What it reads.
     pub fn reads(&self) -> Reads {
         let mut reads = Reads::default();
-        match self {
-            Self::Condition { condition } => collect(condition, &mut reads),
-            Self::Compare { left, right, .. } => {
-                collect(left, &mut reads);
-                collect(right, &mut reads);
+        for reference in self.references() {
+            match reference {
+                Reference::Own(name) => reads.quantities.push(Quantity { owner: Owner::Case, name }),
+                Reference::Of { owner, metric } => {
+                    reads.quantities.push(Quantity { owner: Owner::of_word(&owner), name: metric });
+                }
+                Reference::Speedup { over } => reads.speedups.push(Owner::of_word(&over)),
             }
         }
         reads.quantities.sort();
@@ -117,6 +120,20 @@ impl Requirement {
         reads.speedups.sort();
         reads.speedups.dedup();
         reads
+    }
+
+    fn references(&self) -> Vec<Reference> {
+        let mut references = Vec::new();
+        match self {
+            Self::Condition { condition } => {
+                rewrite(condition.text(), &mut references);
+            }
+            Self::Compare { left, right, .. } => {
+                rewrite(left.text(), &mut references);
+                rewrite(right.text(), &mut references);
+            }
+        }
+        references
     }
 }
 
@@ -138,84 +155,29 @@ impl Comparison {
     }
 }
 
-/// A piece of a requirement's text.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Token<'t> {
-    /// An identifier, or several joined by dots.
-    Path(&'t str),
-    /// A quoted text, without its quotes.
-    Quoted(&'t str),
-    /// A comparison.
-    Compare(Comparison),
-    /// Any other character; digits of numbers among them.
-    Other(char),
-}
-
-/// Pieces of the text with their byte offsets; white space is left out.
-fn tokens(text: &str) -> Vec<(usize, Token<'_>)> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let (length, token) = if c == '"' || c == '\'' {
-            let end = quoted_end(rest, c);
-            let inner = rest[1..end].strip_suffix(c).unwrap_or(&rest[1..end]);
-            (end, Some(Token::Quoted(inner)))
-        } else if c.is_ascii_alphabetic() || c == '_' {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(rest.len());
-            let path = rest[..end].trim_end_matches('.');
-            (path.len(), Some(Token::Path(path)))
-        } else if c.is_ascii_digit() {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(rest.len());
-            (end, Some(Token::Other(c)))
-        } else if let Some(comparison) = Comparison::ALL.into_iter().find(|c| rest.starts_with(c.symbol())) {
-            (comparison.symbol().len(), Some(Token::Compare(comparison)))
-        } else {
-            (c.len_utf8(), (!c.is_whitespace()).then_some(Token::Other(c)))
-        };
-        found.extend(token.map(|token| (at, token)));
-        at += length;
-    }
-    found
-}
-
-/// Bytes of a quoted text with its quotes; an unclosed one goes to the end.
-fn quoted_end(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in rest.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            c if c == quote => return at + 1,
-            _ => {}
-        }
-    }
-    rest.len()
-}
-
 /// Where the one comparison is; none for a condition.
-fn split(text: &str, tokens: &[(usize, Token<'_>)]) -> Result<Option<(usize, Comparison)>, RequirementError> {
+fn split(text: &str, pieces: &[Piece<'_>]) -> Result<Option<(usize, Comparison)>, RequirementError> {
     let mut depth = 0_usize;
     let mut logical = false;
     let mut top = None;
     let mut in_segment = 0_usize;
-    for &(at, token) in tokens {
-        match token {
-            Token::Other('(' | '[' | '{') => depth += 1,
-            Token::Other(')' | ']' | '}') => depth = depth.saturating_sub(1),
+    for piece in pieces {
+        match piece.token {
+            Token::Sign('(' | '[' | '{') => depth += 1,
+            Token::Sign(')' | ']' | '}') => depth = depth.saturating_sub(1),
             Token::Compare(comparison) => {
                 in_segment += 1;
                 if in_segment > 1 {
                     return Err(RequirementError::Chained(text.to_owned()));
                 }
                 logical |= depth > 0;
-                top = Some((at, comparison));
+                top = Some((piece.start, comparison));
             }
             _ => {}
         }
-        let word = matches!(token, Token::Path("and" | "or" | "not" | "in" | "is" | "if" | "else"));
+        let word = matches!(piece.token, Token::Name("and" | "or" | "not" | "in" | "is" | "if" | "else"));
         logical |= word;
-        if word || matches!(token, Token::Other('(' | ')' | '[' | ']' | '{' | '}' | ',')) {
+        if word || matches!(piece.token, Token::Sign('(' | ')' | '[' | ']' | '{' | '}' | ',')) {
             in_segment = 0;
         }
     }
@@ -226,51 +188,15 @@ fn split(text: &str, tokens: &[(usize, Token<'_>)]) -> Result<Option<(usize, Com
     }
 }
 
-/// What the call that starts at a token names: none when it is no call of `speedup` or `ncu`, or names nothing in quotes.
-fn called<'t>(tokens: &[(usize, Token<'t>)]) -> Option<(&'t str, &'t str)> {
-    match tokens {
-        [(_, Token::Path(word)), (_, Token::Other('(')), (_, Token::Quoted(name)), (_, Token::Other(')')), ..]
-            if matches!(*word, "speedup" | "ncu") =>
-        {
-            Some((word, name))
-        }
-        [(_, Token::Path("speedup")), (_, Token::Other('(')), (_, Token::Other(')')), ..] => {
-            Some(("speedup", "baseline"))
-        }
-        _ => None,
-    }
-}
-
 /// Every `speedup` and `ncu` names its subject in quotes, so that it is known before anything is measured.
-fn literal_calls(text: &str, tokens: &[(usize, Token<'_>)]) -> Result<(), RequirementError> {
-    for (at, (_, token)) in tokens.iter().enumerate() {
-        if let Token::Path(word @ ("speedup" | "ncu")) = token
-            && called(&tokens[at..]).is_none()
-        {
-            return Err(RequirementError::NotLiteral { text: text.to_owned(), word: (*word).to_owned() });
-        }
-    }
-    Ok(())
-}
-
-fn collect(expr: &Expr, reads: &mut Reads) {
-    let own = |name: &str| Quantity { owner: Owner::Case, name: name.to_owned() };
-    for path in expr.paths() {
-        match path.split_once('.') {
-            None if matches!(path.as_str(), "speedup" | "ncu") => {}
-            Some((owner, metric)) if !is_verbatim(&path) => {
-                reads.quantities.push(Quantity { owner: Owner::of_word(owner), name: metric.to_owned() });
-            }
-            _ => reads.quantities.push(own(&path)),
-        }
-    }
-    let tokens = tokens(expr.text());
-    for at in 0..tokens.len() {
-        match called(&tokens[at..]) {
-            Some(("ncu", name)) => reads.quantities.push(own(name)),
-            Some((_, name)) => reads.speedups.push(Owner::of_word(name)),
-            None => {}
-        }
+fn literal_calls(text: &str, requirement: &Requirement) -> Result<(), RequirementError> {
+    let bare = |reference: Reference| match reference {
+        Reference::Own(name) if matches!(name.as_str(), "speedup" | "ncu") => Some(name),
+        Reference::Own(_) | Reference::Of { .. } | Reference::Speedup { .. } => None,
+    };
+    match requirement.references().into_iter().find_map(bare) {
+        Some(word) => Err(RequirementError::NotLiteral { text: text.to_owned(), word }),
+        None => Ok(()),
     }
 }
 

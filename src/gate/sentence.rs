@@ -1,32 +1,11 @@
-//! Numbers and verdicts in words.
+//! Verdicts in words.
 
 use super::rule::Comparison;
+use crate::number;
 
-/// A number for people: up to five significant digits, no trailing zeros, never in a form that hides its size.
-pub fn number(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    if !(1e-4..1e15).contains(&size) {
-        return format!("{value:.3e}");
-    }
-    if value.fract() == 0.0 {
-        return format!("{value:.0}");
-    }
-    let decimals = (4 - size.log10().floor() as i32).clamp(0, 8) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// A number with its unit, if it has one.
-pub fn quantity(value: f64, unit: &str) -> String {
-    if unit.is_empty() { number(value) } else { format!("{} {unit}", number(value)) }
-}
-
-/// `at least 2`
-pub fn demand(comparison: Comparison, limit: f64) -> String {
-    let limit = number(limit);
+/// `at least 20 %`
+pub fn demand(comparison: Comparison, limit: f64, unit: &str) -> String {
+    let limit = number::said(limit, unit);
     match comparison {
         Comparison::Less => format!("less than {limit}"),
         Comparison::LessOrEqual => format!("at most {limit}"),
@@ -37,9 +16,9 @@ pub fn demand(comparison: Comparison, limit: f64) -> String {
     }
 }
 
-/// `short by 1.73`
-pub fn shortfall(comparison: Comparison, margin: f64) -> String {
-    let by = number(margin.abs());
+/// `short by 1.73`, `over by 19.45 µs`, `short by 12.5 pp`
+pub fn shortfall(comparison: Comparison, margin: f64, unit: &str) -> String {
+    let by = number::distance(margin.abs(), unit);
     match comparison {
         Comparison::Less | Comparison::LessOrEqual => format!("over by {by}"),
         Comparison::Greater | Comparison::GreaterOrEqual => format!("short by {by}"),
@@ -58,19 +37,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_keep_their_size() {
-        for (value, text) in [
-            (0.27, "0.27"),
-            (2.0 - 0.27, "1.73"),
-            (64.0, "64"),
-            (33.333_333, "33.333"),
-            (123_456.7, "123457"),
-            (0.000_012, "1.200e-5"),
-            (-6.0, "-6"),
-            (0.1 + 0.2, "0.3"),
-        ] {
-            assert_eq!(number(value), text);
-        }
-        assert_eq!(quantity(24.22, "us"), "24.22 us");
+    fn demands_and_shortfalls_name_their_unit() {
+        assert_eq!(demand(Comparison::LessOrEqual, 10.207, "us"), "at most 10.21 µs");
+        assert_eq!(demand(Comparison::GreaterOrEqual, 2.0, "warp"), "at least 2");
+        assert_eq!(shortfall(Comparison::LessOrEqual, -19.376, "us"), "over by 19.38 µs");
+        assert_eq!(shortfall(Comparison::GreaterOrEqual, -7.53, "%"), "short by 7.53 pp");
+        assert_eq!(shortfall(Comparison::Equal, -5.0, "inst"), "off by 5");
+        assert_eq!(shortfall(Comparison::GreaterOrEqual, -0.1, "x"), "short by 0.1×");
     }
 }

@@ -1,10 +1,10 @@
 //! References bound to where their values are.
 
-use super::ground::{Ground, finite};
+use super::ground::{Ground, Proof, finite};
 use super::judgement::Correctness;
 use super::reference::Reference;
-use crate::config::ShapeName;
-use crate::expr::Value;
+use crate::config::{Scalar, ShapeName};
+use crate::expr::{ExprError, Value};
 use crate::frame::{Cell, Quantities, Spreads};
 use crate::metric::Catalogue;
 use crate::plan::VariantId;
@@ -13,11 +13,6 @@ use std::sync::Arc;
 
 /// A metric that gates compare latencies by.
 const SPEED: &str = "latency_p50";
-/// Rounds of the run that is judged.
-const OWN_ROUNDS: Stream = Stream(0);
-/// Rounds of a stored run.
-const STORED_ROUNDS: Stream = Stream(1);
-
 /// Why a value is not there.
 pub type Absence = Arc<str>;
 
@@ -36,6 +31,8 @@ pub enum Slot<'a> {
     Fixed(Vec<Fixed>),
     /// A parameter of the variant.
     Param(String),
+    /// A scalar of the workload that follows from the variant's parameters.
+    Scalar(&'a Scalar),
     /// Whether the variant is proven correct.
     Correct,
     /// Another's latency over the variant's own.
@@ -72,8 +69,29 @@ pub struct Timed {
     pub samples: Arc<[f64]>,
     /// How the value follows from them.
     pub timing: Timing,
-    /// Their draws.
-    pub stream: Stream,
+    /// Whose rounds they are of.
+    pub rounds: Rounds,
+}
+
+/// Whose rounds samples were taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounds {
+    /// Of the run that is judged.
+    Own,
+    /// Of a stored run.
+    Stored,
+}
+
+/// How the rounds of the run that is judged are redrawn for a case.
+///
+/// Nearby only where everything that is compared went through the same rounds: then a drift is common to all of it.
+/// What stands alone against a number, or against a stored run, has its drift to itself.
+pub fn redrawn<'t>(mut timed: impl Iterator<Item = &'t Timed>) -> Stream {
+    let Some(first) = timed.next() else { return Stream::First };
+    let alike = |other: &Timed| other.rounds == Rounds::Own && other.samples.len() == first.samples.len();
+    let mut others = timed.peekable();
+    let together = alike(first) && others.peek().is_some() && others.all(alike);
+    if together { Stream::Shared } else { Stream::First }
 }
 
 impl Timing {
@@ -98,10 +116,14 @@ impl Timing {
 }
 
 impl Timed {
-    /// The value of every resample; `value` is that of the samples as they are.
-    pub fn replicates(&self, ground: &Ground<'_>, value: f64) -> Result<Vec<f64>, StatsError> {
+    /// The value of every resample; `value` is that of the samples as they are, `own` how rounds of the run are redrawn.
+    pub fn replicates(&self, ground: &Ground<'_>, value: f64, own: Stream) -> Result<Vec<f64>, StatsError> {
         let statistic = self.timing.statistic();
-        let mut replicates = ground.resampler.replicates(&self.samples, statistic, self.stream)?;
+        let stream = match self.rounds {
+            Rounds::Own => own,
+            Rounds::Stored => Stream::Second,
+        };
+        let mut replicates = ground.resampler.replicates(&self.samples, statistic, stream)?;
         if self.timing == Timing::Rate {
             let work = value * statistic.of(&self.samples)?;
             replicates.iter_mut().for_each(|latency| *latency = work / *latency);
@@ -179,7 +201,22 @@ impl<'a> Binder<'_, 'a> {
             let value = || if name == "cc" { self.ground.cc() } else { self.ground.dtype() };
             return Slot::Fixed(self.shapes.iter().map(|_| fixed(value(), name)).collect());
         }
-        Slot::Param(name.to_owned())
+        match self.ground.phase.workload.scalars.iter().find(|scalar| scalar.name == name) {
+            Some(scalar) => self.scalar(scalar),
+            None => Slot::Param(name.to_owned()),
+        }
+    }
+
+    /// A scalar that only dimensions decide is worked out once.
+    fn scalar(&self, scalar: &'a Scalar) -> Slot<'a> {
+        let of = |shape: &ShapeName| match scalar_value(self.ground, scalar, shape, &[]) {
+            Err(ExprError::Unknown { .. }) => None,
+            value => {
+                let value = value.map(Value::Float).map_err(|e| Absence::from(e.to_string()));
+                Some(Fixed { value, timed: None, spread: None })
+            }
+        };
+        self.shapes.iter().map(of).collect::<Option<_>>().map_or(Slot::Scalar(scalar), Slot::Fixed)
     }
 
     fn of(&self, owner: &str, metric: &str) -> Vec<Fixed> {
@@ -211,9 +248,9 @@ impl<'a> Binder<'_, 'a> {
         let at = ground.find(&id).or_else(|| self.stage(owner));
         let at =
             at.ok_or_else(|| format!("'{id}' is neither a variant that was measured, a stage, nor a stored run"))?;
-        match ground.correctness(at) {
-            Correctness::Proven { .. } => Ok(Target::Planned(at)),
-            Correctness::Wrong { reason } | Correctness::Unproven { reason } => {
+        match (ground.correctness(at), ground.proof) {
+            (Correctness::Proven { .. }, _) | (Correctness::Unproven { .. }, Proof::Ahead) => Ok(Target::Planned(at)),
+            (Correctness::Wrong { reason } | Correctness::Unproven { reason }, _) => {
                 Err(format!("'{id}' is not proven correct: {reason}").into())
             }
         }
@@ -227,19 +264,30 @@ impl<'a> Binder<'_, 'a> {
     }
 
     fn read(&self, target: &Target<'a>, owner: &str, shape: &ShapeName, metric: &str) -> Fixed {
-        let (quantities, id, stream) = match target {
-            Target::Planned(at) => (self.ground.quantities, &self.ground.variant(*at).id, OWN_ROUNDS),
-            Target::Stored(quantities, id) => (*quantities, id, STORED_ROUNDS),
+        let (quantities, id, rounds) = match target {
+            Target::Planned(at) => (self.ground.quantities, &self.ground.variant(*at).id, Rounds::Own),
+            Target::Stored(quantities, id) => (*quantities, id, Rounds::Stored),
         };
         let value = finite(&quantities.read(id, shape, metric)).map(Value::Float);
         let timed = Timing::of(metric).and_then(|timing| {
             let samples = quantities.samples(id, shape)?.clone();
-            Some(Timed { samples, timing, stream })
+            Some(Timed { samples, timing, rounds })
         });
         let spread =
             quantities.spreads(metric).zip(quantities.row(id, shape)).and_then(|(of, row)| of.get(&row).cloned());
         Fixed { value: value.map_err(|reason| format!("{owner}.{metric}: {reason}").into()), timed, spread }
     }
+}
+
+/// Value of a scalar at a shape, for a variant with these parameters.
+pub fn scalar_value(
+    ground: &Ground<'_>,
+    scalar: &Scalar,
+    shape: &ShapeName,
+    params: &[(String, Value)],
+) -> Result<f64, ExprError> {
+    let dims = ground.dimensions(shape).iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
+    scalar.value.eval_number(&dims.chain(params.iter().cloned()).collect())
 }
 
 fn fixed(value: Option<Value>, name: &str) -> Fixed {
@@ -249,5 +297,5 @@ fn fixed(value: Option<Value>, name: &str) -> Fixed {
 /// Own samples of a row for a metric that follows from them.
 pub fn own_timed(ground: &Ground<'_>, row: usize, timing: Timing) -> Option<Timed> {
     let samples = ground.quantities.samples_at(row)?.clone();
-    Some(Timed { samples, timing, stream: OWN_ROUNDS })
+    Some(Timed { samples, timing, rounds: Rounds::Own })
 }

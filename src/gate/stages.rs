@@ -3,9 +3,9 @@
 use super::judge::{Ballot, Bench, Chosen};
 use super::judgement::{StageResult, Verdict};
 use super::rule::{Comparison, Gate, Level, OnInconclusive, OnStageFailure, Requirement, Scope, Stage};
-use super::sentence::number;
 use super::verdict::{Judged, over_variants};
 use crate::expr::Expr;
+use crate::number::short;
 
 /// Variants of a stage that are kept.
 const ELITE: usize = 3;
@@ -140,9 +140,9 @@ impl Walk<'_, '_> {
             self.warnings.push(format!(
                 "stage '{}' gained {}x, expected {}x to {}x",
                 stage.name,
-                number(gain),
-                number(low),
-                number(high)
+                short(gain),
+                short(low),
+                short(high)
             ));
         }
     }

@@ -48,10 +48,11 @@ fn note(
     }
     let noisy = gate.cases.iter().filter(|case| case.doubt == Some(Doubt::Noise));
     for case in noisy {
-        cases.insert((case.variant.clone(), case.shape.clone()));
+        let shape = &*case.shape;
+        cases.insert(((*case.variant).clone(), shape.clone()));
         let owners = reads.quantities.iter().map(|quantity| &quantity.owner).chain(&reads.speedups);
         let others = owners.filter_map(|owner| variant(phase, judgement, owner, previous, stored));
-        cases.extend(others.map(|other| (other, case.shape.clone())));
+        cases.extend(others.map(|other| (other, shape.clone())));
     }
 }
 

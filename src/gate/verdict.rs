@@ -1,14 +1,16 @@
 //! A gate's verdict over all variants it applies to, in words.
 
 use super::ground::Ground;
-use super::judgement::{Case, Doubt, GateResult, Verdict};
+use super::judgement::{Case, Correctness, Doubt, GateResult, Verdict};
 use super::outcome::Outcome;
 use super::panel::{Panel, Row};
 use super::rule::{Gate, Level, OnInconclusive, Scope, Waiver};
-use super::sentence::{count, demand, number, quantity, shortfall};
+use super::sentence::{count, demand, shortfall};
 use super::waiver::Waivers;
 use crate::config::ShapeName;
+use crate::number::{distance, said, short};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// A gate's result, and what it means for whatever asked.
 pub struct Judged {
@@ -115,7 +117,10 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     let any = gate.on == Scope::Any;
     let verdict = over_variants(rows.iter().map(|r| r.verdict), any);
     let mut judged = bare(panel, verdict, String::new());
-    let excused = |row: &Row| waivers.excuse(row, &ground.variant(row.variant).id);
+    let excused = |row: &Row| match ground.correctness(row.variant) {
+        Correctness::Proven { .. } => waivers.excuse(row, &ground.variant(row.variant).id),
+        Correctness::Wrong { .. } | Correctness::Unproven { .. } => None,
+    };
     let counted = |row: &Row| if excused(row).is_some() { Verdict::Pass } else { row.verdict };
     judged.effect = over_variants(rows.iter().map(counted), any);
     if verdict != Verdict::Pass && judged.effect == Verdict::Pass {
@@ -129,12 +134,18 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     let deciding = deciding(&rows, verdict, any);
     judged.result.deciding = deciding.map(|(row, case)| row * gate.shapes.len() + case);
     judged.result.reason = words.reason(ground, &rows, verdict, deciding);
-    let case = |variant: usize, shape: &ShapeName, outcome: Outcome| Case {
-        variant: ground.variant(variant).id.clone(),
+    let shapes: Vec<Arc<ShapeName>> = gate.shapes.iter().cloned().map(Arc::new).collect();
+    let case = |variant: usize, shape: &Arc<ShapeName>, outcome: Outcome| Case {
+        variant: ground.name(variant),
         shape: shape.clone(),
         verdict: outcome.verdict,
         doubt: outcome.doubt,
-        reason: (outcome.verdict != Verdict::Pass).then(|| words.case(&outcome)),
+        reason: (outcome.verdict != Verdict::Pass).then(|| {
+            let mut reason = words.case(&outcome);
+            // kept by the million
+            reason.shrink_to_fit();
+            reason
+        }),
         measured: outcome.measured,
         limit: outcome.limit,
         margin: outcome.margin,
@@ -143,7 +154,7 @@ fn of_rows(panel: &Panel<'_>, ground: &Ground<'_>, waivers: &Waivers<'_>, rows: 
     };
     let at_shapes = |row: Row| {
         let case = &case;
-        gate.shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
+        shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
     };
     judged.result.cases = rows.into_par_iter().with_min_len(TOGETHER).flat_map_iter(at_shapes).collect();
     judged
@@ -203,25 +214,31 @@ impl Words<'_, '_> {
         };
         let subject = self.panel.subject();
         let around =
-            outcome.interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", number(low), number(high)));
-        let value =
-            format!("{subject} is {}{around}, needs {}", quantity(measured, &self.unit), demand(comparison, limit));
+            outcome.interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", short(low), short(high)));
+        let value = format!(
+            "{subject} is {}{around}, needs {}",
+            said(measured, &self.unit),
+            demand(comparison, limit, &self.unit)
+        );
         match (outcome.verdict, note) {
-            (Verdict::Fail, None) => format!("{value} ({})", shortfall(comparison, margin)),
+            (Verdict::Fail, None) => format!("{value} ({})", shortfall(comparison, margin, &self.unit)),
             (_, Some(note)) => format!("{value}: {note}"),
             _ => value,
         }
     }
 
-    /// What a variant lacks, in short: "registers <= 64 by 6".
+    /// What a variant lacks, in short: "registers <= 64 by 6", "latency_p90 <= 20 by 0.2 µs at large".
     pub fn lack(&self, row: &Row) -> Option<String> {
         let require = self.panel.gate.require.text();
-        let worst = row.cases.iter().filter(|c| c.verdict == row.verdict);
-        let worst = worst.max_by(|a, b| a.severity().total_cmp(&b.severity()))?;
+        let worst = row.cases.iter().enumerate().filter(|(_, case)| case.verdict == row.verdict);
+        let (at, worst) = worst.max_by(|a, b| a.1.severity().total_cmp(&b.1.severity()))?;
+        let place = self.panel.elsewhere(at);
         Some(match (row.verdict, worst.margin, &worst.note) {
-            (Verdict::Fail, Some(margin), None) => format!("{require} by {}", number(margin.abs())),
-            (_, _, Some(note)) => format!("{require}: {note}"),
-            _ => require.to_owned(),
+            (Verdict::Fail, Some(margin), None) => {
+                format!("{require} by {}{place}", distance(margin.abs(), &self.unit))
+            }
+            (_, _, Some(note)) => format!("{require}{place}: {note}"),
+            _ => format!("{require}{place}"),
         })
     }
 
@@ -240,8 +257,8 @@ impl Words<'_, '_> {
         match verdict {
             Verdict::Pass => {
                 let tightest = outcome.margin.map_or_else(String::new, |m| match gate.on {
-                    Scope::Any => format!(", {who} by {}", quantity(m, &self.unit)),
-                    _ => format!(", tightest by {}", quantity(m, &self.unit)),
+                    Scope::Any => format!(", {who} by {}", distance(m, &self.unit)),
+                    _ => format!(", tightest by {}", distance(m, &self.unit)),
                 });
                 format!("held for {}{shapes}{tightest}", count(with(Verdict::Pass), "variant"))
             }

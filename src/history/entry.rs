@@ -1,6 +1,6 @@
 //! Judged runs by phase, oldest first.
 
-use crate::gate::Verdict;
+use crate::gate::{Level, Verdict};
 use crate::report::{Fact, Report, number, text};
 use crate::store::{Manifest, RunState};
 use jiff::Timestamp;
@@ -49,6 +49,8 @@ pub struct Entry {
 pub struct GateState {
     /// Its name.
     pub name: String,
+    /// Required or advisory.
+    pub level: Level,
     /// The metric on its left side, when it is one.
     pub metric: Option<String>,
     /// The verdict; a waived failure passes.
@@ -59,6 +61,16 @@ pub struct GateState {
     pub limit: Option<f64>,
     /// Unit of both.
     pub unit: String,
+}
+
+impl GateState {
+    /// Its name, and whether it only advises.
+    pub fn title(&self) -> String {
+        match self.level {
+            Level::Required => self.name.clone(),
+            Level::Advisory => format!("{} (advisory)", self.name),
+        }
+    }
 }
 
 impl Entry {
@@ -111,6 +123,7 @@ fn objective(report: &Report) -> Option<(String, String, f64)> {
 fn state(gate: &crate::report::GateRow) -> GateState {
     GateState {
         name: gate.name.clone(),
+        level: gate.level,
         metric: gate.metric.clone(),
         verdict: if gate.waived.is_some() { Verdict::Pass } else { gate.verdict },
         measured: gate.measured.as_ref().map(|n| n.value),

@@ -3,6 +3,7 @@
 use super::charts::charts;
 use super::entry::{Entry, History, PhaseHistory};
 use crate::chart::svg::{self, Setting};
+use crate::gate::Verdict;
 use crate::report::RenderError;
 use crate::report::html::{hash, style};
 use crate::report::markdown::word;
@@ -42,13 +43,22 @@ fn phase(phase: &PhaseHistory) -> Result<Value, RenderError> {
         "name": phase.name,
         "title": latest.map_or(phase.name.as_str(), |run| run.title.as_str()),
         "label": latest.map(|run| &run.label),
-        "verdict": latest.map(|run| word(run.verdict)),
+        "verdict": latest.map(tone),
+        "selected": latest.map(|run| &run.selected),
+        "best": latest.map(Entry::best),
+        "beside": latest.and_then(|run| run.facts.first()).map(|fact| &fact.note),
+        "date": latest.map(Entry::date),
         "reason": latest.map(|run| &run.reason),
         "facts": latest.map(|run| &run.facts),
-        "gates": phase.gates().iter().map(|gate| &gate.name).collect::<Vec<_>>(),
+        "gates": phase.gates().iter().map(|gate| gate.title()).collect::<Vec<_>>(),
         "runs": phase.runs.iter().rev().map(|run| row(phase, run)).collect::<Vec<_>>(),
         "charts": charts(phase).iter().map(draw).collect::<Result<Vec<_>, _>>()?,
     }))
+}
+
+/// The verdict that colours a run: a fallback that is taken passes, with a warning.
+fn tone(run: &Entry) -> &'static str {
+    if run.label == "Fallback" { word(Verdict::Inconclusive) } else { word(run.verdict) }
 }
 
 /// A run under the gates of the latest one.
@@ -64,7 +74,7 @@ fn row(phase: &PhaseHistory, run: &Entry) -> Value {
         "commit": run.commit,
         "gpu": run.gpu,
         "complete": run.complete,
-        "verdict": word(run.verdict),
+        "verdict": tone(run),
         "label": run.label,
         "selected": run.selected,
         "best": run.best(),

@@ -59,7 +59,7 @@ fn details(run: &Entry) -> String {
                 value.map_or_else(String::new, |value| escape(&number::with_unit(value, &gate.unit)))
             };
             let cells =
-                [escape(&gate.name), word(gate.verdict).to_owned(), written(gate.measured), written(gate.limit)];
+                [escape(&gate.title()), word(gate.verdict).to_owned(), written(gate.measured), written(gate.limit)];
             table.row(cells.into());
         }
         let _ = writeln!(out, "{table}");

@@ -22,6 +22,7 @@ fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> Entry {
         objective: Some(("Latency p50".to_owned(), "us".to_owned(), latency)),
         gates: vec![GateState {
             name: "latency".to_owned(),
+            level: crate::gate::Level::Required,
             metric: Some("latency_p50".to_owned()),
             verdict,
             measured: Some(latency),

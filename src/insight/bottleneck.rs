@@ -7,8 +7,8 @@
 use super::diagnosis::{Chip, Reading};
 use crate::config::ShapeName;
 use crate::frame::Quantities;
-use crate::gate::number;
 use crate::metric::Catalogue;
+use crate::number::short as number;
 use crate::plan::VariantId;
 
 /// How much a finding matters.
@@ -324,7 +324,7 @@ fn durations_disagree(r: &Reading<'_>) -> Option<Found> {
     (!(0.5..=2.0).contains(&ratio) && (duration - latency).abs() > 3.0).then(|| Found {
         title: "Two durations disagree".into(),
         sentence: format!(
-            "{} us undisturbed, {} us under the profiler: a factor of {}.",
+            "{} µs undisturbed, {} µs under the profiler: a factor of {}.",
             number(latency),
             number(duration),
             number(ratio.max(1.0 / ratio))

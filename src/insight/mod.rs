@@ -4,6 +4,7 @@
 //! missing.
 
 mod bottleneck;
+mod clocks;
 mod diagnosis;
 mod pareto;
 mod profiler;
@@ -11,6 +12,7 @@ mod roofline;
 mod sensitivity;
 
 pub use bottleneck::{Finding, Severity, findings};
+pub use clocks::Clocks;
 pub use diagnosis::{Chip, Reading};
 pub use pareto::{Axis, Front, Point, pareto};
 pub use profiler::{HotLine, HotSpot, Listings, RuleNote, Said, Samples, said, source_of, texts};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::error::{ReportError, WireProblem};
-use super::launch::Head;
+use super::head::Head;
 use super::report::Report;
 use super::unit::unit_of;
 use super::wire::{Field, Fields, Message, short_tag, varint};
@@ -181,21 +181,24 @@ fn instance<'r>(field: &Field<'r>) -> Result<Instance<'r>, ReportError> {
     Ok(instance)
 }
 
-/// Decodes a value; the last one where a message holds several, as protobuf has it.
-#[inline]
-pub(crate) fn value(message: Message<'_>) -> Result<MetricValue<'_>, ReportError> {
-    // What nearly every value is: one double, or one integer.
-    match message.bytes {
-        [DOUBLE_TAG, bits @ ..] if bits.len() == 8 => {
-            return Ok(MetricValue::Double(f64::from_le_bytes(bits.try_into().unwrap_or_default())));
-        }
+/// What nearly every value is: one double, or one integer. `None` for every other.
+#[inline(always)]
+pub(crate) fn usual_value(bytes: &[u8]) -> Option<MetricValue<'static>> {
+    match bytes {
+        [DOUBLE_TAG, bits @ ..] => Some(MetricValue::Double(f64::from_le_bytes(bits.try_into().ok()?))),
         [U64_TAG, rest @ ..] => {
             let mut at = 0;
-            if let Some(value) = varint(rest, &mut at).filter(|_| at == rest.len()) {
-                return Ok(MetricValue::U64(value));
-            }
+            let value = varint(rest, &mut at)?;
+            (at == rest.len()).then_some(MetricValue::U64(value))
         }
-        _ => {}
+        _ => None,
+    }
+}
+
+/// Decodes a value; the last one where a message holds several, as protobuf has it.
+pub(crate) fn value(message: Message<'_>) -> Result<MetricValue<'_>, ReportError> {
+    if let Some(value) = usual_value(message.bytes) {
+        return Ok(value);
     }
     let mut value = MetricValue::Missing;
     for field in message.fields() {
@@ -240,7 +243,7 @@ pub(crate) fn head(message: Message<'_>) -> Result<(u32, Option<Message<'_>>), R
 }
 
 /// The same for a metric that is written as nearly all are; `None` for every other.
-#[inline]
+#[inline(always)]
 fn usual_head(message: Message<'_>) -> Option<(u32, Message<'_>)> {
     let bytes = message.bytes;
     if *bytes.first()? != NAME_TAG {
@@ -285,6 +288,18 @@ impl<'r> RawMetrics<'r> {
         let message = Message::new(head.kind.message_name(), data, head.metrics);
         let number = head.kind.metrics_field();
         Self { fields: message.fields(), number, tag: short_tag(number) }
+    }
+
+    /// Place of the name and value of the next metric, if it is written as nearly all are. Else nothing is taken, and
+    /// [`Iterator::next`] has it. No result is returned, because moving one with our errors takes longer than to read a
+    /// metric.
+    #[inline(always)]
+    pub fn next_usual(&mut self, report: &Report) -> Option<(u32, Message<'r>)> {
+        let mut ahead = self.fields.clone();
+        let (id, body) = usual_head(ahead.next_short(self.tag, "ProfileMetricResult")?)?;
+        let place = report.usual_place(id)?;
+        self.fields = ahead;
+        Some((place, body))
     }
 }
 

@@ -9,6 +9,7 @@ mod block;
 pub(crate) mod bulk;
 pub mod csv;
 mod error;
+mod head;
 mod launch;
 mod metric;
 mod nvtx;
@@ -22,7 +23,8 @@ mod wire;
 
 pub use archive::{Limits, compress};
 pub use error::{ReportError, WireProblem};
-pub use launch::{ClockStatus, Launch, Process, ResultKind};
+pub use head::{ClockStatus, Process, ResultKind};
+pub use launch::Launch;
 pub use metric::{Category, Instance, Metric, MetricValue, Metrics};
 pub use nvtx::{NvtxKind, NvtxRange};
 pub use redact::{Redaction, Sources, redact, redact_with};

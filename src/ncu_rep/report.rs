@@ -9,13 +9,16 @@ use rayon::prelude::*;
 use super::archive::{Data, Limits};
 use super::block::{self, Block, Blocks, VERSION};
 use super::error::{ReportError, WireProblem};
-use super::launch::{Head, Launch, Process, ResultKind};
+use super::head::{Head, Process, ResultKind};
+use super::launch::Launch;
 use super::session::{self, Session};
 use super::source::{self, Source};
 use super::wire::{Message, Span};
 
 /// Bytes of results that are worked on before their pages are given back.
 const CHUNK_BYTES: usize = 8 << 20;
+/// Reports up to this size stay in memory: to give pages back and to ask for them again takes longer than to read them.
+const RESIDENT_BYTES: usize = 64 << 20;
 
 /// An Nsight Compute report.
 ///
@@ -65,11 +68,12 @@ impl MetricSelection<'_> {
 
 /// What the walk over the blocks collects.
 #[derive(Default)]
-struct Index {
+struct Index<'a> {
     blocks: usize,
     names: Names,
-    processes: Vec<Process>,
-    process_index: HashMap<Process, u32>,
+    processes: IndexSet<Process>,
+    /// Index of a process by its message, which most blocks repeat.
+    process_index: HashMap<&'a [u8], u32>,
     sessions: Vec<Span>,
     sources: Vec<Span>,
     results: Vec<(ResultKind, Span, u32)>,
@@ -113,12 +117,18 @@ impl Report {
                 released = block.payload_start;
             }
         }
-        let heads = scan_heads(&data, &index.results)?;
+        let mut heads = scan_heads(&data, &index.results)?;
+        for (index, head) in (0..).zip(&mut heads) {
+            head.index = index;
+        }
+        let pid = |head: &Head| index.processes.get_index(head.process as usize).map(|process| process.pid);
+        // The way ncu numbers launches: process after process.
+        heads.sort_by_key(pid);
         Ok(Self {
             version,
             blocks: index.blocks,
             names: index.names,
-            processes: index.processes,
+            processes: index.processes.into_iter().collect(),
             sessions: index.sessions,
             sources: index.sources,
             heads,
@@ -167,7 +177,7 @@ impl Report {
         self.blocks
     }
 
-    /// The results in the order that ncu numbers them.
+    /// The results in the order that ncu numbers them: process after process by their ids, as they ran in each.
     pub fn launches(&self) -> impl ExactSizeIterator<Item = Launch<'_>> + DoubleEndedIterator {
         self.heads.iter().enumerate().map(|(id, head)| Launch { report: self, head, id: id as u32 })
     }
@@ -218,9 +228,8 @@ impl Report {
     }
 
     /// The place of the name that a metric has, or the error that no table holds it.
-    #[inline]
     pub(crate) fn place(&self, id: u32, metric: &Message<'_>) -> Result<u32, ReportError> {
-        self.names.places.get(id as usize).copied().ok_or(ReportError::Malformed {
+        self.usual_place(id).ok_or_else(|| ReportError::Malformed {
             message: metric.name,
             field: 1,
             offset: metric.offset as u64,
@@ -228,14 +237,20 @@ impl Report {
         })
     }
 
+    /// The place of the name that a metric has, where a table holds it.
+    #[inline]
+    pub(crate) fn usual_place(&self, id: u32) -> Option<u32> {
+        self.names.places.get(id as usize).copied()
+    }
+
     /// The place of a metric's full name.
     pub(crate) fn metric_place(&self, name: &str) -> Option<u32> {
         self.names.texts.get_index_of(name).map(|place| place as u32)
     }
 
-    /// The launches in groups of about [`CHUNK_BYTES`], so that their pages can be given back after each.
+    /// The launches in groups, so that their pages can be given back after each.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = (usize, usize)> {
-        chunks(self.heads.len(), |index| self.heads[index].body)
+        chunks(self.len(), self.heads.len(), |index| self.heads[index].body)
     }
 
     /// The launches `first..end`.
@@ -252,8 +267,8 @@ impl Report {
     }
 }
 
-impl Index {
-    fn add(&mut self, data: &[u8], block: &Block<'_>) -> Result<(), ReportError> {
+impl<'a> Index<'a> {
+    fn add(&mut self, data: &'a [u8], block: &Block<'a>) -> Result<(), ReportError> {
         self.blocks += 1;
         self.sessions.extend(block.session);
         if let Some(strings) = block.strings {
@@ -280,7 +295,10 @@ impl Index {
     }
 
     /// The index of a process, which is added when it is new.
-    fn process(&mut self, message: Message<'_>) -> Result<u32, ReportError> {
+    fn process(&mut self, message: Message<'a>) -> Result<u32, ReportError> {
+        if let Some(&index) = self.process_index.get(message.bytes) {
+            return Ok(index);
+        }
         let mut process = Process { pid: 0, host: String::new(), executable: String::new() };
         for field in message.fields() {
             let field = field?;
@@ -291,12 +309,8 @@ impl Index {
                 _ => {}
             }
         }
-        if let Some(&index) = self.process_index.get(&process) {
-            return Ok(index);
-        }
-        let index = self.processes.len() as u32;
-        self.processes.push(process.clone());
-        self.process_index.insert(process, index);
+        let index = self.processes.insert_full(process).0 as u32;
+        self.process_index.insert(message.bytes, index);
         Ok(index)
     }
 }
@@ -312,13 +326,15 @@ impl Names {
     }
 }
 
-/// Groups of items whose bytes are about [`CHUNK_BYTES`], at least one item each.
-fn chunks(count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = (usize, usize)> {
+/// Groups of items whose bytes are about [`CHUNK_BYTES`], at least one item each; one group for a report of `len` bytes
+/// that stays in memory.
+fn chunks(len: usize, count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = (usize, usize)> {
+    let most = if len <= RESIDENT_BYTES { usize::MAX } else { CHUNK_BYTES };
     let mut next = 0;
     std::iter::from_fn(move || {
         let first = next;
         let mut bytes = 0;
-        while next < count && (bytes < CHUNK_BYTES || next == first) {
+        while next < count && (bytes < most || next == first) {
             bytes += span(next).len as usize;
             next += 1;
         }
@@ -328,7 +344,7 @@ fn chunks(count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = (u
 
 /// Gives back the pages of a part that is worth it.
 fn release(data: &Data, start: usize, end: usize) {
-    if end.saturating_sub(start) >= CHUNK_BYTES {
+    if data.bytes().len() > RESIDENT_BYTES && end.saturating_sub(start) >= CHUNK_BYTES {
         data.release(start, end);
     }
 }
@@ -337,7 +353,7 @@ fn release(data: &Data, start: usize, end: usize) {
 fn scan_heads(data: &Data, results: &[(ResultKind, Span, u32)]) -> Result<Vec<Head>, ReportError> {
     let mut heads = Vec::with_capacity(results.len());
     let mut released = 0;
-    for (first, end) in chunks(results.len(), |index| results[index].1) {
+    for (first, end) in chunks(data.bytes().len(), results.len(), |index| results[index].1) {
         let part = results.get(first..end).unwrap_or_default();
         let scanned: Result<Vec<Head>, ReportError> =
             part.par_iter().map(|&(kind, span, process)| Head::scan(data.bytes(), kind, span, process)).collect();

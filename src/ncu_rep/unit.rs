@@ -1,7 +1,8 @@
 //! Units of metrics. Reports hold none: ncu knows them. Here a small table of base metrics and a rule for suffixes.
 //!
-//! `units.tsv` is written by `tests/oracle/units.py` from NVIDIA's own units. A name in it with suffixes overrides
-//! the rule.
+//! `units.tsv` is written by `tests/oracle/units.py` from NVIDIA's own units of the metrics of seven chips, one of each
+//! compute capability from 7.5 to 12.0. A name in it with suffixes overrides the rule. A metric that is in no chip's
+//! list has no unit but `%`, which its name says.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,8 +13,9 @@ const TABLE: &str = include_str!("units.tsv");
 static UNITS: LazyLock<HashMap<&'static str, &'static str>> =
     LazyLock::new(|| TABLE.lines().filter_map(|line| line.split_once('\t')).collect());
 
-/// What a suffix does to a unit: `per_second`, then `per_cycle` and `peak_sustained`.
-const DERIVED: [(&str, &str, &str); 11] = [
+/// What a suffix does to a unit: `per_second`, then `per_cycle` and `peak_sustained`, which is a peak for each cycle
+/// (`peak_sustained_active` and the like are totals).
+const DERIVED: [(&str, &str, &str); 15] = [
     ("", "1/s", "1/cycle"),
     ("1/cycle", "", "1/cycle"),
     ("block", "block/s", "block/cycle"),
@@ -21,8 +23,12 @@ const DERIVED: [(&str, &str, &str); 11] = [
     ("byte", "byte/s", "byte/cycle"),
     ("cycle", "hz", ""),
     ("inst", "inst/s", "inst/cycle"),
+    ("ns", "ns/s", "ns/cycle"),
+    ("ops", "ops/s", "ops/cycle"),
+    ("register", "register/s", "register/cycle"),
     ("request", "request/s", "request/cycle"),
     ("sector", "sector/s", "sector/cycle"),
+    ("tag", "tag/s", "tag/cycle"),
     ("thread", "thread/s", "thread/cycle"),
     ("warp", "warp/s", "warp"),
 ];
@@ -45,7 +51,7 @@ pub fn unit_of(metric: &str) -> &'static str {
             unit = "%";
         } else if suffix == "per_second" {
             unit = derived(unit).map_or(unit, |row| row.1);
-        } else if suffix.starts_with("per_cycle") || suffix.starts_with("peak_sustained") {
+        } else if suffix.starts_with("per_cycle") || suffix == "peak_sustained" {
             unit = derived(unit).map_or(unit, |row| row.2);
         }
     }
@@ -87,7 +93,18 @@ mod tests {
         assert_eq!(unit_of("sm__cycles_elapsed.avg.per_second"), "hz");
         assert_eq!(unit_of("sm__warps_active.avg.per_cycle_active"), "warp");
         assert_eq!(unit_of("sm__warps_active.avg.pct_of_peak_sustained_active"), "%");
+        assert_eq!(unit_of("dram__bytes.sum.peak_sustained"), "byte/cycle");
+        assert_eq!(unit_of("dram__bytes.sum.peak_sustained_elapsed"), "byte");
+        assert_eq!(unit_of("dram__bytes.sum.peak_sustained_elapsed.per_second"), "byte/s");
         assert_eq!(unit_of("launch__registers_per_thread"), "register/thread");
         assert_eq!(unit_of("no_such__metric.sum"), "");
+        assert_eq!(unit_of("no_such__metric.avg.pct_of_peak_sustained_elapsed"), "%");
+    }
+
+    #[test]
+    fn metrics_that_only_other_chips_have_have_units_too() {
+        // Of Turing and Ampere, of GB100, of GB202.
+        assert_eq!(unit_of("gcc__xbar2gcc_sectors.sum"), "");
+        assert_eq!(unit_of("dram__bytes_op_read.sum.per_second"), "byte/s");
     }
 }

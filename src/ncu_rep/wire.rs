@@ -96,7 +96,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field, if it is a length-delimited one with the one-byte tag `tag`; `None` for anything else.
-    #[inline]
+    #[inline(always)]
     pub fn next_short(&mut self, tag: u8, name: &'static str) -> Option<Message<'a>> {
         let (start, end) = short_field(self.message.bytes, self.at, tag)?;
         self.at = end;
@@ -179,7 +179,7 @@ pub(crate) const fn short_tag(number: u32) -> u8 {
 }
 
 /// Start and end of the content of a length-delimited field at `at`, if its tag is `tag` and it fits.
-#[inline]
+#[inline(always)]
 fn short_field(bytes: &[u8], at: usize, tag: u8) -> Option<(usize, usize)> {
     if *bytes.get(at)? != tag {
         return None;

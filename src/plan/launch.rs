@@ -69,18 +69,20 @@ impl Launching<'_> {
         let dynamic_shared = self.dynamic_shared(memo, faults);
         let args: Vec<Option<Arg>> =
             self.kernel.args.iter().enumerate().map(|(at, name)| self.arg(at, name, memo, faults)).collect();
+        let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
         let launch = Launch {
             shape: self.shape.name.clone(),
             grid: grid?,
             block: block?,
             cluster: cluster?,
-            dynamic_shared: dynamic_shared?,
+            dynamic_shared,
+            dynamic_arrays,
             args: args.into_iter().collect::<Option<_>>()?,
         };
         self.check_products(&launch, faults).then_some(launch)
     }
 
-    fn fault(&self, faults: &mut Faults, key: &str, message: String, help: &str) {
+    pub(super) fn fault(&self, faults: &mut Faults, key: &str, message: String, help: &str) {
         faults.add(&(self.key)(key), message, help, self.subject);
     }
 
@@ -109,7 +111,7 @@ impl Launching<'_> {
     }
 
     /// An expression's value, a whole number in a range.
-    fn whole(
+    pub(super) fn whole(
         &self,
         key: &str,
         expr: &Expr,
@@ -138,15 +140,25 @@ impl Launching<'_> {
         whole
     }
 
-    fn dynamic_shared(&self, memo: &mut Memo, faults: &mut Faults) -> Option<u32> {
-        let Some(expr) = &self.kernel.dynamic_shared else { return Some(0) };
+    /// Bytes of dynamic shared memory, and of its arrays that have a name.
+    fn dynamic_shared(&self, memo: &mut Memo, faults: &mut Faults) -> Option<(u32, Vec<(String, u32)>)> {
         let help = "dynamic shared memory is a whole number of bytes, at least 0";
-        self.whole("dynamic_shared", expr, 0..=i64::from(i32::MAX), help, memo, faults)
+        let (mut total, mut arrays) = (Some(0_u32), Vec::new());
+        for array in &self.kernel.dynamic_shared {
+            let key = array.name.as_ref().map_or("dynamic_shared".to_owned(), |name| format!("dynamic_shared.{name}"));
+            let bytes = self.whole(&key, &array.bytes, 0..=i64::from(i32::MAX), help, memo, faults);
+            total = total.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
+            arrays.extend(array.name.clone().zip(bytes));
+        }
+        Some((total?, arrays))
     }
 
     fn arg(&self, at: usize, name: &str, memo: &mut Memo, faults: &mut Faults) -> Option<Arg> {
         if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
             return Some(Arg::Buffer(name.to_owned()));
+        }
+        if let Some(map) = self.kernel.tensor_maps.iter().find(|map| map.name == name) {
+            return self.tensor_map(map, memo, faults).map(Arg::TensorMap);
         }
         if let Some(scalar) = self.workload.scalars.iter().find(|scalar| scalar.name == name) {
             return self.scalar(scalar, memo, faults).map(Arg::Scalar);
@@ -156,7 +168,7 @@ impl Launching<'_> {
         if value.is_none() {
             let message = match extent {
                 Some(extent) => format!("passes {name} = {extent} as `int`, which cannot hold it"),
-                None => format!("names `{name}`, which is no buffer, scalar or dimension"),
+                None => format!("names `{name}`, which is no buffer, tensor map, scalar or dimension"),
             };
             let help = "declare a scalar with type \"i64\" for it";
             self.fault(faults, &format!("args[{at}]"), message, help);
@@ -202,7 +214,7 @@ impl Launching<'_> {
     }
 }
 
-fn whole_value(value: &Value) -> Option<i64> {
+pub(super) fn whole_value(value: &Value) -> Option<i64> {
     match value {
         Value::Int(v) => Some(*v),
         Value::Float(v) if v.fract() == 0.0 && v.abs() < 9e15 => Some(*v as i64),

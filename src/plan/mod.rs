@@ -4,6 +4,7 @@
 
 mod fault;
 mod launch;
+mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
@@ -12,4 +13,6 @@ mod variant;
 
 pub use fault::PlanErrors;
 pub use unroll::unroll;
-pub use variant::{Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Variant, VariantId};
+pub use variant::{
+    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant, VariantId,
+};

@@ -1,6 +1,6 @@
 //! The shipped phases, from their text to their plan.
 
-use super::{Arg, Method, Plan, ScalarValue, Standing, unroll};
+use super::{Arg, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, unroll};
 use crate::config::{Phase, load, parse};
 use std::path::Path;
 
@@ -110,4 +110,63 @@ fn a_sweep_of_thousands_takes_few_evaluations() {
     assert_eq!(plan.candidates().count(), 18_000);
     let Method::Kernel(kernel) = &plan.variants[17_999].method else { panic!("a kernel") };
     assert_eq!(kernel.flags[2], "-maxrregcount=10000");
+}
+
+/// `phase_d` with tensor maps of q and k beside the plain kernel.
+fn with_bulk_copies() -> Phase {
+    let bulk = r#"
+[[variant]]
+name = "bulk"
+params = { TILE_M = 64, THREADS = 128, REGCAP = 64, K_TILE = 32 }
+[variant.kernel]
+args = ["q_tiles", "k_tiles", "v", "o", "S", "scale"]
+[variant.kernel.tensor_maps]
+q_tiles = { buffer = "q", box = [1, 1, "TILE_M", "D"], swizzle = 128 }
+k_tiles = { buffer = "k", box = [1, 1, "min(K_TILE, S)", 16] }
+
+[sweep]"#;
+    edited("[sweep]", &bulk.replace("min(K_TILE, S)", "K_TILE if K_TILE < S else S"))
+}
+
+#[test]
+fn a_tensor_map_is_evaluated_for_the_variant_that_passes_it() {
+    let plan = plan(&with_bulk_copies());
+    let bulk = plan.candidates().find(|variant| variant.id.0 == "bulk").unwrap();
+    let Method::Kernel(kernel) = &bulk.method else { panic!("a kernel") };
+    let map = |name: &str, buffer: &str, box_dims: &[u32], swizzle| {
+        let (name, buffer) = (name.to_owned(), buffer.to_owned());
+        Arg::TensorMap(TensorMap { name, buffer, box_dims: box_dims.to_vec(), swizzle })
+    };
+    assert_eq!(kernel.launches.len(), 2);
+    for launch in &kernel.launches {
+        assert_eq!(launch.args[0], map("q_tiles", "q", &[1, 1, 64, 64], Swizzle::Span128));
+        assert_eq!(launch.args[1], map("k_tiles", "k", &[1, 1, 32, 16], Swizzle::None));
+        assert_eq!(launch.args[2], Arg::Buffer("v".to_owned()));
+    }
+    let others = plan.candidates().filter(|variant| variant.id.0 != "bulk");
+    assert_eq!(others.count(), 90, "the swept kernel is as it was");
+}
+
+#[test]
+fn a_tensor_map_survives_a_record_and_old_records_are_still_read() {
+    let plan = plan(&with_bulk_copies());
+    let text = serde_json::to_string(&plan).unwrap();
+    assert!(text.contains(r#"{"tensor_map":{"name":"q_tiles","buffer":"q","box_dims":[1,1,64,64],"swizzle":128}}"#));
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    let wrong = text.replace("\"swizzle\":128", "\"swizzle\":48");
+    assert!(serde_json::from_str::<Plan>(&wrong).unwrap_err().to_string().contains("no swizzle of 48 bytes"));
+    let old: Vec<Arg> = serde_json::from_str(r#"[{"buffer":"q"},{"scalar":{"i32":512}}]"#).unwrap();
+    assert_eq!(old, [Arg::Buffer("q".to_owned()), Arg::Scalar(ScalarValue::I32(512))]);
+}
+
+#[test]
+fn a_tensor_map_that_no_variant_can_have_is_an_error_with_its_place() {
+    let phase = with_bulk_copies();
+    let text = phase.text.replace("\"TILE_M\", \"D\"], swizzle = 128", "\"TILE_M\", \"2 * D\"], swizzle = 128");
+    let errors = unroll(&parse(Path::new("phase.toml"), &text).unwrap()).unwrap_err().0;
+    let problem = &errors.problems()[0];
+    let expected = "`variant[0].kernel.tensor_maps.q_tiles.box[3]` gives a row of 128 f16 = 256 bytes, with a swizzle of 128, \
+                    for variant bulk at shape small and 1 more";
+    assert_eq!((problem.message.as_str(), errors.problems().len()), (expected, 1));
+    assert!(problem.place.is_some());
 }

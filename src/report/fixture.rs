@@ -2,6 +2,7 @@
 
 mod judged;
 
+use super::deltas::Earlier;
 use super::inputs::{Closely, Inputs, Source};
 use super::model::Report;
 use crate::bench::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
@@ -13,7 +14,7 @@ use crate::config::{
 use crate::expr::{Expr, Value};
 use crate::frame::{Cell, Quantities};
 use crate::gate::{GatePlan, Judgement};
-use crate::insight::{Finding, HotLine, HotSpot, RuleNote, Said};
+use crate::insight::{Clocks, Finding, HotLine, HotSpot, RuleNote, Said};
 use crate::listing::{Line, Listing};
 use crate::metric::Better;
 use crate::ncu::{CloseLook, ProfileOutcome, ProfileRecord};
@@ -110,6 +111,13 @@ impl Fixture {
             closely: Closely { looks: &self.close_looks, quantities: &self.close, problem: None },
             source: Source::Recorded { folder: "profiles/phase_d/example".to_owned() },
             compared: &[],
+            earlier: &[Earlier {
+                what: "previous run",
+                label: "run 20261120T090000Z of 2026-11-20, variant REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16",
+                variant: &self.plan.variants[0].id,
+                quantities: &self.quantities,
+            }],
+            clocks: &Clocks { free: 3, highest: vec![("SMs", 1.98e9)], ..Clocks::default() },
             now: Some("2026-11-24T09:00:00Z".parse().unwrap()),
         })
     }
@@ -230,7 +238,7 @@ fn rename(fixture: &mut Fixture, old: &VariantId, new: &VariantId) {
     fixture.checks.iter_mut().for_each(|c| swap(&mut c.variant));
     fixture.judgement.variants.iter_mut().for_each(|r| swap(&mut r.variant));
     fixture.judgement.selected.iter_mut().for_each(|s| swap(&mut s.variant));
-    fixture.judgement.gates.iter_mut().flat_map(|g| &mut g.cases).for_each(|c| swap(&mut c.variant));
+    fixture.judgement.gates.iter_mut().flat_map(|g| &mut g.cases).for_each(|c| swap(Arc::make_mut(&mut c.variant)));
     let quantities = &fixture.quantities;
     let mut rows: Vec<(VariantId, ShapeName)> = quantities.rows().to_vec();
     rows.iter_mut().for_each(|(id, _)| swap(id));
@@ -274,6 +282,7 @@ fn variant(id: String, params: Vec<(String, Value)>, standing: Standing) -> Vari
         block: [threads, 1, 1],
         cluster: [1, 1, 1],
         dynamic_shared: 0,
+        dynamic_arrays: Vec::new(),
         args: Vec::new(),
     });
     let kernel = KernelPlan {
@@ -485,9 +494,10 @@ fn build(at: usize, v: &Variant) -> BuildRecord {
     };
     let outcome = match broken(at) {
         Some("unbuilt") => BuildOutcome::Failed { message: "sdpa_scalar.cu(41): error: no instance".to_owned() },
-        Some("refused") => {
-            BuildOutcome::Refused { reasons: vec!["needs 61,440 of 49,152 bytes".to_owned()], resources }
-        }
+        Some("refused") => BuildOutcome::Refused {
+            reasons: vec!["needs 61,440 of 49,152 bytes".to_owned()],
+            resources: Some(resources),
+        },
         _ => BuildOutcome::Built {
             cubin: std::path::PathBuf::new(),
             cubin_sha256: format!("{at:064x}"),
@@ -581,6 +591,12 @@ fn manifest() -> Manifest {
         sources: vec![("kernels/sdpa_scalar/sdpa_scalar.cu".to_owned(), "e".repeat(64))],
         git: Some(Git { commit: "f".repeat(40), dirty: true }),
         stage_seconds: [("build", 4.2), ("bench", 18.31), ("profile", 6.9)].map(|(n, s)| (n.to_owned(), s)).into(),
+        software: std::collections::BTreeMap::from([(
+            "sdpa_flash".to_owned(),
+            std::collections::BTreeMap::from(
+                [("torch", "2.11.0"), ("cuda", "13.0")].map(|(n, v)| (n.to_owned(), v.to_owned())),
+            ),
+        )]),
         redacted: true,
         warnings: Vec::new(),
     }

@@ -1,12 +1,165 @@
 //! Gates, tiers, stages, fallback, preconditions and waivers as rows.
 
-use super::model::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::number::{self, Number};
 use super::text;
 use crate::gate::{
-    Case, FallbackResult, GateResult, Judgement, PreconditionResult, StageResult, TierResult, Verdict, Waiver,
+    Case, FallbackResult, GateResult, Judgement, Level, PreconditionResult, StageResult, TierResult, Verdict, Waiver,
 };
+use serde::Serialize;
 use std::collections::HashSet;
+
+/// A gate in the table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GateRow {
+    /// Its name.
+    pub name: String,
+    /// The requirement as written.
+    pub require: String,
+    /// Which variants.
+    pub on: String,
+    /// Required or advisory.
+    pub level: Level,
+    /// Line in the phase's file.
+    pub line: usize,
+    /// The metric on its left side, when it is one.
+    pub metric: Option<String>,
+    /// Unit of measured, limit and margin.
+    pub unit: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, as a sentence that stands alone.
+    pub reason: String,
+    /// Why, beside the numbers of the same row: `short by 1.311`.
+    pub why: String,
+    /// Measured value of the deciding case.
+    pub measured: Option<Number>,
+    /// Its limit.
+    pub limit: Option<Number>,
+    /// Limit at every shape that the deciding variant was judged at.
+    pub limits: Vec<(String, Number)>,
+    /// Distance inside the limit; negative outside.
+    pub margin: Option<Number>,
+    /// Margin over limit, -1 to 1, for the bar.
+    pub margin_share: Option<f64>,
+    /// Confidence interval of the measured value.
+    pub interval: Option<(Number, Number)>,
+    /// Samples behind the measured value.
+    pub samples: usize,
+    /// Variant and shape that decided.
+    pub decided_by: Option<Decider>,
+    /// Cases that pass, fail, and cannot be told.
+    pub counts: Counts,
+    /// The waiver in force.
+    pub waived: Option<WaiverRow>,
+}
+
+/// The case that decided a gate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Decider {
+    /// Variant.
+    pub variant: String,
+    /// Shape.
+    pub shape: String,
+}
+
+/// Cases by verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// That pass.
+    pub pass: usize,
+    /// That fail.
+    pub fail: usize,
+    /// That cannot be told.
+    pub inconclusive: usize,
+}
+
+/// A tier.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TierRow {
+    /// Its name.
+    pub name: String,
+    /// Whether the phase must reach it.
+    pub required: bool,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Its gates.
+    pub gates: Vec<GateRow>,
+}
+
+/// A stage of a staged plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StageRow {
+    /// Its name.
+    pub name: String,
+    /// The variant that stands for it.
+    pub variant: Option<String>,
+    /// Whether it was kept.
+    pub accepted: bool,
+    /// The verdict of its exit gates.
+    pub verdict: Verdict,
+    /// Why it was kept or not.
+    pub reason: String,
+    /// Expected speedup, from and to.
+    pub expected: Option<(Number, Number)>,
+    /// Measured speedup over the last accepted stage.
+    pub measured: Option<Number>,
+    /// Measured speedup over the first.
+    pub cumulative: Option<Number>,
+    /// The best three correct variants of the stage, best first.
+    pub elite: Vec<String>,
+    /// Its gates.
+    pub gates: Vec<GateRow>,
+}
+
+/// The fallback.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FallbackRow {
+    /// The variant taken.
+    pub variant: Option<String>,
+    /// The verdict of its own gates.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+    /// Its gates.
+    pub gates: Vec<GateRow>,
+}
+
+/// A go/no-go condition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PreconditionRow {
+    /// Its name.
+    pub name: String,
+    /// As written.
+    pub condition: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+}
+
+/// A waiver.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WaiverRow {
+    /// The gate it lets pass.
+    pub gate: String,
+    /// For which variants.
+    pub variant: String,
+    /// Why.
+    pub reason: String,
+    /// Who answers for it.
+    pub owner: String,
+    /// Last day it holds.
+    pub expires: String,
+    /// Whether it has expired.
+    pub expired: bool,
+}
+
+impl GateRow {
+    /// How many cases were judged.
+    pub fn cases(&self) -> usize {
+        self.counts.pass + self.counts.fail + self.counts.inconclusive
+    }
+}
 
 /// A gate as a row.
 pub fn row(gate: &GateResult) -> GateRow {
@@ -66,7 +219,7 @@ fn why(gate: &GateResult, deciding: Option<&Case>) -> String {
                 std::cmp::Ordering::Equal => return format!("exactly at the limit, at shape {}", case.shape),
                 std::cmp::Ordering::Greater => "over by",
             };
-            format!("{way} {} at shape {}", number::with_unit(margin.abs(), &gate.unit), case.shape)
+            format!("{way} {} at shape {}", number::distance(margin.abs(), &gate.unit), case.shape)
         }
         _ => case.reason.clone().unwrap_or_else(|| gate.reason.clone()),
     }

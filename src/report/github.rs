@@ -1,8 +1,9 @@
 //! What GitHub shows: annotations at the gate's line, the job's summary, a comment that always fits.
 
 use super::error::RenderError;
+use super::gates::GateRow;
 use super::markdown::{Charts, sections};
-use super::model::{GateRow, Report};
+use super::model::Report;
 use crate::gate::{Level, Verdict};
 use std::fmt::Write as _;
 

@@ -21,21 +21,14 @@ pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
     Headline {
         verdict: judgement.verdict,
         label: label.to_owned(),
-        reason: sentence(&text::line(&reason(judgement))),
+        reason: text::sentence(&text::line(&reason(judgement))),
+        stages: stages(judgement),
         obstacle: obstacle(inputs),
         scope: scope(inputs),
         tier: tier(inputs),
         selected: judgement.selected.as_ref().map(|s| text::line(&s.variant.0)),
         facts: facts(inputs, metrics),
     }
-}
-
-/// With a capital and a full stop, as a sentence has.
-fn sentence(words: &str) -> String {
-    let mut letters = words.chars();
-    let first: String = letters.next().map_or_else(String::new, |c| c.to_uppercase().collect());
-    let stop = if words.ends_with(['.', '!', '?']) || words.is_empty() { "" } else { "." };
-    format!("{first}{}{stop}", letters.as_str())
 }
 
 /// Failed gates named in the sentence.
@@ -50,6 +43,10 @@ fn reason(judgement: &Judgement) -> String {
         && judgement.preconditions.iter().all(|c| c.verdict == Verdict::Pass)
         && judgement.tiers.iter().all(|t| !t.required || t.verdict == Verdict::Pass)
         && judgement.stages.is_empty();
+    if judgement.verdict == Verdict::Pass && judgement.fallback.is_none() {
+        let words = judgement.reason.trim_end_matches('.');
+        return closest(&required).map_or_else(|| words.to_owned(), |gate| format!("{words}; the closest is {gate}"));
+    }
     if judgement.verdict != Verdict::Fail || failed.is_empty() || !gates_alone {
         return judgement.reason.clone();
     }
@@ -62,6 +59,38 @@ fn reason(judgement: &Judgement) -> String {
     let list = if named.is_empty() { last } else { format!("{} and {last}", named.join(", ")) };
     let verb = if failed.len() == 1 { "fails" } else { "fail" };
     format!("{} of {} required gates {verb}: {list}.", failed.len(), required.len())
+}
+
+/// The gate that holds with the least room for its limit.
+fn closest(required: &[&GateResult]) -> Option<String> {
+    let room = |gate: &&&GateResult| {
+        let case = gate.cases.get(gate.deciding?)?;
+        let (margin, limit) = case.margin.zip(case.limit).filter(|(_, limit)| *limit != 0.0)?;
+        Some(margin / limit.abs())
+    };
+    let held = required.iter().filter(|gate| gate.verdict == Verdict::Pass);
+    let (_, gate) = held.filter_map(|gate| Some((room(&gate)?, gate))).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(named(gate))
+}
+
+/// `2 of 6 stages kept; 'double_buffering' is the first that was not (1.014× against 1.1× to 1.15× expected).`
+fn stages(judgement: &Judgement) -> Option<String> {
+    let kept = judgement.stages.iter().filter(|stage| stage.accepted).count();
+    let first = judgement.stages.first()?;
+    let gain = judgement.stages.iter().filter(|stage| stage.accepted).filter_map(|stage| stage.cumulative).next_back();
+    let gain = gain.filter(|gain| *gain != 1.0);
+    let gain = gain.map_or_else(String::new, |gain| format!(", {} over '{}'", number::said(gain, "x"), first.name));
+    let lost = judgement.stages.iter().find(|stage| !stage.accepted).map_or_else(String::new, |stage| {
+        let measured = stage.measured.map(|gain| format!("{} measured", number::said(gain, "x")));
+        let expected = stage
+            .expected
+            .map(|(low, high)| format!("{} to {} expected", number::said(low, "x"), number::said(high, "x")));
+        let numbers: Vec<String> = measured.into_iter().chain(expected).collect();
+        let numbers = if numbers.is_empty() { String::new() } else { format!(" ({})", numbers.join(", ")) };
+        format!("; '{}' is the first that was not{numbers}", stage.name)
+    });
+    let all = number::counted(judgement.stages.len(), "stage");
+    Some(text::sentence(&text::line(&format!("{kept} of {all} kept{gain}{lost}"))))
 }
 
 /// How far out the deciding case is, over its limit.
@@ -84,13 +113,13 @@ fn obstacle(inputs: &Inputs<'_>) -> Option<String> {
     let mut ranked: Vec<&VariantResult> = inputs.judgement.variants.iter().filter(|v| v.rank.is_some()).collect();
     ranked.sort_by_key(|v| v.rank);
     let first = ranked.first()?;
-    let stop = first.stopped_by.first()?;
+    let stop = first.stopped_by.first().filter(|_| first.verdict == Verdict::Fail)?;
     let selected = inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == first.variant);
     let who = match selected {
         true => "The selected variant".to_owned(),
         false => format!("The best variant, {},", text::clip(&first.variant.0, text::LABEL)),
     };
-    let mut sentence = format!("{who} fails {}", text::line(stop));
+    let mut sentence = format!("{who} fails {}", text::line(&stop.text));
     match ranked.iter().find(|v| v.verdict == Verdict::Pass) {
         Some(free) => {
             let cost = free.objective.zip(first.objective).map_or_else(String::new, |(ours, best)| {
@@ -170,16 +199,24 @@ fn note(inputs: &Inputs<'_>, metric: &MetricColumn, selected: &VariantId, value:
             Some((text::clip(&b.id.0, 24), value))
         });
         return match theirs {
-            Some((name, theirs)) if metric.better == Better::Lower => {
-                format!("{}× the speed of {name}", number::plain(theirs / value))
-            }
+            Some((name, theirs)) if metric.better == Better::Lower => beside(metric, theirs / value, &name),
             Some((name, theirs)) => format!("{} against {name}", number::change(value / theirs)),
             None => format!("at shape {}", text::line(&inputs.phase.objective.shape.0)),
         };
     }
     let gates = inputs.judgement.gates.iter().filter(|g| g.metric.as_deref() == Some(metric.name.as_str()));
-    let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| &c.variant == selected)?)));
+    let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| *c.variant == *selected)?)));
     judged.take(1).map(|(gate, case)| demand(gate, case.limit, metric)).collect()
+}
+
+/// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; another metric than a time is more or less.
+fn beside(metric: &MetricColumn, ratio: f64, name: &str) -> String {
+    let time = metric.name.starts_with("latency") || metric.name == "duration";
+    match (time, ratio >= 1.0) {
+        (true, true) => format!("{}× as fast as {name}", number::short(ratio)),
+        (true, false) => format!("takes {}× as long as {name}", number::short(1.0 / ratio)),
+        (false, _) => format!("{} against {name}", number::change(1.0 / ratio)),
+    }
 }
 
 /// `needs at least 20 %` of `achieved_occupancy >= 20`; a requirement of another form as it is written.
@@ -189,7 +226,7 @@ fn demand(gate: &GateResult, limit: Option<f64>, metric: &MetricColumn) -> Strin
     let words = [("<=", "at most"), (">=", "at least"), ("==", "exactly"), ("<", "less than"), (">", "more than")];
     let way = rest.and_then(|rest| words.into_iter().find(|(sign, _)| rest.starts_with(sign)));
     match (way, limit) {
-        (Some((_, way)), Some(limit)) => format!("needs {way} {}", number::limit_with_unit(limit, &metric.unit)),
+        (Some((_, way)), Some(limit)) => format!("needs {way} {}", number::said(limit, &metric.unit)),
         _ => written,
     }
 }

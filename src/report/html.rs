@@ -3,9 +3,12 @@
 //! The template writes what is read first; the table of variants is data, drawn by the page's script. A strict
 //! content security policy names style and script by their hash, so that no text in the data can become either.
 
+mod pool;
+
+use self::pool::{Pool, cell, column};
 use super::error::RenderError;
 use super::markdown::word;
-use super::model::{Measure, Report, VariantRow};
+use super::model::{Report, VariantRow};
 use super::number;
 use crate::chart::palette;
 use crate::chart::svg::{self, Setting};
@@ -28,6 +31,9 @@ pub fn html(report: &Report) -> Result<String, RenderError> {
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
     env.add_filter("unit", |name: &str| number::unit(name).to_owned());
+    env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
+    env.add_filter("change", number::change);
+    env.add_filter("short", number::short);
     env.add_filter("seconds", number::seconds);
     env.add_template("report.html", PAGE)?;
     let style = style();
@@ -138,8 +144,11 @@ pub(crate) fn style() -> String {
     format!("{STYLE}{light}@media screen and (prefers-color-scheme:dark){{{system}}}@media screen{{{chosen}}}")
 }
 
-/// What the script draws: the variants, with short keys and with texts only where they differ from the number.
+/// What the script draws: the variants, without what is as usual; texts and tables that several share are in the pool,
+/// values in columns by shape and metric.
 fn data(report: &Report) -> Value {
+    let mut pool = Pool::default();
+    let variants: Vec<Value> = report.variants.iter().map(|row| variant(row, &mut pool)).collect();
     json!({
         "params": report.params,
         "shapes": report.shapes,
@@ -148,49 +157,75 @@ fn data(report: &Report) -> Value {
             "name": m.name, "title": m.title, "unit": number::unit(&m.unit), "better": m.better, "gated": m.gated,
         })).collect::<Vec<_>>(),
         "gates": report.gates.iter().map(|g| json!([g.name, g.require])).collect::<Vec<_>>(),
-        "variants": report.variants.iter().map(variant).collect::<Vec<_>>(),
+        "values": (0..report.shapes.len()).map(|shape| columns(report, shape)).collect::<Vec<_>>(),
+        "variants": variants,
+        "pool": pool.into_values(),
     })
 }
 
-fn variant(row: &VariantRow) -> Value {
-    json!({
+/// A column a metric, at a shape.
+fn columns(report: &Report, shape: usize) -> Vec<Value> {
+    let of = |metric: usize| {
+        let value =
+            |row: &VariantRow| row.shapes.get(shape).and_then(|s| s.values.get(metric)).map_or(Value::Null, cell);
+        column(report.variants.iter().map(value).collect())
+    };
+    (0..report.metrics.len()).map(of).collect()
+}
+
+fn variant(row: &VariantRow, pool: &mut Pool) -> Value {
+    let checks = row.correctness.cases.iter().map(|c| {
+        json!([
+            c.shape,
+            c.seed,
+            word(c.verdict),
+            c.max_abs.as_ref().map(|n| &n.text),
+            c.rel_l2.as_ref().map(|n| &n.text),
+            c.reason,
+        ])
+    });
+    let uses = row.build.resources.iter().map(|(name, n)| json!([name, n.text]));
+    let gates = row.gates.iter().map(|g| g.as_ref().map(|g| pool.place(json!([verdict(g.verdict), g.text]))));
+    let mut data = json!({
         "id": row.id,
-        "label": row.label,
-        "baseline": row.standing == Standing::Baseline,
-        "selected": row.selected,
         "rank": row.rank,
         "verdict": word(row.verdict),
         "params": row.params,
-        "correct": [word(row.correctness.verdict), row.correctness.text],
-        "checks": row.correctness.cases.iter().map(|c| json!([
-            c.shape, c.seed, word(c.verdict), c.max_abs.as_ref().map(|n| &n.text),
-            c.rel_l2.as_ref().map(|n| &n.text), c.reason,
-        ])).collect::<Vec<_>>(),
-        "stops": row.stopped_by,
-        "shares": row.shares,
-        "build": [word(row.build.verdict), row.build.text, row.build.command, row.build.log],
-        "code": row.build.code_sha256,
-        "uses": row.build.resources.iter().map(|(name, n)| json!([name, n.text])).collect::<Vec<_>>(),
-        "said": row.said.iter().map(|s| json!({
+        "gates": gates.collect::<Vec<_>>(),
+        "correct": pool.place(json!([word(row.correctness.verdict), row.correctness.text])),
+        "checks": pool.place(checks.collect()),
+        "build": pool.place(json!([word(row.build.verdict), row.build.text, row.build.log])),
+        "command": row.build.command,
+        "uses": pool.place(uses.collect()),
+        "launch": pool.place(row.shapes.iter().map(|s| s.launch.as_str()).collect()),
+    });
+    let unusual = [
+        ("label", json!(row.label), row.label != row.id),
+        ("name", json!(row.name), row.name.is_some()),
+        ("baseline", json!(true), row.standing == Standing::Baseline),
+        ("selected", json!(true), row.selected),
+        ("stops", json!(row.stopped_by), !row.stopped_by.is_empty()),
+        ("shares", json!(row.shares), row.shares.is_some()),
+        ("code", json!(row.build.code_sha256), row.build.code_sha256.is_some()),
+        ("said", said(row), !row.said.is_empty()),
+    ];
+    for (key, value, _) in unusual.into_iter().filter(|(.., kept)| *kept) {
+        data[key] = value;
+    }
+    data
+}
+
+fn said(row: &VariantRow) -> Value {
+    row.said
+        .iter()
+        .map(|s| json!({
             "shape": s.shape,
             "rules": s.rules.iter().map(|r| json!([r.title, r.text, r.speedup])).collect::<Vec<_>>(),
             "hot": s.hot.iter().map(|h| json!([
                 h.offset, h.samples.text, h.share.text, h.stall, h.text, h.line.as_ref().map(|l| [&l.place, &l.text]),
             ])).collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
-        "launch": row.shapes.iter().map(|s| &s.launch).collect::<Vec<_>>(),
-        "values": row.shapes.iter().map(|s| s.values.iter().map(cell).collect::<Vec<_>>()).collect::<Vec<_>>(),
-        "gates": row.gates.iter().map(|g| g.as_ref().map(|g| json!([verdict(g.verdict), g.text]))).collect::<Vec<_>>(),
-    })
-}
-
-/// A number that reads as itself is the number; else number and text; what is missing is its reason.
-fn cell(measure: &Measure) -> Value {
-    match measure {
-        Measure::Number(n) if n.value.fract() == 0.0 && n.value.abs() < 1000.0 => json!(n.value as i64),
-        Measure::Number(n) => json!([n.value, n.text]),
-        Measure::Missing(reason) => json!(reason),
-    }
+        }))
+        .collect()
 }
 
 fn verdict(verdict: Verdict) -> u8 {

@@ -1,5 +1,6 @@
 //! What a report is built from, and its assembly.
 
+use super::deltas::{self, Earlier};
 use super::model::{Finding, MetricColumn, Report};
 use super::{closely, gates, headline, provenance, text, variants};
 use crate::bench::{CheckRecord, LatencyRecord};
@@ -69,6 +70,10 @@ pub struct Inputs<'a> {
     pub source: Source,
     /// Stored runs that requirements compare with, a line each: `baseline: run ...`.
     pub compared: &'a [String],
+    /// Stored runs that the selected variant is set beside.
+    pub earlier: &'a [Earlier<'a>],
+    /// The clocks, as ncu's reports tell of them.
+    pub clocks: &'a insight::Clocks,
     /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.
     pub now: Option<Timestamp>,
 }
@@ -99,7 +104,7 @@ impl Report {
             fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
             preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
             waivers: gates::waivers(inputs.judgement),
-            deltas: variants::deltas(inputs, &metrics),
+            deltas: deltas::deltas(inputs, &metrics),
             metrics,
             params,
             shapes,
@@ -206,11 +211,11 @@ fn gravest(inputs: &Inputs<'_>) -> Vec<Finding> {
             kept.push(Finding {
                 title,
                 sentence: match &finding.shape == objective {
-                    true => text::line(&finding.sentence),
-                    false => text::line(&format!("At shape {}: {}", finding.shape, finding.sentence)),
+                    true => text::sentence(&text::line(&finding.sentence)),
+                    false => text::sentence(&text::line(&format!("At shape {}: {}", finding.shape, finding.sentence))),
                 },
                 severity: finding.severity,
-                advice: text::line(&finding.advice),
+                advice: text::sentence(&text::line(&finding.advice)),
                 variant: text::line(&finding.variant.0),
             });
         }

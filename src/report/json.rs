@@ -3,11 +3,12 @@
 //! Numbers are in the unit their metric names and in full precision; what was not measured is `null` in `values` and
 //! says why in `missing`.
 
+mod delta;
+mod judged;
+
 use super::error::RenderError;
 use super::markdown::word;
-use super::model::{GateRow, Report, VariantRow};
-use super::number::Number;
-use crate::gate::Level;
+use super::model::{Report, VariantRow};
 use crate::metric::Better;
 use crate::plan::Standing;
 use indexmap::IndexMap;
@@ -51,22 +52,24 @@ pub struct Results<'a> {
     /// Where it was measured, in a sentence.
     pub source: &'a str,
     /// Gates, in the order of the file.
-    pub gates: Vec<Gate<'a>>,
+    pub gates: Vec<judged::Gate<'a>>,
     /// Tiers, easiest first.
-    pub tiers: Vec<Group<'a>>,
+    pub tiers: Vec<judged::Group<'a>>,
     /// Stages, in order.
-    pub stages: Vec<Stage<'a>>,
+    pub stages: Vec<judged::Stage<'a>>,
     /// The fallback, when one was taken.
-    pub fallback: Option<Group<'a>>,
+    pub fallback: Option<judged::Group<'a>>,
     /// Go/no-go conditions.
-    pub preconditions: Vec<Condition<'a>>,
+    pub preconditions: Vec<judged::Condition<'a>>,
     /// Waivers, in force and expired.
-    pub waivers: Vec<Waived<'a>>,
+    pub waivers: Vec<judged::Waived<'a>>,
     /// Metrics by name.
     #[schemars(with = "std::collections::BTreeMap<String, Metric<'static>>")]
     pub metrics: IndexMap<&'a str, Metric<'a>>,
     /// Variants, best first, then baselines.
     pub variants: Vec<Variant<'a>>,
+    /// The selected variant beside each baseline and each stored run.
+    pub deltas: Vec<delta::Delta<'a>>,
     /// What the counters say, gravest first.
     pub findings: Vec<Found<'a>>,
     /// Close looks, the selected variant's first.
@@ -88,119 +91,8 @@ pub struct Results<'a> {
     pub argv: &'a str,
     /// The phase's file as run.
     pub config: &'a str,
-}
-
-/// A judged gate.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Gate<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// The requirement as written.
-    pub require: &'a str,
-    /// `selected`, `each`, `any` or a glob.
-    pub on: &'a str,
-    /// `required` or `advisory`.
-    pub level: &'a str,
-    /// Line in the phase's file.
-    pub line: usize,
-    /// The metric on its left side.
-    pub metric: Option<&'a str>,
-    /// Unit of measured, limit, margin and interval.
-    pub unit: &'a str,
-    /// `pass`, `fail` or `inconclusive`.
-    pub verdict: &'a str,
-    /// Why.
-    pub reason: &'a str,
-    /// Measured value of the case that decided.
-    pub measured: Option<f64>,
-    /// Its limit.
-    pub limit: Option<f64>,
-    /// Distance inside the limit; negative outside.
-    pub margin: Option<f64>,
-    /// Confidence interval of the measured value.
-    pub interval: Option<(f64, f64)>,
-    /// Samples behind the measured value.
-    pub samples: usize,
-    /// Variant that decided.
-    pub variant: Option<&'a str>,
-    /// Shape that decided.
-    pub shape: Option<&'a str>,
-    /// Cases that pass.
-    pub passing: usize,
-    /// Cases that fail.
-    pub failing: usize,
-    /// Cases that cannot be told.
-    pub inconclusive: usize,
-    /// Reason of the waiver in force.
-    pub waived: Option<&'a str>,
-}
-
-/// Gates judged together: a tier, or the fallback.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Group<'a> {
-    /// Name of the tier, or variant of the fallback.
-    pub name: &'a str,
-    /// `pass`, `fail` or `inconclusive`.
-    pub verdict: &'a str,
-    /// Whether the phase must reach it.
-    pub required: bool,
-    /// Its gates.
-    pub gates: Vec<Gate<'a>>,
-}
-
-/// A judged stage.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Stage<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// The variant that stands for it.
-    pub variant: Option<&'a str>,
-    /// Whether it was kept.
-    pub accepted: bool,
-    /// `pass`, `fail` or `inconclusive`.
-    pub verdict: &'a str,
-    /// Why it was kept or not.
-    pub reason: &'a str,
-    /// Expected speedup over the last accepted stage.
-    pub expected: Option<(f64, f64)>,
-    /// Measured speedup over the last accepted stage.
-    pub measured: Option<f64>,
-    /// Measured speedup over the first.
-    pub cumulative: Option<f64>,
-    /// The best three correct variants of the stage, best first.
-    pub elite: &'a [String],
-    /// Its gates.
-    pub gates: Vec<Gate<'a>>,
-}
-
-/// A judged go/no-go condition.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Condition<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// As written.
-    pub condition: &'a str,
-    /// `pass`, `fail` or `inconclusive`.
-    pub verdict: &'a str,
-    /// Why.
-    pub reason: &'a str,
-}
-
-/// A waiver.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Waived<'a> {
-    /// The gate it lets pass.
-    pub gate: &'a str,
-    /// For which variants.
-    pub variant: &'a str,
-    /// Why.
-    pub reason: &'a str,
-    /// Who answers for it.
-    pub owner: &'a str,
-    /// Last day it holds.
-    pub expires: &'a str,
-    /// Whether it has expired.
-    pub expired: bool,
+    /// Commands that make this report again.
+    pub reproduce: &'a [String],
 }
 
 /// What a metric is.
@@ -238,6 +130,8 @@ pub struct Variant<'a> {
     pub correctness: &'a str,
     /// How it was built, in words.
     pub build: &'a str,
+    /// SHA-256 of its machine code; null where there is none.
+    pub code_sha256: Option<&'a str>,
     /// Values by shape.
     #[schemars(with = "std::collections::BTreeMap<String, Values<'static>>")]
     pub shapes: IndexMap<&'a str, Values<'a>>,
@@ -338,28 +232,15 @@ impl<'a> Results<'a> {
             selected: report.headline.selected.as_deref(),
             replay: report.source.replay,
             source: &report.source.sentence,
-            gates: gates(&report.gates),
-            tiers: report
-                .tiers
-                .iter()
-                .map(|t| Group {
-                    name: &t.name,
-                    verdict: word(t.verdict),
-                    required: t.required,
-                    gates: gates(&t.gates),
-                })
-                .collect(),
-            stages: stages(report),
-            fallback: report.fallback.as_ref().map(|f| Group {
-                name: f.variant.as_deref().unwrap_or_default(),
-                verdict: word(f.verdict),
-                required: true,
-                gates: gates(&f.gates),
-            }),
-            preconditions: conditions(report),
-            waivers: waivers(report),
+            gates: judged::gates(&report.gates),
+            tiers: judged::tiers(report),
+            stages: judged::stages(report),
+            fallback: judged::fallback(report),
+            preconditions: judged::conditions(report),
+            waivers: judged::waivers(report),
             metrics: report.metrics.iter().map(|m| (m.name.as_str(), metric(m))).collect(),
             variants: report.variants.iter().map(|v| variant(report, v)).collect(),
+            deltas: delta::deltas(report),
             findings: findings(report),
             close_looks: report.closely.as_ref().map_or_else(Vec::new, close_looks),
             missing: &report.missing,
@@ -369,82 +250,9 @@ impl<'a> Results<'a> {
             sources: report.provenance.hashes.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
             argv: &report.provenance.argv,
             config: &report.provenance.config,
+            reproduce: &report.reproduce,
         }
     }
-}
-
-fn gates(rows: &[GateRow]) -> Vec<Gate<'_>> {
-    let value = |n: &Option<Number>| n.as_ref().map(|n| n.value);
-    rows.iter()
-        .map(|row| Gate {
-            name: &row.name,
-            require: &row.require,
-            on: &row.on,
-            level: match row.level {
-                Level::Required => "required",
-                Level::Advisory => "advisory",
-            },
-            line: row.line,
-            metric: row.metric.as_deref(),
-            unit: &row.unit,
-            verdict: word(row.verdict),
-            reason: &row.reason,
-            measured: value(&row.measured),
-            limit: value(&row.limit),
-            margin: value(&row.margin),
-            interval: row.interval.as_ref().map(|(low, high)| (low.value, high.value)),
-            samples: row.samples,
-            variant: row.decided_by.as_ref().map(|d| d.variant.as_str()),
-            shape: row.decided_by.as_ref().map(|d| d.shape.as_str()),
-            passing: row.counts.pass,
-            failing: row.counts.fail,
-            inconclusive: row.counts.inconclusive,
-            waived: row.waived.as_ref().map(|w| w.reason.as_str()),
-        })
-        .collect()
-}
-
-fn stages(report: &Report) -> Vec<Stage<'_>> {
-    report
-        .stages
-        .iter()
-        .map(|s| Stage {
-            name: &s.name,
-            variant: s.variant.as_deref(),
-            accepted: s.accepted,
-            verdict: word(s.verdict),
-            reason: &s.reason,
-            expected: s.expected.as_ref().map(|(low, high)| (low.value, high.value)),
-            measured: s.measured.as_ref().map(|n| n.value),
-            cumulative: s.cumulative.as_ref().map(|n| n.value),
-            elite: &s.elite,
-            gates: gates(&s.gates),
-        })
-        .collect()
-}
-
-fn conditions(report: &Report) -> Vec<Condition<'_>> {
-    let row = |c: &'_ super::model::PreconditionRow| word(c.verdict);
-    report
-        .preconditions
-        .iter()
-        .map(|c| Condition { name: &c.name, condition: &c.condition, verdict: row(c), reason: &c.reason })
-        .collect()
-}
-
-fn waivers(report: &Report) -> Vec<Waived<'_>> {
-    report
-        .waivers
-        .iter()
-        .map(|w| Waived {
-            gate: &w.gate,
-            variant: &w.variant,
-            reason: &w.reason,
-            owner: &w.owner,
-            expires: &w.expires,
-            expired: w.expired,
-        })
-        .collect()
 }
 
 fn close_looks(row: &super::CloseLookRow) -> Vec<Look<'_>> {
@@ -508,6 +316,7 @@ fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> Variant<'a> {
         correct: word(row.correctness.verdict),
         correctness: &row.correctness.text,
         build: &row.build.text,
+        code_sha256: row.build.code_sha256.as_deref(),
         shapes: report.shapes.iter().map(String::as_str).zip(shapes).collect(),
     }
 }

@@ -4,7 +4,8 @@
 //! its reason, so that it shows without turning a pipeline red; so is one that a fallback answers for. Tiers, stages and the fallback are suites of their own.
 
 use super::error::RenderError;
-use super::model::{GateRow, Report};
+use super::gates::GateRow;
+use super::model::Report;
 use super::number;
 use crate::gate::{Level, Verdict};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
@@ -76,7 +77,10 @@ fn details(gate: &GateRow) -> String {
         format!("requires: {}", gate.require),
         format!("measured: {}", value(&gate.measured)),
         format!("limit: {}", value(&gate.limit)),
-        format!("margin: {}", value(&gate.margin)),
+        format!(
+            "margin: {}",
+            gate.margin.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::distance(n.value, &gate.unit))
+        ),
         format!(
             "cases: {} pass, {} fail, {} inconclusive",
             gate.counts.pass, gate.counts.fail, gate.counts.inconclusive

@@ -1,9 +1,12 @@
 //! `report.md`: the same story as the page, readable as text and on GitHub.
 
+use super::deltas::{Delta, DeltaRow};
 use super::error::RenderError;
-use super::model::{CloseLookRow, Delta, GateRow, Measure, Report, StageRow, VariantRow};
+use super::gates::{GateRow, StageRow};
+use super::model::{CloseLookRow, Measure, Report, VariantRow};
 use super::number::{self, Number};
 use super::text;
+use crate::chart::Chart;
 use crate::gate::{Level, Verdict};
 use std::fmt::Write as _;
 
@@ -15,8 +18,10 @@ const HOT: usize = 6;
 const STATES: usize = 8;
 /// Metrics in the variants table.
 const COLUMNS: usize = 7;
-/// Metrics in a table against a baseline.
-const COMPARED: usize = 12;
+/// Metrics in the table of deltas.
+const COMPARED: usize = 14;
+/// Baselines and stored runs in the table of deltas.
+const BESIDE: usize = 3;
 
 /// Whether the SVG files lie beside the Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +50,7 @@ pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
     sections.extend(stages(report));
     sections.extend(waivers(report));
     sections.push(variants(report));
-    sections.extend(report.deltas.iter().map(delta));
+    sections.extend(deltas(report));
     sections.extend(findings(report));
     sections.extend(report.closely.as_ref().map(closely));
     sections.extend(list("Missing", &report.missing));
@@ -64,8 +69,8 @@ fn verdict(report: &Report) -> String {
     if let Some(obstacle) = &headline.obstacle {
         let _ = writeln!(out, "{}\n", escape(obstacle));
     }
-    if let Some(tier) = &headline.tier {
-        let _ = writeln!(out, "{}\n", escape(tier));
+    for sentence in [&headline.tier, &headline.stages].into_iter().flatten() {
+        let _ = writeln!(out, "{}\n", escape(sentence));
     }
     if let Some(fallback) = &report.fallback {
         let variant = fallback.variant.as_deref().unwrap_or("none");
@@ -89,8 +94,8 @@ fn verdict(report: &Report) -> String {
     if !report.preconditions.is_empty() {
         out.push('\n');
     }
-    let age = report.source.age.as_ref().map_or_else(String::new, |age| format!(", {age} ago"));
-    let _ = writeln!(out, "_{}{age}. {}._", escape(&report.source.sentence), escape(&headline.scope));
+    let (word, source) = (report.source.word(), report.source.words());
+    let _ = writeln!(out, "_{word}: {}. {}._", escape(&source), escape(&headline.scope));
     out
 }
 
@@ -111,7 +116,7 @@ fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
             escape(&gate.require),
             measured(gate),
             with_unit(gate.limit.as_ref(), &gate.unit),
-            with_unit(gate.margin.as_ref(), &gate.unit),
+            gate.margin.as_ref().map_or_else(String::new, |n| escape(&number::distance(n.value, &gate.unit))),
             escape(&gate.why),
         ]);
     }
@@ -268,27 +273,59 @@ fn variants(report: &Report) -> String {
     out
 }
 
-fn delta(delta: &Delta) -> String {
-    let mut table = Table::new(&["metric", "selected", "baseline", "change", ""]);
-    for row in delta.rows.iter().take(COMPARED) {
+/// The selected variant beside what it is compared with: a column a reference, with the change from it.
+fn deltas(report: &Report) -> Option<String> {
+    // Stored runs come last and are never left out.
+    let stored = report.deltas.iter().filter(|d| d.about.is_some());
+    let baselines = report.deltas.iter().filter(|d| d.about.is_none());
+    let room = BESIDE.saturating_sub(stored.clone().count()).max(1);
+    let shown: Vec<&Delta> = baselines.clone().take(room).chain(stored).collect();
+    let first = shown.first()?;
+    let mut heads = vec!["metric".to_owned(), "selected".to_owned()];
+    heads.extend(shown.iter().flat_map(|d| [text::clip(&d.against, 40), "change".to_owned()]));
+    let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut metrics: Vec<&DeltaRow> = Vec::new();
+    for row in shown.iter().flat_map(|d| &d.rows) {
+        if metrics.iter().all(|known| known.metric != row.metric) {
+            metrics.push(row);
+        }
+    }
+    let of = |delta: &Delta, metric: &str| {
+        let row = delta.rows.iter().find(|row| row.metric == metric);
+        let change = |row: &DeltaRow| match row.word() {
+            "" => row.change.clone(),
+            word => format!("{}, {word}", row.change),
+        };
+        row.map_or_else(|| ["n/a".to_owned(), String::new()], |row| [row.other.text.clone(), change(row)])
+    };
+    let known = |row: &&DeltaRow| report.metric(&row.metric).map_or(usize::MAX, |(at, _)| at);
+    metrics.sort_by_key(known);
+    for row in metrics.iter().take(COMPARED) {
         let title = match number::unit(&row.unit) {
             "" => escape(&row.title),
             unit => format!("{} ({})", escape(&row.title), escape(unit)),
         };
-        let better = match row.better {
-            Some(true) => "better",
-            Some(false) => "worse",
-            None => "",
-        };
-        let cells =
-            [title, row.selected.text.clone(), row.baseline.text.clone(), row.change.clone(), better.to_owned()];
-        table.row(cells.into());
+        let cells = shown.iter().flat_map(|delta| of(delta, &row.metric));
+        table.row([title, row.selected.text.clone()].into_iter().chain(cells).collect());
     }
-    format!(
-        "## Against {} at shape {}\n\n{table}",
-        escape(&text::clip(&delta.baseline, text::LABEL)),
-        escape(&delta.shape)
-    )
+    let mut out = format!("## Deltas at shape {}\n\n{table}\n", escape(&first.shape));
+    for delta in &shown {
+        if let Some(interval) = delta.rows.iter().find_map(DeltaRow::interval) {
+            let what = format!("Latency p50 against {}: {interval} (95 % interval)", delta.against);
+            let _ = writeln!(out, "- {}", escape(&what));
+        }
+        if let Some(about) = &delta.about {
+            let _ = writeln!(out, "- {}: {}", escape(&delta.against), escape(about));
+        }
+    }
+    if report.deltas.iter().all(|d| d.about.is_none()) {
+        out.push_str("- no earlier run of this phase was measured under the same conditions\n");
+    }
+    let left_out: Vec<String> = baselines.skip(room).map(|d| escape(&d.against)).collect();
+    if !left_out.is_empty() {
+        let _ = writeln!(out, "- beside the others ({}): in `report.html` and `results.json`", left_out.join(", "));
+    }
+    Some(out)
 }
 
 fn findings(report: &Report) -> Option<String> {
@@ -318,9 +355,20 @@ fn links(report: &Report) -> Option<String> {
     if report.charts.is_empty() {
         return None;
     }
-    let link =
-        |c: &crate::chart::Chart| format!("![{}](charts/{}.svg)\n\n{}\n\n", escape(&c.title), c.id, escape(&c.note));
+    let link = |c: &Chart| {
+        let ranking = if c.id == "sensitivity" { format!("{}\n", data(c)) } else { String::new() };
+        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(&c.title), c.id, escape(&c.note))
+    };
     Some(format!("## Charts\n\n{}", report.charts.iter().map(link).collect::<String>().trim_end()) + "\n")
+}
+
+/// The numbers behind a chart.
+fn data(chart: &Chart) -> Table {
+    let mut table = Table::new(&chart.table.head.iter().map(String::as_str).collect::<Vec<_>>());
+    for row in &chart.table.rows {
+        table.row(row.iter().map(|cell| escape(cell)).collect());
+    }
+    table
 }
 
 fn provenance(report: &Report) -> String {

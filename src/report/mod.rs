@@ -4,6 +4,7 @@
 //! before [`write`].
 
 mod closely;
+mod deltas;
 mod error;
 mod gates;
 pub mod github;
@@ -14,20 +15,22 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 mod model;
-pub mod number;
 mod provenance;
 pub mod terminal;
 pub mod text;
 mod variants;
 pub mod write;
 
+pub use crate::number;
+pub use deltas::{Delta, DeltaRow, Earlier};
 pub use error::{RenderError, WriteError};
+pub use gates::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 pub use inputs::{Closely, Inputs, Source};
 pub use model::{
-    BuildRow, CheckRow, CloseLookRow, CloseMetric, CorrectnessRow, Counts, Decider, Delta, DeltaRow, Fact, FallbackRow,
-    Finding, GateCell, GateRow, Headline, HotLineRow, HotRow, LineRow, LookedRow, Measure, MetricColumn, Origin,
-    PreconditionRow, Provenance, Report, RuleRow, SaidRow, ShapeValues, StageRow, TierRow, VariantRow, WaiverRow,
+    BuildRow, CheckRow, CloseLookRow, CloseMetric, CorrectnessRow, Fact, Finding, GateCell, Headline, HotLineRow,
+    HotRow, LineRow, LookedRow, Measure, MetricColumn, Report, RuleRow, SaidRow, ShapeValues, VariantRow,
 };
+pub use provenance::{Origin, Provenance};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -2,9 +2,12 @@
 //!
 //! Holds values and the text that people read; knows no clock, disk or environment.
 
+use super::deltas::Delta;
+use super::gates::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::number::Number;
+use super::provenance::{Origin, Provenance};
 use crate::chart::Chart;
-use crate::gate::{Level, Verdict};
+use crate::gate::Verdict;
 use crate::insight::Severity;
 use crate::metric::Better;
 use crate::plan::Standing;
@@ -47,7 +50,7 @@ pub struct Report {
     pub objective_shape: usize,
     /// Candidates and baselines, best first.
     pub variants: Vec<VariantRow>,
-    /// The selected variant beside each baseline.
+    /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.
     pub findings: Vec<Finding>,
@@ -74,6 +77,8 @@ pub struct Headline {
     pub label: String,
     /// One sentence why.
     pub reason: String,
+    /// How far a staged plan got.
+    pub stages: Option<String>,
     /// What stops the fastest variant, and the fastest that nothing stops; where that adds something.
     pub obstacle: Option<String>,
     /// What was judged: gates, variants, baselines, correctness cases.
@@ -95,163 +100,6 @@ pub struct Fact {
     pub text: String,
     /// What it is compared with, or the spread.
     pub note: String,
-}
-
-/// Whether the run was measured now or is replayed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Origin {
-    /// Whether it is a recording.
-    pub replay: bool,
-    /// `replay of a run recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1`.
-    pub sentence: String,
-    /// How long ago it was measured, when that is known.
-    pub age: Option<String>,
-}
-
-/// A gate in the table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct GateRow {
-    /// Its name.
-    pub name: String,
-    /// The requirement as written.
-    pub require: String,
-    /// Which variants.
-    pub on: String,
-    /// Required or advisory.
-    pub level: Level,
-    /// Line in the phase's file.
-    pub line: usize,
-    /// The metric on its left side, when it is one.
-    pub metric: Option<String>,
-    /// Unit of measured, limit and margin.
-    pub unit: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why, as a sentence that stands alone.
-    pub reason: String,
-    /// Why, beside the numbers of the same row: `short by 1.311`.
-    pub why: String,
-    /// Measured value of the deciding case.
-    pub measured: Option<Number>,
-    /// Its limit.
-    pub limit: Option<Number>,
-    /// Limit at every shape that the deciding variant was judged at.
-    pub limits: Vec<(String, Number)>,
-    /// Distance inside the limit; negative outside.
-    pub margin: Option<Number>,
-    /// Margin over limit, -1 to 1, for the bar.
-    pub margin_share: Option<f64>,
-    /// Confidence interval of the measured value.
-    pub interval: Option<(Number, Number)>,
-    /// Samples behind the measured value.
-    pub samples: usize,
-    /// Variant and shape that decided.
-    pub decided_by: Option<Decider>,
-    /// Cases that pass, fail, and cannot be told.
-    pub counts: Counts,
-    /// The waiver in force.
-    pub waived: Option<WaiverRow>,
-}
-
-/// The case that decided a gate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Decider {
-    /// Variant.
-    pub variant: String,
-    /// Shape.
-    pub shape: String,
-}
-
-/// Cases by verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Counts {
-    /// That pass.
-    pub pass: usize,
-    /// That fail.
-    pub fail: usize,
-    /// That cannot be told.
-    pub inconclusive: usize,
-}
-
-/// A tier.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TierRow {
-    /// Its name.
-    pub name: String,
-    /// Whether the phase must reach it.
-    pub required: bool,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Its gates.
-    pub gates: Vec<GateRow>,
-}
-
-/// A stage of a staged plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StageRow {
-    /// Its name.
-    pub name: String,
-    /// The variant that stands for it.
-    pub variant: Option<String>,
-    /// Whether it was kept.
-    pub accepted: bool,
-    /// The verdict of its exit gates.
-    pub verdict: Verdict,
-    /// Why it was kept or not.
-    pub reason: String,
-    /// Expected speedup, from and to.
-    pub expected: Option<(Number, Number)>,
-    /// Measured speedup over the last accepted stage.
-    pub measured: Option<Number>,
-    /// Measured speedup over the first.
-    pub cumulative: Option<Number>,
-    /// The best three correct variants of the stage, best first.
-    pub elite: Vec<String>,
-    /// Its gates.
-    pub gates: Vec<GateRow>,
-}
-
-/// The fallback.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FallbackRow {
-    /// The variant taken.
-    pub variant: Option<String>,
-    /// The verdict of its own gates.
-    pub verdict: Verdict,
-    /// Why.
-    pub reason: String,
-    /// Its gates.
-    pub gates: Vec<GateRow>,
-}
-
-/// A go/no-go condition.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PreconditionRow {
-    /// Its name.
-    pub name: String,
-    /// As written.
-    pub condition: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why.
-    pub reason: String,
-}
-
-/// A waiver.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct WaiverRow {
-    /// The gate it lets pass.
-    pub gate: String,
-    /// For which variants.
-    pub variant: String,
-    /// Why.
-    pub reason: String,
-    /// Who answers for it.
-    pub owner: String,
-    /// Last day it holds.
-    pub expires: String,
-    /// Whether it has expired.
-    pub expired: bool,
 }
 
 /// A measured metric.
@@ -279,13 +127,6 @@ pub enum Measure {
     Missing(String),
 }
 
-impl GateRow {
-    /// How many cases were judged.
-    pub fn cases(&self) -> usize {
-        self.counts.pass + self.counts.fail + self.counts.inconclusive
-    }
-}
-
 impl Measure {
     /// The number, if there is one.
     pub fn number(&self) -> Option<&Number> {
@@ -303,6 +144,8 @@ pub struct VariantRow {
     pub id: String,
     /// Its id, short enough for a table.
     pub label: String,
+    /// Its name, where the phase names it; none where the id is made of the parameters.
+    pub name: Option<String>,
     /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
     pub short: String,
     /// Candidate or baseline.
@@ -528,34 +371,6 @@ pub struct ShapeValues {
     pub samples: Vec<f64>,
 }
 
-/// The selected variant beside a baseline.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Delta {
-    /// Id of the baseline.
-    pub baseline: String,
-    /// Shape.
-    pub shape: String,
-    /// Metrics both have.
-    pub rows: Vec<DeltaRow>,
-}
-
-/// A metric of two variants.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DeltaRow {
-    /// Title of the metric.
-    pub title: String,
-    /// Unit.
-    pub unit: String,
-    /// Of the selected variant.
-    pub selected: Number,
-    /// Of the baseline.
-    pub baseline: Number,
-    /// Change from baseline to selected.
-    pub change: String,
-    /// Whether the selected variant is better; none where neither way is, or they are equal.
-    pub better: Option<bool>,
-}
-
 /// What the counters say about a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
@@ -569,19 +384,4 @@ pub struct Finding {
     pub advice: String,
     /// The variant it is about.
     pub variant: String,
-}
-
-/// What was measured where, with what.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Provenance {
-    /// Label and value, in order.
-    pub facts: Vec<(String, String)>,
-    /// Wall seconds by stage.
-    pub stages: Vec<(String, Number)>,
-    /// Source path and SHA-256.
-    pub hashes: Vec<(String, String)>,
-    /// The command line.
-    pub argv: String,
-    /// The phase's file as run.
-    pub config: String,
 }

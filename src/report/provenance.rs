@@ -1,14 +1,54 @@
 //! Where the numbers come from, what is not in them, and how to make them again.
 
 use super::inputs::{Inputs, Source};
-use super::model::{Origin, Provenance};
 use super::number::{self, Number};
 use super::text;
 use crate::bench::{CheckOutcome, LatencyOutcome};
 use crate::build::BuildOutcome;
+use crate::config::ShapeName;
 use crate::ncu::ProfileOutcome;
 use crate::store::RunState;
-use std::collections::BTreeMap;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether the run was measured now or is replayed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Origin {
+    /// Whether it is a recording.
+    pub replay: bool,
+    /// `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1`.
+    pub sentence: String,
+    /// How long ago it was measured, when that is known.
+    pub age: Option<String>,
+}
+
+impl Origin {
+    /// `replay`, or `live`.
+    pub fn word(&self) -> &'static str {
+        if self.replay { "replay" } else { "live" }
+    }
+
+    /// The sentence with its age: `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1, 56 minutes ago`.
+    pub fn words(&self) -> String {
+        let age = self.age.as_ref().map_or_else(String::new, |age| format!(", {age} ago"));
+        format!("{}{age}", self.sentence)
+    }
+}
+
+/// What was measured where, with what.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Provenance {
+    /// Label and value, in order.
+    pub facts: Vec<(String, String)>,
+    /// Wall seconds by stage.
+    pub stages: Vec<(String, Number)>,
+    /// Source path and SHA-256.
+    pub hashes: Vec<(String, String)>,
+    /// The command line.
+    pub argv: String,
+    /// The phase's file as run.
+    pub config: String,
+}
 
 /// Live or replay, in a sentence.
 pub fn origin(inputs: &Inputs<'_>) -> Origin {
@@ -18,7 +58,7 @@ pub fn origin(inputs: &Inputs<'_>) -> Origin {
     let ncu = manifest.fingerprint.ncu.as_ref().map_or_else(String::new, |v| format!(", ncu {}", text::line(v)));
     let (replay, how) = match &inputs.source {
         Source::Live => (false, "measured on"),
-        Source::Recorded { .. } => (true, "replay of a run recorded on"),
+        Source::Recorded { .. } => (true, "recorded on"),
     };
     let age = inputs.now.map(|now| number::age(now.as_second() - manifest.started.as_second()));
     Origin { replay, sentence: format!("{how} {gpu}, {date}{ncu}"), age }
@@ -41,19 +81,23 @@ pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
         || "not in a git repository".to_owned(),
         |git| format!("{}{}", text::line(&git.commit), if git.dirty { ", with changes not committed" } else { "" }),
     );
-    let finished = manifest.finished.map_or_else(|| "not finished".to_owned(), |t| t.to_string());
+    let finished = manifest.finished.map_or_else(|| "not finished".to_owned(), second);
     let facts = [
         ("GPU", gpu),
         ("driver", known(&fingerprint.driver)),
         ("Nsight Compute", known(&fingerprint.ncu)),
         ("nvcc", known(&fingerprint.nvcc)),
+        ("clocks", text::line(&inputs.clocks.words())),
         ("clock control", text::line(&fingerprint.clock_control)),
         ("cache control", text::line(&fingerprint.cache_control)),
         ("replay mode", text::line(&fingerprint.replay_mode)),
         ("ncugate", text::line(&manifest.ncugate)),
-        ("started", manifest.started.to_string()),
+        ("started", second(manifest.started)),
         ("finished", finished),
         ("state", state(manifest.state).to_owned()),
+        ("timed at", shapes(inputs, inputs.latencies.iter().map(|l| &l.shape))),
+        ("profiled at", shapes(inputs, inputs.profiles.iter().map(|p| &p.shape))),
+        ("shared measurements", shared(inputs)),
         ("commit", git),
         ("phase file", text::line(&inputs.phase.file.display().to_string())),
         ("phase SHA-256", text::line(&manifest.config_sha256)),
@@ -63,13 +107,48 @@ pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
     Provenance {
         facts: facts
             .into_iter()
-            .chain(inputs.compared.iter().map(|label| ("compared with", text::line(label))))
             .map(|(label, value)| (label.to_owned(), value))
+            .chain(manifest.software.iter().filter(|(_, versions)| !versions.is_empty()).map(software))
+            .chain(inputs.compared.iter().map(|label| ("compared with".to_owned(), text::line(label))))
             .collect(),
         stages: manifest.stage_seconds.iter().map(|(name, s)| (text::line(name), Number::new(*s))).collect(),
         hashes: manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash))).collect(),
         argv: text::line(&manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ")),
         config: text::whole(&inputs.phase.text),
+    }
+}
+
+/// Names and versions of what an external command is made of.
+fn software((variant, versions): (&String, &BTreeMap<String, String>)) -> (String, String) {
+    let each: Vec<String> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    (format!("software of {}", text::clip(variant, text::LABEL)), text::line(&each.join(", ")))
+}
+
+/// A time to the second, in UTC.
+fn second(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// Shapes that a stage of the program covers, and those it leaves out.
+fn shapes<'a>(inputs: &Inputs<'_>, covered: impl Iterator<Item = &'a ShapeName>) -> String {
+    let covered: BTreeSet<&ShapeName> = covered.collect();
+    let names = |wanted: bool| -> Vec<String> {
+        let shapes = inputs.phase.workload.shapes.iter().map(|shape| &shape.name);
+        shapes.filter(|name| covered.contains(name) == wanted).map(|name| text::line(&name.0)).collect()
+    };
+    match (names(true), names(false)) {
+        (at, _) if at.is_empty() => "no shape".to_owned(),
+        (at, not) if not.is_empty() => at.join(", "),
+        (at, not) => format!("{}; not at {}", at.join(", "), not.join(", ")),
+    }
+}
+
+/// Variants that share the measurements of one with the same machine code and launches.
+fn shared(inputs: &Inputs<'_>) -> String {
+    let shared = inputs.builds.iter().filter(|build| build.shares.is_some()).count();
+    match shared {
+        0 => "none".to_owned(),
+        _ => format!("{}: machine code and launches equal another's", number::counted(shared, "variant")),
     }
 }
 

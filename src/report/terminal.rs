@@ -1,7 +1,8 @@
 //! The end of a run in the terminal: the best variants, the gates, the verdict last.
 
 use super::error::RenderError;
-use super::model::{GateRow, Report, VariantRow};
+use super::gates::GateRow;
+use super::model::{Report, VariantRow};
 use super::number;
 use super::text;
 use crate::gate::{Level, Verdict};
@@ -32,13 +33,16 @@ const TOP: usize = 5;
 pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> {
     let columns = screen.columns.max(60);
     let mut out = format!("{}\n", text::clip(&report.title, columns));
-    paragraph(&mut out, &source(report), columns);
+    paragraph(&mut out, &format!("{}: {}", report.source.word(), report.source.words()), columns);
     out.push('\n');
     out.push_str(&variants(report, columns));
     out.push('\n');
     let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, 28);
     for gate in &report.gates {
         out.push_str(&gate_line(gate, widest, columns, screen.colours));
+    }
+    for line in beside(report, columns) {
+        let _ = writeln!(out, "{line}");
     }
     for line in report.missing.iter().take(5).chain(report.warnings.iter().take(5)) {
         let _ = writeln!(out, "{}", text::clip(&format!("note: {line}"), columns));
@@ -52,8 +56,9 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     if !report.source.replay && !report.provenance.stages.is_empty() {
         paragraph(&mut out, &format!("took: {}", stages(report)), columns);
     }
-    if let Some(obstacle) = &report.headline.obstacle {
-        paragraph(&mut out, obstacle, columns);
+    let headline = &report.headline;
+    for sentence in [&headline.tier, &headline.stages, &headline.obstacle].into_iter().flatten() {
+        paragraph(&mut out, sentence, columns);
     }
     let tone = if report.falls_back() { Verdict::Inconclusive } else { report.headline.verdict };
     let label = paint(&report.headline.label.to_uppercase(), tone, screen.colours);
@@ -80,9 +85,17 @@ fn stages(report: &Report) -> String {
     report.provenance.stages.iter().map(stage).collect::<Vec<_>>().join(", ")
 }
 
-fn source(report: &Report) -> String {
-    let age = report.source.age.as_ref().map_or_else(String::new, |age| format!(", {age} ago"));
-    format!("{}{age}", report.source.sentence)
+/// A line a baseline or stored run: the objective beside theirs.
+fn beside(report: &Report, columns: usize) -> Vec<String> {
+    let line = |delta: &super::Delta| {
+        let objective = report.headline.facts.first().map(|fact| fact.label.as_str());
+        let row = delta.rows.iter().find(|row| Some(row.title.as_str()) == objective).or(delta.rows.first())?;
+        let values = number::against(row.selected.value, row.other.value, &row.unit);
+        let word = row.word();
+        let words = [row.change.as_str(), word].into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", ");
+        Some(text::clip(&format!("against {}: {} {values}, {words}", delta.against, text::inside(&row.title)), columns))
+    };
+    report.deltas.iter().filter_map(line).collect()
 }
 
 /// Rank, variant and as many leading metrics as fit.

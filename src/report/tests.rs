@@ -182,6 +182,14 @@ fn the_map_of_gates_says_what_the_judge_says() {
         gate("spills <= 0", "spills", "0", Scope::Each, Level::Required),
         gate("shared_mem <= 20000", "shared_mem", "20000", Scope::Selected, Level::Advisory),
     ];
+    for (at, gate) in fixture.phase.gates.iter_mut().enumerate() {
+        gate.line = 10 + at;
+    }
+    // Two gates whose text begins alike, and two whose text is the same.
+    let mut same = fixture.phase.gates[1].clone();
+    (same.line, same.on) = (20, Scope::Matching("*THREADS=128*".to_owned()));
+    same.require = fixture.phase.gates[0].require.clone();
+    fixture.phase.gates.push(same);
     let proven = crate::gate::correctness(&fixture.phase, &fixture.plan, &fixture.checks, &fixture.builds);
     let context = Context::new(Some((9, 0)), "2026-11-21".parse().unwrap());
     fixture.judgement = crate::gate::judge(&fixture.phase, &fixture.plan, &fixture.quantities, &proven, &context);
@@ -196,6 +204,7 @@ fn the_map_of_gates_says_what_the_judge_says() {
             judged += 1;
         }
         assert_eq!(variant.gates[3].is_some(), variant.selected, "{}", variant.id);
+        assert_eq!(variant.gates[4].is_some(), variant.id.contains("THREADS=128"), "{}", variant.id);
     }
     assert!(judged > 200);
     html::html(&report).unwrap();
@@ -274,6 +283,7 @@ fn pages() {
         write::write(&report, &folder).unwrap();
         let took = started.elapsed().as_secs_f64();
         let bytes = std::fs::metadata(folder.join("report.html")).unwrap().len();
+        std::fs::write(folder.join("texts.json"), serde_json::to_string(&texts(&report)).unwrap()).unwrap();
         std::fs::write(folder.join("took.txt"), format!("{took:.3} s, {bytes} bytes\n")).unwrap();
     }
     for (name, fixture) in [("", Fixture::new(90)), ("-hostile", hostile())] {
@@ -283,6 +293,18 @@ fn pages() {
             std::fs::write(folder.join("report.html"), page).unwrap();
         }
     }
+}
+
+/// Every number of the table of variants as the report writes it, by variant and title of the metric.
+fn texts(report: &super::Report) -> serde_json::Value {
+    let of = |variant: &super::VariantRow| {
+        let values = report.metrics.iter().zip(&variant.shapes[report.objective_shape].values);
+        let text = |(metric, value): (&super::MetricColumn, &super::Measure)| {
+            Some((metric.title.clone(), serde_json::Value::from(value.number()?.text.as_str())))
+        };
+        (variant.id.clone(), serde_json::Value::Object(values.filter_map(text).collect()))
+    };
+    serde_json::Value::Object(report.variants.iter().take(100).map(of).collect())
 }
 
 /// A run beside itself.

@@ -59,6 +59,23 @@ pub fn clip(text: &str, longest: usize) -> String {
     clipped
 }
 
+/// A title inside a sentence: `Latency p50` is `latency p50`, `DRAM bytes` stays.
+pub fn inside(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => first.to_lowercase().chain(letters).collect(),
+        _ => title.to_owned(),
+    }
+}
+
+/// With a capital and a full stop, as a sentence has.
+pub fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first: String = letters.next().map_or_else(String::new, |c| c.to_uppercase().collect());
+    let stop = if words.ends_with(['.', '!', '?']) || words.is_empty() { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}'
         | '\u{2028}' | '\u{2029}' | '\u{FFFE}' | '\u{FFFF}')
@@ -73,6 +90,13 @@ mod tests {
         assert_eq!(clean("a\0b\u{202E}c\u{1b}[31m"), "a⟨U+0000⟩b⟨U+202E⟩c⟨U+001B⟩[31m");
         assert_eq!(line("two\nlines\r\n"), "two lines");
         assert_eq!(clean("שלום"), "שלום");
+    }
+
+    #[test]
+    fn words_become_sentences_and_titles_go_inside_them() {
+        assert_eq!(sentence("schedulers issue in 47 % of cycles"), "Schedulers issue in 47 % of cycles.");
+        assert_eq!((sentence("Held.").as_str(), sentence("").as_str()), ("Held.", ""));
+        assert_eq!((inside("Latency p50").as_str(), inside("DRAM bytes").as_str()), ("latency p50", "DRAM bytes"));
     }
 
     #[test]

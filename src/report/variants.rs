@@ -1,9 +1,9 @@
-//! Variants as rows, and the selected one beside each baseline.
+//! Variants as rows.
 
 use super::inputs::Inputs;
 use super::model::{
-    BuildRow, CheckRow, CorrectnessRow, Delta, DeltaRow, GateCell, HotLineRow, HotRow, LineRow, Measure, MetricColumn,
-    RuleRow, SaidRow, ShapeValues, VariantRow,
+    BuildRow, CheckRow, CorrectnessRow, GateCell, HotLineRow, HotRow, LineRow, Measure, MetricColumn, RuleRow, SaidRow,
+    ShapeValues, VariantRow,
 };
 use super::number::{self, Number};
 use super::text;
@@ -14,7 +14,6 @@ use crate::frame::Cell;
 use crate::gate::{Case, Correctness, GateResult, Level, VariantResult, Verdict};
 use crate::insight::Said;
 use crate::listing::Line;
-use crate::metric::Better;
 use crate::ncu_rep::SpeedupScope;
 use crate::plan::{Method, Standing, Variant, VariantId};
 use std::collections::HashMap;
@@ -88,6 +87,7 @@ fn row(
     VariantRow {
         id: text::line(&variant.id.0),
         label: text::clip(&variant.id.0, text::LABEL),
+        name: name(variant),
         short: short(variant, params),
         standing: variant.standing,
         selected: inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id),
@@ -95,7 +95,7 @@ fn row(
         verdict: result.map_or(Verdict::Inconclusive, |r| r.verdict),
         params: params.iter().map(parameter).collect(),
         correctness: correctness(result.map(|r| &r.correctness), index.checks.get(&variant.id)),
-        stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(s)).collect()),
+        stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(&s.text)).collect()),
         shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
         build: build_row(variant, build.map(|b| &b.outcome)),
         shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, variant, &s.name, metrics)).collect(),
@@ -170,16 +170,26 @@ fn line_row(line: &Line) -> LineRow {
     LineRow { place: place(line), text: line.text.as_deref().map_or_else(String::new, |t| text::clip(t, INSTRUCTION)) }
 }
 
+/// The name of a variant that the phase names itself; none where the id is made of the parameters.
+fn name(variant: &Variant) -> Option<String> {
+    let made: Vec<String> = variant.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    (made.is_empty() || made.join(",") != variant.id.0).then(|| text::clip(&variant.id.0, text::LABEL))
+}
+
 fn short(variant: &Variant, params: &[String]) -> String {
-    if params.is_empty() || variant.params.len() < params.len() {
+    if params.is_empty() || variant.params.len() < params.len() || name(variant).is_some() {
         return text::clip(&variant.id.0, 28);
+    }
+    if params.len() == 1 {
+        // A bare number tells nobody what it is.
+        return text::clip(&variant.id.0, 40);
     }
     let value = |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| v.to_string());
     text::clip(&params.iter().filter_map(value).collect::<Vec<_>>().join(" · "), 40)
 }
 
-/// What a gate says of a variant: its own case where it was judged for it, else what stops the variant (every required
-/// gate is judged for each candidate alone, and what does not hold is in `stopped_by`, led by the requirement's text).
+/// What a gate says of a variant: its own case where it was judged for it, else whether it stops the variant (every
+/// required gate is judged for each candidate alone, and what does not hold is in `stopped_by`).
 fn cell(
     gate: &GateResult,
     cases: &HashMap<&VariantId, &Case>,
@@ -190,21 +200,12 @@ fn cell(
         return Some(GateCell { verdict: case.verdict, text: case_text(gate, case) });
     }
     let result = result.filter(|_| variant.standing == Standing::Candidate && gate.level == Level::Required)?;
-    let stop = result.stopped_by.iter().find_map(|stop| Some((stop, stop.strip_prefix(gate.require.as_str())?)));
-    let wrong = matches!(result.correctness, Correctness::Wrong { .. });
-    match stop {
-        Some((stop, rest)) if rest.is_empty() || rest.starts_with(" by ") || (rest.starts_with(": ") && wrong) => {
-            Some(GateCell { verdict: Verdict::Fail, text: text::line(stop) })
-        }
-        Some((stop, rest)) if rest.starts_with(": ") => {
-            Some(GateCell { verdict: Verdict::Inconclusive, text: text::line(stop) })
-        }
-        _ => {
-            let judged_alone = matches!(gate.on.as_str(), "selected" | "each" | "any");
-            let proven = matches!(result.correctness, Correctness::Proven { .. });
-            (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(&gate.require) })
-        }
+    if let Some(stop) = result.stopped_by.iter().find(|stop| stop.line == Some(gate.line)) {
+        return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text) });
     }
+    let judged_alone = matches!(gate.on.as_str(), "selected" | "each" | "any");
+    let proven = matches!(result.correctness, Correctness::Proven { .. });
+    (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(&gate.require) })
 }
 
 fn case_text(gate: &GateResult, case: &Case) -> String {
@@ -263,7 +264,8 @@ fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
             (Verdict::Fail, "does not compile".to_owned(), message.as_str(), None, Vec::new())
         }
         Some(BuildOutcome::Refused { reasons, resources }) => {
-            (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, resource_rows(resources))
+            let rows = resources.as_ref().map(resource_rows).unwrap_or_default();
+            (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, rows)
         }
         Some(BuildOutcome::NotNeeded) => (Verdict::Pass, "external command".to_owned(), "", None, Vec::new()),
         None => (Verdict::Inconclusive, "was not built".to_owned(), "", None, Vec::new()),
@@ -310,44 +312,5 @@ fn values(inputs: &Inputs<'_>, variant: &Variant, shape: &ShapeName, metrics: &[
         launch,
         values: metrics.iter().map(measure).collect(),
         samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
-    }
-}
-
-/// The selected variant beside each baseline at the objective's shape.
-pub fn deltas(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
-    let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
-    let shape = &inputs.phase.objective.shape;
-    // A selected variant and a baseline that is timed are both correct.
-    let compared = || metrics.iter().filter(|metric| metric.name != "correct");
-    let row = |baseline: &VariantId, metric: &MetricColumn| {
-        let of = |id: &VariantId| inputs.quantities.read(id, shape, &metric.name).value();
-        let (ours, theirs) = (of(&selected.variant)?, of(baseline)?);
-        Some(DeltaRow {
-            title: metric.title.clone(),
-            unit: metric.unit.clone(),
-            selected: Number::new(ours),
-            baseline: Number::new(theirs),
-            change: if ours == theirs { "0.0 %".to_owned() } else { number::change(ours / theirs) },
-            better: improved(ours, theirs, metric.better),
-        })
-    };
-    inputs
-        .plan
-        .baselines()
-        .map(|baseline| Delta {
-            baseline: text::line(&baseline.id.0),
-            shape: text::line(&shape.0),
-            rows: compared().filter_map(|metric| row(&baseline.id, metric)).collect(),
-        })
-        .filter(|delta| !delta.rows.is_empty())
-        .collect()
-}
-
-fn improved(ours: f64, theirs: f64, better: Better) -> Option<bool> {
-    match better {
-        _ if ours == theirs => None,
-        Better::Higher => Some(ours > theirs),
-        Better::Lower => Some(ours < theirs),
-        Better::Context => None,
     }
 }

@@ -3,6 +3,10 @@
 //! A resample is a list of rounds. Samples of the same stream and length are resampled with the same rounds, so that
 //! whatever disturbs a round disturbs both sides of a ratio alike (interleaved A/B). A resampled quantile is found by
 //! counting how often each rank was drawn, without sorting.
+//!
+//! Rounds that both sides share are redrawn from the rounds near them ([`NEARBY`]): a drift is the same in every
+//! resample, as it was the same for both sides, and only what is left beside it counts as noise. A round that is redrawn
+//! from all rounds takes the drift itself for noise, which is right where the other side did not go through it.
 
 use super::quantile::{Statistic, StatsError, finite, position};
 use rand_chacha::ChaCha8Rng;
@@ -37,19 +41,30 @@ pub struct Resampling {
     pub level: f64,
     /// Seed of the draws.
     pub seed: u64,
-    /// Rounds drawn together (circular block bootstrap); above 1 where neighbouring rounds are alike.
-    pub block: usize,
 }
 
 impl Default for Resampling {
     fn default() -> Self {
-        Self { resamples: 2000, level: 0.95, seed: 0x6e63_7567, block: 1 }
+        Self { resamples: 2000, level: 0.95, seed: 0x6e63_7567 }
     }
 }
 
 /// Which draws a sample is resampled with: equal streams are paired by round, different ones are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stream(pub u32);
+pub enum Stream {
+    /// Rounds that all samples compared were taken in: each is redrawn as one near it.
+    Shared,
+    /// Rounds of one side alone: each is redrawn as any other.
+    First,
+    /// Rounds of the other side alone: each is redrawn as any other.
+    Second,
+}
+
+/// How far from a shared round its redraws lie, in rounds.
+///
+/// Wide enough that what a window lacks of the spread is little (its variance is 14/15 of it), narrow enough that drift
+/// within it is. Fewer rounds than a window has are redrawn as any of them.
+pub const NEARBY: usize = 7;
 
 type Draws = Arc<[u32]>;
 
@@ -99,7 +114,7 @@ impl Resampler {
 
     /// The interval of a statistic of one sample.
     pub fn of(&self, samples: &[f64], statistic: Statistic) -> Result<Interval, StatsError> {
-        self.interval(&self.replicates(samples, statistic, Stream(0))?)
+        self.interval(&self.replicates(samples, statistic, Stream::First)?)
     }
 
     fn draws(&self, n: usize, stream: Stream) -> Draws {
@@ -110,19 +125,30 @@ impl Resampler {
 
 /// Rounds of every resample, one after the other.
 fn draw(settings: &Resampling, n: usize, stream: Stream) -> Draws {
-    let mix = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(stream.0) << 32);
+    let tag = match stream {
+        Stream::First => 0,
+        Stream::Second => 1_u64,
+        Stream::Shared => 2,
+    };
+    let mix = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (tag << 32);
     let mut rng = ChaCha8Rng::seed_from_u64(settings.seed ^ mix);
-    let block = settings.block.clamp(1, n);
-    let mut rounds = Vec::with_capacity(n * settings.resamples);
-    for _ in 0..settings.resamples {
-        let end = rounds.len() + n;
-        while rounds.len() < end {
-            let start = ((u64::from(rng.next_u32()) * n as u64) >> 32) as usize;
-            let length = block.min(end - rounds.len());
-            rounds.extend((start..start + length).map(|round| (round % n) as u32));
-        }
+    let mut below = |bound: usize| ((u64::from(rng.next_u32()) * bound as u64) >> 32) as usize;
+    let window = 2 * NEARBY + 1;
+    let redrawn = |round: usize| match stream {
+        Stream::Shared if n > window => reflected(round + below(window), n),
+        Stream::Shared | Stream::First | Stream::Second => below(n),
+    };
+    (0..settings.resamples).flat_map(|_| 0..n).map(redrawn).map(|round| round as u32).collect()
+}
+
+/// The round [`NEARBY`] before `ahead`, reflected at the first and the last of `n`, so that no round is drawn more often
+/// than another.
+fn reflected(ahead: usize, n: usize) -> usize {
+    match ahead.checked_sub(NEARBY) {
+        None => NEARBY - 1 - ahead,
+        Some(round) if round < n => round,
+        Some(round) => 2 * n - 1 - round,
     }
-    rounds.into()
 }
 
 fn quantiles(samples: &[f64], q: f64, draws: &[u32]) -> Vec<f64> {
@@ -188,8 +214,8 @@ mod tests {
         let samples = wave(61);
         let resampler = Resampler::new(Resampling { resamples: 200, ..Resampling::default() });
         for q in [0.0, 0.25, 0.5, 0.9, 1.0] {
-            let replicates = resampler.replicates(&samples, Statistic::Quantile(q), Stream(0)).unwrap();
-            let draws = resampler.draws(61, Stream(0));
+            let replicates = resampler.replicates(&samples, Statistic::Quantile(q), Stream::Shared).unwrap();
+            let draws = resampler.draws(61, Stream::Shared);
             for (replicate, rounds) in replicates.iter().zip(draws.chunks_exact(61)) {
                 let drawn: Vec<f64> = rounds.iter().map(|&r| samples[r as usize]).collect();
                 let sorted = super::super::quantile(&drawn, q).unwrap();
@@ -213,18 +239,37 @@ mod tests {
         let samples = wave(60);
         let (a, b) = (Resampler::default(), Resampler::default());
         assert_eq!(a.of(&samples, Statistic::MEDIAN), b.of(&samples, Statistic::MEDIAN));
-        assert_ne!(a.draws(60, Stream(0)), a.draws(60, Stream(1)));
+        let [first, second, shared] = [Stream::First, Stream::Second, Stream::Shared].map(|stream| a.draws(60, stream));
+        assert!(first != second && first != shared && second != shared);
+        assert_eq!(shared, b.draws(60, Stream::Shared));
     }
 
     #[test]
-    fn blocks_keep_neighbours_together() {
-        let resampler = Resampler::new(Resampling { resamples: 10, block: 5, ..Resampling::default() });
-        let draws = resampler.draws(20, Stream(0));
+    fn shared_rounds_are_redrawn_nearby_and_equally_often() {
+        let resampler = Resampler::new(Resampling { resamples: 4000, ..Resampling::default() });
+        let draws = resampler.draws(20, Stream::Shared);
+        let mut counts = [0_u32; 20];
         for resample in draws.chunks_exact(20) {
-            for block in resample.chunks_exact(5) {
-                assert!(block.windows(2).all(|w| (w[0] + 1) % 20 == w[1]));
+            for (round, &drawn) in resample.iter().enumerate() {
+                assert!(round.abs_diff(drawn as usize) <= NEARBY, "{round}: {drawn}");
+                counts[drawn as usize] += 1;
             }
         }
+        // 4000 draws each on average, 63 as their standard deviation
+        assert!(counts.iter().all(|count| count.abs_diff(4000) < 300), "{counts:?}");
+        let few = resampler.draws(15, Stream::Shared);
+        assert!(few.chunks_exact(15).any(|resample| resample[0] == 14), "fewer than a window are drawn from all");
+    }
+
+    #[test]
+    fn a_drift_is_no_noise_of_shared_rounds() {
+        let drift: Vec<f64> = (0..60).map(|i| 10.0 + 0.01 * f64::from(i)).collect();
+        let resampler = Resampler::default();
+        let width = |stream| {
+            let replicates = resampler.replicates(&drift, Statistic::MEDIAN, stream).unwrap();
+            resampler.interval(&replicates).unwrap().resolution()
+        };
+        assert!(width(Stream::Shared) < 0.5 * width(Stream::First));
     }
 
     #[test]

@@ -5,9 +5,9 @@ use super::{Interval, Resampler, Statistic, StatsError, Stream};
 /// Whether two samples were taken in the same rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairing {
-    /// Sample `i` of both is of the same round: resampled together.
+    /// Sample `i` of both is of the same round: resampled together, and near by, so that a drift of both cancels.
     Rounds,
-    /// Different runs: resampled apart.
+    /// Different runs: resampled apart. So are rounds that are not as many on both sides.
     Independent,
 }
 
@@ -54,12 +54,12 @@ struct Pair<'a> {
 
 impl Pair<'_> {
     fn estimate(&self, statistic: Statistic, of: impl Fn(f64, f64) -> f64) -> Result<Estimate, StatsError> {
-        let other = match self.pairing {
-            Pairing::Rounds => Stream(0),
-            Pairing::Independent => Stream(1),
+        let (first, second) = match self.pairing {
+            Pairing::Rounds if self.a.len() == self.b.len() => (Stream::Shared, Stream::Shared),
+            Pairing::Rounds | Pairing::Independent => (Stream::First, Stream::Second),
         };
-        let a = self.resampler.replicates(self.a, statistic, Stream(0))?;
-        let b = self.resampler.replicates(self.b, statistic, other)?;
+        let a = self.resampler.replicates(self.a, statistic, first)?;
+        let b = self.resampler.replicates(self.b, statistic, second)?;
         let replicates: Vec<f64> = a.iter().zip(&b).map(|(&a, &b)| of(a, b)).collect();
         Ok(Estimate {
             value: of(statistic.of(self.a)?, statistic.of(self.b)?),

@@ -6,6 +6,6 @@ mod bootstrap;
 mod compare;
 mod quantile;
 
-pub use bootstrap::{Interval, Resampler, Resampling, Stream};
+pub use bootstrap::{Interval, NEARBY, Resampler, Resampling, Stream};
 pub use compare::{Comparison, Estimate, Pairing, compare};
 pub use quantile::{Statistic, StatsError, median, quantile};

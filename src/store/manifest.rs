@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +90,9 @@ pub struct Manifest {
     pub git: Option<Git>,
     /// Wall seconds by stage (`build`, `bench`, `profile`).
     pub stage_seconds: Vec<(String, f64)>,
+    /// What external commands said they are made of, by variant: names and versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub software: BTreeMap<String, BTreeMap<String, String>>,
     /// Whether host names, addresses and paths were taken out.
     pub redacted: bool,
     /// What went wrong beside single variants.

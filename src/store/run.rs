@@ -175,6 +175,12 @@ impl RunWriter {
         self.save_manifest()
     }
 
+    /// Keeps what an external command said it is made of.
+    pub fn used(&mut self, variant: &VariantId, software: BTreeMap<String, String>) -> Result<(), StoreError> {
+        self.manifest.software.insert(variant.0.clone(), software);
+        self.save_manifest()
+    }
+
     /// Keeps a warning that concerns the whole run.
     pub fn warn(&mut self, warning: &str) -> Result<(), StoreError> {
         if !self.manifest.warnings.iter().any(|w| w == warning) {

@@ -103,8 +103,47 @@ try {
     await page.evaluate(`document.querySelector("#compare button").click()`);
     assert.equal(await page.evaluate(`document.getElementById("pair")`), null);
   });
+  await check("every number of the table is written as everywhere in the report", page, async () => {
+    const texts = JSON.parse(readFileSync(`${folder}/p90/texts.json`, "utf8"));
+    await page.evaluate(`[...document.querySelectorAll("#filters label")].find((l) => l.textContent === "all metrics").querySelector("input").click()`);
+    await page.evaluate(`dispatchEvent(new Event("beforeprint"))`);
+    const [heads, rows] = await page.evaluate(`[[...document.querySelectorAll("#grid thead th")].map((h) => h.querySelector("button")?.firstChild.textContent ?? ""), [...document.querySelectorAll("#grid tbody tr:not(.pad)")].map((r) => [...r.children].map((c) => c.textContent))]`);
+    const name = heads.indexOf("Variant");
+    let compared = 0;
+    for (const row of rows) {
+      for (const [title, text] of Object.entries(texts[row[name]])) {
+        assert.equal(row[heads.indexOf(title)], text, `${title} of ${row[name]}`);
+        compared += 1;
+      }
+    }
+    assert.ok(rows.length > 90 && compared > 1000, `${compared} cells of ${rows.length} rows`);
+    await page.evaluate(`dispatchEvent(new Event("afterprint"))`);
+    await page.evaluate(`[...document.querySelectorAll("#filters label")].find((l) => l.textContent === "all metrics").querySelector("input").click()`);
+  });
+  await check("comparing two variants names differences in percent, points and factors, best coloured", page, async () => {
+    await page.evaluate(`[...document.querySelectorAll("#grid tbody input")].slice(0, 2).forEach((box) => box.click())`);
+    const rows = await page.evaluate(`[...document.querySelectorAll("#pair tbody tr")].map((r) => [...r.children].map((c) => c.textContent.trim()))`);
+    const row = (title) => rows.find((r) => r[0].startsWith(title));
+    assert.match(row("Latency p50")[3], /^[+-]?\d+\.\d % (better|worse)$/);
+    assert.match(row("Achieved occupancy")[3], /^([+-][\d.]+ pp (better|worse)|0 pp)$/);
+    assert.ok(rows.some((r) => /^(REGCAP|THREADS|TILE_M|K_TILE)$/.test(r[0]) && r[1] !== r[2]), "the parameters that differ lead");
+    await page.evaluate(`document.querySelector("#compare button").click()`);
+  });
+  await check("the heat map tells variant and gate of every cell, and its table counts them", page, async () => {
+    const titles = await page.evaluate(`[...document.querySelectorAll("#svg-gates-by-variant g > title")].map((t) => t.textContent)`);
+    assert.ok(titles.length > 500, `${titles.length} cells`);
+    assert.ok(titles.every((t) => t.includes("REGCAP=")));
+    const rows = await page.evaluate(`[...document.querySelectorAll("#chart-gates-by-variant table tbody tr")].map((r) => [...r.children].slice(1).map((c) => Number(c.textContent)))`);
+    const candidates = await page.evaluate(`JSON.parse(document.getElementById("data").textContent).variants.filter((v) => !v.baseline).length`);
+    assert.ok(rows.every((r) => r.reduce((a, b) => a + b) === candidates));
+  });
+  await check("deltas, provenance and what is missing are on the page", page, async () => {
+    assert.match(await page.evaluate(`document.getElementById("deltas").textContent`), /Against sdpa_flash.*Against the previous run.*run 20261120T090000Z/s);
+    const provenance = await page.evaluate(`document.getElementById("provenance").textContent`);
+    for (const what of ["GPU", "driver", "Nsight Compute", "nvcc", "clocks", "commit", "phase SHA-256", "Sources", "Command line", "The phase as run", "timed at", "How to reproduce", "What is missing"]) assert.ok(provenance.includes(what), what);
+  });
   await check("a variant tells what ncu's rules and sampler say, others have no such section", page, async () => {
-    const opened = await page.evaluate(`(() => { const data = JSON.parse(document.getElementById("data").textContent); return data.variants.find((v) => v.said.length).id; })()`);
+    const opened = await page.evaluate(`(() => { const data = JSON.parse(document.getElementById("data").textContent); return data.variants.find((v) => v.said).id; })()`);
     await choose(page, "Search", opened);
     await page.evaluate(`document.querySelector("#grid tbody tr:not(.pad)").click()`);
     assert.match(await page.evaluate(`document.getElementById("detail").textContent`), /Uncoalesced accesses.*at most 12.5 %.*Hottest instructions/s);
@@ -132,6 +171,14 @@ try {
     await page.evaluate(`dispatchEvent(new Event("beforeprint"))`);
     assert.equal((await cells(page, 1)).length, await count(page));
     assert.equal(await page.evaluate(`getComputedStyle(document.querySelector(".filters")).display`), "none");
+    assert.ok(await page.evaluate(`[...document.querySelectorAll("details.rung, #provenance details")].every((d) => d.open)`));
+    // The table of variants is printed on pages turned sideways.
+    const beyond = (width, what) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(what)})].filter((n) => n.checkVisibility() && n.getBoundingClientRect().right > ${width} + 1).map((n) => n.closest("section,figure")?.id + " " + n.tagName)`);
+    for (const [width, what] of [[700, "section:not(#variants) :is(table,svg,pre,dl)"], [1046, "#variants table"]]) {
+      await page.send("Emulation.setDeviceMetricsOverride", { width, height: 1000, deviceScaleFactor: 1, mobile: false });
+      assert.deepEqual(await beyond(width, what), [], `wider than a page of ${width} px`);
+    }
+    await page.send("Emulation.clearDeviceMetricsOverride", {});
     const { data } = await page.send("Page.printToPDF", {});
     assert.ok(data.length > 10_000);
   });

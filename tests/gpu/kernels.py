@@ -5,12 +5,15 @@
     kernels.py --family sdpa_fast      one family (may be given more than once)
     kernels.py --sweep sdpa_fast       all of a family's sweep; the fastest of each shape, and whatever fails
     kernels.py --sanitize              each standard case once on small shapes, no torch, no timing: for compute-sanitizer
+    kernels.py --list                  families, and their standard cases by number; nothing is run
+    kernels.py --family F --case 3     one case
 
 Needs nvcc on PATH, numpy and cupy; torch for everything but --sanitize. Exit status 1 where anything is wrong.
 """
 
 import argparse
 import concurrent.futures
+import ctypes
 import hashlib
 import itertools
 import os
@@ -53,6 +56,8 @@ class Family:
     cluster: str = "1"
     kind: str = "attention"  # or "fp8 attention", "softmax"
     scalars: list[str] = field(default_factory=lambda: ["S"])  # i32 arguments between the buffers and the scale
+    maps: dict[str, tuple[str, list[str], int | str]] = field(default_factory=dict)  # name: buffer, box, swizzle
+    args: list[str] = field(default_factory=list)  # buffers, maps, dimensions, scale; else buffers, scalars, scale
     timed: list[Shape] = field(default_factory=lambda: [MISSION, B4H16, B8H16])
     checked: list[Shape] = field(default_factory=lambda: [SMALL, *RAGGED, MISSION])
     valid: Callable[[dict[str, int]], bool] = lambda macros: True
@@ -123,17 +128,13 @@ FAST = dict(
     grid=["(S + TILE_M - 1) // TILE_M * CLUSTER", "B * H"],
     block=["32 * (TILE_M // WARP_M) * KEY_SPLIT"],
     shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M + 264*TILE_M*min(CLUSTER - 1, 1)",
-    defaults={"TILE_M": 64, "WARP_M": 32, "TILE_N": 64, "KEY_SPLIT": 4, "CLUSTER": 1, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 1, "WGMMA": 0},
+    defaults={"TILE_M": 64, "WARP_M": 32, "TILE_N": 64, "KEY_SPLIT": 4, "CLUSTER": 1, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 1},
 )
 
 
 def fast_valid(m: dict[str, int]) -> bool:
     """What sdpa_fast.cu accepts and an H100 or H200 can hold; and enough warps to be worth a look."""
     warps = m["TILE_M"] // m["WARP_M"] * m["KEY_SPLIT"]
-    if m["WGMMA"] and (m["WARP_M"] != 16 or m["TILE_M"] % 64 or m["TILE_N"] % 64):
-        return False
-    if m["WGMMA"] == 2 and m["STAGES"] < 2:
-        return False
     split = m["KEY_SPLIT"] * m["CLUSTER"] > 1
     shared = eval(FAST["shared"], {"min": min}, m)
     return (
@@ -169,11 +170,6 @@ FAMILIES["sdpa_fast"] = Family(
             (32, 16, 128, 4, 1, 1),
         ]
         for causal in (0, 1)
-    ]
-    + [
-        {"TILE_M": 64, "WARP_M": 16, "TILE_N": n, "KEY_SPLIT": k, "CLUSTER": c, "STAGES": s, "CAUSAL": causal, "WGMMA": w}
-        for n, k, c, s, w in [(64, 2, 2, 2, 1), (64, 2, 2, 2, 2), (64, 4, 2, 1, 1), (128, 2, 2, 1, 1), (64, 4, 1, 2, 1), (128, 4, 1, 1, 1)]
-        for causal in (0, 1)
     ],
     sweep={
         "TILE_M": [32, 64, 128],
@@ -183,7 +179,6 @@ FAMILIES["sdpa_fast"] = Family(
         "CLUSTER": [1, 2, 4],
         "STAGES": [1, 2, 4],
         "CAUSAL": [0, 1],
-        "WGMMA": [0, 1, 2],
     },
 )
 FAMILIES["sdpa_fast_wide"] = Family(
@@ -194,22 +189,6 @@ FAMILIES["sdpa_fast_wide"] = Family(
         {"TILE_M": m, "WARP_M": w, "TILE_N": n, "KEY_SPLIT": 1, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal}
         for m, w, n, s, b in [(128, 32, 64, 2, 2), (128, 16, 64, 2, 2), (256, 32, 64, 2, 1), (64, 16, 64, 2, 3), (128, 32, 32, 3, 2)]
         for causal in (0, 1)
-    ]
-    + [
-        {"TILE_M": m, "WARP_M": 16, "TILE_N": n, "KEY_SPLIT": 1, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal, "WGMMA": w}
-        for m, n, s, b, w in [
-            (128, 64, 2, 2, 1),
-            (128, 64, 3, 2, 1),
-            (128, 64, 2, 2, 2),
-            (128, 64, 3, 2, 2),
-            (128, 128, 1, 1, 1),
-            (256, 64, 2, 1, 1),
-            (256, 64, 3, 1, 2),
-            (64, 64, 2, 4, 1),
-            (64, 128, 2, 1, 1),
-            (64, 128, 2, 3, 1),
-        ]
-        for causal in (0, 1)
     ],
     sweep={
         "TILE_M": [64, 128, 256],
@@ -219,8 +198,29 @@ FAMILIES["sdpa_fast_wide"] = Family(
         "STAGES": [1, 2, 3],
         "MIN_BLOCKS": [1, 2, 4],
         "CAUSAL": [0, 1],
-        "WGMMA": [0, 1, 2],
     },
+)
+
+FAMILIES["sdpa_tma"] = Family(
+    source="kernels/sdpa_fast/sdpa_tma.cu",
+    entry="sdpa_tma",
+    grid=["(S + 63) // 64", "B * H"],
+    block=["128"],
+    shared="8192 + 256*STAGES*TILE_N",
+    defaults={"TILE_N": 64, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 4},
+    maps={
+        "q_tiles": ("q", ["1", "1", "64", "D"], 128),
+        "k_tiles": ("k", ["1", "1", "TILE_N", "D"], 128),
+        "v_tiles": ("v", ["1", "1", "TILE_N", "D"], 128),
+    },
+    args=["q_tiles", "k_tiles", "v_tiles", "o", "H", "S", "scale"],
+    checked=[SMALL, *RAGGED, MISSION, {"B": 3, "H": 2, "S": 200, "D": 64}],
+    cases=[
+        {"TILE_N": n, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal}
+        for n, s, b in [(64, 2, 4), (64, 3, 3), (64, 4, 2), (128, 2, 3)]
+        for causal in (0, 1)
+    ],
+    sweep={"TILE_N": [64, 128], "STAGES": [2, 3, 4], "MIN_BLOCKS": [1, 2, 3, 4], "CAUSAL": [0, 1]},
 )
 
 FAMILIES["sdpa_v3"] = Family(
@@ -229,7 +229,7 @@ FAMILIES["sdpa_v3"] = Family(
     grid=["(S + TILE_M - 1) // TILE_M", "H * (1 + WHOLE_GRID * (B - 1))"],
     block=["32 * (TILE_M // WARP_M) * KEY_SPLIT"],
     shared="128*TILE_M + 256*KEY_SPLIT*STAGES*TILE_N + 8*KEY_SPLIT*TILE_M",
-    defaults={k: v for k, v in FAST["defaults"].items() if k not in ("CLUSTER", "WGMMA")} | {"WHOLE_GRID": 0},
+    defaults={k: v for k, v in FAST["defaults"].items() if k != "CLUSTER"} | {"WHOLE_GRID": 0},
     scalars=["B", "H", "S"],
     checked=[SMALL, *RAGGED, {"B": 3, "H": 2, "S": 200, "D": 64}],
     cases=[{"WHOLE_GRID": 0}, {"WHOLE_GRID": 1}, {"KEY_SPLIT": 1, "WARP_M": 16, "CAUSAL": 1}],
@@ -338,6 +338,8 @@ def build(variant: Variant, arch: str, folder: Path) -> None:
 class Attention:
     """Inputs, reference and arguments of o = softmax(q k^T scale) v."""
 
+    names = ["q", "k", "v", "o"]
+
     def __init__(self, shape: Shape, seed: int, causal: bool, on_gpu: bool) -> None:
         random = numpy.random.default_rng(seed)
         dims = [shape[name] for name in "BHSD"]
@@ -376,6 +378,8 @@ def e4m3(codes: numpy.ndarray) -> numpy.ndarray:
 class Fp8Attention(Attention):
     """The same with keys and values of fp8 and a scale a head."""
 
+    names = ["q", "k", "v", "k_scale", "v_scale", "o"]
+
     def __init__(self, shape: Shape, seed: int, causal: bool, on_gpu: bool) -> None:
         random = numpy.random.default_rng(seed)
         dims = [shape[name] for name in "BHSD"]
@@ -396,6 +400,8 @@ class Fp8Attention(Attention):
 class Softmax:
     """Inputs, reference and arguments of a row softmax."""
 
+    names = ["x", "y"]
+
     def __init__(self, shape: Shape, seed: int, causal: bool, on_gpu: bool) -> None:
         random = numpy.random.default_rng(seed)
         self.host = [random.standard_normal((shape["R"], shape["C"]), dtype=numpy.float32) * 4]
@@ -407,6 +413,32 @@ class Softmax:
 
 
 KINDS = {"attention": Attention, "fp8 attention": Fp8Attention, "softmax": Softmax}
+
+
+# Of CUtensorMapDataType and CUtensorMapSwizzle.
+TENSOR_TYPES = {"uint8": 0, "int8": 0, "int32": 3, "float16": 6, "float32": 7, "float64": 8}
+SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+
+
+def tensor_map(address: int, dims: tuple[int, ...], dtype: numpy.dtype, box: list[int], swizzle: int) -> numpy.ndarray:
+    """A CUtensorMap of a contiguous buffer; cupy passes an array of one value by value."""
+    encode = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled
+    room = numpy.zeros(128 + 64, dtype=numpy.uint8)
+    start = -room.ctypes.data % 64
+    encoded = room[start : start + 128].view("V128")
+    sizes, box = list(dims[::-1]), list(box[::-1])  # innermost first
+    assert 1 <= len(sizes) == len(box) <= 5, f"a box of {box} on a buffer of {sizes}"
+    strides = [dtype.itemsize * n for n in itertools.accumulate(sizes, lambda a, b: a * b)][:-1]
+    u32, u64 = ctypes.c_uint32 * 5, ctypes.c_uint64 * 5
+    plain, promotion_256, zeros = 0, 3, 0
+    status = encode(
+        ctypes.c_void_p(encoded.ctypes.data), ctypes.c_int(TENSOR_TYPES[dtype.name]), ctypes.c_uint32(len(sizes)),
+        ctypes.c_void_p(address), u64(*sizes), u64(*strides), u32(*box), u32(1, 1, 1, 1, 1),
+        ctypes.c_int(plain), ctypes.c_int(SWIZZLES[swizzle]), ctypes.c_int(promotion_256), ctypes.c_int(zeros),
+    )
+    if status != 0:
+        raise cupy.cuda.driver.CUDADriverError(status)
+    return encoded
 
 
 class Launch:
@@ -424,11 +456,26 @@ class Launch:
         size = problem.expected.size
         self.scalars = [numpy.int32(shape[name]) for name in variant.family.scalars]
         self.output = cupy.asarray(numpy.full(size + 2 * GUARD, SENTINEL, dtype=problem.dtype))
+        addresses = [x.data.ptr for x in self.inputs] + [self.output.data.ptr + GUARD * self.output.itemsize]
+        pointers = [numpy.uint64(address) for address in addresses]
+        self.args = tuple(self.named(shape, addresses) if variant.family.args else pointers + self.scalars + problem.tail)
+
+    def named(self, shape: Shape, addresses: list[int]) -> list:
+        """The arguments in the order that the family gives by name."""
+        family, problem = self.variant.family, self.problem
+        described = [(x.shape, x.dtype) for x in self.inputs] + [(problem.expected.shape, self.output.dtype)]
+        buffers = dict(zip(problem.names, zip(addresses, described), strict=True))
+        known = {name: numpy.int32(extent) for name, extent in shape.items()}
+        known |= {name: numpy.uint64(address) for name, (address, _) in buffers.items()}
+        known |= dict(zip(["scale"], problem.tail))
+        for name, (buffer, box, swizzle) in family.maps.items():
+            address, (dims, dtype) = buffers[buffer]
+            extents = [self.variant.value(str(e), shape) for e in box]
+            known[name] = tensor_map(address, dims, dtype, extents, self.variant.value(str(swizzle), shape))
+        return [known[name] for name in family.args]
 
     def __call__(self) -> None:
-        out = self.output.data.ptr + GUARD * self.output.itemsize
-        args = [numpy.uint64(x.data.ptr) for x in self.inputs] + [numpy.uint64(out)] + self.scalars + self.problem.tail
-        self.function(self.grid, self.block, tuple(args), shared_mem=self.shared)
+        self.function(self.grid, self.block, self.args, shared_mem=self.shared)
 
     def check(self) -> tuple[float, list[str]]:
         """The largest difference from the reference, and everything that is wrong."""
@@ -546,6 +593,8 @@ def main() -> int:
     parser.add_argument("--family", action="append", choices=FAMILIES)
     parser.add_argument("--sweep", choices=[n for n, f in FAMILIES.items() if f.sweep])
     parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--case", type=int, help="of the one family that is named")
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("--rounds", type=int, default=60)
     options = parser.parse_args()
 
@@ -555,6 +604,13 @@ def main() -> int:
         for n in names
         for given in (FAMILIES[n].sweep_cases() if options.sweep else FAMILIES[n].cases)
     ]
+    if options.list:
+        for name in names:
+            cases = [v.label for v in variants if v.name == name]
+            print("\n".join(f"{name}\t{number}\t{label.strip()}" for number, label in enumerate(cases)))
+        return 0
+    if options.case is not None:
+        variants = variants[options.case : options.case + 1] if len(names) == 1 else []
     if options.sanitize:
         cupy.cuda.set_allocator(None)  # one allocation a buffer, so that a stray access is seen
     arch = "sm_" + cupy.cuda.Device().compute_capability

@@ -39,6 +39,14 @@ pub fn oracle() -> Option<String> {
     None
 }
 
+/// The version of `ncu_report` that a Python has.
+pub fn oracle_version(python: &str) -> String {
+    let ask = "import importlib.metadata as m; print(m.version('ncu_report'))";
+    let out = Command::new(python).args(["-c", ask]).output().unwrap();
+    assert!(out.status.success(), "`{python}` has ncu_report, but not as an installed package");
+    String::from_utf8(out.stdout).unwrap().trim().to_owned()
+}
+
 /// What `tests/oracle/dump.py` says about a report, one JSON value a line.
 pub fn dump(python: &str, report: &[u8], instances: usize) -> Vec<serde_json::Value> {
     let folder = tempfile::tempdir().unwrap();

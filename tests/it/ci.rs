@@ -1,27 +1,185 @@
-//! The script behind `action.yml`, with the real binary.
+//! `action.yml` as GitHub runs it: its inputs, its steps, their shell, with the real binary.
 
 use crate::command::{Finished, Place, root};
 use crate::stored::{Stored, wiggle};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
-fn action(place: &Place, variables: &[(&str, &str)]) -> Finished {
+/// A step of a composite action.
+#[derive(Default)]
+struct Step {
+    id: String,
+    env: Vec<(String, String)>,
+    run: String,
+}
+
+fn action_text() -> String {
+    std::fs::read_to_string(root().join("action.yml")).unwrap()
+}
+
+/// Lines of a block with their indentation, from the line that is `head` to the next that is not deeper.
+fn block<'t>(text: &'t str, head: &str) -> Vec<(usize, &'t str)> {
+    let indented = |line: &'t str| (line.len() - line.trim_start().len(), line.trim());
+    let lines = text.lines().map(indented).filter(|(_, line)| !line.is_empty());
+    let mut from = lines.skip_while(|(_, line)| *line != head);
+    let (depth, _) = from.next().unwrap_or_else(|| panic!("action.yml has no {head}"));
+    from.take_while(|(indent, _)| *indent > depth).collect()
+}
+
+/// Inputs with their defaults; a required one has none.
+fn inputs(text: &str) -> BTreeMap<String, Option<String>> {
+    let mut inputs = BTreeMap::new();
+    let mut name = String::new();
+    for (indent, line) in block(text, "inputs:") {
+        if indent == 2 {
+            name = line.trim_end_matches(':').to_owned();
+            inputs.insert(name.clone(), None);
+        } else if let Some(default) = line.strip_prefix("default: ") {
+            inputs.insert(name.clone(), Some(default.trim_matches('"').to_owned()));
+        }
+    }
+    inputs
+}
+
+fn steps(text: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut under = "";
+    for (indent, line) in block(text, "steps:") {
+        let key = match line.strip_prefix("- ") {
+            Some(first) => {
+                steps.push(Step::default());
+                first
+            }
+            None => line,
+        };
+        let step = steps.last_mut().unwrap();
+        if indent > 6 {
+            match under {
+                "env" => step.env.extend(key.split_once(": ").map(|(k, v)| (k.to_owned(), v.to_owned()))),
+                "run" => step.run += &format!("{line}\n"),
+                other => panic!("nothing is read under {other}: {line}"),
+            }
+            continue;
+        }
+        let (name, value) = key.split_once(':').unwrap_or((key, ""));
+        under = name;
+        match (name, value.trim()) {
+            ("name" | "env", _) | ("run", "|") => {}
+            ("shell", shell) => assert_eq!(shell, "bash"),
+            ("id", id) => id.clone_into(&mut step.id),
+            ("run", script) => script.clone_into(&mut step.run),
+            _ if line.starts_with('#') => {}
+            other => panic!("{other:?} is no key of a step that this test knows"),
+        }
+    }
+    steps
+}
+
+/// A value with GitHub's expressions in it replaced.
+fn expanded(value: &str, given: &[(&str, &str)], declared: &BTreeMap<String, Option<String>>) -> String {
+    let Some(expression) = value.strip_prefix("${{ ").and_then(|rest| rest.strip_suffix(" }}")) else {
+        return value.to_owned();
+    };
+    if expression == "github.action_path" {
+        return root().display().to_string();
+    }
+    let name = expression.strip_prefix("inputs.").unwrap_or_else(|| panic!("{value} is unknown"));
+    let default = declared.get(name).unwrap_or_else(|| panic!("input {name} is not declared"));
+    let set = given.iter().find(|(input, _)| *input == name).map(|(_, value)| (*value).to_owned());
+    set.or(default.clone()).unwrap_or_else(|| panic!("input {name} is required"))
+}
+
+/// Runs the steps with these inputs, as a runner does: each by a shell of its own, until one fails.
+fn action(place: &Place, given: &[(&str, &str)]) -> Finished {
     let binary = assert_cmd::cargo::cargo_bin!("ncugate").parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
-    let output = Command::new("bash")
-        .arg(root().join(".ci/action.sh"))
-        .current_dir(place.path())
-        .env("PATH", path)
-        .env("GITHUB_OUTPUT", place.path().join("output"))
-        .env_remove("GITHUB_STEP_SUMMARY")
-        .env("CUDA_VISIBLE_DEVICES", "")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
-    Finished {
-        status: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
+    let text = action_text();
+    let declared = inputs(&text);
+    assert!(given.iter().all(|(name, _)| declared.contains_key(*name)), "{given:?}");
+    let mut finished = Finished { status: Some(0), stdout: String::new(), stderr: String::new() };
+    for step in steps(&text) {
+        let env = step.env.iter().map(|(name, value)| (name, expanded(value, given, &declared)));
+        let output = Command::new("bash")
+            .args(["--noprofile", "--norc", "-e", "-o", "pipefail"])
+            .arg(place.write("step.sh", &step.run))
+            .current_dir(place.path())
+            .env("PATH", &path)
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_OUTPUT", place.path().join("output"))
+            .env("GITHUB_STEP_SUMMARY", place.path().join("summary.md"))
+            .env("CUDA_VISIBLE_DEVICES", "")
+            .envs(env)
+            .output()
+            .unwrap();
+        finished.status = output.status.code();
+        finished.stdout += &String::from_utf8(output.stdout).unwrap();
+        finished.stderr += &String::from_utf8(output.stderr).unwrap();
+        if finished.status != Some(0) {
+            break;
+        }
     }
+    finished
+}
+
+/// What `bash -n` says of a script; nothing where it is one.
+fn lint(script: &Path) -> String {
+    let output = Command::new("bash").arg("-n").arg(script).output().unwrap();
+    format!("{}{}", if output.status.success() { "" } else { "FAILED " }, String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn every_script_that_ships_is_bash() {
+    let place = Place::new();
+    let text = action_text();
+    let steps = steps(&text);
+    assert_eq!(steps.iter().filter(|step| !step.run.is_empty()).count(), steps.len());
+    for step in &steps {
+        assert_eq!(lint(&place.write("step.sh", &step.run)), "", "{}", step.run);
+        assert!(!step.run.contains("${{"), "values come in as variables: {}", step.run);
+    }
+    let mut scripts = vec![root().join(".ci/action.sh"), root().join(".ci/run")];
+    for folder in ["benches", "tests/gpu"] {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        scripts.extend(entries.filter(|path| path.extension().is_some_and(|e| e == "sh")));
+    }
+    assert!(scripts.len() > 6, "{scripts:?}");
+    for script in scripts {
+        let first = std::fs::read_to_string(&script).unwrap().lines().next().unwrap_or_default().to_owned();
+        assert!(first.contains("bash"), "{}: {first}", script.display());
+        assert_eq!(lint(&script), "", "{}", script.display());
+    }
+    let broken = place.write("broken.sh", "if true; then\n");
+    assert!(lint(&broken).starts_with("FAILED"), "a broken script is seen");
+}
+
+#[test]
+fn outputs_come_from_a_step_that_writes_them() {
+    let text = action_text();
+    let ids: Vec<String> = steps(&text).into_iter().map(|step| step.id).filter(|id| !id.is_empty()).collect();
+    let values = block(&text, "outputs:").into_iter().filter_map(|(_, line)| line.strip_prefix("value: "));
+    let from: Vec<&str> = values.filter_map(|value| value.strip_prefix("${{ steps.")).collect();
+    assert!(
+        !from.is_empty() && from.iter().all(|value| ids.iter().any(|id| value.starts_with(&format!("{id}.outputs."))))
+    );
+}
+
+#[test]
+fn a_recording_is_judged_with_a_summary_a_comment_and_annotations() {
+    let place = Place::new();
+    for path in ["configs/phase_d.toml", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
+        place.copy(path);
+    }
+    let given = [("config", "configs/phase_d.toml"), ("profile", "profiles/phase_d/h200"), ("comment", "comment.md")];
+    let failed = action(&place, &given);
+    assert_eq!(failed.status, Some(1), "{failed:?}");
+    assert!(failed.stdout.contains("::error file=configs/phase_d.toml,line="), "{}", failed.stdout);
+    assert_eq!(said(&place), "status=1\n");
+    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let (summary, comment) = (read("summary.md"), read("comment.md"));
+    assert!(summary.contains("eligible warps") && comment.contains("eligible warps"), "{summary}");
+    assert!(comment.len() < 65_536, "{}", comment.len());
+    assert!(place.path().join("reports/phase_d").is_dir(), "where the output `reports` says");
 }
 
 fn said(place: &Place) -> String {
@@ -40,11 +198,10 @@ fn a_stored_run_is_judged_and_its_status_is_the_steps() {
     assert_eq!(place.run(&["baseline", "promote", fast.to_str().unwrap()]).status, Some(0));
     let judge = |profile: &str, strict: &str| {
         let variables = [
-            ("CONFIG", config.to_str().unwrap()),
-            ("PROFILE", profile),
-            ("COMMENT", "comment.md"),
-            ("FAIL_ON_VERDICT", strict),
-            ("GITHUB_ACTIONS", "true"),
+            ("config", config.to_str().unwrap()),
+            ("profile", profile),
+            ("comment", "comment.md"),
+            ("fail-on-verdict", strict),
         ];
         action(&place, &variables)
     };
@@ -63,7 +220,7 @@ fn a_stored_run_is_judged_and_its_status_is_the_steps() {
 fn measuring_without_a_gpu_fails_the_step_whatever_is_asked() {
     let place = Place::new();
     let config = root().join("configs/softmax.toml");
-    let variables = [("CONFIG", config.to_str().unwrap()), ("RECORD", "run"), ("FAIL_ON_VERDICT", "false")];
+    let variables = [("config", config.to_str().unwrap()), ("record", "run"), ("fail-on-verdict", "false")];
     let failed = action(&place, &variables);
     assert_eq!(failed.status, Some(3), "{failed:?}");
     assert!(failed.stderr.contains("nothing is recorded"), "{}", failed.stderr);

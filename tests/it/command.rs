@@ -84,7 +84,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    fn of(command: &mut Command) -> Self {
+    pub fn of(command: &mut Command) -> Self {
         let output = command.output().unwrap();
         Self {
             status: output.status.code(),

@@ -3,6 +3,7 @@
 //! The pins are a ratchet: neither more nor less passes, so that a gain is kept as well as a loss is seen. `NCUGATE_BLESS=1`
 //! writes what was found. They hold for the nvcc they were made with; with another one the kernels only have to compile.
 
+use crate::command::{Finished, Place, root};
 use ncugate::build::{Arch, BuildOutcome, Builder, Cache, Nvcc, Resources, Sharing};
 use ncugate::plan::{KernelPlan, Method, Plan, Standing, Variant, VariantId};
 use serde::{Deserialize, Serialize};
@@ -77,13 +78,109 @@ impl Pinned {
     }
 }
 
+/// The real binary with the compiler of the tests on its path.
+fn check(place: &Place, config: &Path, arguments: &[&str]) -> Option<Finished> {
+    let nvcc = nvcc()?;
+    let usual = env::var_os("PATH")?;
+    let folders = [nvcc.path().parent()?.to_path_buf()].into_iter().chain(env::split_paths(&usual));
+    let path = env::join_paths(folders).unwrap();
+    let line: Vec<&str> = ["check", config.to_str().unwrap()].into_iter().chain(arguments.iter().copied()).collect();
+    Some(Finished::of(place.ncugate(&line).current_dir(root()).env("PATH", path)))
+}
+
+const WHOLE_KV: &str = r#"
+[phase]
+name = "whole_kv"
+objective = "latency_p50"
+[workload]
+seeds = [0]
+reference = "sdpa"
+tolerance = { max_abs = 2e-3 }
+scalars = { scale = "1 / D ** 0.5" }
+[workload.shapes]
+mission = { B = 1, H = 8, S = 512, D = 64 }
+[workload.buffers]
+q = { dtype = "f16", shape = ["B", "H", "S", "D"], init = "normal" }
+k = { dtype = "f16", shape = ["B", "H", "S", "D"], init = "normal" }
+v = { dtype = "f16", shape = ["B", "H", "S", "D"], init = "normal" }
+o = { dtype = "f16", shape = ["B", "H", "S", "D"], role = "output" }
+[kernel]
+source = "kernels/sdpa_scalar/sdpa_whole_kv.cu"
+entry = "sdpa_whole_kv"
+flags = ["-O3"]
+defines = ["MAX_S"]
+grid = ["(S + 31) // 32", "B * H"]
+block = ["192"]
+dynamic_shared = { k_all = "2*S*D*DYNAMIC", v_all = "2*S*D*DYNAMIC", scores = "128*S*DYNAMIC", out = "128*D*DYNAMIC", q_tile = "64*D*DYNAMIC", stats = "256*DYNAMIC" }
+args = ["q", "k", "v", "o", "S", "scale"]
+[[variant]]
+name = "dynamic"
+params = { MAX_S = 0, DYNAMIC = 1 }
+[[variant]]
+name = "static"
+params = { MAX_S = 512, DYNAMIC = 0 }
+[[gate]]
+name = "correct"
+require = "correct == 1"
+"#;
+
+#[test]
+fn all_of_k_and_v_in_shared_memory_is_refused_with_its_budget() {
+    let place = Place::new();
+    let config = place.write("whole_kv.toml", WHOLE_KV);
+    let Some(ada) = check(&place, &config, &["--arch", "sm_89"]) else { return };
+    assert_eq!(ada.status, Some(1), "{ada:?}");
+    let fixed = "static shared memory of a block: 209024 bytes, limit 49152, 159872 over: k_all 65536, scores 65536, v_all 65536, \
+                 out 8192, q_tile 4096, row_sum 128; dynamic shared memory may take 101376 on compute capability 8.9";
+    assert!(ada.stdout.contains(fixed), "{}", ada.stdout);
+    let dynamic = "compute capability 8.9: 209152 bytes, limit 101376, 107776 over: k_all 65536, v_all 65536, scores 65536, out 8192, \
+                   q_tile 4096, stats 256";
+    assert!(ada.stdout.contains(dynamic), "{}", ada.stdout);
+    assert!(ada.stdout.contains("0 of 2 candidates build for sm_89"), "{}", ada.stdout);
+    let hopper = check(&place, &config, &["--arch", "sm_90"]).unwrap();
+    assert_eq!(hopper.status, Some(0), "227 KiB hold the dynamic form: {hopper:?}");
+    assert!(hopper.stdout.contains("static: does not build for sm_90"), "{}", hopper.stdout);
+}
+
+#[test]
+fn a_check_judges_what_a_build_tells_and_names_the_rest() {
+    let place = Place::new();
+    let Some(inversion) = check(&place, Path::new("configs/inversion.toml"), &["--arch", "sm_89"]) else { return };
+    assert_eq!(inversion.status, Some(0), "{inversion:?}");
+    assert!(
+        inversion.stdout.contains("pass         over-unrolled: spills"),
+        "against a kernel baseline: {inversion:?}"
+    );
+    assert!(inversion.stdout.contains("not judged   correctness; each defect costs time"), "{inversion:?}");
+    let scaling = Path::new("configs/scaling.toml");
+    let unknown = check(&place, scaling, &["--arch", "sm_90"]).unwrap();
+    assert_eq!(unknown.status, Some(0), "{unknown:?}");
+    let waves =
+        "not judged   the grid fills the card: how many multiprocessors the GPU has is not known; --sms says it";
+    assert!(unknown.stdout.contains(waves), "{unknown:?}");
+    let known = check(&place, scaling, &["--arch", "sm_90", "--sms", "132"]).unwrap();
+    assert_eq!(known.status, Some(1), "{known:?}");
+    assert!(known.stdout.contains("FAIL         the grid fills the card"), "{known:?}");
+}
+
+#[test]
+fn a_check_of_external_commands_alone_is_no_pass() {
+    let place = Place::new();
+    let head = WHOLE_KV.split("[kernel]").next().unwrap();
+    let command = "[[variant]]\nname = \"library\"\ncommand = [\"true\"]\n";
+    let gate = "[[gate]]\nname = \"g\"\nrequire = \"correct == 1\"\n";
+    let config = place.write("library.toml", &format!("{head}{command}{gate}"));
+    let Some(checked) = check(&place, &config, &["--arch", "sm_90"]) else { return };
+    assert_eq!(checked.status, Some(4), "{checked:?}");
+}
+
 fn pins() -> Pins {
     serde_json::from_str(&fs::read_to_string(PINS).unwrap()).unwrap()
 }
 
 /// `$NCUGATE_TEST_NVCC`, else the one a user would get; in CI there must be one.
 #[allow(clippy::print_stderr)]
-fn nvcc() -> Option<Nvcc> {
+pub fn nvcc() -> Option<Nvcc> {
     let explicit = env::var_os("NCUGATE_TEST_NVCC").map(PathBuf::from);
     match Nvcc::find(explicit.as_deref()) {
         Ok(nvcc) => Some(nvcc),
@@ -112,7 +209,9 @@ fn built(nvcc: &Nvcc, cache: &Path, arch: &str, kernels: &[&Pinned]) -> Vec<Resu
 #[test]
 fn every_family_is_pinned() {
     let pinned: Vec<PathBuf> = pins().kernels.into_iter().map(|kernel| kernel.source).collect();
+    // Baselines are programs of their own, compiled with what they need.
     let families = fs::read_dir("kernels").unwrap().map(|entry| entry.unwrap().path());
+    let families = families.filter(|family| !family.ends_with("baselines"));
     let sources: Vec<PathBuf> = families
         .flat_map(|family| fs::read_dir(family).unwrap().map(|entry| entry.unwrap().path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "cu"))

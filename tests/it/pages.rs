@@ -65,7 +65,11 @@ fn a_recording_compared_with_itself_has_not_changed() {
     let place = Place::new();
     let finished = place.run(&["compare", &recording(), &recording(), "--markdown", "c.md", "--html", "c.html"]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
-    assert!(finished.stdout.contains("of 92 timed on both 0 faster, 92 within noise, 0 slower"), "{}", finished.stdout);
+    assert!(
+        finished.stdout.contains("of 92 timed on both sides 0 are faster, 92 within noise, 0 slower"),
+        "{}",
+        finished.stdout
+    );
     let file = read(&place.path().join("c.md"));
     assert!(file.contains("## Gates") && !file.contains("turned"), "{file}");
     let page = read(&place.path().join("c.html"));
@@ -108,6 +112,61 @@ fn the_index_links_what_is_rendered_and_names_what_cannot_be_judged() {
     assert!(page.contains("1 run of 1 phase") && page.contains("report.html") && page.contains("broken"));
     let summary = read(&place.path().join("final_summary.md"));
     assert!(summary.contains("](<reports/phase_d/") && summary.contains("| gate"), "{summary}");
+}
+
+#[test]
+fn the_run_before_is_set_beside_the_selected_variant() {
+    let place = Place::new();
+    let runs = place.path().join("profiles/phase_d");
+    let (now, then) = (runs.join("h200"), runs.join("20261120T090000Z"));
+    copy(&root().join(RECORDING), &now);
+    copy(&now, &then);
+    let manifest = read(&then.join("manifest.json"));
+    let dated = manifest.replace("2026-11-21T02:21:30", "2026-11-20T09:00:00");
+    assert_ne!(manifest, dated);
+    std::fs::write(then.join("manifest.json"), dated).unwrap();
+    let report = |folder: &Path, output: &str| {
+        let finished = place.run(&["report", folder.to_str().unwrap(), "--output", output]);
+        assert!(matches!(finished.status, Some(0 | 1 | 4)), "{finished:?}");
+        let results = read(&place.path().join(output).join("results.json"));
+        (finished.stdout, serde_json::from_str::<serde_json::Value>(&results).unwrap())
+    };
+    let (said, results) = report(&now, "now");
+    assert!(said.contains("against previous run: latency p50"), "{said}");
+    let delta = results["deltas"].as_array().unwrap().iter().find(|d| d["against"] == "previous run").unwrap();
+    assert!(delta["about"].as_str().unwrap().contains("2026-11-20"), "{delta}");
+    assert_eq!(delta["metrics"]["latency_p50"]["change"], "0.0 %");
+    let page = read(&place.path().join("now/report.md"));
+    assert!(page.contains("| previous run | change"), "{page}");
+    let (_, first) = report(&then, "then");
+    let previous = |d: &serde_json::Value| d["against"] == "previous run";
+    assert!(!first["deltas"].as_array().unwrap().iter().any(previous), "nothing is before the first run");
+}
+
+#[test]
+fn an_earlier_run_that_cannot_be_read_is_a_warning() {
+    let place = Place::new();
+    let runs = place.path().join("profiles/phase_d");
+    let (now, then) = (runs.join("h200"), runs.join("20261120T090000Z"));
+    copy(&root().join(RECORDING), &now);
+    let manifest = read(&now.join("manifest.json")).replace("2026-11-21T02:21:30", "2026-11-20T09:00:00");
+    std::fs::create_dir_all(&then).unwrap();
+    std::fs::write(then.join("manifest.json"), manifest).unwrap();
+    let finished = place.run(&["report", now.to_str().unwrap(), "--output", "now"]);
+    assert_eq!(finished.status, Some(1), "{finished:?}");
+    assert!(finished.stdout.contains("the run before this one is not beside it"), "{}", finished.stdout);
+}
+
+#[test]
+fn the_index_judges_a_run_by_its_leaderboard() {
+    let place = Place::new();
+    copy(&root().join("profiles/regression"), &place.path().join("profiles/regression"));
+    let finished = place.run(&["index", "--summary", "final_summary.md"]);
+    assert_eq!(finished.status, Some(0), "{}", finished.stderr);
+    let summary = read(&place.path().join("final_summary.md"));
+    assert!(summary.starts_with("# 1 of 1 phase passes"), "{summary}");
+    let page = read(&place.path().join("reports/index.html"));
+    assert!(page.contains("All 4 requirements hold"), "the verdict that `run` gives");
 }
 
 fn copy(from: &Path, to: &Path) {

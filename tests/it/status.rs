@@ -1,31 +1,19 @@
 //! Every exit status, reached by the real binary.
 
-use crate::command::{Finished, Place};
+use crate::command::{Finished, Place, root};
 use crate::stored::{Stored, wiggle};
+use ncugate::bench::external::{Early, measure};
+use ncugate::bench::{CheckOutcome, CheckRecord};
+use ncugate::config::parse;
+use ncugate::plan::{CommandPlan, VariantId};
 use ncugate::store::RunState;
+use serde::Serialize;
 use std::path::Path;
 
 /// Two candidates, no baseline, one required gate on registers and one on latency.
-const PHASE: &str = r#"
-[phase]
-name = "status"
-objective = "latency_p50"
-[workload]
-seeds = [0, 1]
-reference = "copy"
-tolerance = { max_abs = 2e-3 }
-[workload.shapes]
-only = { S = 2048 }
-[workload.buffers]
-x = { dtype = "f16", shape = ["S"], init = "normal" }
-y = { dtype = "f16", shape = ["S"], role = "output" }
-[kernel]
-source = "copy.cu"
-entry = "copy"
-defines = ["THREADS"]
-grid = ["S // THREADS"]
-block = ["THREADS"]
-args = ["x", "y"]
+const PHASE: &str = concat!(
+    include_str!("../data/copy.toml"),
+    r#"
 [sweep]
 THREADS = [64, 128]
 [[gate]]
@@ -34,7 +22,8 @@ require = "registers <= 64"
 [[gate]]
 name = "latency"
 require = "latency_p50 <= 10.5"
-"#;
+"#
+);
 
 fn run() -> Stored {
     Stored::new(PHASE, "run").latency(|_, round| 10.0 * (1.0 + 0.01 * wiggle(round, 1)))
@@ -113,6 +102,52 @@ fn three_when_environment_or_stored_run_fails() {
 }
 
 #[test]
+fn what_cannot_be_compared_is_refused_before_anything_is_measured() {
+    let place = Place::new();
+    let then = run().write(&place);
+    let measure = |text: &str, more: &[&str]| {
+        let config = place.write("status.toml", text);
+        let mut args = vec!["run", config.to_str().unwrap(), "--source", "gpu"];
+        args.extend(more);
+        place.run(&args)
+    };
+    assert_eq!(measure(PHASE, &["--against", "nobody"]).status, Some(2));
+    let [then, other] = [then.to_str().unwrap(), &PHASE.replace("S = 2048", "S = 4096")];
+    for name in ["run", then] {
+        let refused = measure(other, &["--against", name]);
+        assert_eq!(refused.status, Some(3), "{refused:?}");
+        assert!(refused.stderr.contains("the workload (shapes, buffers or scalars)"), "{}", refused.stderr);
+        // what the phase has alike, or may differ in, is left to the machine: there is none here
+        for (text, more) in [(PHASE, &["--against", name][..]), (other, &["--against", name, "--allow-mismatch"])] {
+            let unmeasured = measure(text, more);
+            assert_eq!(unmeasured.status, Some(3), "{unmeasured:?}");
+            assert!(!unmeasured.stderr.contains("the workload"), "{}", unmeasured.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_precondition_of_the_workload_needs_no_gpu_to_stop_a_run() {
+    let place = Place::new();
+    let measure = |require: &str| {
+        let text = format!("{PHASE}[[precondition]]\nname = \"ready\"\nrequire = '{require}'\n");
+        let config = place.write("status.toml", &text);
+        place.run(&["run", config.to_str().unwrap()])
+    };
+    let stopped = measure("S % 4096 == 0");
+    assert_eq!((stopped.status, stopped.stderr.as_str()), (Some(1), ""), "{stopped:?}");
+    assert_eq!(
+        stopped.stdout,
+        "FAIL precondition 'ready': 'S % 4096 == 0' is false at shape 'only'; nothing was built\n"
+    );
+    for require in ["S % 16 == 0", "cc >= 8.9"] {
+        let unmeasured = measure(require);
+        assert_eq!((unmeasured.status, unmeasured.stdout.as_str()), (Some(3), ""), "{unmeasured:?}");
+    }
+    assert!(!place.path().join("profiles").exists(), "nothing was measured");
+}
+
+#[test]
 fn four_when_it_cannot_be_told() {
     let noisy = judged(&run().latency(|_, round| 10.5 * (1.0 + 0.05 * wiggle(round, 1))));
     assert_eq!(noisy.status, Some(4), "{noisy:?}");
@@ -123,6 +158,40 @@ fn four_when_it_cannot_be_told() {
     assert_eq!(gate(&place, &folder, nothing).status, Some(4), "a check over nothing is no pass");
     let uncounted = PHASE.replace("registers <= 64", "eligible_warps >= 2");
     assert_eq!(gate(&place, &folder, &uncounted).status, Some(4), "what was not profiled is no pass");
+}
+
+/// Records that come later count.
+fn append(file: &Path, records: &[impl Serialize]) {
+    let lines: String = records.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect();
+    std::fs::write(file, std::fs::read_to_string(file).unwrap() + &lines).unwrap();
+}
+
+/// The real program of a baseline, asked on a machine without CUTLASS.
+#[test]
+fn four_when_the_software_of_a_baseline_is_absent() {
+    let name = "cutlass";
+    let program = root().join("kernels/baselines/sdpa_cutlass.py").display().to_string();
+    let argv = ["env", "-u", "CUTLASS_PATH", "python3", "-B", &program].map(str::to_owned).to_vec();
+    let baseline = format!("[[baseline]]\nname = \"{name}\"\ncommand = {argv:?}\n");
+    let against = "[[gate]]\nname = \"against\"\nrequire = \"speedup('cutlass') > 0.1\"\n".replace('\'', "\\\"");
+    let text =
+        PHASE.replace("[[gate]]\nname = \"latency\"", &format!("{baseline}{against}[[gate]]\nname = \"latency\""));
+    let place = Place::new();
+    let folder = Stored::new(&text, "run").write(&place);
+    assert_eq!(gate(&place, &folder, &text).status, Some(0), "with the baseline there it can be told");
+
+    let phase = parse(Path::new("phase.toml"), &text).unwrap();
+    let plan = CommandPlan { argv, kernel_filter: None };
+    let asked = VariantId(name.to_owned());
+    let measured = measure(&phase, &asked, &plan, place.path(), &mut Early::default(), &mut |_| Ok(())).unwrap();
+    let absent =
+        |c: &CheckRecord| matches!(&c.outcome, CheckOutcome::Skipped { reason } if reason.starts_with("absent: "));
+    assert!(!measured.checks.is_empty() && measured.checks.iter().all(absent), "{measured:?}");
+    append(&folder.join("checks.jsonl"), &measured.checks);
+    append(&folder.join("latencies.jsonl"), &measured.latencies);
+    let judged = gate(&place, &folder, &text);
+    assert_eq!(judged.status, Some(4), "{judged:?}");
+    assert!(judged.stdout.contains("absent: "), "{}", judged.stdout);
 }
 
 #[test]

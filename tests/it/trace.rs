@@ -5,6 +5,7 @@ use crate::captures;
 use crate::command::{Place, root};
 use ncugate::frame::Cell;
 use ncugate::metric::{Catalogue, Source};
+use ncugate::number;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
@@ -27,6 +28,7 @@ impl Dice {
 /// The page's data and the results, both rendered from the recording by the binary.
 struct Rendered {
     page: Value,
+    html: String,
     results: Value,
 }
 
@@ -42,27 +44,66 @@ impl Rendered {
         let (_, rest) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();
         let (data, _) = rest.split_once("</script>").unwrap();
         let results = std::fs::read_to_string(run.join("results.json")).unwrap();
-        Self { page: serde_json::from_str(data).unwrap(), results: serde_json::from_str(&results).unwrap() }
+        Self {
+            page: serde_json::from_str(data).unwrap(),
+            results: serde_json::from_str(&results).unwrap(),
+            html: page.clone(),
+        }
     }
 
     fn result(&self, variant: &str) -> &Value {
         self.results["variants"].as_array().unwrap().iter().find(|v| v["id"] == variant).unwrap()
     }
 
+    /// Rows of the tables whose region has this label: heads first, then cells as text.
+    fn tables(&self, label: &str) -> Vec<Vec<Vec<String>>> {
+        let label = format!("aria-label=\"{label}\"");
+        let starts = self.html.match_indices(label.as_str()).map(|(at, _)| &self.html[at..]);
+        starts.filter_map(|rest| Some(rows(rest.split_once("<table")?.1.split_once("</table>")?.0))).collect()
+    }
+
+    /// A cell of the page's columns; one that holds the same in every row holds it once.
+    fn cell(&self, shape: usize, metric: usize, row: usize) -> &Value {
+        let column = &self.page["values"][shape][metric];
+        column.get("same").unwrap_or(&column[row])
+    }
+
     /// Variant, shape, metric and cell of the page, picked by the dice.
     fn pick<'a>(&'a self, dice: &mut Dice) -> (&'a str, &'a str, &'a str, &'a Value) {
         let at = |list: &'a Value, n: usize| list.get(n).unwrap();
         let variants = self.page["variants"].as_array().unwrap();
-        let variant = &variants[dice.below(variants.len())];
+        let row = dice.below(variants.len());
+        let variant = &variants[row];
         let shape = dice.below(self.page["shapes"].as_array().unwrap().len());
         let metric = dice.below(self.page["metrics"].as_array().unwrap().len());
         (
             variant["id"].as_str().unwrap(),
             at(&self.page["shapes"], shape).as_str().unwrap(),
             self.page["metrics"][metric]["name"].as_str().unwrap(),
-            &variant["values"][shape][metric],
+            self.cell(shape, metric, row),
         )
     }
+}
+
+/// Rows of a table's markup.
+fn rows(table: &str) -> Vec<Vec<String>> {
+    let cells = |row: &str| {
+        let starts = row.replace("<th", "<td");
+        starts.split("<td").skip(1).map(|cell| text(cell.split_once('>').unwrap().1)).collect()
+    };
+    table.split("<tr").skip(1).map(cells).collect()
+}
+
+/// Markup without tags, on one line.
+fn text(markup: &str) -> String {
+    let spaced = markup.replace("<br>", " ");
+    let plain: String = spaced.split('<').enumerate().fold(String::new(), |mut out, (at, part)| {
+        out.push_str(if at == 0 { part } else { part.split_once('>').map_or("", |(_, rest)| rest) });
+        out
+    });
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#x2f;", "/"), ("&amp;", "&")];
+    let plain = entities.into_iter().fold(plain, |text, (entity, letter)| text.replace(entity, letter));
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The number of a cell: itself, or the first of number and text; none where the cell is a reason.
@@ -83,7 +124,7 @@ fn cells_of_the_page_are_in_the_results() {
             Some(value) => {
                 assert_eq!(Some(value), measured["values"][metric].as_f64(), "{at}");
                 if let Some(text) = cell.get(1).and_then(Value::as_str) {
-                    assert_eq!(text, ncugate::report::number::plain(value), "{at}");
+                    assert_eq!(text, number::plain(value), "{at}");
                 }
                 numbers += 1;
             }
@@ -95,6 +136,78 @@ fn cells_of_the_page_are_in_the_results() {
     }
     println!("traced {numbers} numbers and {reasons} reasons");
     assert!(numbers > CELLS / 2, "{numbers} of {CELLS} cells have a number");
+}
+
+/// Holds the rows of a table of gates to the gates of the results; how many numbers it compared.
+fn gates_are(rows: &[Vec<String>], gates: &Value) -> usize {
+    let gates = gates.as_array().unwrap();
+    assert_eq!(rows.len(), gates.len() + 1, "a row a gate below the heads");
+    let mut compared = 0;
+    for (row, gate) in rows.iter().skip(1).zip(gates) {
+        let (name, unit) = (gate["name"].as_str().unwrap(), gate["unit"].as_str().unwrap());
+        assert!(row[0].contains(gate["verdict"].as_str().unwrap()) && row[1].starts_with(name), "{row:?} {gate}");
+        for (at, key) in [(2, "measured"), (3, "limit"), (4, "margin")] {
+            let Some(value) = gate[key].as_f64() else { continue };
+            let written = if key == "margin" { number::distance(value, unit) } else { number::with_unit(value, unit) };
+            let shown = row[at].split(" µs ").next().unwrap();
+            assert!(row[at].starts_with(&written) || shown == written, "{key} of {name}: {} for {written}", row[at]);
+            compared += 1;
+        }
+    }
+    compared
+}
+
+#[test]
+fn gates_tiers_and_deltas_of_the_page_are_in_the_results() {
+    let rendered = Rendered::new();
+    let mut compared = gates_are(&rendered.tables("Gates of the phase")[0], &rendered.results["gates"]);
+    for tier in rendered.results["tiers"].as_array().unwrap() {
+        let label = format!("Gates of tier {}", tier["name"].as_str().unwrap());
+        compared += gates_are(&rendered.tables(&label)[0], &tier["gates"]);
+    }
+    assert!(compared >= 40, "{compared} numbers of gates");
+    let titles = &rendered.results["metrics"];
+    let mut deltas = 0;
+    for delta in rendered.results["deltas"].as_array().unwrap() {
+        let against = delta["against"].as_str().unwrap();
+        let rows = rendered.tables(&format!("Against {against}"));
+        for (metric, both) in delta["metrics"].as_object().unwrap() {
+            let title = titles[metric]["title"].as_str().unwrap();
+            let Some(row) = rows[0].iter().find(|row| row[0].starts_with(title)) else { continue };
+            assert_eq!(row[1], number::plain(both["selected"].as_f64().unwrap()), "{metric} against {against}");
+            assert_eq!(row[2], number::plain(both["other"].as_f64().unwrap()), "{metric} against {against}");
+            assert!(row[3].starts_with(both["change"].as_str().unwrap()), "{metric} against {against}");
+            deltas += 1;
+        }
+    }
+    assert!(deltas >= 10, "{deltas} rows of deltas");
+    println!("traced {compared} numbers of gates and {deltas} rows of deltas");
+}
+
+#[test]
+fn the_numbers_behind_the_charts_are_in_the_results() {
+    let rendered = Rendered::new();
+    let metrics = rendered.results["metrics"].as_object().unwrap();
+    let named = |head: &str| metrics.iter().find(|(_, m)| m["title"] == head).map(|(name, _)| name.as_str());
+    let (mut charts, mut cells) = (0, 0);
+    let labels = rendered.html.split("aria-label=\"Numbers: ").skip(1).map(|rest| rest.split('"').next().unwrap());
+    for label in labels {
+        let table = &rendered.tables(&format!("Numbers: {label}"))[0];
+        let heads = &table[0];
+        let columns: Vec<(usize, &str)> =
+            heads.iter().enumerate().filter_map(|(at, h)| Some((at, named(h)?))).collect();
+        let (Some(variant), false) = (heads.iter().position(|h| h == "variant"), columns.is_empty()) else { continue };
+        charts += 1;
+        for row in table.iter().skip(1) {
+            for (at, metric) in &columns {
+                let value = &rendered.result(&row[variant])["shapes"]["mission"]["values"][metric];
+                assert_eq!(row[*at], number::plain(value.as_f64().unwrap()), "{metric} of {} in {label}", row[variant]);
+                cells += 1;
+            }
+        }
+    }
+    println!("traced {cells} cells of {charts} charts");
+    assert!(charts >= 8 && cells >= 500, "{cells} cells of {charts} charts");
 }
 
 /// Counters of every profiled case by ncu name, as NVIDIA's reader shows them; the first launch of a case counts.
@@ -141,7 +254,7 @@ fn counters_on_the_page_are_those_that_ncu_report_shows() {
         }
     }
     let catalogue = Catalogue::embedded();
-    let (mut dice, mut traced) = (Dice(2), 0);
+    let (mut dice, mut traced, mut judged) = (Dice(2), 0, 0);
     for _ in 0..CELLS * 20 {
         let (variant, shape, metric, cell) = rendered.pick(&mut dice);
         let Some(value) = number(cell).filter(|_| catalogue.source(metric) == Some(Source::Ncu)) else { continue };
@@ -158,6 +271,20 @@ fn counters_on_the_page_are_those_that_ncu_report_shows() {
             break;
         }
     }
-    println!("traced {traced} counters to ncu_report");
+    for gate in rendered.results["gates"].as_array().unwrap() {
+        let (Some(metric), Some(value)) = (gate["metric"].as_str(), gate["measured"].as_f64()) else { continue };
+        if catalogue.source(metric) != Some(Source::Ncu) {
+            continue;
+        }
+        let (variant, shape) = (gate["variant"].as_str().unwrap(), gate["shape"].as_str().unwrap());
+        let measured_as = rendered.result(variant)["shares"].as_str().unwrap_or(variant);
+        let counted = &cases[&format!("{measured_as}@{shape}")];
+        let expected = catalogue.definition(metric, (9, 0)).unwrap().evaluate(&|name| counted.get(name).copied());
+        let Cell::Value(expected) = expected else { panic!("gate on {metric}: {expected:?}") };
+        assert!((expected - value).abs() <= value.abs() * f64::EPSILON, "gate on {metric}: {expected} against {value}");
+        judged += 1;
+    }
+    assert!(judged >= 3, "{judged} gates on counters were traced");
+    println!("traced {traced} counters and {judged} gates to ncu_report");
     assert_eq!(traced, COUNTED, "too few counters were traced");
 }

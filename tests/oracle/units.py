@@ -2,18 +2,27 @@
 
 usage: units.py OUT.tsv REPORT.ncu-rep... [--names FILE]
 
-Every metric of the reports is asked for its unit. With --names, so is every metric name of FILE (one a line): a
-launch with these metrics is appended to a copy of the first report, and NVIDIA's reader is asked about it. Names that the suffix rule of src/ncu_rep/unit.rs derives from their base
-are left out; a name that it does not is written in full.
+Every metric of the reports is asked for its unit. With --names, so is every line `CHIP NAME` of FILE (see names.py): a
+launch on that chip with these metrics is appended to a copy of the first report, and NVIDIA's reader is asked about it.
+Rows of an OUT.tsv that is there stay for bases that FILE does not list: ncu has units for some that no chip lists.
+Chips and reports that come first win where units differ. Names that the suffix rule of src/ncu_rep/unit.rs derives from
+their base are left out; a name that it does not is written in full.
 """
+import multiprocessing
+import os
 import struct
 import sys
 import tempfile
-import ncu_report
 
 ROLLUPS = {"sum", "avg", "min", "max"}
 SUFFIXES = ROLLUPS | {"pct", "ratio", "max_rate"}
-DERIVED = {"block", "branches", "byte", "cycle", "inst", "request", "sector", "thread", "warp"}
+# What the device attributes of a launch say about its chip.
+CHIPS = {
+    "TU102": (0x162, 7, 5), "GA100": (0x170, 8, 0), "GA102": (0x172, 8, 6), "GH100": (0x180, 9, 0),
+    "AD102": (0x192, 8, 9), "GB100": (0x1A0, 10, 0), "GB202": (0x1B2, 12, 0),
+}
+DERIVED = {"block", "branches", "byte", "cycle", "inst", "ns", "ops", "register", "request", "sector", "tag", "thread",
+           "warp"}
 
 
 def split(name):
@@ -26,29 +35,27 @@ def split(name):
 
 
 def derive(base_unit, suffixes):
-    """The suffix rule, as src/ncu_rep/unit.rs has it."""
+    """The suffix rule, as src/ncu_rep/unit.rs has it. Without a base unit only percentages are certain."""
+    if base_unit is None:
+        return "%" if suffixes and suffixes[-1].startswith("pct") else ""
     unit = base_unit
     for suffix in suffixes:
         if suffix.startswith("pct"):
             unit = "%"
         elif suffix == "per_second":
             unit = {"cycle": "hz", "": "1/s", "1/cycle": ""}.get(unit, unit + "/s" if unit in DERIVED else unit)
-        elif suffix.startswith(("per_cycle", "peak_sustained")):
+        elif suffix.startswith("per_cycle") or suffix == "peak_sustained":
             unit = {"cycle": "", "warp": "warp", "": "1/cycle"}.get(unit, unit + "/cycle" if unit in DERIVED else unit)
     return unit
 
 
-def derive_unknown(suffixes):
-    """The unit of a metric whose base is not in the table: only percentages are certain."""
-    return "%" if suffixes and suffixes[-1].startswith("pct") else ""
-
-
-def invert(unit, suffixes):
-    """A base unit that would give `unit`, or None."""
-    for candidate in (unit, unit.removesuffix("/s"), unit.removesuffix("/cycle"), "cycle", ""):
-        if derive(candidate, suffixes) == unit and "%" not in candidate:
-            return candidate
-    return None
+def base_unit(names):
+    """The base unit, or none, that leaves the fewest of a base's names (suffixes and unit of each) to rows of their own."""
+    units = {unit for _, unit in names}
+    candidates = units | {unit.removesuffix("/s").removesuffix("/cycle") for unit in units} | {"cycle", ""}
+    candidates = [None] + sorted(unit for unit in candidates if "%" not in unit)
+    wrong = {unit: sum(derive(unit, suffixes) != given for suffixes, given in names) for unit in candidates}
+    return min(candidates, key=lambda unit: wrong[unit] + (unit is not None))
 
 
 def field(number, data):
@@ -65,13 +72,19 @@ def field(number, data):
     return number_of(number << 3 | 2) + number_of(len(data)) + data
 
 
-def with_names(report, names, known):
-    """A copy of a report with its first launch once more, which has the metrics `names` too: units depend on the chip,
-    which the launch's attributes say. The tables of the report have `known` names."""
+def with_names(report, chip, names):
+    """A copy of a report with its first launch once more, which ran on `chip` and has the metrics `names` too."""
+    known = string_table(report)
     launch = first_launch(report)
+    number, major, minor = CHIPS[chip]
+    attributes = {"chip": number, "architecture": number, "implementation": number,
+                  "compute_capability_major": major, "compute_capability_minor": minor}
+    for name, value in attributes.items():
+        place = known.index(f"device__attribute_{name}")
+        launch += field(13, field(1, place) + field(2, field(5, value)) + field(4, 0))
     for index in range(len(names)):
         value = b"\x19" + struct.pack("<d", 1.0)
-        launch += field(13, field(1, known + index) + field(2, value) + field(4, 0))
+        launch += field(13, field(1, len(known) + index) + field(2, value) + field(4, 0))
     table = b"".join(field(1, name.encode()) for name in names)
     header = field(1, 0) + field(2, 1) + field(4, table) + field(5, len(launch) + 4)
     header += field(6, field(1, 1) + field(2, b"h") + field(3, b"p"))
@@ -80,8 +93,11 @@ def with_names(report, names, known):
         return copy.name
 
 
-def ask(path, found):
-    """Adds the unit of every metric of a report."""
+def units_of(path):
+    """The unit of every metric of a report."""
+    import ncu_report
+
+    found = {}
     context = ncu_report.load_report(path)
     for r in range(context.num_ranges()):
         actions = context.range_by_idx(r)
@@ -89,18 +105,30 @@ def ask(path, found):
             action = actions.action_by_idx(a)
             for name in action.metric_names():
                 found.setdefault(name, action[name].unit())
+    return found
+
+
+def ask(path, found):
+    """Adds the unit of every metric of a report. In a process of its own: after the report of another chip or with
+    other metrics, ncu_report gives some other units."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        for name, unit in pool.apply(units_of, (path,)).items():
+            found.setdefault(name, unit)
 
 
 def units(reports, names):
-    """Unit of every metric of the reports, and of every name."""
+    """Unit of every metric of the reports, and of every name by chip."""
     found = {}
     for path in reports:
         ask(path, found)
-    names = [name for name in names if name not in found]
-    if names:
+    known = set(string_table(reports[0]))
+    for chip, listed in names.items():
+        listed = [name for name in listed if name not in known]
         before = len(found)
-        ask(with_names(reports[0], names, table_size(reports[0])), found)
-        print(f"{len(found) - before} of {len(names)} names were read")
+        path = with_names(reports[0], chip, listed)
+        ask(path, found)
+        os.unlink(path)
+        print(f"{chip}: {len(listed)} names, {len(found) - before} new ones")
     return found
 
 
@@ -138,45 +166,47 @@ def first_launch(path):
     return payload[4 : 4 + struct.unpack("<I", payload[:4])[0]]
 
 
-def table_size(path):
-    """Entries of a report's string tables."""
-    entries = 0
+def string_table(path):
+    """The entries of a report's string tables."""
+    entries = []
     for header, _ in blocks(path):
         table, at = header.get(4, b""), 0
         while at < len(table):
             _, at = varint(table, at)
             length, at = varint(table, at)
-            entries, at = entries + 1, at + length
+            entries.append(table[at : at + length].decode())
+            at += length
     return entries
 
 
 def main():
     arguments = sys.argv[1:]
-    names = []
+    names = {}
     if "--names" in arguments:
         at = arguments.index("--names")
-        names = [line.strip() for line in open(arguments[at + 1]) if line.strip()]
+        for line in open(arguments[at + 1]):
+            chip, name = line.split()
+            names.setdefault(chip, []).append(name)
         del arguments[at : at + 2]
     found = units(arguments[1:], names)
-    votes = {}
+    bases = {}
     for name, unit in found.items():
         base, suffixes = split(name)
-        guess = invert(unit, suffixes)
-        if guess is not None:
-            table = votes.setdefault(base, {})
-            table[guess] = table.get(guess, 0) + (100 if all(s in ROLLUPS for s in suffixes) else 1)
-    bases = {base: max(table, key=lambda unit: (table[unit], unit)) for base, table in votes.items()}
-    # Numbers without a unit have a row only where suffixes give them one.
-    suffixed = {split(name)[0] for name in found if len(split(name)[1]) > 1}
-    rows = {base: unit for base, unit in bases.items() if unit or base in suffixed}
+        bases.setdefault(base, []).append((suffixes, unit))
+    rows = {base: unit for base, names in bases.items() if (unit := base_unit(names)) is not None}
     for name, unit in found.items():
         base, suffixes = split(name)
-        if (derive(rows[base], suffixes) if base in rows else derive_unknown(suffixes)) != unit:
+        if derive(rows.get(base), suffixes) != unit:
             rows[name] = unit
+    if os.path.exists(arguments[0]):
+        before = (line.rstrip("\n").split("\t") for line in open(arguments[0]))
+        listed = {split(name)[0] for listed in names.values() for name in listed}
+        rows.update((name, unit) for name, unit in before if split(name)[0] not in listed)
     with open(arguments[0], "w") as out:
         for name in sorted(rows, key=lambda n: n.encode()):
             out.write(f"{name}\t{rows[name]}\n")
     print(f"{len(found)} metrics, {len(rows)} rows")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -94,6 +94,25 @@ fn a_worker_that_does_everything_is_started_once() {
 }
 
 #[test]
+fn nothing_is_timed_before_the_receiver_has_taken_that_all_is_proven() {
+    let folder = tempfile::tempdir().unwrap();
+    let (script, ready) = (folder.path().join("worker.sh"), folder.path().join("ready"));
+    let checks = |v: &str| checked(v, 0) + &checked(v, 1);
+    let times = timed("a") + &timed("b") + &line(&Event::Done);
+    let waits = format!("cat > /dev/null; test -e {} || exit 9\n", ready.display());
+    std::fs::write(&script, checks("a") + &checks("b") + &line(&Event::Proven) + &waits + &times).unwrap();
+    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
+    let result = measure(job(), &worker, LONG, folder.path(), &mut |event| {
+        if event == Event::Proven {
+            std::thread::sleep(Duration::from_millis(100));
+            std::fs::write(&ready, "")?;
+        }
+        Ok(())
+    });
+    assert_eq!(result.unwrap(), Finish::Complete);
+}
+
+#[test]
 fn garbage_between_events_is_passed_over() {
     let first = "echo hello; printf '\\377\\376 {broken\\n'; echo '{}'\n".to_owned() + &whole("a") + &whole("b");
     let (result, seen) = campaign(&(first + &line(&Event::Done)), "exit 9", LONG);

@@ -103,11 +103,85 @@ fn program(script: &str) -> (Measured, Vec<Event>) {
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
     let mut events = Vec::new();
     let plan = CommandPlan { argv, kernel_filter: None };
-    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut |event| {
+    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut Early::default(), &mut |event| {
         events.push(event);
         Ok(())
     });
     (measured.unwrap(), events)
+}
+
+/// A program that is started early, and then has its turn: what it measured, and what its folder held before its turn.
+fn early(script: &str) -> (Measured, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let argv = ["sh", "-c", &format!("cd {}; {script}", here.display())].map(str::to_owned).to_vec();
+    let plan = CommandPlan { argv, kernel_filter: None };
+    let mut early = Early::default();
+    early.start(&id(), &plan, here);
+    early.settle();
+    std::thread::sleep(Duration::from_millis(30));
+    let mut before: Vec<String> =
+        std::fs::read_dir(here).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    before.sort();
+    let measured = measure(&phase(), &id(), &plan, here, &mut early, &mut |_| Ok(())).unwrap();
+    (measured, before)
+}
+
+#[test]
+fn a_program_started_early_loads_and_waits_for_its_turn() {
+    let script = format!(
+        "touch loaded; grep -q f16 $NCUGATE_REQUEST && touch asked && cp asked asked-again; echo '{}' > result.json",
+        good()
+    );
+    let (measured, before) = early(&script);
+    assert_eq!(summary(&measured), ("....".to_owned(), None));
+    assert_eq!(before, ["loaded", "request.json"], "it has loaded, and knows nothing yet");
+}
+
+#[test]
+fn a_request_can_be_read_again() {
+    let script = format!(
+        "cat $NCUGATE_REQUEST > one; cat $NCUGATE_REQUEST > two; cmp -s one two && echo '{}' > result.json",
+        good()
+    );
+    assert_eq!(summary(&early(&script).0), ("....".to_owned(), None));
+}
+
+#[test]
+fn a_program_that_a_pipe_does_not_suit_is_started_at_its_turn() {
+    let script = format!(
+        "test -f $NCUGATE_REQUEST || exit 7; cat $NCUGATE_REQUEST > /dev/null; echo '{}' > result.json",
+        good()
+    );
+    let (measured, before) = early(&script);
+    assert_eq!(summary(&measured), ("....".to_owned(), None));
+    assert!(before.is_empty(), "the pipe is taken away: {before:?}");
+    let (failed, _) = early("echo broken >&2; exit 3");
+    assert_eq!(summary(&failed).1.unwrap(), "the program exited with status 3; it said: broken");
+}
+
+#[test]
+fn a_program_whose_turn_does_not_come_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let argv = ["sh", "-c", "echo $$ > $0/pid; cat $NCUGATE_REQUEST", folder.path().to_str().unwrap()];
+    let plan = CommandPlan { argv: argv.map(str::to_owned).to_vec(), kernel_filter: None };
+    let mut early = Early::default();
+    early.start(&id(), &plan, folder.path());
+    early.settle();
+    let pid: i32 = std::fs::read_to_string(folder.path().join("pid")).unwrap().trim().parse().unwrap();
+    drop(early);
+    assert!(!folder.path().join("request.json").exists());
+    assert_eq!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None), Err(nix::errno::Errno::ESRCH));
+}
+
+#[test]
+fn a_pipe_that_was_left_behind_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("request.json");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let request = Request::new(&phase(), &id(), RequestMode::Bench, folder.path().join("result.json")).unwrap();
+    request.write(&path).unwrap();
+    assert!(std::fs::symlink_metadata(&path).unwrap().is_file());
 }
 
 #[test]
@@ -131,7 +205,7 @@ fn a_program_that_fails_is_a_result() {
     assert!(summary(&program("exit 0").0).1.unwrap().contains("left no readable result"));
     let plan = CommandPlan { argv: vec!["/nonexistent/program".to_owned()], kernel_filter: None };
     let folder = tempfile::tempdir().unwrap();
-    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut |_| Ok(())).unwrap();
+    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut Early::default(), &mut |_| Ok(())).unwrap();
     assert!(summary(&measured).1.unwrap().contains("cannot start '/nonexistent/program'"));
 }
 

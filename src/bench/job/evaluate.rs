@@ -42,11 +42,13 @@ pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &P
         }
     }
     for arg in kernel.launches.iter().flat_map(|l| &l.args) {
-        match arg {
-            Arg::Buffer(name) if !phase.workload.buffers.iter().any(|b| &b.name == name) => {
-                return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.clone() });
-            }
-            Arg::Buffer(_) | Arg::Scalar(_) => {}
+        let name = match arg {
+            Arg::Buffer(name) => name,
+            Arg::TensorMap(map) => &map.buffer,
+            Arg::Scalar(_) => continue,
+        };
+        if !phase.workload.buffers.iter().any(|b| &b.name == name) {
+            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.clone() });
         }
     }
     Ok(())
@@ -153,6 +155,7 @@ pub(super) fn job_reference(
                         block: extent3(block, shape, entry, "block")?,
                         cluster: [1, 1, 1],
                         dynamic_shared: 0,
+                        dynamic_arrays: Vec::new(),
                         args: launch.args.clone(),
                     })
                 })

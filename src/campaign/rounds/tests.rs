@@ -9,43 +9,27 @@ use crate::gate::{Context, Judgement, Verdict, correctness, judge, unresolved};
 use crate::plan::unroll;
 use crate::store::Fingerprint;
 
-const PHASE: &str = r#"
-[phase]
-name = "noisy"
-objective = "latency_p50"
+const PHASE: &str = concat!(
+    include_str!("../../../tests/data/copy.toml"),
+    r#"
 [bench]
 rounds = 30
 max_rounds = 100
-[workload]
-seeds = [0]
-reference = "copy"
-tolerance = { max_abs = 2e-3 }
-[workload.shapes]
-s = { S = 128 }
-[workload.buffers]
-x = { dtype = "f16", shape = ["S"], init = "normal" }
-y = { dtype = "f16", shape = ["S"], role = "output" }
-[kernel]
-source = "copy.cu"
-entry = "copy"
-defines = ["T"]
-grid = ["1"]
-block = ["T"]
-args = ["x", "y"]
 [[variant]]
 name = "a"
-params = { T = 32 }
+params = { THREADS = 32 }
 [[variant]]
 name = "b"
-params = { T = 64 }
+params = { THREADS = 64 }
 [[variant]]
 name = "c"
-params = { T = 128 }
+params = { THREADS = 128 }
 [[gate]]
 name = "faster"
 require = "latency_p50 <= 0.995 * b.latency_p50"
 on = "a"
-"#;
+"#
+);
 
 /// A complete run in a folder of its own, and a worker that says what a test wrote for each of its starts.
 struct Bench {
@@ -63,12 +47,16 @@ fn latency(name: &str, us: f64, spread: f64, rounds: usize) -> LatencyRecord {
     let seed = usize::from(name.as_bytes()[0]);
     let samples = (0..rounds).map(|i| us * (1.0 + spread * (((i * 23 + seed * 7) % 30) as f64 / 14.5 - 1.0))).collect();
     let outcome = LatencyOutcome::Timed { samples, launches: 7 };
-    LatencyRecord { variant: id(name), shape: ShapeName("s".to_owned()), outcome }
+    LatencyRecord { variant: id(name), shape: ShapeName("only".to_owned()), outcome }
 }
 
 impl Bench {
     fn new() -> Self {
-        let phase = crate::config::parse(Path::new("noisy.toml"), PHASE).unwrap();
+        Self::with(PHASE)
+    }
+
+    fn with(text: &str) -> Self {
+        let phase = crate::config::parse(Path::new("noisy.toml"), text).unwrap();
         let plan = unroll(&phase).unwrap();
         Self { folder: tempfile::tempdir().unwrap(), phase, plan }
     }
@@ -94,8 +82,11 @@ impl Bench {
             };
             writer.build(&BuildRecord { variant: id(name), shares: None, outcome }).unwrap();
             let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1 };
-            let (shape, outcome) = (ShapeName("s".to_owned()), CheckOutcome::Correct { differences });
-            writer.check(&CheckRecord { variant: id(name), shape, seed: 0, outcome }).unwrap();
+            let (shape, outcome) = (ShapeName("only".to_owned()), CheckOutcome::Correct { differences });
+            for seed in [0, 1] {
+                let (shape, outcome) = (shape.clone(), outcome.clone());
+                writer.check(&CheckRecord { variant: id(name), shape, seed, outcome }).unwrap();
+            }
             writer.latency(&latency(name, us, spread, 30)).unwrap();
         }
         writer
@@ -132,7 +123,11 @@ impl Bench {
 
     fn samples(&self, name: &str) -> usize {
         let run = Run::load(&self.run()).unwrap();
-        samples(&run, &(id(name), ShapeName("s".to_owned()))).map_or(0, <[f64]>::len)
+        samples(&run, &(id(name), ShapeName("only".to_owned()))).map_or(0, <[f64]>::len)
+    }
+
+    fn selected(&self) -> String {
+        self.judged(&Run::load(&self.run()).unwrap()).selected.unwrap().variant.0
     }
 
     fn verdict(&self) -> Verdict {
@@ -168,6 +163,35 @@ fn the_budget_ends_it() {
     assert_eq!(jobs.iter().map(|job| asked(job).0).collect::<Vec<_>>(), [30, 40]);
     assert_eq!(bench.samples("a"), 100);
     assert_eq!(bench.verdict(), Verdict::Inconclusive);
+}
+
+#[test]
+fn what_more_rounds_select_is_timed_with_what_they_selected_before() {
+    let bench = Bench::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
+    let mut writer = bench.writer(9.9, 0.03);
+    writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
+    assert_eq!((bench.selected().as_str(), bench.verdict()), ("a", Verdict::Inconclusive));
+    // the budget of 100 rounds is spent on a and b; then c is the best, and as open as a was
+    let first = [latency("a", 9.9, 0.03, 30), latency("b", 10.0, 0.03, 30)];
+    let last = [latency("a", 10.1, 0.03, 40), latency("b", 10.0, 0.03, 40)];
+    let anew = |us: f64| [latency("a", 10.0, 0.001, 100), latency("b", 10.0, 0.001, 100), latency("c", us, 0.001, 100)];
+    let jobs = bench.settle(&mut writer, &[&first, &last, &anew(9.92)]);
+    let all = vec!["a", "b", "c"];
+    assert_eq!(jobs.iter().map(asked).collect::<Vec<_>>(), [(30, vec!["a", "b"]), (40, vec!["a", "b"]), (100, all)]);
+    assert_eq!(["a", "b", "c"].map(|name| bench.samples(name)), [100; 3], "all in the same rounds");
+    assert_eq!((bench.selected().as_str(), bench.verdict()), ("c", Verdict::Pass));
+}
+
+#[test]
+fn what_comes_late_has_no_more_than_what_came_first() {
+    let bench = Bench::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
+    let mut writer = bench.writer(9.9, 0.03);
+    writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
+    let slow = |us: f64, n| [latency("a", us, 0.03, n), latency("b", 10.0, 0.03, n)];
+    let open = [latency("a", 10.0, 0.03, 100), latency("b", 10.0, 0.03, 100), latency("c", 9.95, 0.03, 100)];
+    let jobs = bench.settle(&mut writer, &[&slow(9.9, 30), &slow(10.1, 40), &open]);
+    assert_eq!(jobs.len(), 3, "what is open then stays open");
+    assert_eq!((bench.selected().as_str(), bench.verdict()), ("c", Verdict::Inconclusive));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! `[kernel]`, `[sweep]`, `[[variant]]`, `[[baseline]]`: ways to compute the workload.
 
 use super::scope::InScope;
+use super::tensor_map::{self, MapParts};
 use super::workload::identifier;
 use super::{no_duplicates, suggest};
 use crate::config::keys;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{CommandTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
+use crate::config::{Buffer, CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
 use crate::expr::{Expr, Value, template_names};
 use std::path::PathBuf;
 
@@ -19,7 +20,8 @@ pub struct KernelParts {
     grid: Option<Vec<Placed<Expr>>>,
     block: Option<Vec<Placed<Expr>>>,
     cluster: Option<Vec<Placed<Expr>>>,
-    dynamic_shared: Option<Placed<Expr>>,
+    dynamic_shared: Option<Vec<(Option<String>, Placed<Expr>)>>,
+    tensor_maps: Option<Vec<MapParts>>,
     args: Option<Vec<Placed<String>>>,
     /// Keys the file has, whether or not their values are right.
     present: Vec<&'static str>,
@@ -31,8 +33,12 @@ const NEEDED: [&str; 5] = ["source", "entry", "grid", "block", "args"];
 pub struct KernelNames<'n> {
     /// Dimension names.
     pub dims: &'n [String],
+    /// Buffers of the workload.
+    pub buffers: &'n [Buffer],
     /// Names of buffers, scalars and dimensions.
     pub args: &'n [String],
+    /// Every name that is taken, and by what ("buffer").
+    pub taken: &'n [(String, &'static str)],
 }
 
 /// The 1 to 3 items of a grid, a block or a cluster.
@@ -58,10 +64,25 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         grid: table.get("grid").map(exprs),
         block: table.get("block").map(exprs),
         cluster: table.get("cluster").map(exprs),
-        dynamic_shared: table.get("dynamic_shared").and_then(|item| item.expr()),
+        dynamic_shared: table.get("dynamic_shared").map(|item| dynamic_shared(&item)),
+        tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
         args: table.get("args").map(placed_texts),
         present: keys::KERNEL.keys.iter().map(|key| key.name).filter(|key| table.has(key)).collect(),
     }
+}
+
+/// Bytes as one expression, or by array.
+fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, Placed<Expr>)> {
+    if !item.is_table() {
+        return item.expr().map(|bytes| (None, bytes)).into_iter().collect();
+    }
+    let Some(table) = item.table(&keys::DYNAMIC_ARRAYS) else { return Vec::new() };
+    let array = |(name, item): (Placed<String>, Item<'_>)| Some((Some(identifier(&name, &item)?), item.expr()?));
+    table.free().into_iter().filter_map(array).collect()
+}
+
+fn array((name, bytes): &(Option<String>, Placed<Expr>)) -> DynamicArray {
+    DynamicArray { name: name.clone(), bytes: bytes.value.clone() }
 }
 
 impl KernelParts {
@@ -77,6 +98,7 @@ impl KernelParts {
             block: self.block.or_else(|| base.block.clone()),
             cluster: self.cluster.or_else(|| base.cluster.clone()),
             dynamic_shared: self.dynamic_shared.or_else(|| base.dynamic_shared.clone()),
+            tensor_maps: self.tensor_maps.or_else(|| base.tensor_maps.clone()),
             args: self.args.or_else(|| base.args.clone()),
             present: self.present,
         }
@@ -96,7 +118,7 @@ impl KernelParts {
         let all = names.dims.iter().chain(params).cloned();
         let scope = InScope::new(format!("the dimensions and {whose}"), all);
         let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
-        for expr in exprs.chain(&self.dynamic_shared) {
+        for expr in exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)) {
             for (message, help) in scope.strangers(&expr.place.key, expr.value.text(), &expr.value.names()) {
                 at.report_at(&expr.place, message, Some(help));
             }
@@ -108,10 +130,32 @@ impl KernelParts {
             let message = format!("`{}` is `{}`, which is not among {whose}", define.place.key, define.value);
             at.report_at(&define.place, message, Some(suggest(&define.value, params.iter().map(String::as_str))));
         }
-        for arg in self.args.iter().flatten().filter(|arg| !names.args.contains(&arg.value)) {
-            let message = format!("`{}` is `{}`, which is no buffer, scalar or dimension", arg.place.key, arg.value);
-            at.report_at(&arg.place, message, Some(suggest(&arg.value, names.args.iter().map(String::as_str))));
+        let maps = || self.tensor_maps.iter().flatten();
+        maps().filter(|map| self.passes(map)).for_each(|map| map.check(at, &scope));
+        let known = || names.args.iter().chain(maps().map(|map| &map.name.value)).map(String::as_str);
+        for arg in self.args.iter().flatten().filter(|arg| !known().any(|name| name == arg.value)) {
+            let (key, name) = (&arg.place.key, &arg.value);
+            let message = format!("`{key}` is `{name}`, which is no buffer, tensor map, scalar or dimension");
+            at.report_at(&arg.place, message, Some(suggest(name, known().collect::<Vec<_>>().into_iter())));
         }
+    }
+
+    /// Reports what is wrong with the tensor maps as they are declared, whoever passes them.
+    pub fn check_maps(&self, at: &Table<'_>, names: &KernelNames<'_>) {
+        self.tensor_maps.iter().flatten().for_each(|map| map.declared(at, names));
+    }
+
+    /// Reports tensor maps that are neither passed here nor by one of `others`.
+    pub fn check_unused(&self, at: &Table<'_>, others: &[&KernelTemplate]) {
+        if self.args.is_none() {
+            return;
+        }
+        let passed = |map: &MapParts| self.passes(map) || others.iter().any(|k| k.args.contains(&map.name.value));
+        self.tensor_maps.iter().flatten().filter(|map| !passed(map)).for_each(|map| map.unused(at));
+    }
+
+    fn passes(&self, map: &MapParts) -> bool {
+        self.args.iter().flatten().any(|arg| arg.value == map.name.value)
     }
 
     /// The kernel, when everything it needs was read.
@@ -126,7 +170,8 @@ impl KernelParts {
             grid: self.grid.as_ref().map(exprs)?,
             block: self.block.as_ref().map(exprs)?,
             cluster: self.cluster.as_ref().map(exprs).unwrap_or_default(),
-            dynamic_shared: self.dynamic_shared.as_ref().map(|expr| expr.value.clone()),
+            dynamic_shared: self.dynamic_shared.iter().flatten().map(array).collect(),
+            tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
             args: self.args.as_ref().map(texts)?,
         })
     }
@@ -222,7 +267,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
             if let Some(filter) = table.get("kernel_filter") {
                 filter.report("`kernel_filter` is for external commands", Some("leave it out".to_owned()));
             }
-            kernel_of(table, kernel, base, &shown).and_then(|parts| {
+            kernel_of(table, kernel, base, names, &shown).and_then(|parts| {
                 parts.check(table, names, &own, &whose);
                 parts.template().map(|kernel| VariantSpecKind::Kernel(Box::new(kernel)))
             })
@@ -231,12 +276,28 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     Some(VariantSpec { name: name?, params, kind: kind?, line: table.line() })
 }
 
-fn kernel_of(table: &Table<'_>, own: Option<Item<'_>>, base: Option<&KernelParts>, shown: &str) -> Option<KernelParts> {
+fn kernel_of(
+    table: &Table<'_>,
+    own: Option<Item<'_>>,
+    base: Option<&KernelParts>,
+    names: &KernelNames<'_>,
+    shown: &str,
+) -> Option<KernelParts> {
     match (own.and_then(|item| item.table(&keys::KERNEL)), base) {
-        (Some(kernel), Some(base)) => Some(parts(&kernel).over(base)),
-        (Some(kernel), None) => {
-            let parts = parts(&kernel);
-            parts.complete(&kernel);
+        (Some(kernel), base) => {
+            let own = parts(&kernel);
+            own.check_maps(&kernel, names);
+            let has_maps = own.tensor_maps.is_some();
+            let parts = match base {
+                Some(base) => own.over(base),
+                None => {
+                    own.complete(&kernel);
+                    own
+                }
+            };
+            if has_maps {
+                parts.check_unused(&kernel, &[]);
+            }
             Some(parts)
         }
         (None, Some(base)) => Some(base.clone()),

@@ -5,6 +5,7 @@ mod kernel;
 mod phase;
 mod reference;
 mod scope;
+mod tensor_map;
 mod workload;
 
 use super::error::{ConfigErrors, Place, Problem};

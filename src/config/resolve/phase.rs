@@ -23,7 +23,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
     };
     let workload = workload::workload(&table, &params);
     Collisions { metrics: Catalogue::embedded(), workload: &workload, params: &params }.report(&table);
-    let ways = ways(root, &sweep, &workload);
+    let ways = ways(root, &sweep, &workload, &params);
 
     let mut vocabulary = Vocabulary {
         metrics: Catalogue::embedded(),
@@ -75,10 +75,11 @@ struct Ways {
     baselines: Vec<VariantSpec>,
 }
 
-fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload) -> Ways {
+fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String]) -> Ways {
     let dims = dims_of(&workload.shapes);
     let args = arg_names(workload);
-    let names = KernelNames { dims: &dims, args: &args };
+    let taken = declared(workload, params);
+    let names = KernelNames { dims: &dims, buffers: &workload.buffers, args: &args, taken: &taken };
     let parts = root.get("kernel").and_then(|item| item.table(&keys::KERNEL)).map(|table| {
         let parts = kernel::parts(&table);
         (table, parts)
@@ -86,11 +87,18 @@ fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload) -> Ways {
     let base = parts.as_ref().map(|(_, parts)| parts);
     let (variants, baselines) = (list(root, "variant"), list(root, "baseline"));
     kernel::no_shared_names(&[variants.as_slice(), &baselines].concat());
-    Ways {
+    let ways = Ways {
         variants: kernel::variants(&variants, base, &names),
         baselines: kernel::variants(&baselines, base, &names),
         kernel: swept(root, parts.as_ref(), sweep, &names),
+    };
+    let named: Vec<&VariantSpec> = ways.variants.iter().chain(&ways.baselines).collect();
+    // One that could not be read has an error of its own, and might have passed a tensor map.
+    if let Some((table, parts)) = parts.as_ref().filter(|_| named.len() == variants.len() + baselines.len()) {
+        let kernels: Vec<&KernelTemplate> = named.iter().filter_map(|spec| spec.kind.kernel()).collect();
+        parts.check_unused(table, &kernels);
     }
+    ways
 }
 
 /// Errors of the tables that stand by themselves, where there is no workload whose names others could use.
@@ -167,6 +175,7 @@ fn swept(
         return None;
     };
     parts.complete(table);
+    parts.check_maps(table, names);
     if root.has("sweep") || !root.has("variant") {
         let params: Vec<String> = sweep.axes.iter().map(|(name, _)| name.clone()).collect();
         parts.check(table, names, &params, "the sweep's parameters");
@@ -331,6 +340,17 @@ fn measured(table: Option<&Table<'_>>, vocabulary: &Vocabulary<'_>, judged: &[Sh
     shapes
 }
 
+/// Names of the workload and of parameters, each with what it is.
+fn declared(workload: &Workload, params: &[String]) -> Vec<(String, &'static str)> {
+    let scalars = workload.scalars.iter().map(|scalar| scalar.name.clone());
+    let buffers = workload.buffers.iter().map(|buffer| buffer.name.clone());
+    (dims_of(&workload.shapes).into_iter().map(|name| (name, "dimension")))
+        .chain(params.iter().map(|name| (name.clone(), "parameter")))
+        .chain(scalars.map(|name| (name, "scalar")))
+        .chain(buffers.map(|name| (name, "buffer")))
+        .collect()
+}
+
 /// Names that an expression could not tell apart.
 struct Collisions<'c> {
     metrics: &'c Catalogue,
@@ -340,15 +360,8 @@ struct Collisions<'c> {
 
 impl Collisions<'_> {
     fn report(&self, table: &Table<'_>) {
-        let dims = dims_of(&self.workload.shapes);
-        let scalars = self.workload.scalars.iter().map(|scalar| scalar.name.clone());
-        let buffers = self.workload.buffers.iter().map(|buffer| buffer.name.clone());
         let mut seen: Vec<(String, &str)> = Vec::new();
-        let all = (dims.into_iter().map(|name| (name, "dimension")))
-            .chain(self.params.iter().map(|name| (name.clone(), "parameter")))
-            .chain(scalars.map(|name| (name, "scalar")))
-            .chain(buffers.map(|name| (name, "buffer")));
-        for (name, what) in all {
+        for (name, what) in declared(self.workload, self.params) {
             if what != "buffer" && self.metrics.knows(&name) {
                 let help = "rename it: a requirement could not tell them apart".to_owned();
                 table.report(format!("the {what} `{name}` has the name of a metric"), Some(help));

@@ -47,7 +47,7 @@ fn every_error_comes_out_at_once() {
        |
        = help: did you mean "f32"?
 
-    error: `kernel.args[1]` is `z`, which is no buffer, scalar or dimension
+    error: `kernel.args[1]` is `z`, which is no buffer, tensor map, scalar or dimension
       --> phase.toml:23:14
        |
     23 | args = ["x", "z", "N", "scale"]
@@ -75,7 +75,7 @@ blok = ["1"]"#)]), @r##"
     19 | blok = ["1"]
        | ^^^^
        |
-       = help: did you mean `block`? allowed in `kernel`: source, entry, flags, defines, grid, block, cluster, dynamic_shared, args
+       = help: did you mean `block`? allowed in `kernel`: source, entry, flags, defines, grid, block, cluster, dynamic_shared, tensor_maps, args
     "##);
 }
 

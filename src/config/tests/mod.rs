@@ -4,6 +4,7 @@ mod declared;
 mod errors;
 mod fuzz;
 mod shipped;
+mod tensor_maps;
 
 use super::{ConfigErrors, Phase, parse};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Every form a requirement can take.
 
 use super::*;
-use crate::gate::{Stored, preconditions, static_gates};
+use crate::gate::{Ahead, Stored, ahead, preconditions};
 
 #[test]
 fn absolute() {
@@ -21,13 +21,13 @@ fn absolute() {
 #[test]
 fn a_failure_says_what_is_lacking_and_a_pass_for_how_many_it_held() {
     let failed = verdict("eligible_warps >= 2", |f| f.set("eligible_warps", |_, _| 0.27));
-    assert_eq!(failed.reason, "REGCAP=64,THREADS=64: eligible_warps is 0.27 warp, needs at least 2 (short by 1.73)");
+    assert_eq!(failed.reason, "REGCAP=64,THREADS=64: eligible_warps is 0.27, needs at least 2 (short by 1.73)");
     let case = &failed.cases[failed.deciding.unwrap()];
     assert!((case.margin.unwrap() + 1.73).abs() < 1e-12);
     assert_eq!((failed.metric.as_deref(), failed.unit.as_str()), (Some("eligible_warps"), "warp"));
     let mut fixture = Fixture::new(&(gate("registers <= 64") + "on = \"each\""));
     let passed = fixture.set("registers", |v, _| 60.0 + v as f64).first();
-    assert_eq!(passed.reason, "held for 4 variants at shape 'large', tightest by 1 register/thread");
+    assert_eq!(passed.reason, "held for 4 variants at shape 'large', tightest by 1");
     assert_eq!(passed.cases.len(), 4);
 }
 
@@ -142,6 +142,26 @@ fn over_parameters_dimensions_and_verbatim_metrics() {
 }
 
 #[test]
+fn over_scalars_as_the_workload_defines_them() {
+    let judged = |require: &str| {
+        let mut fixture = Fixture::new("");
+        let text = format!("{BASE}\n{}", gate(require)).replace(
+            "[workload.shapes]",
+            "scalars = { scale = \"1 / S ** 0.5\", per = \"S // THREADS\" }\n[workload.shapes]",
+        );
+        fixture.phase = parse(Path::new("fixture.toml"), &text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        fixture.set("registers", |_, _| 64.0).first()
+    };
+    // at shape 'large' S is 2048; the selected variant has 64 threads
+    assert_eq!(judged("registers * scale < 1.5").verdict, PASS);
+    assert_eq!(judged("registers * scale > 1.5").verdict, FAIL);
+    assert_eq!(judged("registers <= 2 * per").verdict, PASS);
+    assert_eq!(judged("registers == 2 * per").verdict, PASS);
+    assert_eq!(judged("registers > 2 * per").verdict, FAIL);
+    assert_eq!(judged("scale > 0 and S == 2048").verdict, PASS);
+}
+
+#[test]
 fn on_selected_each_any_or_a_glob() {
     let on = |on: &str| {
         let mut fixture = Fixture::new(&format!("{}on = \"{on}\"", gate("registers <= 64")));
@@ -178,9 +198,9 @@ fn variants_say_what_stops_them() {
     let mut fixture = Fixture::new(&(gate("registers <= 64") + &gate("eligible_warps >= 2").replace("\"g\"", "\"w\"")));
     fixture.set("registers", |v, _| [64.0, 70.0, 64.0, 64.0, 0.0][v]).set("eligible_warps", |_, _| 1.0).wrong(2);
     let judgement = fixture.judge();
-    assert_eq!(judgement.variants[1].stopped_by, ["eligible_warps >= 2 by 1", "registers <= 64 by 6"]);
+    assert_eq!(stops(&judgement, 1), ["eligible_warps >= 2 by 1", "registers <= 64 by 6"]);
     assert_eq!(judgement.variants[1].verdict, FAIL);
-    assert_eq!(judgement.variants[2].stopped_by, ["max_abs is 1"]);
+    assert_eq!(stops(&judgement, 2), ["max_abs is 1"]);
     assert_eq!((judgement.variants[2].rank, judgement.variants[3].rank), (None, Some(3)));
     assert_eq!((judgement.variants[4].verdict, judgement.variants[4].stopped_by.len()), (PASS, 0));
 }
@@ -200,16 +220,79 @@ fn preconditions_are_judged_before_anything_is_built() {
     assert_eq!(judged("cc >= 8.9", None), OPEN);
 }
 
+/// Something of each gate, by its name.
+type Named<'a, T> = Vec<(&'a str, T)>;
+
+/// What is judged, with its verdict, and what is not, with the reason.
+fn shown(told: &Ahead) -> (Named<'_, Verdict>, Named<'_, &str>) {
+    let judged = told.judged.iter().map(|g| (g.name.as_str(), g.verdict));
+    let unjudged = told.unjudged.iter().map(|g| (g.name.as_str(), g.reason.as_str()));
+    (judged.collect(), unjudged.collect())
+}
+
+fn named(name: &str, require: &str) -> String {
+    gate(require).replace("\"g\"", &format!("\"{name}\""))
+}
+
 #[test]
-fn static_gates_are_judged_without_a_gpu() {
+fn what_build_and_launch_decide_is_judged_without_a_gpu() {
     let text = [
-        gate("registers <= 64"),
-        gate("shared_mem <= 49152").replace("\"g\"", "\"s\""),
-        gate("eligible_warps >= 2").replace("\"g\"", "\"w\""),
+        named("g", "registers <= 64"),
+        named("s", "shared_mem <= 49152"),
+        named("w", "eligible_warps >= 2 and registers <= 64"),
+        named("c", "correct == 1"),
+        named("n", "sm__warps_active.avg.per_cycle_active > 1"),
+        named("f", "speedup(\"flash\") > 1"),
     ];
     let mut fixture = Fixture::new(&text.concat());
     fixture.set("registers", |v, _| 63.0 + v as f64).set("shared_mem", |_, _| 50_000.0);
-    let results = static_gates(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
-    let shown: Vec<_> = results.iter().map(|g| (g.name.as_str(), g.verdict)).collect();
-    assert_eq!(shown, [("g", PASS), ("s", FAIL)]);
+    let told = ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let (judged, unjudged) = shown(&told);
+    assert_eq!(judged, [("g", PASS), ("s", FAIL)]);
+    assert_eq!(unjudged, ["w", "c", "n", "f"].map(|name| (name, "measured on a GPU")));
+}
+
+#[test]
+fn a_kernel_baseline_is_compared_with_before_anything_runs() {
+    let kernel = "[[baseline]]\nname = \"good\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
+    let text = [
+        named("built", "registers <= good.registers"),
+        named("worse", "registers < good.registers"),
+        named("command", "registers <= flash.registers"),
+        named("first", "registers <= baseline.registers"),
+        named("stored", "registers <= best.registers"),
+        named("counted", "good.eligible_warps > 1"),
+    ];
+    let mut fixture = Fixture::new(&(kernel.to_owned() + &text.concat()));
+    fixture.set("registers", |_, _| 64.0);
+    let told = ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let (judged, unjudged) = shown(&told);
+    assert_eq!(judged, [("built", PASS), ("worse", FAIL)]);
+    let command = "'flash' is an external command, known by what it launches";
+    let stored = "'best' is known once it was measured";
+    let expected = [("command", command), ("first", command), ("stored", stored), ("counted", "measured on a GPU")];
+    assert_eq!(unjudged, expected);
+}
+
+#[test]
+fn a_baseline_that_did_not_build_leaves_its_comparison_open() {
+    let kernel = "[[baseline]]\nname = \"good\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
+    let fixture = Fixture::new(&(kernel.to_owned() + &named("g", "registers <= good.registers")));
+    let told = ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    assert_eq!(shown(&told).0, [("g", OPEN)]);
+}
+
+#[test]
+fn waves_wait_for_the_number_of_multiprocessors() {
+    let mut fixture = Fixture::new(&named("w", "waves >= 1"));
+    fixture.set("waves", |_, _| 2.0);
+    let of = |sms| {
+        let context = Context { sms, ..Context::new(None, TODAY) };
+        ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &context)
+    };
+    assert_eq!(shown(&of(Some(132))).0, [("w", PASS)]);
+    assert_eq!(
+        shown(&of(None)),
+        (vec![], vec![("w", "how many multiprocessors the GPU has is not known; --sms says it")])
+    );
 }

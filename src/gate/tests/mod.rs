@@ -4,6 +4,7 @@ mod doubt;
 mod forms;
 mod noise;
 mod plans;
+mod poison;
 mod properties;
 
 use super::{Context, Correctness, GateResult, Judgement, Verdict, judge};
@@ -142,6 +143,11 @@ fn verdict(require: &str, set: impl Fn(&mut Fixture) -> &mut Fixture) -> GateRes
     let mut fixture = Fixture::new(&gate(require));
     set(&mut fixture);
     fixture.first()
+}
+
+/// What stops a variant, in words.
+fn stops(judgement: &Judgement, variant: usize) -> Vec<&str> {
+    judgement.variants[variant].stopped_by.iter().map(|stop| stop.text.as_str()).collect()
 }
 
 fn gate(require: &str) -> String {

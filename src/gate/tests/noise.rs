@@ -1,7 +1,7 @@
 //! Latency gates under noise.
 
 use super::*;
-use crate::gate::Doubt;
+use crate::gate::{Doubt, Stored};
 
 #[test]
 fn inside_passes_outside_fails_across_needs_more_rounds() {
@@ -20,6 +20,43 @@ fn inside_passes_outside_fails_across_needs_more_rounds() {
     let (low, high) = across.cases[0].interval.unwrap();
     assert!(low < 10.0 && high > 10.0 && high - low < 0.5, "{low} {high}");
     assert_eq!(across.cases[0].samples, 60);
+}
+
+/// Samples that slow down by 5 % from the first to the last round, beside 1 % of noise.
+fn drifting(centre: f64, variant: usize) -> Arc<[f64]> {
+    let sample = |i: usize| centre * (1.0 + 0.01 * wiggle(i * 7, variant)) * (1.0 + 0.05 * i as f64 / 60.0);
+    (0..60).map(sample).collect()
+}
+
+fn adrift(require: &str) -> (Fixture, Arc<[f64]>) {
+    let mut fixture = Fixture::new(&gate(require));
+    let (own, baseline) = (drifting(10.05, 0), drifting(10.0, 4));
+    for (row, (variant, _)) in fixture.places().into_iter().enumerate() {
+        fixture.quantities.set_samples(row, if variant == 4 { baseline.clone() } else { own.clone() });
+    }
+    let value = |variant: usize| median(if variant == 4 { &baseline } else { &own }).unwrap();
+    fixture.set("latency_p50", |variant, _| value(variant));
+    (fixture, baseline)
+}
+
+#[test]
+fn a_drift_of_both_sides_is_no_noise_of_their_ratio() {
+    let width = |result: &GateResult| result.cases[0].interval.map(|(low, high)| high - low).unwrap();
+    let shared = adrift("latency_p50 <= 1.012 * baseline.latency_p50").0.first();
+    assert_eq!(shared.verdict, PASS, "{}", shared.reason);
+    // a number has no such drift, nor need a stored run have it: there it is noise
+    let alone = adrift("latency_p50 <= 10.4").0.first();
+    assert!(width(&alone) > width(&shared), "{:?} {:?}", alone.cases[0].interval, shared.cases[0].interval);
+    let (fixture, baseline) = adrift("latency_p50 <= 1.012 * baseline.latency_p50");
+    let mut quantities = Quantities::new([(VariantId("winner".into()), shape("large"))]);
+    quantities.set_column("latency_p50", vec![Cell::Value(median(&baseline).unwrap())]);
+    quantities.set_samples(0, baseline);
+    let mut context = Context::new(None, TODAY);
+    let stored = Stored { label: "run 7".into(), quantities: &quantities, variant: VariantId("winner".into()) };
+    context.stored.insert("baseline".into(), stored);
+    let apart = fixture.judge_with(&context).gates.swap_remove(0);
+    assert_eq!(apart.verdict, OPEN, "{}", apart.reason);
+    assert!(width(&apart) > 1.5 * width(&shared), "{:?} {:?}", apart.cases[0].interval, shared.cases[0].interval);
 }
 
 #[test]
@@ -105,6 +142,11 @@ fn inconclusive_counts_as_the_phase_says() {
     let warned = noisy("warn");
     assert_eq!((warned.verdict, warned.gates[0].verdict), (PASS, OPEN));
     assert_eq!(warned.warnings.len(), 1);
+    // noise of what is not proven is never only a warning
+    let text = format!("{}inconclusive = \"warn\"\non = \"each\"", gate("latency_p50 <= baseline.latency_p50"));
+    let mut unproven = Fixture::new(&text);
+    unproven.time(0.02, |_, _| 10.0).unproven(1);
+    assert_eq!(unproven.judge().verdict, OPEN);
     // what is missing is never only a warning
     let missing = Fixture::new(&format!("{}inconclusive = \"warn\"", gate("registers <= 64")));
     assert_eq!(missing.judge().verdict, OPEN);

@@ -35,7 +35,7 @@ fn a_required_tier_stops_variants() {
     let mut fixture = Fixture::new(TIERS);
     fixture.set("achieved_occupancy", |v, _| 19.0 + 0.5 * v as f64).set("eligible_warps", |_, _| 2.0);
     let judgement = fixture.judge();
-    assert_eq!(judgement.variants[0].stopped_by, ["achieved_occupancy >= 20 by 1"]);
+    assert_eq!(stops(&judgement, 0), ["achieved_occupancy >= 20 by 1 pp"]);
     assert_eq!((judgement.variants[3].verdict, judgement.variants[3].stopped_by.len()), (PASS, 0));
 }
 
@@ -140,6 +140,18 @@ fn a_waiver_lets_a_shortfall_through_until_it_expires() {
     assert_eq!(judgement.verdict, FAIL);
     assert!(judgement.gates[0].waived.is_none() && judgement.gates[0].expired_waiver.is_some());
     assert_eq!(waived("2026-12-31", "REGCAP=96,*").judge().verdict, FAIL);
+}
+
+#[test]
+fn a_waiver_excuses_nothing_of_what_is_not_proven() {
+    let mut fixture = waived("2026-12-31", "*");
+    fixture.unproven(0).unproven(1).unproven(2).unproven(3);
+    let selected = fixture.judge();
+    assert_ne!(selected.verdict, PASS, "{}", selected.reason);
+    let mut each = waived("2026-12-31", "*");
+    each.unproven(1).phase.gates[0].on = crate::gate::Scope::Each;
+    let each = each.judge();
+    assert!(each.verdict == FAIL && each.gates[0].waived.is_none(), "{}", each.reason);
 }
 
 #[test]

@@ -39,6 +39,15 @@ pub fn plain(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A number at an axis: from a million on in millions or milliards (`15 G`).
+pub fn multiple(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e9 => format!("{} G", short(value / 1e9)),
+        size if size >= 1e6 => format!("{} M", short(value / 1e6)),
+        _ => short(value),
+    }
+}
+
 /// A value with its unit, in the multiple of it that reads best (`48 KiB`, `12.31 µs`, `61.2 %`).
 pub fn with_unit(value: f64, unit: &str) -> String {
     let (value, unit) = scaled(value, unit);
@@ -56,13 +65,27 @@ pub fn against(measured: f64, limit: f64, unit: &str) -> String {
     }
     let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
     match ours.1 == theirs.1 && ours.1 != "×" {
-        true => format!("{} against {}", plain(ours.0), limit_with_unit(limit, unit)),
-        false => format!("{} against {}", with_unit(measured, unit), limit_with_unit(limit, unit)),
+        true => format!("{} against {}", plain(ours.0), said(limit, unit)),
+        false => format!("{} against {}", with_unit(measured, unit), said(limit, unit)),
     }
 }
 
-/// A limit with its unit as a person would have written it: `1.05×`, not `1.050×`.
-pub fn limit_with_unit(value: f64, unit: &str) -> String {
+/// A distance with its unit, in a sentence: what percentages differ by is percentage points (`12.97 pp`).
+pub fn distance(value: f64, unit: &str) -> String {
+    match self::unit(unit) {
+        "%" if value.abs() >= 0.01 => format!("{} pp", trimmed(format!("{value:.2}"))),
+        "%" => format!("{} pp", short(value)),
+        _ => said(value, unit),
+    }
+}
+
+/// Four significant digits without zeros at the end: `0.27`, not `0.2700`.
+pub fn short(value: f64) -> String {
+    trimmed(plain(value))
+}
+
+/// A value with its unit as a person would write it in a sentence: `1.05×`, not `1.050×`.
+pub fn said(value: f64, unit: &str) -> String {
     let (value, unit) = scaled(value, unit);
     let number = trimmed(plain(value));
     match unit {
@@ -80,15 +103,36 @@ fn trimmed(text: String) -> String {
     }
 }
 
-/// A change in percent with its sign: `+3.2 %`.
+/// A change in percent with its sign: `+3.2 %`; from tenfold on the factor: `154×`.
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if !percent.is_finite() {
         return "n/a".to_owned();
     }
+    if ratio >= 10.0 {
+        return format!("{}×", short(ratio));
+    }
     let decimals = if percent.abs() < 100.0 { 1 } else { 0 };
     let text = format!("{percent:+.decimals$}");
     if text.trim_matches(['+', '-', '0', '.']).is_empty() { "0.0 %".to_owned() } else { format!("{text} %") }
+}
+
+/// What a value changed by: percentage points where its unit is percent, the difference where it comes from zero or
+/// turns its sign, else [`change`].
+pub fn changed(before: f64, after: f64, unit: &str) -> String {
+    let difference = after - before;
+    if !difference.is_finite() {
+        return "n/a".to_owned();
+    }
+    let points = self::unit(unit) == "%";
+    if before == after {
+        return if points { "0 pp" } else { "0.0 %" }.to_owned();
+    }
+    if !points && before != 0.0 && before * after >= 0.0 {
+        return change(after / before);
+    }
+    let sign = if difference > 0.0 { "+" } else { "" };
+    format!("{sign}{}", distance(difference, unit))
 }
 
 /// A unit as people write it beside a metric's title: `us` is `µs`; what is counted is what the title says already.
@@ -219,6 +263,10 @@ mod tests {
         assert_eq!(with_unit(989.5e12, "flop/s"), "989.5 TFLOP/s");
         assert_eq!(with_unit(61.2, "%"), "61.20 %");
         assert_eq!(with_unit(0.5, "x"), "0.5000×");
+        assert_eq!(distance(-7.532, "%"), "-7.53 pp");
+        assert_eq!(distance(0.000_4, "%"), "0.0004 pp");
+        assert_eq!(distance(19.448, "us"), "19.45 µs");
+        assert_eq!(said(0.27, "warp"), "0.27");
         assert_eq!(unit("register/thread"), "");
         assert_eq!(unit("byte/block"), "B");
     }
@@ -241,6 +289,22 @@ mod tests {
         assert_eq!(change(1.0), "0.0 %");
         assert_eq!(change(0.99999), "0.0 %");
         assert_eq!(change(f64::INFINITY), "n/a");
+        assert_eq!(change(154.02), "154×");
+        assert_eq!(change(9.99), "+899 %");
+    }
+
+    #[test]
+    fn what_changed_is_said_in_the_unit_that_fits() {
+        assert_eq!(changed(10.0, 12.0, "us"), "+20.0 %");
+        assert_eq!(changed(24.31, 24.59, "%"), "+0.28 pp");
+        assert_eq!(changed(60.0, 47.03, "pct"), "-12.97 pp");
+        assert_eq!(changed(33.0, 33.0, "%"), "0 pp");
+        assert_eq!(changed(0.0, 252.0, "inst"), "+252");
+        assert_eq!(changed(0.0, 0.0, "inst"), "0.0 %");
+        assert_eq!(changed(0.0, 2048.0, "bytes"), "+2 KiB");
+        assert_eq!(changed(5.0, 0.0, ""), "-100 %");
+        assert_eq!(changed(-1.0, 1.0, ""), "+2");
+        assert_eq!(changed(1.0, f64::NAN, ""), "n/a");
     }
 
     #[test]

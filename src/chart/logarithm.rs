@@ -1,0 +1,49 @@
+//! Axes that one value far from the rest would flatten become logarithmic.
+
+use super::context::inside;
+use super::spec::{Chart, Marks, Scale};
+use crate::stats::median;
+
+/// A greatest value this many times the median calls for a logarithm.
+const FAR: f64 = 12.0;
+
+/// Gives the axes of a chart the scale that their values need; says so in the note.
+pub fn where_needed(chart: &mut Chart) {
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    for series in &chart.series {
+        match &series.marks {
+            Marks::Points(_, points) => {
+                xs.extend(points.iter().map(|p| p.x));
+                ys.extend(points.iter().map(|p| p.y));
+            }
+            Marks::Boxes(boxes) => xs.extend(boxes.iter().flat_map(|b| b.quartiles)),
+            // Lengths from zero have no logarithm; lines repeat what points or groups show.
+            Marks::Bars(_) | Marks::Cells(_) | Marks::Line(..) => {}
+        }
+    }
+    for (axis, values) in [(&mut chart.x, xs), (&mut chart.y, ys)] {
+        if matches!(axis.scale, Scale::Linear | Scale::Zero) && is_far(&values) {
+            axis.scale = Scale::Log;
+            chart.note.push_str(&format!(" The axis of {} is logarithmic.", inside(&axis.label)));
+        }
+    }
+}
+
+fn is_far(values: &[f64]) -> bool {
+    let positive = values.iter().all(|v| *v > 0.0);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    positive && median(values).is_ok_and(|median| most > median * FAR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_far_from_the_rest_calls_for_a_logarithm() {
+        assert!(is_far(&[450.0, 480.0, 750.0, 69_238.0]));
+        assert!(!is_far(&[30.0, 40.0, 200.0]));
+        assert!(!is_far(&[0.0, 1.0, 1e6]), "zero has no logarithm");
+        assert!(!is_far(&[]));
+    }
+}

@@ -1,0 +1,257 @@
+//! Tensor maps that cannot be, and those that can; the snapshots are what a person sees.
+
+use super::{right, shown};
+use insta::assert_snapshot;
+
+/// `SMALL` with tensor maps of its buffers and other arguments.
+fn with_maps(maps: &str, args: &str) -> String {
+    shown(&[(r#"args = ["x", "y", "N", "scale"]"#, &format!("args = [{args}]\n[kernel.tensor_maps]\n{maps}"))])
+}
+
+/// `SMALL` with a scratch buffer and a tensor map of it.
+fn with_map_of(buffer: &str, map: &str) -> String {
+    let scratch = format!("w = {{ role = \"scratch\", {buffer} }}\ny = {{ dtype");
+    shown(&[
+        ("y = { dtype", &scratch),
+        (r#"args = ["x","#, &format!("tensor_maps = {{ w_tile = {map} }}\nargs = [\"w_tile\",")),
+    ])
+}
+
+#[test]
+fn tensor_map_of_no_buffer_and_of_another_rank() {
+    let maps = r#"a = { buffer = "xx", box = [32] }
+b = { buffer = "y", box = [1, 32], swizzle = "SWIZZLE" }
+c = { box = ["THREDS"] }"#;
+    assert_snapshot!(with_maps(maps, r#""a", "b", "c""#), @r##"
+    error: `kernel.tensor_maps.a.buffer` is `xx`, which is no buffer
+      --> phase.toml:25:16
+       |
+    25 | a = { buffer = "xx", box = [32] }
+       |                ^^^^
+       |
+       = help: did you mean `x`? known: x, y
+
+    error: `kernel.tensor_maps.b.box` is of 2 axes, but buffer `y` has 1
+      --> phase.toml:26:27
+       |
+    26 | b = { buffer = "y", box = [1, 32], swizzle = "SWIZZLE" }
+       |                           ^^^^^^^
+       |
+       = help: give elements along each axis of the buffer, 1 where a copy stays at one index
+
+    error: `kernel.tensor_maps.b.swizzle` is "SWIZZLE", whose `SWIZZLE` is not among the dimensions and the sweep's parameters
+      --> phase.toml:26:46
+       |
+    26 | b = { buffer = "y", box = [1, 32], swizzle = "SWIZZLE" }
+       |                                              ^^^^^^^^^
+       |
+       = help: known: N, THREADS, CAP
+
+    error: `kernel.tensor_maps.c.buffer` is missing
+      --> phase.toml:27:5
+       |
+    27 | c = { box = ["THREDS"] }
+       |     ^^^^^^^^^^^^^^^^^^^^
+       |
+       = help: The buffer: its shape, strides, type and address are the map's.
+
+    error: `kernel.tensor_maps.c.box[0]` is "THREDS", whose `THREDS` is not among the dimensions and the sweep's parameters
+      --> phase.toml:27:14
+       |
+    27 | c = { box = ["THREDS"] }
+       |              ^^^^^^^^
+       |
+       = help: did you mean `THREADS`? known: N, THREADS, CAP
+    "##);
+}
+
+#[test]
+fn tensor_map_with_a_name_that_is_taken() {
+    let maps = r#"x = { buffer = "x", box = [32] }
+N = { buffer = "x", box = [32] }
+THREADS = { buffer = "x", box = [32] }
+"#;
+    assert_snapshot!(with_maps(maps, r#""x", "y", "N", "THREADS""#), @r##"
+    error: `x` is both a buffer and a tensor map
+      --> phase.toml:25:1
+       |
+    25 | x = { buffer = "x", box = [32] }
+       | ^
+       |
+       = help: rename one: expressions and arguments could not tell them apart
+
+    error: `N` is both a dimension and a tensor map
+      --> phase.toml:26:1
+       |
+    26 | N = { buffer = "x", box = [32] }
+       | ^
+       |
+       = help: rename one: expressions and arguments could not tell them apart
+
+    error: `THREADS` is both a parameter and a tensor map
+      --> phase.toml:27:1
+       |
+    27 | THREADS = { buffer = "x", box = [32] }
+       | ^^^^^^^
+       |
+       = help: rename one: expressions and arguments could not tell them apart
+    "##);
+}
+
+#[test]
+fn tensor_map_that_nothing_passes() {
+    assert_snapshot!(with_maps(r#"x_tile = { buffer = "x", box = [32] }"#, r#""x", "y", "x_tiles""#), @r##"
+    error: `kernel.args[2]` is `x_tiles`, which is no buffer, tensor map, scalar or dimension
+      --> phase.toml:23:19
+       |
+    23 | args = ["x", "y", "x_tiles"]
+       |                   ^^^^^^^^^
+       |
+       = help: did you mean `x_tile`? known: x, y, scale, N, x_tile
+
+    error: `kernel.tensor_maps.x_tile` is in no `args`
+      --> phase.toml:25:1
+       |
+    25 | x_tile = { buffer = "x", box = [32] }
+       | ^^^^^^
+       |
+       = help: add `x_tile` to `args`, or leave the tensor map out
+    "##);
+}
+
+#[test]
+fn tensor_map_that_a_variant_declares_and_does_not_pass() {
+    assert_snapshot!(shown(&[("[[gate]]", r#"[[variant]]
+name = "bulk"
+params = { THREADS = 32, CAP = 64 }
+kernel = { tensor_maps = { x_tile = { buffer = "x", box = ["THREADS"] } } }
+
+[[gate]]"#)]), @r##"
+    error: `variant[0].kernel.tensor_maps.x_tile` is in no `args`
+      --> phase.toml:32:28
+       |
+    32 | kernel = { tensor_maps = { x_tile = { buffer = "x", box = ["THREADS"] } } }
+       |                            ^^^^^^
+       |
+       = help: add `x_tile` to `args`, or leave the tensor map out
+    "##);
+}
+
+#[test]
+fn tensor_map_of_values_that_cannot_be_encoded() {
+    let maps = r#"zero = { buffer = "x", box = ["THREADS - 32"] }
+wide = { buffer = "x", box = [512] }
+ragged = { buffer = "x", box = [30] }
+swizzled = { buffer = "x", box = ["THREADS"], swizzle = "CAP" }
+odd = { buffer = "x", box = [32], swizzle = 48 }"#;
+    assert_snapshot!(with_maps(maps, r#""zero", "wide", "ragged", "swizzled", "odd""#), @r##"
+    error: `kernel.tensor_maps.zero.box[0]` is "THREADS - 32", which gives 0, for variant THREADS=32,CAP=32 at shape tiny and 3 more
+      --> phase.toml:25:31
+       |
+    25 | zero = { buffer = "x", box = ["THREADS - 32"] }
+       |                               ^^^^^^^^^^^^^^
+       |
+       = help: a box is a whole number of elements from 1 to 256 along each axis
+
+    error: `kernel.tensor_maps.wide.box[0]` is "512", which gives 512, for variant THREADS=32,CAP=32 at shape tiny and 7 more
+      --> phase.toml:26:31
+       |
+    26 | wide = { buffer = "x", box = [512] }
+       |                               ^^^
+       |
+       = help: a box is a whole number of elements from 1 to 256 along each axis
+
+    error: `kernel.tensor_maps.ragged.box[0]` gives a row of 30 f32 = 120 bytes, for variant THREADS=32,CAP=32 at shape tiny and 7 more
+      --> phase.toml:27:33
+       |
+    27 | ragged = { buffer = "x", box = [30] }
+       |                                 ^^
+       |
+       = help: the innermost row of a box is a multiple of 16 bytes
+
+    error: `kernel.tensor_maps.swizzled.box[0]` gives a row of 32 f32 = 128 bytes, with a swizzle of 32, for variant THREADS=32,CAP=32 at shape tiny and 7 more
+      --> phase.toml:28:35
+       |
+    28 | swizzled = { buffer = "x", box = ["THREADS"], swizzle = "CAP" }
+       |                                   ^^^^^^^^^
+       |
+       = help: a row of a box that is swizzled is no wider than the swizzle
+
+    error: `kernel.tensor_maps.odd.swizzle` is "48", which gives 48, for variant THREADS=32,CAP=32 at shape tiny and 7 more
+      --> phase.toml:29:45
+       |
+    29 | odd = { buffer = "x", box = [32], swizzle = 48 }
+       |                                             ^^
+       |
+       = help: a swizzle is 0, 32, 64 or 128 bytes
+    "##);
+}
+
+#[test]
+fn tensor_map_of_more_axes_than_there_can_be() {
+    let buffer = r#"dtype = "f16", shape = [1, 1, 1, 1, 1, "N"]"#;
+    assert_snapshot!(with_map_of(buffer, r#"{ buffer = "w", box = [8] }"#), @r##"
+    error: `kernel.tensor_maps.w_tile.buffer` is `w`, which has 6 axes
+      --> phase.toml:24:37
+       |
+    24 | tensor_maps = { w_tile = { buffer = "w", box = [8] } }
+       |                                     ^^^
+       |
+       = help: a tensor map has 1 to 5 axes
+    "##);
+}
+
+#[test]
+fn tensor_map_of_rows_that_are_not_aligned() {
+    let buffer = r#"dtype = "f16", shape = ["N", 3, 12]"#;
+    assert_snapshot!(with_map_of(buffer, r#"{ buffer = "w", box = [1, 1, 8] }"#), @r##"
+    error: `kernel.tensor_maps.w_tile.buffer` is `w`, whose axis 1 has neighbours 24 bytes apart, for variant THREADS=32,CAP=32 at shape tiny and 7 more
+      --> phase.toml:24:37
+       |
+    24 | tensor_maps = { w_tile = { buffer = "w", box = [1, 1, 8] } }
+       |                                     ^^^
+       |
+       = help: neighbours on every axis but the innermost are a multiple of 16 bytes apart
+    "##);
+}
+
+#[test]
+fn tensor_map_of_a_buffer_that_is_too_large() {
+    let buffer = r#"dtype = "u8", shape = [16, "2 ** 26 * N"]"#;
+    assert_snapshot!(with_map_of(buffer, r#"{ buffer = "w", box = [1, 16] }"#), @r##"
+    error: `kernel.tensor_maps.w_tile.buffer` is `w`, whose axis 1 has 274877906944 elements, for variant THREADS=32,CAP=32 at shape big and 3 more
+      --> phase.toml:24:37
+       |
+    24 | tensor_maps = { w_tile = { buffer = "w", box = [1, 16] } }
+       |                                     ^^^
+       |
+       = help: an axis has 1 to 2^32 elements
+    "##);
+}
+
+#[test]
+fn a_tensor_map_of_the_kernel_may_be_passed_by_a_variant_alone() {
+    let phase = right(&[
+        ("[sweep]", "[kernel.tensor_maps]\nx_tile = { buffer = \"x\", box = [16] }\n\n[sweep]"),
+        (
+            "[[gate]]",
+            r#"[[variant]]
+name = "bulk"
+params = { THREADS = 32, CAP = 64 }
+kernel = { args = ["x_tile", "y"] }
+
+[[variant]]
+name = "other"
+params = { THREADS = 32, CAP = 64 }
+kernel = { args = ["y_tile", "x"], tensor_maps = { y_tile = { buffer = "y", box = ["THREADS"] } } }
+
+[[gate]]"#,
+        ),
+    ]);
+    let maps = |at: usize| {
+        let kernel = phase.variants[at].kind.kernel().unwrap();
+        kernel.tensor_maps.iter().map(|map| map.name.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!((maps(0), maps(1)), (vec!["x_tile"], vec!["y_tile"]), "a variant's tensor maps replace the kernel's");
+    assert_eq!(phase.kernel.unwrap().args, ["x", "y", "N", "scale"]);
+}

@@ -1,0 +1,169 @@
+//! The metrics frame of one report or CSV: rows as they were decoded, made into columns in parallel.
+
+use std::borrow::Cow;
+
+use indexmap::IndexSet;
+use polars::prelude::{
+    ChunkTake, Column, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
+    UInt32Chunked,
+};
+use rayon::prelude::*;
+
+use super::decode::{Decoded, Piece};
+use super::schema::metrics as m;
+use super::texts::{Texts, constant};
+use crate::ncu_rep::csv::CsvReport;
+use crate::ncu_rep::{MetricSelection, Report, unit_of};
+
+/// Rows of a frame and what their indices mean.
+struct MetricTable<'a> {
+    report: &'a str,
+    /// Id and kernel of each launch.
+    ids: Vec<u32>,
+    kernels: &'a Texts,
+    /// Name and unit of each slot.
+    metrics: Vec<(&'a str, &'a str)>,
+    /// Slot of each row: which metric it is.
+    slots: Vec<u32>,
+    pieces: &'a [Piece<'a>],
+}
+
+/// A metrics frame without rows.
+///
+/// # Errors
+/// polars refuses a column.
+pub(super) fn empty() -> Result<DataFrame, PolarsError> {
+    MetricTable::new("", Vec::new(), &Texts::default(), Vec::new(), &[]).frame()
+}
+
+/// The metrics frame of a report whose launches have these kernels.
+///
+/// # Errors
+/// polars refuses a column.
+pub(super) fn of_report(
+    name: &str,
+    report: &Report,
+    decoded: &Decoded<'_>,
+    kernels: &Texts,
+) -> Result<DataFrame, PolarsError> {
+    let metrics = decoded.names.iter().map(|&place| (report.name(place), unit_of(report.name(place)))).collect();
+    let ids = (0..report.launches().len() as u32).collect();
+    MetricTable::new(name, ids, kernels, metrics, &decoded.pieces).frame()
+}
+
+/// The metrics frame of ncu's CSV.
+///
+/// # Errors
+/// polars refuses a column.
+pub(super) fn of_csv(
+    name: &str,
+    csv: &CsvReport,
+    selection: MetricSelection<'_>,
+    kernels: &Texts,
+) -> Result<DataFrame, PolarsError> {
+    let mut metrics: IndexSet<(&str, &str)> = IndexSet::new();
+    let mut piece = Piece::default();
+    for launch in &csv.launches {
+        let before = piece.rows();
+        for metric in &launch.metrics {
+            let name = csv.name(metric);
+            if selection.contains(name) {
+                let slot = metrics.insert_full((name, metric.unit.as_ref())).0;
+                piece.push(slot as u32, &metric.value);
+            }
+        }
+        piece.counts.push(piece.rows() - before);
+    }
+    let ids = csv.launches.iter().map(|launch| launch.id).collect();
+    MetricTable::new(name, ids, kernels, metrics.into_iter().collect(), &[piece]).frame()
+}
+
+impl<'a> MetricTable<'a> {
+    fn new(
+        report: &'a str,
+        ids: Vec<u32>,
+        kernels: &'a Texts,
+        metrics: Vec<(&'a str, &'a str)>,
+        pieces: &'a [Piece<'a>],
+    ) -> Self {
+        let mut slots = Vec::with_capacity(pieces.iter().map(Piece::rows).sum());
+        pieces.iter().for_each(|piece| slots.extend_from_slice(&piece.slots));
+        Self { report, ids, kernels, metrics, slots, pieces }
+    }
+
+    /// Builds the columns side by side: each is limited by the memory that it asks for.
+    fn frame(&self) -> Result<DataFrame, PolarsError> {
+        let columns: [fn(&Self) -> Result<Column, PolarsError>; 7] = [
+            |table| Ok(constant(m::REPORT, table.report, table.slots.len())),
+            |table| Ok(UInt32Chunked::from_vec(m::LAUNCH.into(), table.by_row(&table.ids)).into_column()),
+            Self::kernel,
+            |table| table.by_slot(m::METRIC, |metric| metric.0),
+            |table| table.by_slot(m::UNIT, |metric| metric.1),
+            |table| Ok(table.value()),
+            Self::text,
+        ];
+        let columns: Result<Vec<Column>, PolarsError> = columns.par_iter().map(|column| column(self)).collect();
+        DataFrame::new(self.slots.len(), columns?)
+    }
+
+    /// What belongs to the launch of each row.
+    fn by_row(&self, of_launch: &[u32]) -> Vec<u32> {
+        let counts = self.pieces.iter().flat_map(|piece| &piece.counts);
+        let mut rows = Vec::with_capacity(self.slots.len());
+        counts.zip(of_launch).for_each(|(&count, &value)| rows.extend(std::iter::repeat_n(value, count)));
+        rows
+    }
+
+    /// What belongs to the metric of each row.
+    fn by_slot(&self, name: &str, text: impl Fn(&(&'a str, &'a str)) -> &'a str) -> Result<Column, PolarsError> {
+        let texts = StringChunked::from_iter_values(name.into(), self.metrics.iter().map(text));
+        Ok(texts.take(&self.slots)?.into_column())
+    }
+
+    fn kernel(&self) -> Result<Column, PolarsError> {
+        if let Some(only) = self.kernels.only() {
+            return Ok(constant(m::KERNEL, only, self.slots.len()));
+        }
+        let texts =
+            StringChunked::from_iter_values(m::KERNEL.into(), self.kernels.iter().map(Option::unwrap_or_default));
+        let launches: Vec<u32> = (0..self.ids.len() as u32).collect();
+        Ok(texts.take(&self.by_row(&launches))?.into_column())
+    }
+
+    fn value(&self) -> Column {
+        let numbers = self.pieces.iter().flat_map(|piece| &piece.numbers);
+        let mut missing = self.rows(|piece| piece.missing.iter().copied()).peekable();
+        let values = (0..self.slots.len()).zip(numbers).map(|(row, number)| match missing.next_if_eq(&row) {
+            Some(_) => None,
+            None => Some(*number),
+        });
+        Float64Chunked::from_iter_options(m::VALUE.into(), values).into_column()
+    }
+
+    /// Nulls but for the rows that have a text.
+    fn text(&self) -> Result<Column, PolarsError> {
+        let rows = self.slots.len();
+        if self.pieces.iter().all(|piece| piece.texts.is_empty()) {
+            return Ok(Column::full_null(m::TEXT.into(), rows, &DataType::String));
+        }
+        let texts = self.pieces.iter().flat_map(|piece| &piece.texts);
+        let texts = StringChunked::from_iter_values(m::TEXT.into(), texts.map(|(_, text)| Cow::as_ref(text)));
+        let mut found = (0..).zip(self.rows(|piece| piece.texts.iter().map(|(row, _)| *row))).peekable();
+        let places = (0..rows).map(|row| found.next_if(|(_, at)| *at == row).map(|(place, _)| place));
+        let places = UInt32Chunked::from_iter_options(m::TEXT.into(), places);
+        Ok(texts.take(&places)?.into_column())
+    }
+
+    /// Rows of the pieces as rows of the frame.
+    fn rows<'t, I: Iterator<Item = usize> + 't>(
+        &'t self,
+        of_piece: impl Fn(&'t Piece<'a>) -> I + 't,
+    ) -> impl Iterator<Item = usize> + 't {
+        let mut next = 0;
+        self.pieces.iter().flat_map(move |piece| {
+            let first = next;
+            next += piece.rows();
+            of_piece(piece).map(move |row| first + row)
+        })
+    }
+}

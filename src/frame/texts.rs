@@ -1,0 +1,54 @@
+//! Columns of texts that repeat much: each text is kept once.
+
+use indexmap::IndexSet;
+use polars::prelude::{Column, IntoColumn, NewChunkedArray, PlSmallStr, Scalar, StringChunked};
+
+/// A column of texts while it is filled.
+#[derive(Default)]
+pub(super) struct Texts {
+    pool: IndexSet<String>,
+    /// The text of each row.
+    rows: Vec<Option<usize>>,
+}
+
+impl Texts {
+    pub fn push(&mut self, text: Option<&str>) {
+        let row = text.map(|text| self.index(text));
+        self.rows.push(row);
+    }
+
+    fn index(&mut self, text: &str) -> usize {
+        // Most rows have the text of the row before.
+        if let Some(&Some(last)) = self.rows.last()
+            && self.pool.get_index(last).is_some_and(|known| known == text)
+        {
+            return last;
+        }
+        self.pool.get_index_of(text).unwrap_or_else(|| self.pool.insert_full(text.to_owned()).0)
+    }
+
+    /// The text of each row.
+    pub fn iter(&self) -> impl Iterator<Item = Option<&str>> {
+        self.rows.iter().map(|row| row.and_then(|index| self.pool.get_index(index)).map(String::as_str))
+    }
+
+    /// The one text that all rows have.
+    pub fn only(&self) -> Option<&str> {
+        match self.pool.first() {
+            Some(text) if self.pool.len() == 1 && !self.rows.contains(&None) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn column(&self, name: &str) -> Column {
+        match self.only() {
+            Some(text) => constant(name, text, self.rows.len()),
+            None => StringChunked::from_iter_options(name.into(), self.iter()).into_column(),
+        }
+    }
+}
+
+/// A column that has the same text in every row.
+pub(super) fn constant(name: &str, text: &str, rows: usize) -> Column {
+    Column::new_scalar(name.into(), Scalar::from(PlSmallStr::from_str(text)), rows)
+}

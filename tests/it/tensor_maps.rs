@@ -1,0 +1,90 @@
+//! Tensor maps as a user of the real binary meets them: errors of the file, and chips that cannot have them.
+
+use crate::command::{Finished, Place, root};
+use crate::kernels::nvcc;
+
+const PHASE: &str = "tests/gpu/tensor_maps/tensor_maps.toml";
+
+/// The phase that proves tensor maps on a GPU, with pieces of its text replaced.
+fn edited(edits: &[(&str, &str)]) -> String {
+    let text = std::fs::read_to_string(root().join(PHASE)).unwrap();
+    edits.iter().fold(text, |text, (from, to)| {
+        assert!(text.contains(from), "'{from}' is not in the text");
+        text.replacen(from, to, 1)
+    })
+}
+
+/// `ncugate check --no-build` of the edited phase.
+fn checked(edits: &[(&str, &str)]) -> Finished {
+    let place = Place::new();
+    place.write("phase.toml", &edited(edits));
+    place.run(&["check", "phase.toml", "--no-build"])
+}
+
+#[test]
+fn the_phase_as_it_is_has_eight_candidates() {
+    let right = checked(&[]);
+    assert_eq!((right.status, right.stderr.as_str()), (Some(0), ""), "{right:?}");
+    assert_eq!(right.stdout, "phase.toml: 8 candidates, 0 baselines\n");
+}
+
+#[test]
+fn every_error_of_the_file_comes_out_at_once() {
+    let wrong = checked(&[
+        ("args = [\"x_tiles\"", "args = [\"x_tyles\""),
+        ("buffer = \"y\"", "buffer = \"z\""),
+        ("swizzle = \"SWIZZLE\"", "swizle = 128"),
+    ]);
+    assert_eq!(wrong.status, Some(2), "{wrong:?}");
+    for told in [
+        "`kernel.args[0]` is `x_tyles`, which is no buffer, tensor map, scalar or dimension",
+        "did you mean `x_tiles`?",
+        "`kernel.tensor_maps.x_tiles` is in no `args`",
+        "`kernel.tensor_maps.y_tiles.buffer` is `z`, which is no buffer",
+        "unknown key `kernel.tensor_maps.x_tiles.swizle`",
+        "did you mean `swizzle`? allowed in `kernel.tensor_maps.x_tiles`: buffer, box, swizzle",
+        "--> phase.toml:",
+    ] {
+        assert!(wrong.stderr.contains(told), "'{told}' is not in {}", wrong.stderr);
+    }
+}
+
+#[test]
+fn what_the_driver_cannot_encode_is_an_error_of_the_variant_and_shape() {
+    let wrong =
+        checked(&[("C = 72", "C = 70"), ("SWIZZLE = [0, 32", "SWIZZLE = [0, 8"), ("ROWS = [16]", "ROWS = [16, 512]")]);
+    assert_eq!(wrong.status, Some(2), "{wrong:?}");
+    for told in [
+        "`kernel.tensor_maps.x_tiles.buffer` is `x`, whose axis 1 has neighbours 140 bytes apart, for variant SWIZZLE=0,STORE=0,\
+         ROWS=16 at shape ragged",
+        "`kernel.tensor_maps.x_tiles.swizzle` is \"SWIZZLE\", which gives 8, for variant SWIZZLE=8,STORE=0,ROWS=16 at shape ragged",
+        "`kernel.tensor_maps.y_tiles.box[1]` is \"ROWS\", which gives 512, for variant SWIZZLE=0,STORE=0,ROWS=512 at shape ragged",
+    ] {
+        assert!(wrong.stderr.contains(told), "'{told}' is not in {}", wrong.stderr);
+    }
+}
+
+/// Hopper builds them all; Ada refuses them, and the variant beside them is checked all the same.
+#[test]
+fn a_chip_without_bulk_copies_refuses_the_variants_that_need_them() {
+    let Some(nvcc) = nvcc() else { return };
+    let place = Place::new();
+    place.copy("tests/gpu/tensor_maps");
+    place.write(
+        "plain.cu",
+        "#include <cuda_fp16.h>\nextern \"C\" __global__ void plain(const __half* x, __half* y) {}\n",
+    );
+    let build = format!("[build]\nnvcc = \"{}\"\n\n[workload]", nvcc.path().display());
+    let plain = "[[variant]]\nname = \"plain\"\n\
+                 kernel = { source = \"plain.cu\", entry = \"plain\", defines = [], grid = [\"R\"], args = [\"x\", \"y\"] }\n\n[[gate]]";
+    place.write("phase.toml", &edited(&[("[workload]", &build), ("[[gate]]", plain)]));
+    let hopper = place.run(&["check", "phase.toml", "--arch", "sm_90"]);
+    assert_eq!(hopper.status, Some(0), "{hopper:?}");
+    assert!(hopper.stdout.contains("9 of 9 candidates build for sm_90"), "{}", hopper.stdout);
+    let ada = place.run(&["check", "phase.toml", "--arch", "sm_89"]);
+    assert_eq!((ada.status, ada.stderr.as_str()), (Some(0), ""), "{ada:?}");
+    let refused = "SWIZZLE=128,STORE=1,ROWS=16: cannot be launched on sm_89\n    tensor map `x_tiles` needs compute capability \
+                   9.0 or later; this is 8.9, without bulk tensor copies (TMA)\n";
+    assert!(ada.stdout.contains(refused), "{}", ada.stdout);
+    assert!(ada.stdout.contains("1 of 9 candidates build for sm_89"), "{}", ada.stdout);
+}
