@@ -15,11 +15,15 @@ use super::texts::{Texts, constant};
 use crate::ncu_rep::csv::CsvReport;
 use crate::ncu_rep::{MetricSelection, Report, unit_of};
 
+/// Builds one column.
+type Build<'a> = fn(&MetricTable<'a>) -> Result<Column, PolarsError>;
+
 /// Rows of a frame and what their indices mean.
 struct MetricTable<'a> {
     report: &'a str,
-    /// Id and kernel of each launch.
+    /// Id of each launch.
     ids: Vec<u32>,
+    /// Kernel of each launch.
     kernels: &'a Texts,
     /// Name and unit of each slot.
     metrics: Vec<(&'a str, &'a str)>,
@@ -93,7 +97,7 @@ impl<'a> MetricTable<'a> {
 
     /// Builds the columns side by side: each is limited by the memory that it asks for.
     fn frame(&self) -> Result<DataFrame, PolarsError> {
-        let columns: [fn(&Self) -> Result<Column, PolarsError>; 7] = [
+        let columns: [Build<'a>; 7] = [
             |table| Ok(constant(m::REPORT, table.report, table.slots.len())),
             |table| Ok(UInt32Chunked::from_vec(m::LAUNCH.into(), table.by_row(&table.ids)).into_column()),
             Self::kernel,

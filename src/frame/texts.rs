@@ -8,7 +8,7 @@ use polars::prelude::{Column, IntoColumn, NewChunkedArray, PlSmallStr, Scalar, S
 pub(super) struct Texts {
     pool: IndexSet<String>,
     /// The text of each row.
-    rows: Vec<Option<usize>>,
+    rows: Vec<Option<u32>>,
 }
 
 impl Texts {
@@ -17,19 +17,20 @@ impl Texts {
         self.rows.push(row);
     }
 
-    fn index(&mut self, text: &str) -> usize {
+    fn index(&mut self, text: &str) -> u32 {
         // Most rows have the text of the row before.
         if let Some(&Some(last)) = self.rows.last()
-            && self.pool.get_index(last).is_some_and(|known| known == text)
+            && self.pool.get_index(last as usize).is_some_and(|known| known == text)
         {
             return last;
         }
-        self.pool.get_index_of(text).unwrap_or_else(|| self.pool.insert_full(text.to_owned()).0)
+        let known = self.pool.get_index_of(text);
+        known.unwrap_or_else(|| self.pool.insert_full(text.to_owned()).0) as u32
     }
 
     /// The text of each row.
     pub fn iter(&self) -> impl Iterator<Item = Option<&str>> {
-        self.rows.iter().map(|row| row.and_then(|index| self.pool.get_index(index)).map(String::as_str))
+        self.rows.iter().map(|row| row.and_then(|index| self.pool.get_index(index as usize)).map(String::as_str))
     }
 
     /// The one text that all rows have.

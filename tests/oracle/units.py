@@ -82,9 +82,8 @@ def with_names(report, chip, names):
     for name, value in attributes.items():
         place = known.index(f"device__attribute_{name}")
         launch += field(13, field(1, place) + field(2, field(5, value)) + field(4, 0))
-    for index in range(len(names)):
-        value = b"\x19" + struct.pack("<d", 1.0)
-        launch += field(13, field(1, len(known) + index) + field(2, value) + field(4, 0))
+    value = field(2, b"\x19" + struct.pack("<d", 1.0)) + field(4, 0)
+    launch += b"".join(field(13, field(1, len(known) + index) + value) for index in range(len(names)))
     table = b"".join(field(1, name.encode()) for name in names)
     header = field(1, 0) + field(2, 1) + field(4, table) + field(5, len(launch) + 4)
     header += field(6, field(1, 1) + field(2, b"h") + field(3, b"p"))
@@ -128,7 +127,7 @@ def units(reports, names):
         path = with_names(reports[0], chip, listed)
         ask(path, found)
         os.unlink(path)
-        print(f"{chip}: {len(listed)} names, {len(found) - before} new ones")
+        print(f"{chip}: {len(listed)} names, {len(found) - before} new ones", flush=True)
     return found
 
 
