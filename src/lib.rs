@@ -25,6 +25,7 @@ pub mod frame;
 pub mod gate;
 pub mod history;
 pub mod insight;
+pub mod listing;
 pub mod metric;
 pub mod ncu;
 pub mod ncu_rep;

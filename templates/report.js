@@ -252,12 +252,19 @@
     dialog.scrollTop = 0;
   }
 
+  /** Instructions with samples: what they are, and the source line they come from. */
+  function hottest(hot) {
+    const known = hot.some((h) => h[4] || h[5]);
+    const lines = hot.map(([offset, samples, share, stall, code, line]) => [offset, samples, share, stall, ...(known ? [el("code", {}, el("bdi", {}, code)), line ? el("bdi", { title: line[1] }, line[0]) : ""] : [])]);
+    return table("Hottest instructions", ["offset", "samples", "share %", "mostly", ...(known ? ["instruction", "line"] : [])], lines);
+  }
+
   /** Advice of ncu's rules, and the instructions its sampler found warps at. */
   function ncuSays(said) {
     return [
       ...(said.rules.length ? [el("h3", {}, "Nsight Compute's rules at shape " + said.shape), el("ul", { class: "rules" }, ...said.rules.map(([title, message, speedup]) =>
         el("li", {}, el("b", {}, el("bdi", {}, title)), speedup ? el("span", { class: "tag" }, "speedup " + speedup) : null, el("p", {}, el("bdi", {}, message)))))] : []),
-      ...(said.hot.length ? [el("h3", {}, "Hottest instructions at shape " + said.shape), table("Hottest instructions", ["offset", "samples", "share %", "mostly"], said.hot)] : []),
+      ...(said.hot.length ? [el("h3", {}, "Hottest instructions at shape " + said.shape), hottest(said.hot)] : []),
     ];
   }
 

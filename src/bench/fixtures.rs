@@ -2,8 +2,8 @@
 
 use super::job::{JobBuffer, JobShape};
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, Dtype, Init, Objective, Phase, ProfileSettings, Reference, Role, Shape,
-    ShapeName, Sweep, Tolerance, Workload,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Init, Objective, Phase, ProfileSettings, Reference, Role,
+    Shape, ShapeName, Sweep, Tolerance, Workload,
 };
 use crate::expr::Expr;
 use crate::gate::GatePlan;
@@ -62,6 +62,7 @@ pub fn phase() -> Phase {
             metrics: Vec::new(),
             timeout: Duration::from_secs(60),
             repeat: 1,
+            close_look: CloseLookAt::default(),
         },
         workload: Workload {
             seeds: vec![0, 1],

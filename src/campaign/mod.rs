@@ -4,6 +4,7 @@
 //! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
 
 mod calibrate;
+mod close_look;
 mod profile;
 mod progress;
 mod provenance;
@@ -12,6 +13,7 @@ mod tools;
 pub mod wanted;
 
 pub use calibrate::{Twins, built, twins};
+pub use close_look::CloseLooks;
 pub use progress::{Progress, Silent, Terminal};
 pub use provenance::{manifest, sources};
 pub use rounds::{Cases, Rounds};

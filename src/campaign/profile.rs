@@ -3,7 +3,7 @@
 use super::{Campaign, CampaignError, wanted};
 use crate::bench::external::{self, Request, RequestMode};
 use crate::bench::{Job, Purpose, range_name};
-use crate::config::ShapeName;
+use crate::config::{Phase, ShapeName};
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
 use crate::ncu::{
@@ -34,8 +34,7 @@ impl Campaign<'_> {
         let covered = Covered::by(earlier);
         let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| sound.contains(id)).map(clone_pair).collect();
         let job = Job::new(self.phase, self.plan, &cubins, Purpose::Profile)?;
-        let worker =
-            WorkerTarget { job, folder: folder.join("logs"), worker: self.tools.worker.clone(), jobs: Cell::new(0) };
+        let worker = WorkerTarget::new(job, folder.join("logs"), self.tools);
         let commands = self.command_targets(sound, &folder.join("logs"));
         let mut subjects = vec![Subject {
             cases: self.cases(cubins.keys()),
@@ -64,15 +63,8 @@ impl Campaign<'_> {
     ) -> Result<Collected, CampaignError> {
         let io = |what| move |source| CampaignError::Io { what, source };
         let scratch = scratch_folder().map_err(io("make a folder for ncu's locks"))?;
-        let (reports, logs) = (folder.join("reports"), folder.join("logs"));
-        let runner = Runner {
-            ncu: &self.tools.ncu,
-            reports: &reports,
-            logs: &logs,
-            scratch: &scratch,
-            timeout: self.phase.profile.timeout,
-            knobs: Knobs::default(),
-        };
+        let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
+        let runner = folders.runner(self.tools, self.phase);
         let device = &self.tools.device;
         let chip = Counters {
             gpu: device.name.clone(),
@@ -109,21 +101,28 @@ impl Campaign<'_> {
             .variants
             .iter()
             .filter(wanted)
-            .filter_map(|variant| match &variant.method {
-                Method::Kernel(_) => None,
-                Method::Command(plan) => Some(CommandTarget {
-                    variant: variant.id.clone(),
-                    plan: plan.clone(),
-                    request: Request::new(
-                        self.phase,
-                        &variant.id,
-                        RequestMode::Profile,
-                        folder.join(format!("{}.profile.json", file_name(&variant.id))),
-                    )?,
-                    path: folder.join(format!("{}.request.json", file_name(&variant.id))),
-                }),
-            })
+            .filter_map(|variant| CommandTarget::of(self.phase, variant, folder))
             .collect()
+    }
+}
+
+/// Where ncu processes read and write.
+pub(super) struct Folders {
+    pub reports: PathBuf,
+    pub logs: PathBuf,
+    pub scratch: PathBuf,
+}
+
+impl Folders {
+    pub fn runner<'r>(&'r self, tools: &'r super::Tools, phase: &Phase) -> Runner<'r> {
+        Runner {
+            ncu: &tools.ncu,
+            reports: &self.reports,
+            logs: &self.logs,
+            scratch: &self.scratch,
+            timeout: phase.profile.timeout,
+            knobs: Knobs::default(),
+        }
     }
 }
 
@@ -142,11 +141,18 @@ fn unknown(collected: &Collected) -> Option<String> {
 }
 
 /// Our own worker, launching the kernels of some cases.
-struct WorkerTarget {
+pub(super) struct WorkerTarget {
     job: Job,
     folder: PathBuf,
     worker: crate::bench::WorkerCommand,
     jobs: Cell<u32>,
+}
+
+impl WorkerTarget {
+    /// Job files go to `folder`.
+    pub fn new(job: Job, folder: PathBuf, tools: &super::Tools) -> Self {
+        Self { job, folder, worker: tools.worker.clone(), jobs: Cell::new(0) }
+    }
 }
 
 impl Target for WorkerTarget {
@@ -166,15 +172,29 @@ impl Target for WorkerTarget {
 }
 
 /// An external command in profile mode.
-struct CommandTarget {
-    variant: VariantId,
+pub(super) struct CommandTarget {
+    pub variant: VariantId,
     plan: CommandPlan,
     request: Request,
     path: PathBuf,
 }
 
 impl CommandTarget {
-    fn subject(&self, case: Case) -> Subject<'_> {
+    /// The command of a variant that is one; requests go to `folder`.
+    pub fn of(phase: &Phase, variant: &Variant, folder: &Path) -> Option<Self> {
+        let Method::Command(plan) = &variant.method else { return None };
+        let name = file_name(&variant.id);
+        let answer = folder.join(format!("{name}.profile.json"));
+        Some(Self {
+            variant: variant.id.clone(),
+            plan: plan.clone(),
+            request: Request::new(phase, &variant.id, RequestMode::Profile, answer)?,
+            path: folder.join(format!("{name}.request.json")),
+        })
+    }
+
+    /// Its launches in the range of a case.
+    pub fn subject(&self, case: Case) -> Subject<'_> {
         let range = Selection::Range(range_name(&case.0, &case.1));
         Subject {
             cases: vec![case],
@@ -196,7 +216,7 @@ impl Target for CommandTarget {
 }
 
 /// Ties launches to cases by their NVTX range.
-struct ByRange;
+pub(super) struct ByRange;
 
 impl Verify for ByRange {
     fn read(&self, report: &Path, cases: &[Case]) -> Result<Contents, String> {
@@ -208,8 +228,8 @@ impl Verify for ByRange {
             if let Some(case) = case {
                 *contents.launches.entry(case).or_default() += 1;
             }
-            let passes = launch.metric(PASSES).map_err(|e| e.to_string())?.and_then(|value| value.as_u64());
-            let passes = passes.and_then(|n| u32::try_from(n).ok());
+            let passes = launch.metric(PASSES).map_err(|e| e.to_string())?.and_then(|value| value.as_f64());
+            let passes = passes.filter(|n| *n >= 0.0).map(|n| n as u32);
             contents.passes = contents.passes.max(passes);
         }
         Ok(contents)

@@ -40,6 +40,53 @@ const SHOWN: [&str; 30] = [
     "dram_bytes",
 ];
 
+/// What a close look counts beside the states of warps: throughputs, caches, waste, and what a roofline is drawn from.
+const CLOSE: [&str; 28] = [
+    "sm_pct",
+    "memory_pct",
+    "dram_pct",
+    "tensor_pct",
+    "ipc",
+    "issue_slot_utilisation",
+    "eligible_warps",
+    "achieved_occupancy",
+    "l1_hit_pct",
+    "l2_hit_pct",
+    "dram_bandwidth",
+    "dram_bytes",
+    "duration",
+    "sm_clock",
+    "global_excessive_pct",
+    "shared_excessive_pct",
+    "bank_conflict_pct",
+    "local_instructions",
+    "threads_per_inst",
+    "branch_uniformity_pct",
+    "warp_latency",
+    "fp32_flop",
+    "tensor_ops_fp16",
+    "tensor_ops_bf16",
+    "tensor_ops_fp8",
+    "fp32_peak",
+    "tensor_peak_fp16",
+    "dram_peak",
+];
+/// Beginning of the names of warp states.
+pub const STALLS: &str = "stall_";
+
+/// ncu's own names of what a close look asks for beside its sections; what a section derives, it derives unasked.
+pub fn close_counters(capability: (u32, u32)) -> Vec<String> {
+    let mut names = counters(&close_metrics(), capability);
+    names.retain(|name| !name.starts_with("derived__"));
+    names
+}
+
+/// Logical metrics of a close look, in the order they are shown; the states of warps last.
+pub fn close_metrics() -> Vec<String> {
+    let stalls = Catalogue::embedded().names().filter(|name| name.starts_with(STALLS));
+    CLOSE.into_iter().chain(stalls).map(str::to_owned).collect()
+}
+
 /// Logical and verbatim metrics of a phase, sorted as reports list them: what is always shown first.
 pub fn metrics(phase: &Phase) -> Vec<String> {
     let mut names: Vec<String> = SHOWN.iter().map(|&name| name.to_owned()).collect();

@@ -40,7 +40,12 @@ impl Context {
         Self {
             objective: objective.metric.clone(),
             dims: workload.shapes.iter().map(|s| s.dims.clone()).collect(),
-            roofline: insight::roofline(inputs.quantities, &objective.shape, &all, operations),
+            roofline: insight::roofline(
+                &inputs.quantities.beside(inputs.closely.quantities),
+                &objective.shape,
+                &all,
+                operations,
+            ),
             effects: effects(inputs),
             front: occupancy.map_or_else(Vec::new, |metric| front(inputs, metric)),
             occupancy,

@@ -49,7 +49,8 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
 
 /// Memory's slope up to the ridge, then the peak.
 fn ceiling(roof: &Roofline, at: usize, ceiling: &Ceiling, (lowest, highest): (f64, f64)) -> Series {
-    let left = lowest.min(ceiling.ridge) / 4.0;
+    let first = roof.ceilings.iter().map(|c| c.ridge).fold(lowest, f64::min);
+    let left = first / 4.0;
     let peak = ceiling.peak / 1e12;
     let line =
         vec![(left, left * roof.bandwidth / 1e12), (ceiling.ridge, peak), (highest.max(ceiling.ridge) * 4.0, peak)];

@@ -1,16 +1,92 @@
-//! Where the warps of the leading variants wait.
+//! Where warps wait: of the selected variant, looked at closely; else of the leading variants, where a phase collects it.
 
 use super::context::leaders;
-use super::spec::{Axis, Bar, Chart, Marks, Scale, Series, Table, Tone};
-use crate::report::{Report, number};
+use super::spec::{Axis, Bar, Chart, Glyph, Marks, Point, Scale, Series, Table, Tone};
+use crate::report::{CloseLookRow, CloseMetric, Report, number};
 
 /// Variants shown beside the baselines.
 const LEADERS: usize = 6;
-/// States told apart; the rest is added up.
+/// States told apart in a stack; the rest is added up.
 const STATES: usize = 5;
+/// States shown of one variant; those behind them are fractions of a cycle.
+const ROWS: usize = 12;
+/// States in which a warp could issue.
+const ISSUES: [&str; 2] = ["stall_selected", "stall_not_selected"];
+const TITLE: &str = "Warp states";
+const AXIS: &str = "cycles for each issued instruction";
 
-/// The chart, when stall reasons were collected.
+/// The chart, when warp states were counted.
 pub fn chart(report: &Report) -> Option<Chart> {
+    report.closely.as_ref().and_then(closely).or_else(|| leading(report))
+}
+
+/// A row a state, the longest on top: a bar for the selected variant, a diamond for the baseline beside it.
+fn closely(look: &CloseLookRow) -> Option<Chart> {
+    let states = look.states();
+    let first = look.looked.first()?;
+    let value = |state: &CloseMetric, at: usize| state.values.get(at).and_then(|v| v.number()).map(|n| n.value);
+    let total: f64 = states.iter().filter_map(|state| value(state, 0)).sum();
+    let shown: Vec<&CloseMetric> = states.iter().take(ROWS).copied().collect();
+    let waiting = shown.iter().find(|state| !ISSUES.contains(&state.name.as_str()));
+    let label = |who: &str, state: &CloseMetric, cycles: f64| {
+        format!("{who}, {}: {} cycles", words(&state.name), number::plain(cycles))
+    };
+    let bar = |(row, state): (usize, &&CloseMetric)| {
+        let to = value(state, 0)?;
+        Some(Bar { row, from: 0.0, to, label: label(&first.label, state, to) })
+    };
+    let bars = shown.iter().enumerate().filter_map(bar).collect();
+    let mut series = vec![Series { name: first.short.clone(), tone: Tone::Good, marks: Marks::Bars(bars) }];
+    for (at, other) in look.looked.iter().enumerate().skip(1) {
+        let point = |(row, state): (usize, &&CloseMetric)| {
+            let x = value(state, at)?;
+            Some(Point { x, y: row as f64, label: label(&other.label, state, x) })
+        };
+        let points = shown.iter().enumerate().filter_map(point).collect();
+        let marks = Marks::Points(Glyph::Diamond, points);
+        series.push(Series { name: other.short.clone(), tone: Tone::Baseline, marks });
+    }
+    let percent = |state: &CloseMetric| value(state, 0).map_or(0.0, |cycles| 100.0 * cycles / total);
+    let mut head = vec!["state".to_owned()];
+    head.extend(look.looked.iter().map(|looked| looked.short.clone()));
+    head.push("share %".to_owned());
+    let cell = |state: &CloseMetric, at: usize| value(state, at).map_or_else(|| "n/a".to_owned(), number::plain);
+    let rows = states.iter().map(|state| {
+        let cells = (0..look.looked.len()).map(|at| cell(state, at));
+        let share = number::plain(percent(state));
+        std::iter::once(words(&state.name)).chain(cells).chain([share]).collect()
+    });
+    let mut table = Table::new(["state"], rows);
+    table.head = head;
+    Some(Chart {
+        id: "stalls".to_owned(),
+        title: TITLE.to_owned(),
+        note: format!(
+            "A warp of the selected variant spends {} cycles for every instruction it issues{}. The states add up to that; in \
+             the state selected the instruction is issued.",
+            number::plain(total),
+            waiting.map_or_else(String::new, |state| {
+                format!("; it waits longest for {} ({:.0} %)", words(&state.name), percent(state))
+            })
+        ),
+        x: Axis::new(AXIS, "", Scale::Zero),
+        y: Axis::new("warp state", "", Scale::Names(shown.iter().map(|state| words(&state.name)).collect())),
+        series,
+        limits: Vec::new(),
+        alt: alt(&shown, &percent),
+        table,
+    })
+}
+
+/// `Longest first: long scoreboard 40 %, wait 18 %, ...`
+fn alt(shown: &[&CloseMetric], percent: &dyn Fn(&CloseMetric) -> f64) -> String {
+    let named: Vec<String> =
+        shown.iter().map(|state| format!("{} {:.1} %", words(&state.name), percent(state))).collect();
+    format!("Longest first: {}.", named.join(", "))
+}
+
+/// The states of several variants, stacked.
+fn leading(report: &Report) -> Option<Chart> {
     let shape = report.objective_shape;
     let mut states: Vec<&str> =
         report.metrics.iter().map(|m| m.name.as_str()).filter(|name| name.starts_with("stall_")).collect();
@@ -41,11 +117,11 @@ pub fn chart(report: &Report) -> Option<Chart> {
     let unit = super::context::described(report, states[0]).1;
     Some(Chart {
         id: "stalls".to_owned(),
-        title: "Warp states".to_owned(),
+        title: TITLE.to_owned(),
         note: states.iter().find(|s| **s != "stall_selected").map_or_else(String::new, |state| {
             format!("The warps of the best variant that do not issue wait most for {}.", words(state))
         }),
-        x: Axis::new("warp state", unit, Scale::Zero),
+        x: Axis::new(AXIS, unit, Scale::Zero),
         y: Axis::new(
             &super::context::variant_axis(report),
             "",

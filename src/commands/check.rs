@@ -139,6 +139,7 @@ pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, meant:
         checks: Vec::new(),
         latencies: Vec::new(),
         profiles: Vec::new(),
+        close_looks: Vec::new(),
     };
     let counted = Counted::default();
     let Meant { capability, sms } = meant;

@@ -3,6 +3,7 @@
 
 use super::against::Standings;
 use super::clock::Clock;
+use super::closely::Closely;
 use super::reports::{self, Trust};
 use super::{CommandError, open};
 use crate::campaign::{self, wanted};
@@ -138,6 +139,7 @@ pub struct Judged {
     /// The verdicts.
     pub judgement: Judgement,
     said: Vec<insight::Said>,
+    closely: Closely,
     clocks: insight::Clocks,
     clock: Clock,
 }
@@ -151,11 +153,13 @@ impl Judged {
         let mut metrics = wanted::metrics(phase);
         let unread = more.iter().filter(|metric| !metrics.contains(metric)).cloned().collect::<Vec<_>>();
         metrics.extend(unread);
-        let reports = open_reports(run)?;
+        let reports = open_reports(run.reports())?;
         let ownership = subject.foreign.map_or(Ownership::Range, |_| Ownership::Launch(&phase.objective.shape));
         let counted = Counted::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
         let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
-        let said = insight::said(&reports, plan).map_err(damaged)?;
+        let closely = Closely::read(run, plan, capability);
+        let mut said = insight::said(&reports, plan, &insight::Listings::new()).map_err(damaged)?;
+        said.retain(|one| !closely.says_of(one));
         let clocks = insight::Clocks::read(&reports).map_err(damaged)?;
         let clock = Clock::read()?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
@@ -168,7 +172,7 @@ impl Judged {
         standings.lend(&mut context);
         let mut judgement = judge(phase, plan, &quantities, &proofs, &context);
         judgement.warnings.extend(standings.warnings.iter().cloned());
-        Ok(Self { quantities, judgement, said, clocks, clock })
+        Ok(Self { quantities, judgement, said, closely, clocks, clock })
     }
 
     /// Variants that findings are about.
@@ -183,7 +187,9 @@ impl Judged {
         let Subject { phase, plan, run, source, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
         let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
-        let findings = insight::findings(&self.quantities, &self.looked_at(plan), &work(phase), chip);
+        let seen = self.quantities.beside(&self.closely.quantities);
+        let findings = insight::findings(&seen, &self.looked_at(plan), &work(phase), chip);
+        let said: Vec<insight::Said> = self.closely.said.iter().chain(&self.said).cloned().collect();
         let beside = standings.beside();
         let earlier: Vec<Earlier<'_>> = beside
             .iter()
@@ -200,7 +206,8 @@ impl Judged {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &findings,
-            said: &self.said,
+            said: &said,
+            closely: self.closely.inputs(run),
             source: source.clone(),
             compared: &standings.labels(),
             earlier: &earlier,
@@ -222,15 +229,15 @@ fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
     phase.workload.shapes.iter().map(|shape| (shape.name.clone(), of(shape))).collect()
 }
 
-/// The reports of a run by name.
-fn open_reports(run: &Run) -> Result<Vec<(String, NcuReport)>, StoreError> {
+/// Reports by name.
+pub(super) fn open_reports(paths: Vec<PathBuf>) -> Result<Vec<(String, NcuReport)>, StoreError> {
     let open = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         NcuReport::open(&path)
             .map(|report| (name, report))
             .map_err(|e| StoreError::Report { path, reason: e.to_string() })
     };
-    run.reports().into_iter().map(open).collect()
+    paths.into_iter().map(open).collect()
 }
 
 fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Result<(), CommandError> {

@@ -5,6 +5,7 @@ mod baseline;
 mod calibrate;
 mod check;
 mod clock;
+mod closely;
 mod compare;
 pub mod doctor;
 mod index;

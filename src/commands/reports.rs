@@ -85,6 +85,7 @@ fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileReco
         checks: Vec::new(),
         latencies: Vec::new(),
         profiles,
+        close_looks: Vec::new(),
     }
 }
 

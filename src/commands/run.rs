@@ -6,13 +6,13 @@ use super::judge::{Judged, Subject, conclude};
 use super::{CommandError, report_error};
 use crate::bench::DeviceFacts;
 use crate::build::{BuildOutcome, BuildRecord, Sharing};
-use crate::campaign::{self, Campaign, CampaignError, Cases, Rounds, Terminal, Tools, wanted};
+use crate::campaign::{self, Campaign, CampaignError, Cases, CloseLooks, Rounds, Terminal, Tools, wanted};
 use crate::cli::{RunArgs, Source as Asked};
 use crate::config::{self, Phase};
 use crate::exit::Outcome;
 use crate::gate::unresolved;
 use crate::gate::{Level, Verdict, preconditions};
-use crate::plan::{Plan, unroll};
+use crate::plan::{Plan, VariantId, unroll};
 use crate::process;
 use crate::report::Source;
 use crate::report::write::prove_writable;
@@ -160,14 +160,29 @@ fn measure(
     let Campaign { mut writer, .. } = campaign;
     let mut rounds = Rounds { phase, plan, worker: &tools.worker, writer: &mut writer, progress };
     let ended = ended.and_then(|()| rounds.settle(|run| open(args, phase, plan, run)));
+    let ended = ended.and_then(|()| {
+        let selected = selected(args, phase, plan, &Run::load(&folder)?)?;
+        let mut looks = CloseLooks { phase, plan, tools, writer: &mut writer, progress };
+        selected.map_or(Ok(()), |selected| looks.take(&selected).map_err(CommandError::from))
+    });
     Ok((folder, ended))
 }
 
 /// What noise leaves open of a run.
 fn open(args: &RunArgs, phase: &Phase, plan: &Plan, run: &Run) -> Result<Cases, CommandError> {
+    let (judged, standings) = judged(args, phase, plan, run)?;
+    Ok(unresolved(phase, &judged.judgement, &standings.names()))
+}
+
+/// The variant that the objective selects, now that everything is measured.
+fn selected(args: &RunArgs, phase: &Phase, plan: &Plan, run: &Run) -> Result<Option<VariantId>, CommandError> {
+    let (judged, _) = judged(args, phase, plan, run)?;
+    Ok(judged.judgement.selected.map(|selected| selected.variant))
+}
+
+fn judged(args: &RunArgs, phase: &Phase, plan: &Plan, run: &Run) -> Result<(Judged, Standings), CommandError> {
     let subject =
         Subject { phase: phase.clone(), plan: plan.clone(), run: run.clone(), source: Source::Live, foreign: None };
     let standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
-    let judged = Judged::new(&subject, &[], &standings)?;
-    Ok(unresolved(phase, &judged.judgement, &standings.names()))
+    Ok((Judged::new(&subject, &[], &standings)?, standings))
 }

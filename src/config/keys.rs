@@ -222,6 +222,13 @@ pub static PROFILE: Spec = spec(
         key("timeout_s", Kind::Whole(1), "One ncu process may take this many seconds.").default("300"),
         key("repeat", Kind::Whole(1), "Profiled launches of each variant and shape, for the spread of counters.")
             .default("1"),
+        key(
+            "close_look",
+            Kind::OneOf(&["selected", "none"]),
+            "What is profiled once more after the sweep, for the report alone: warp states, throughputs, hot source \
+             lines, ncu's rules. No gate is judged by it.",
+        )
+        .default("\"selected\""),
     ],
 );
 

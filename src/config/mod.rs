@@ -23,7 +23,7 @@ pub use kernel::{
     CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::locate;
-pub use phase::{BenchSettings, BuildSettings, Objective, Phase, ProfileSettings};
+pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings};
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
 pub use schema::schema;

@@ -60,6 +60,18 @@ pub struct ProfileSettings {
     pub timeout: Duration,
     /// Launches of each variant and shape (spread of counters).
     pub repeat: u32,
+    /// What is profiled once more when the selected variant is known.
+    pub close_look: CloseLookAt,
+}
+
+/// What a close look is taken at, after everything that gates judge has been measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CloseLookAt {
+    /// The selected variant, and the first baseline that is a kernel of this program.
+    #[default]
+    Selected,
+    /// Nothing.
+    None,
 }
 
 /// A phase: one experiment.

@@ -1,6 +1,7 @@
 //! Every polars frame of the program: typed in, typed out. Column names and types are in [`schema`].
 
 mod assemble;
+mod close;
 mod counted;
 mod decode;
 pub mod export;
@@ -13,5 +14,6 @@ pub mod schema;
 mod texts;
 
 pub use assemble::{Measured, quantities};
+pub use close::{CloseRow, close_quantities};
 pub use counted::{Counted, Ownership, case_of, launch_variant};
 pub use quantities::{Cell, Quantities, Spreads};

@@ -99,6 +99,24 @@ impl Quantities {
         )
     }
 
+    /// This table with the values of `other` where it has none itself: for advice and charts. Verdicts read a table of
+    /// what was measured for them alone.
+    pub fn beside(&self, other: &Self) -> Self {
+        let mut table = self.clone();
+        for metric in other.metrics() {
+            let cell = |(variant, shape): &(VariantId, ShapeName)| match self.read(variant, shape, metric) {
+                Cell::Missing(reason) => match other.read(variant, shape, metric) {
+                    found @ Cell::Value(_) => found,
+                    Cell::Missing(_) => Cell::Missing(reason),
+                },
+                value @ Cell::Value(_) => value,
+            };
+            let cells = self.rows.iter().map(cell).collect();
+            table.set_column(metric, cells);
+        }
+        table
+    }
+
     /// Keeps the values of a metric that several launches of a row gave.
     pub fn set_spread(&mut self, metric: &str, row: usize, values: Arc<[f64]>) {
         self.spreads.entry(metric.to_owned()).or_default().insert(row, values);
@@ -122,5 +140,26 @@ impl Quantities {
     /// Latency samples of a variant and shape, in microseconds; sample `i` of every variant is of the same round.
     pub fn samples(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<[f64]>> {
         self.row(variant, shape).and_then(|row| self.samples.get(&row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_stays_and_what_is_not_is_taken_from_beside() {
+        let rows = ["a", "b"].map(|v| (VariantId(v.into()), ShapeName("s".into())));
+        let mut judged = Quantities::new(rows.clone());
+        judged.set_column("dram_bytes", vec![Cell::Value(1.0), Cell::Missing("not profiled".into())]);
+        let mut close = Quantities::new(rows.clone());
+        close.set_column("dram_bytes", vec![Cell::Value(7.0), Cell::Value(8.0)]);
+        close.set_column("sm_pct", vec![Cell::Value(9.0)]);
+        let both = judged.beside(&close);
+        let read =
+            |table: &Quantities, row: usize, metric: &str| table.read(&rows[row].0, &rows[row].1, metric).value();
+        assert_eq!((read(&both, 0, "dram_bytes"), read(&both, 1, "dram_bytes")), (Some(1.0), Some(8.0)));
+        assert_eq!((read(&both, 0, "sm_pct"), read(&both, 1, "sm_pct")), (Some(9.0), None));
+        assert_eq!((read(&judged, 1, "dram_bytes"), read(&judged, 0, "sm_pct")), (None, None));
     }
 }

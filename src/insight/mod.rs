@@ -15,6 +15,6 @@ pub use bottleneck::{Finding, Severity, findings};
 pub use clocks::Clocks;
 pub use diagnosis::{Chip, Reading};
 pub use pareto::{Axis, Front, Point, pareto};
-pub use profiler::{HotSpot, RuleNote, Said, said};
+pub use profiler::{HotLine, HotSpot, Listings, RuleNote, Said, Samples, said, source_of, texts};
 pub use roofline::{Ceiling, Roofline, Standing, roofline};
 pub use sensitivity::{Effect, Level, sensitivity};

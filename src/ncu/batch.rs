@@ -1,7 +1,7 @@
 //! Profiles many variants with few ncu processes: one a group of metrics, all variants in it. What a batch lacks is
 //! tried again in smaller batches, until a variant alone has failed and that is its result.
 
-use super::command::{Knobs, Processes, Selection};
+use super::command::{Detail, Knobs, Processes, Selection};
 use super::failure::{NcuFailure, Reach, launches_in, passes_in};
 use super::group::{Effort, Group, Metric, PROBES, plan_groups};
 use super::pass_book::PassBook;
@@ -415,7 +415,7 @@ impl Attempt {
 fn start(runner: &Runner, subject: &Subject, stem: &str, metrics: &[Metric], cases: &[Case]) -> io::Result<Ran> {
     let target = subject.target.command(cases)?;
     let (selection, processes) = (&subject.selection, subject.processes);
-    runner.run(&Job { stem, metrics, target: &target, selection, processes })
+    runner.run(&Job { stem, metrics, detail: Detail::Counters, target: &target, selection, processes })
 }
 
 /// Records cases as failed.

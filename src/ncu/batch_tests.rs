@@ -1,5 +1,6 @@
 //! Batches against `tests/doubles/ncu`, which insists on how it is called and replays what the real one says.
 
+use super::command::Detail;
 use super::pass_book::tests::h200;
 use super::*;
 use crate::config::ShapeName;
@@ -338,7 +339,9 @@ fn a_hang_is_ended_by_the_deadline() {
     let target = bench.worker.command(&cases(1)).unwrap();
     let metrics = ["sm__cycles_active.avg".to_owned()];
     let (selection, processes) = (&Selection::Everything, Processes::Application);
-    let ran = runner.run(&Job { stem: "core", metrics: &metrics, target: &target, selection, processes }).unwrap();
+    let ran = runner
+        .run(&Job { stem: "core", metrics: &metrics, detail: Detail::Counters, target: &target, selection, processes })
+        .unwrap();
     assert_eq!(ran.failure, Some(NcuFailure::Timeout));
     assert_eq!(ran.report, None);
     bench.worker.environment.clear();

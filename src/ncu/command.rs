@@ -60,6 +60,39 @@ pub enum Selection {
     Kernels(String),
 }
 
+/// What is collected beside metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Detail {
+    /// Nothing: counters alone.
+    #[default]
+    Counters,
+    /// Sections with what their rules say, samples of every instruction, machine code and source text.
+    Close,
+}
+
+impl Detail {
+    /// ncu's sections that a close look collects: those whose rules tell where time goes. The tables of memory and the
+    /// charts of rooflines cost as many passes again and add nothing that is shown.
+    pub const SECTIONS: [&'static str; 8] = [
+        "LaunchStats",
+        "Occupancy",
+        "SpeedOfLight",
+        "ComputeWorkloadAnalysis",
+        "MemoryWorkloadAnalysis",
+        "SchedulerStats",
+        "WarpStateStats",
+        "SourceCounters",
+    ];
+
+    const fn sections(self) -> &'static [&'static str] {
+        match self {
+            Self::Counters => &[],
+            Self::Close => &Self::SECTIONS,
+        }
+    }
+}
+
 /// Settings that make two sets of counters comparable; recorded with the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Knobs {
@@ -117,6 +150,8 @@ pub struct Session {
     pub target: Vec<OsString>,
     /// ncu metric names.
     pub metrics: Vec<String>,
+    /// What is collected beside them.
+    pub detail: Detail,
     /// Path of the report without its extension, which is ncu's to choose (`.ncu-rep` or `.ncu-repz`).
     pub output: PathBuf,
     /// Where ncu's own messages go.
@@ -143,6 +178,12 @@ impl Session {
         option("--replay-mode", self.knobs.replay_mode.as_str().as_ref());
         option("--target-processes", self.processes.as_str().as_ref());
         option("--import-sass", if self.needs_machine_code() { "yes" } else { "no" }.as_ref());
+        for section in self.detail.sections() {
+            option("--section", section.as_ref());
+        }
+        if self.detail == Detail::Close {
+            option("--import-source", "yes".as_ref());
+        }
         match &self.selection {
             Selection::Everything => {}
             Selection::Range(name) => option("--nvtx-include", push_pop_expression(name).as_ref()),
@@ -183,7 +224,8 @@ impl Session {
 
     /// Metrics that belong to instructions are dropped by ncu when the machine code is not imported.
     fn needs_machine_code(&self) -> bool {
-        self.metrics.iter().any(|metric| matches!(Unit::of(metric), Unit::Sass | Unit::Other))
+        self.detail == Detail::Close
+            || self.metrics.iter().any(|metric| matches!(Unit::of(metric), Unit::Sass | Unit::Other))
     }
 }
 
@@ -240,6 +282,7 @@ mod tests {
         Session {
             target: ["/bin/ncugate", "worker", "job.json"].map(OsString::from).to_vec(),
             metrics: ["gpu__time_duration.sum", "launch__registers_per_thread"].map(String::from).to_vec(),
+            detail: Detail::Counters,
             output: "runs/1/reports/sm-1".into(),
             log: "runs/1/logs/sm-1.log".into(),
             scratch: "/tmp/ncugate-1000".into(),
@@ -271,6 +314,17 @@ mod tests {
         insta::assert_snapshot!(line(&external), @"--config-file off --rename-kernels off --clock-control none --cache-control all --replay-mode kernel --target-processes all --import-sass yes --kernel-name regex:flash.* --metrics smsp__sass_inst_executed_op_shared_ld.sum --log-file runs/1/logs/sm-1.log --export 100%%/x --nvtx --disable-extra-suffixes --force-overwrite /bin/ncugate worker job.json");
         let ranged = Session { selection: Selection::Range("R=64,T=128@mission".to_owned()), ..external };
         assert!(line(&ranged).contains(r"--nvtx-include R=64\,T=128\@mission/ "));
+    }
+
+    #[test]
+    fn a_close_look_names_its_sections_and_imports_sources() {
+        let close = line(&Session { detail: Detail::Close, ..session() });
+        let sections = Detail::SECTIONS.map(|section| format!("--section {section}")).join(" ");
+        assert!(
+            close.contains(&format!("--import-sass yes {sections} --import-source yes --metrics gpu__")),
+            "{close}"
+        );
+        assert!(!line(&session()).contains("--section"));
     }
 
     #[test]

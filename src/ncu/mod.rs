@@ -19,11 +19,11 @@ mod unit;
 pub use batch::{
     Case, Collected, Contents, Covered, Expect, Hopeless, ProfileError, Profiler, Sink, Subject, Target, Verify,
 };
-pub use command::{CacheControl, ClockControl, Knobs, Processes, ReplayMode, Selection, Session};
+pub use command::{CacheControl, ClockControl, Detail, Knobs, Processes, ReplayMode, Selection, Session};
 pub use failure::{NcuFailure, Reach};
 pub use group::{Effort, Group, Metric, PROBES, plan_groups};
 pub use pass_book::{Counters, Known, PassBook, cache_folder};
-pub use record::{ProfileOutcome, ProfileRecord};
+pub use record::{CloseLook, ProfileOutcome, ProfileRecord};
 pub use session::{Job, Ran, Runner, scratch_folder};
 pub use tool::{Ncu, NcuVersion, ToolError};
 pub use unit::Unit;

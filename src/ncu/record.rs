@@ -1,6 +1,7 @@
 //! What profiling a variant gave.
 
 use crate::config::ShapeName;
+use crate::listing::Listing;
 use crate::plan::VariantId;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,30 @@ pub enum ProfileOutcome {
         /// Why, with what to do.
         reason: String,
     },
+}
+
+/// A line of `closelooks.jsonl`: a variant profiled once more, with ncu's sections, samples and sources.
+///
+/// Judging reads nothing of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CloseLook {
+    /// The variant.
+    pub variant: VariantId,
+    /// The shape.
+    pub shape: ShapeName,
+    /// ncu names that were asked for, sorted.
+    pub metrics: Vec<String>,
+    /// ncu's sections that were asked for.
+    pub sections: Vec<String>,
+    /// Replay passes, where the report tells them.
+    pub passes: Option<u32>,
+    /// Wall seconds of the ncu process, which may have looked at several variants.
+    pub seconds: f64,
+    /// The sampled instructions, as far as they could be told.
+    #[serde(default)]
+    pub listing: Listing,
+    /// What came of it.
+    pub outcome: ProfileOutcome,
 }
 
 /// A line of `profiles.jsonl`.

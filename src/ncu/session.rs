@@ -1,6 +1,6 @@
 //! One ncu process, from files to be written to what came of it. It judges nothing beyond how the process ended.
 
-use super::command::{Knobs, Processes, Selection, Session, argv, written};
+use super::command::{Detail, Knobs, Processes, Selection, Session, argv, written};
 use super::failure::NcuFailure;
 use super::tool::Ncu;
 use crate::process::{Ending, Supervised};
@@ -42,6 +42,8 @@ pub struct Job<'a> {
     pub stem: &'a str,
     /// ncu metric names.
     pub metrics: &'a [String],
+    /// What is collected beside them.
+    pub detail: Detail,
     /// The program.
     pub target: &'a Command,
     /// Its launches.
@@ -82,6 +84,7 @@ impl Runner<'_> {
         let session = Session {
             target: argv(job.target),
             metrics: job.metrics.to_vec(),
+            detail: job.detail,
             output: std::path::absolute(self.reports.join(&name))?,
             log: std::path::absolute(self.logs.join(format!("{name}.log")))?,
             scratch: self.scratch.to_owned(),
@@ -204,6 +207,7 @@ mod tests {
         let job = Job {
             stem: "core",
             metrics: &[],
+            detail: Detail::Counters,
             target: &Command::new("true"),
             selection: &Selection::Everything,
             processes: Processes::Application,

@@ -4,20 +4,21 @@ mod judged;
 mod records;
 
 use super::deltas::Earlier;
-use super::inputs::{Inputs, Source};
+use super::inputs::{Closely, Inputs, Source};
 use super::model::Report;
 use crate::bench::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
 use crate::build::{BuildOutcome, BuildRecord, Resources};
 use crate::config::{
-    BenchSettings, BuildSettings, Objective, Phase, ProfileSettings, Reference, Shape, ShapeName, Sweep, Tolerance,
-    Workload,
+    BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings, Reference, Shape, ShapeName, Sweep,
+    Tolerance, Workload,
 };
 use crate::expr::{Expr, Value};
 use crate::frame::{Cell, Quantities};
 use crate::gate::{GatePlan, Judgement};
-use crate::insight::{Clocks, Finding, HotSpot, RuleNote, Said};
+use crate::insight::{Clocks, Finding, HotLine, HotSpot, RuleNote, Said};
+use crate::listing::{Line, Listing};
 use crate::metric::Better;
-use crate::ncu::{ProfileOutcome, ProfileRecord};
+use crate::ncu::{CloseLook, ProfileOutcome, ProfileRecord};
 use crate::ncu_rep::SpeedupScope;
 use crate::plan::{KernelPlan, Launch, Method, Plan, Standing, Variant, VariantId};
 use crate::store::{Fingerprint, Git, Gpu, Manifest, RunState};
@@ -39,6 +40,8 @@ pub struct Fixture {
     pub judgement: Judgement,
     pub findings: Vec<Finding>,
     pub said: Vec<Said>,
+    pub close_looks: Vec<CloseLook>,
+    pub close: Quantities,
 }
 
 /// Values of each parameter, enough for `variants` combinations.
@@ -83,7 +86,9 @@ impl Fixture {
             profiles: profiles(&plan),
             manifest: manifest(),
             findings: findings(&judgement),
-            said: said(&plan, &phase),
+            said: said(&judgement, &phase),
+            close_looks: close_looks(&judgement, &phase),
+            close: close(&judgement, &phase),
             phase,
             plan,
             quantities,
@@ -105,6 +110,7 @@ impl Fixture {
             judgement: &self.judgement,
             findings: &self.findings,
             said: &self.said,
+            closely: Closely { looks: &self.close_looks, quantities: &self.close, problem: None },
             source: Source::Recorded { folder: "profiles/phase_d/example".to_owned() },
             compared: &[],
             earlier: &[Earlier {
@@ -119,18 +125,69 @@ impl Fixture {
     }
 }
 
-/// What ncu's rules and sampler would say of the first variant.
-fn said(plan: &Plan, phase: &Phase) -> Vec<Said> {
+/// The variant that a close look is taken at.
+fn looked_at(judgement: &Judgement) -> VariantId {
+    judgement.selected.as_ref().map(|selected| selected.variant.clone()).unwrap()
+}
+
+/// What ncu's rules and sampler would say of the selected variant.
+fn said(judgement: &Judgement, phase: &Phase) -> Vec<Said> {
+    let line = |line: u32, text: &str| Line {
+        file: "kernels/sdpa_scalar/sdpa_scalar.cu".to_owned(),
+        line,
+        text: Some(text.to_owned()),
+    };
+    let hot = line(57, "acc += q[k] * keys[row][k];");
     vec![Said {
-        variant: plan.variants[0].id.clone(),
+        variant: looked_at(judgement),
         shape: phase.objective.shape.clone(),
         rules: vec![RuleNote {
             title: "Uncoalesced accesses".to_owned(),
             text: "Half of the sectors are not used.".to_owned(),
             speedup: Some((SpeedupScope::Global, 12.5)),
         }],
-        hot: vec![HotSpot { offset: 0x1a0, samples: 1_234, share: 40.0, stall: "long_scoreboard".to_owned() }],
+        hot: vec![HotSpot {
+            offset: 0x1a0,
+            samples: 1_234,
+            share: 40.0,
+            stall: "long_scoreboard".to_owned(),
+            text: Some("LDS.128 R4, [R2+0x10]".to_owned()),
+            line: Some(hot.clone()),
+            inlined: Some(Line { file: "cuda_fp16.hpp".to_owned(), line: 708, text: None }),
+        }],
+        lines: vec![HotLine { line: hot, samples: 2_468, share: 80.0, stall: "long_scoreboard".to_owned() }],
+        lacks: Vec::new(),
     }]
+}
+
+fn close_looks(judgement: &Judgement, phase: &Phase) -> Vec<CloseLook> {
+    vec![CloseLook {
+        variant: looked_at(judgement),
+        shape: phase.objective.shape.clone(),
+        metrics: Vec::new(),
+        sections: Vec::new(),
+        passes: Some(33),
+        seconds: 3.2,
+        listing: Listing::default(),
+        outcome: ProfileOutcome::Profiled { report: "close-1.ncu-rep".to_owned() },
+    }]
+}
+
+/// Counters that a close look adds: warp states that add up, and the peaks of the chip.
+fn close(judgement: &Judgement, phase: &Phase) -> Quantities {
+    let mut table = Quantities::new([(looked_at(judgement), phase.objective.shape.clone())]);
+    for (metric, value) in [
+        ("sm_pct", 41.5),
+        ("stall_long_scoreboard", 3.1),
+        ("stall_wait", 1.9),
+        ("stall_selected", 1.0),
+        ("fp32_peak", 6.0e13),
+        ("dram_peak", 4.8e12),
+    ] {
+        table.set_column(metric, vec![Cell::Value(value)]);
+    }
+    table.set_column("l2_hit_pct", vec![Cell::Missing("no value".into())]);
+    table
 }
 
 /// A small run whose every text tries to be markup.
@@ -155,10 +212,16 @@ pub fn hostile() -> Fixture {
         finding.title = NAME.to_owned();
     }
     fixture.judgement.warnings.push(NAME.to_owned());
+    fixture.said = said(&fixture.judgement, &fixture.phase);
+    fixture.close_looks = close_looks(&fixture.judgement, &fixture.phase);
+    fixture.close = close(&fixture.judgement, &fixture.phase);
     for said in &mut fixture.said {
-        said.variant = VariantId(NAME.to_owned());
         said.rules[0].title = NAME.to_owned();
         said.rules[0].text = format!("{NAME}\0");
+        said.hot[0].text = Some(format!("{NAME}\u{202E}"));
+        said.hot[0].line = Some(Line { file: NAME.to_owned(), line: 1, text: Some(format!("{NAME}|`{{{{ 7 }}}}`")) });
+        said.lines[0].line = Line { file: NAME.to_owned(), line: 1, text: Some(NAME.to_owned()) };
+        said.lacks.push(NAME.to_owned());
     }
     if let BuildOutcome::Built { log, .. } = &mut fixture.builds[0].outcome {
         *log = format!("{NAME}\0{}", "w".repeat(20_000));
@@ -268,6 +331,7 @@ fn phase() -> Phase {
             metrics: Vec::new(),
             timeout: Duration::from_secs(60),
             repeat: 1,
+            close_look: CloseLookAt::default(),
         },
         workload: Workload {
             seeds: vec![0, 1, 2],

@@ -40,6 +40,7 @@ pub fn html(report: &Report) -> Result<String, RenderError> {
     let page = Page {
         report: Shell::new(report),
         charts: drawings(report)?,
+        figures: report.closely.as_ref().map_or_else(Vec::new, super::CloseLookRow::figures),
         style_hash: hash(&style),
         style,
         script: SCRIPT,
@@ -54,6 +55,7 @@ pub fn html(report: &Report) -> Result<String, RenderError> {
 struct Page<'a> {
     report: Shell<'a>,
     charts: Vec<Drawing<'a>>,
+    figures: Vec<&'a super::CloseMetric>,
     style: String,
     style_hash: String,
     script: &'static str,
@@ -77,6 +79,7 @@ struct Shell<'a> {
     waivers: &'a [super::WaiverRow],
     deltas: &'a [super::Delta],
     findings: &'a [super::Finding],
+    closely: &'a Option<super::CloseLookRow>,
     provenance: &'a super::Provenance,
     missing: &'a [String],
     warnings: &'a [String],
@@ -101,6 +104,7 @@ impl<'a> Shell<'a> {
             waivers: &report.waivers,
             deltas: &report.deltas,
             findings: &report.findings,
+            closely: &report.closely,
             provenance: &report.provenance,
             missing: &report.missing,
             warnings: &report.warnings,
@@ -217,7 +221,9 @@ fn said(row: &VariantRow) -> Value {
         .map(|s| json!({
             "shape": s.shape,
             "rules": s.rules.iter().map(|r| json!([r.title, r.text, r.speedup])).collect::<Vec<_>>(),
-            "hot": s.hot.iter().map(|h| json!([h.offset, h.samples.text, h.share.text, h.stall])).collect::<Vec<_>>(),
+            "hot": s.hot.iter().map(|h| json!([
+                h.offset, h.samples.text, h.share.text, h.stall, h.text, h.line.as_ref().map(|l| [&l.place, &l.text]),
+            ])).collect::<Vec<_>>(),
         }))
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use super::deltas::{self, Earlier};
 use super::model::{Finding, MetricColumn, Report};
-use super::{gates, headline, provenance, text, variants};
+use super::{closely, gates, headline, provenance, text, variants};
 use crate::bench::{CheckRecord, LatencyRecord};
 use crate::build::BuildRecord;
 use crate::chart;
@@ -11,7 +11,7 @@ use crate::frame::Quantities;
 use crate::gate::{Judgement, Verdict};
 use crate::insight;
 use crate::metric::{Better, Catalogue};
-use crate::ncu::ProfileRecord;
+use crate::ncu::{CloseLook, ProfileRecord};
 use crate::plan::Plan;
 use crate::store::Manifest;
 use jiff::Timestamp;
@@ -27,6 +27,17 @@ pub enum Source {
         /// The folder.
         folder: String,
     },
+}
+
+/// What was profiled once more, for the report alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Closely<'a> {
+    /// The looks.
+    pub looks: &'a [CloseLook],
+    /// What they counted.
+    pub quantities: &'a Quantities,
+    /// Why they cannot be read.
+    pub problem: Option<&'a str>,
 }
 
 /// Everything a report is built from.
@@ -53,6 +64,8 @@ pub struct Inputs<'a> {
     pub findings: &'a [insight::Finding],
     /// What ncu's own rules and sampler say.
     pub said: &'a [insight::Said],
+    /// The close looks.
+    pub closely: Closely<'a>,
     /// Live or recorded.
     pub source: Source,
     /// Stored runs that requirements compare with, a line each: `baseline: run ...`.
@@ -96,8 +109,9 @@ impl Report {
             params,
             shapes,
             objective_shape,
+            findings: gravest(inputs).into_iter().chain(closely::findings(inputs)).collect(),
+            closely: closely::row(inputs, &rows),
             variants: rows,
-            findings: gravest(inputs),
             charts: Vec::new(),
             provenance: provenance::provenance(inputs),
             missing: provenance::missing(inputs),

@@ -72,6 +72,8 @@ pub struct Results<'a> {
     pub deltas: Vec<delta::Delta<'a>>,
     /// What the counters say, gravest first.
     pub findings: Vec<Found<'a>>,
+    /// Close looks, the selected variant's first.
+    pub close_looks: Vec<Look<'a>>,
     /// What is not in the numbers, and why.
     pub missing: &'a [String],
     /// What the reader must be warned of.
@@ -176,6 +178,31 @@ pub struct Hot<'a> {
     pub share: f64,
     /// Why most of its warps waited.
     pub stall: &'a str,
+    /// The instruction, where it is known.
+    pub instruction: Option<&'a str>,
+    /// Its source line as `file:line`, where it is known.
+    pub line: Option<&'a str>,
+    /// The text of that line, where it is known.
+    pub source: Option<&'a str>,
+}
+
+/// What a variant's close look counted: for reading, never judged.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Look<'a> {
+    /// The variant.
+    pub variant: &'a str,
+    /// The shape.
+    pub shape: &'a str,
+    /// Replay passes, where they are known.
+    pub passes: Option<u32>,
+    /// Wall seconds of the ncu process.
+    pub seconds: f64,
+    /// Values by metric; null where there is none.
+    #[schemars(with = "std::collections::BTreeMap<String, Option<f64>>")]
+    pub values: IndexMap<&'a str, Option<f64>>,
+    /// Why a metric has no value.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub missing: IndexMap<&'a str, &'a str>,
 }
 
 /// A finding.
@@ -215,6 +242,7 @@ impl<'a> Results<'a> {
             variants: report.variants.iter().map(|v| variant(report, v)).collect(),
             deltas: delta::deltas(report),
             findings: findings(report),
+            close_looks: report.closely.as_ref().map_or_else(Vec::new, close_looks),
             missing: &report.missing,
             warnings: &report.warnings,
             provenance: report.provenance.facts.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
@@ -225,6 +253,29 @@ impl<'a> Results<'a> {
             reproduce: &report.reproduce,
         }
     }
+}
+
+fn close_looks(row: &super::CloseLookRow) -> Vec<Look<'_>> {
+    let mut looks = Vec::new();
+    for (at, looked) in row.looked.iter().enumerate() {
+        let (mut values, mut missing) = (IndexMap::new(), IndexMap::new());
+        for metric in &row.metrics {
+            let measure = metric.values.get(at);
+            values.insert(metric.name.as_str(), measure.and_then(super::Measure::number).map(|n| n.value));
+            if let Some(super::Measure::Missing(reason)) = measure {
+                missing.insert(metric.name.as_str(), reason.as_str());
+            }
+        }
+        looks.push(Look {
+            variant: &looked.id,
+            shape: &row.shape,
+            passes: looked.passes,
+            seconds: looked.seconds,
+            values,
+            missing,
+        });
+    }
+    looks
 }
 
 fn findings(report: &Report) -> Vec<Found<'_>> {
@@ -285,6 +336,9 @@ fn values<'a>(report: &'a Report, shape: &'a super::ShapeValues, said: Option<&'
         samples: h.samples.value,
         share: h.share.value,
         stall: &h.stall,
+        instruction: Some(h.text.as_str()).filter(|text| !text.is_empty()),
+        line: h.line.as_ref().map(|line| line.place.as_str()),
+        source: h.line.as_ref().map(|line| line.text.as_str()).filter(|text| !text.is_empty()),
     };
     Values {
         values,

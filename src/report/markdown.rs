@@ -3,7 +3,7 @@
 use super::deltas::{Delta, DeltaRow};
 use super::error::RenderError;
 use super::gates::{GateRow, StageRow};
-use super::model::{Report, VariantRow};
+use super::model::{CloseLookRow, Measure, Report, VariantRow};
 use super::number::{self, Number};
 use super::text;
 use crate::chart::Chart;
@@ -12,6 +12,10 @@ use std::fmt::Write as _;
 
 /// Variants in the table.
 const TOP: usize = 10;
+/// Hot lines, instructions and rules of a close look.
+const HOT: usize = 6;
+/// Warp states of a close look.
+const STATES: usize = 8;
 /// Metrics in the variants table.
 const COLUMNS: usize = 7;
 /// Metrics in the table of deltas.
@@ -48,6 +52,7 @@ pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
     sections.push(variants(report));
     sections.extend(deltas(report));
     sections.extend(findings(report));
+    sections.extend(report.closely.as_ref().map(closely));
     sections.extend(list("Missing", &report.missing));
     sections.extend(list("Warnings", &report.warnings));
     if charts == Charts::Beside {
@@ -158,6 +163,63 @@ fn stages(report: &Report) -> Option<String> {
         ]);
     }
     Some(format!("## Stages\n\n{table}"))
+}
+
+/// Where time goes in the variant that was looked at closely: states of warps, hot lines and instructions, ncu's rules.
+fn closely(look: &CloseLookRow) -> String {
+    let names: Vec<String> = look.looked.iter().map(|looked| escape(&looked.label)).collect();
+    let mut out = format!(
+        "## Close look\n\n{} at shape {}. {}\n",
+        names.join(" beside "),
+        escape(&look.shape),
+        escape(&look.note)
+    );
+    let head: Vec<&str> =
+        std::iter::once("warp state").chain(look.looked.iter().map(|looked| looked.short.as_str())).collect();
+    let mut states = Table::new(&head);
+    for state in look.states().into_iter().take(STATES) {
+        let cycles = |value: &Measure| value.number().map_or_else(|| "n/a".to_owned(), |n| n.text.clone());
+        let title = escape(state.title.trim_start_matches("Stall: "));
+        states.row(std::iter::once(title).chain(state.values.iter().map(cycles)).collect());
+    }
+    if !look.states().is_empty() {
+        let _ = write!(out, "\nCycles for each issued instruction, the longest first:\n\n{states}");
+    }
+    let Some(said) = &look.said else { return out };
+    if !said.lines.is_empty() {
+        let mut lines = Table::new(&["share %", "line", "source", "mostly"]);
+        for hot in said.lines.iter().take(HOT) {
+            lines.row(vec![
+                hot.share.text.clone(),
+                escape(&hot.line.place),
+                escape(&hot.line.text),
+                escape(&hot.stall),
+            ]);
+        }
+        let _ = write!(out, "\nHottest source lines:\n\n{lines}");
+    }
+    if !said.hot.is_empty() {
+        let mut spots = Table::new(&["share %", "offset", "instruction", "line", "mostly"]);
+        for hot in said.hot.iter().take(HOT) {
+            let line = hot.line.as_ref().map_or_else(String::new, |line| escape(&line.place));
+            spots.row(vec![hot.share.text.clone(), hot.offset.clone(), escape(&hot.text), line, escape(&hot.stall)]);
+        }
+        let _ = write!(out, "\nHottest instructions:\n\n{spots}");
+    }
+    let estimated = said.rules.iter().filter_map(|rule| Some((rule, rule.speedup.as_ref()?)));
+    let rules: Vec<String> = estimated
+        .take(HOT)
+        .map(|(rule, speedup)| {
+            format!("- {} (speedup {}): {}\n", escape(&rule.title), escape(speedup), escape(&rule.text))
+        })
+        .collect();
+    if !rules.is_empty() {
+        let _ = write!(out, "\nNsight Compute's rules with an estimate:\n\n{}", rules.concat());
+    }
+    for lack in &said.lacks {
+        let _ = write!(out, "\n{}.\n", escape(lack));
+    }
+    out
 }
 
 fn waivers(report: &Report) -> Option<String> {

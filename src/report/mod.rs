@@ -3,6 +3,7 @@
 //! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds. No clock, disk or environment
 //! before [`write`].
 
+mod closely;
 mod deltas;
 mod error;
 mod gates;
@@ -24,10 +25,10 @@ pub use crate::number;
 pub use deltas::{Delta, DeltaRow, Earlier};
 pub use error::{RenderError, WriteError};
 pub use gates::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-pub use inputs::{Inputs, Source};
+pub use inputs::{Closely, Inputs, Source};
 pub use model::{
-    BuildRow, CheckRow, CorrectnessRow, Fact, Finding, GateCell, Headline, HotRow, Measure, MetricColumn, Report,
-    RuleRow, SaidRow, ShapeValues, VariantRow,
+    BuildRow, CheckRow, CloseLookRow, CloseMetric, CorrectnessRow, Fact, Finding, GateCell, Headline, HotLineRow,
+    HotRow, LineRow, LookedRow, Measure, MetricColumn, Report, RuleRow, SaidRow, ShapeValues, VariantRow,
 };
 pub use provenance::{Origin, Provenance};
 

@@ -52,8 +52,10 @@ pub struct Report {
     pub variants: Vec<VariantRow>,
     /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
-    /// What the counters say, gravest first.
+    /// What the counters say, gravest first; then the largest estimates of ncu's rules.
     pub findings: Vec<Finding>,
+    /// The close look at the selected variant, where one was taken.
+    pub closely: Option<CloseLookRow>,
     /// Charts, in the order of the page.
     pub charts: Vec<Chart>,
     /// What was measured where, with what.
@@ -181,6 +183,10 @@ pub struct SaidRow {
     pub rules: Vec<RuleRow>,
     /// Instructions with the most samples.
     pub hot: Vec<HotRow>,
+    /// Source lines with the most samples.
+    pub lines: Vec<HotLineRow>,
+    /// What is not known of its instructions, and why.
+    pub lacks: Vec<String>,
 }
 
 /// A rule's message.
@@ -207,7 +213,98 @@ pub struct HotRow {
     pub share: Number,
     /// Why most of its warps waited.
     pub stall: String,
+    /// The instruction; empty where it is not known.
+    pub text: String,
+    /// Its source line, where it is known.
+    pub line: Option<LineRow>,
+    /// The line it was compiled from, where that is of a function inlined at `line`: `cuda_fp16.hpp:708`.
+    pub inlined: Option<String>,
 }
+
+/// A source line with samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HotLineRow {
+    /// The line.
+    pub line: LineRow,
+    /// Samples.
+    pub samples: Number,
+    /// Percent of the launch's samples.
+    pub share: Number,
+    /// Why most of its warps waited.
+    pub stall: String,
+}
+
+/// A source line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LineRow {
+    /// `kernels/sdpa/sdpa.cu:57`.
+    pub place: String,
+    /// Its text; empty where it is not known.
+    pub text: String,
+}
+
+/// A variant profiled once more, with every section, sample and source that tells where its time goes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CloseLookRow {
+    /// Who was looked at: the selected variant first.
+    pub looked: Vec<LookedRow>,
+    /// At which shape.
+    pub shape: String,
+    /// What it took, and what it is not.
+    pub note: String,
+    /// Throughputs, caches, waste, and the states of warps.
+    pub metrics: Vec<CloseMetric>,
+    /// What ncu says about the first of them.
+    pub said: Option<SaidRow>,
+}
+
+/// A variant that was looked at.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LookedRow {
+    /// Its id.
+    pub id: String,
+    /// Its id, short enough for a table.
+    pub label: String,
+    /// Its parameter values alone, where it has them all.
+    pub short: String,
+    /// Replay passes.
+    pub passes: Option<u32>,
+    /// Wall seconds of the ncu process.
+    pub seconds: f64,
+}
+
+/// A metric of a close look.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CloseMetric {
+    /// Its name.
+    pub name: String,
+    /// What it is called.
+    pub title: String,
+    /// Its unit.
+    pub unit: String,
+    /// Values, aligned with [`CloseLookRow::looked`].
+    pub values: Vec<Measure>,
+}
+
+impl CloseLookRow {
+    /// States of warps that were counted for the first variant, the longest first: cycles for every issued instruction.
+    pub fn states(&self) -> Vec<&CloseMetric> {
+        let cycles = |metric: &CloseMetric| metric.values.first().and_then(Measure::number).map_or(0.0, |n| n.value);
+        let mut states: Vec<&CloseMetric> =
+            self.metrics.iter().filter(|m| m.name.starts_with(STATE) && cycles(m) > 0.0).collect();
+        states.sort_by(|a, b| cycles(b).total_cmp(&cycles(a)));
+        states
+    }
+
+    /// Metrics that are no states of warps and have a value.
+    pub fn figures(&self) -> Vec<&CloseMetric> {
+        let known = |metric: &&CloseMetric| metric.values.iter().any(|value| value.number().is_some());
+        self.metrics.iter().filter(|m| !m.name.starts_with(STATE)).filter(known).collect()
+    }
+}
+
+/// Beginning of the names of warp states.
+const STATE: &str = "stall_";
 
 /// A gate at a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]

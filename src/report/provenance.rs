@@ -193,6 +193,7 @@ pub fn missing(inputs: &Inputs<'_>) -> Vec<String> {
     }
     let mut lines = reasons.lines();
     lines.extend(unseen(inputs));
+    lines.extend(super::closely::missing(inputs));
     if inputs.manifest.state != RunState::Complete {
         lines.insert(0, format!("the run is not whole: {}", state(inputs.manifest.state)));
     }

@@ -53,6 +53,9 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     }
     out.push('\n');
     paragraph(&mut out, &report.headline.scope, columns);
+    if !report.source.replay && !report.provenance.stages.is_empty() {
+        paragraph(&mut out, &format!("took: {}", stages(report)), columns);
+    }
     let headline = &report.headline;
     for sentence in [&headline.tier, &headline.stages, &headline.obstacle].into_iter().flatten() {
         paragraph(&mut out, sentence, columns);
@@ -74,6 +77,12 @@ fn paragraph(out: &mut String, text: &str, columns: usize) {
     for line in wrapped(text, columns) {
         let _ = writeln!(out, "{line}");
     }
+}
+
+/// Wall time by stage of the program: `build 3.206 s, bench 9.832 s, ...`.
+fn stages(report: &Report) -> String {
+    let stage = |(name, seconds): &(String, number::Number)| format!("{name} {}", number::seconds(seconds.value));
+    report.provenance.stages.iter().map(stage).collect::<Vec<_>>().join(", ")
 }
 
 /// A line a baseline or stored run: the objective beside theirs.

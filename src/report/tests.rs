@@ -100,7 +100,7 @@ fn what_ncu_says_is_on_the_page_and_in_the_results() {
             "\"rules\":[[\"Uncoalesced accesses\",\"Half of the sectors are not used.\",\"at most 12.5 %\"]]"
         )
     );
-    assert!(page.contains("[\"+0x1a0\",\"1,234\",\"40\",\"long scoreboard\"]"));
+    assert!(page.contains("[\"+0x1a0\",\"1,234\",\"40\",\"long scoreboard\",\"LDS.128 R4, [R2+0x10]\",[\"kernels/sdpa_scalar/sdpa_scalar.cu:57\","));
     let results: serde_json::Value = serde_json::from_str(&json::json(&report).unwrap()).unwrap();
     let said: Vec<&serde_json::Value> = results["variants"]
         .as_array()

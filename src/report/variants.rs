@@ -2,8 +2,8 @@
 
 use super::inputs::Inputs;
 use super::model::{
-    BuildRow, CheckRow, CorrectnessRow, GateCell, HotRow, Measure, MetricColumn, RuleRow, SaidRow, ShapeValues,
-    VariantRow,
+    BuildRow, CheckRow, CorrectnessRow, GateCell, HotLineRow, HotRow, LineRow, Measure, MetricColumn, RuleRow, SaidRow,
+    ShapeValues, VariantRow,
 };
 use super::number::{self, Number};
 use super::text;
@@ -13,6 +13,7 @@ use crate::config::ShapeName;
 use crate::frame::Cell;
 use crate::gate::{Case, Correctness, GateResult, Level, VariantResult, Verdict};
 use crate::insight::Said;
+use crate::listing::Line;
 use crate::ncu_rep::SpeedupScope;
 use crate::plan::{Method, Standing, Variant, VariantId};
 use std::collections::HashMap;
@@ -109,7 +110,7 @@ fn row(
     }
 }
 
-fn said_row(said: &Said) -> SaidRow {
+pub fn said_row(said: &Said) -> SaidRow {
     let speedup = |scope: SpeedupScope, percent: f64| match scope {
         SpeedupScope::Global => format!("at most {percent:.1} %"),
         SpeedupScope::Local => format!("at most {percent:.1} % of the unit"),
@@ -134,10 +135,39 @@ fn said_row(said: &Said) -> SaidRow {
                 offset: format!("+0x{:x}", spot.offset),
                 samples: Number::new(spot.samples as f64),
                 share: Number::new(spot.share),
-                stall: text::line(&spot.stall.replace('_', " ")),
+                stall: words(&spot.stall),
+                text: spot.text.as_deref().map_or_else(String::new, |t| text::clip(t, INSTRUCTION)),
+                line: spot.line.as_ref().map(line_row),
+                inlined: spot.inlined.as_ref().map(place),
             })
             .collect(),
+        lines: said
+            .lines
+            .iter()
+            .map(|hot| HotLineRow {
+                line: line_row(&hot.line),
+                samples: Number::new(hot.samples as f64),
+                share: Number::new(hot.share),
+                stall: words(&hot.stall),
+            })
+            .collect(),
+        lacks: said.lacks.iter().map(|lack| text::line(lack)).collect(),
     }
+}
+
+/// Longest instruction and source line shown, in characters.
+const INSTRUCTION: usize = 160;
+
+fn words(stall: &str) -> String {
+    text::line(&stall.replace('_', " "))
+}
+
+fn place(line: &Line) -> String {
+    text::line(&format!("{}:{}", line.file, line.line))
+}
+
+fn line_row(line: &Line) -> LineRow {
+    LineRow { place: place(line), text: line.text.as_deref().map_or_else(String::new, |t| text::clip(t, INSTRUCTION)) }
 }
 
 /// The name of a variant that the phase names itself; none where the id is made of the parameters.

@@ -2,7 +2,7 @@
 
 use super::{Run, StoreError, write_atomically};
 use crate::build::{BuildOutcome, BuildRecord};
-use crate::ncu::{ProfileOutcome, ProfileRecord};
+use crate::ncu::{CloseLook, ProfileOutcome, ProfileRecord};
 use crate::ncu_rep;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ fn size(folder: &Path) -> std::io::Result<u64> {
 fn reports(run: &Run, draft: &Path) -> Result<BTreeMap<String, String>, StoreError> {
     let redaction = ncu_rep::Redaction { sources: ncu_rep::Sources::Drop };
     let mut names = BTreeMap::new();
-    for path in run.reports() {
+    for path in run.reports().into_iter().chain(run.close_reports()) {
         let failed = |reason: String| StoreError::Report { path: path.clone(), reason };
         let bytes = std::fs::read(&path).map_err(|e| failed(e.to_string()))?;
         let redacted = ncu_rep::redact_with(&bytes, redaction).map_err(|e| failed(e.to_string()))?;
@@ -72,7 +72,12 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
     pack(draft, "checks.jsonl", &run.checks)?;
     pack(draft, "latencies.jsonl", &run.latencies)?;
     let profiles: Vec<ProfileRecord> = run.profiles.iter().map(|p| renamed(p, names)).collect();
-    pack(draft, "profiles.jsonl", &profiles)
+    pack(draft, "profiles.jsonl", &profiles)?;
+    if run.close_looks.is_empty() {
+        return Ok(());
+    }
+    let close_looks: Vec<CloseLook> = run.close_looks.iter().map(|look| redacted_look(look, names)).collect();
+    pack(draft, "closelooks.jsonl", &close_looks)
 }
 
 fn pack<'a, T: Serialize + 'a>(
@@ -107,7 +112,20 @@ fn redacted_build(record: &BuildRecord) -> BuildRecord {
 
 fn renamed(record: &ProfileRecord, names: &BTreeMap<String, String>) -> ProfileRecord {
     let mut record = record.clone();
-    match &mut record.outcome {
+    rename(&mut record.outcome, names);
+    record
+}
+
+/// Instructions and lines stay: the report that is kept has neither machine code nor sources any more.
+fn redacted_look(look: &CloseLook, names: &BTreeMap<String, String>) -> CloseLook {
+    let mut look = look.clone();
+    rename(&mut look.outcome, names);
+    look.listing.lacks = look.listing.lacks.iter().map(|text| without_folders(text)).collect();
+    look
+}
+
+fn rename(outcome: &mut ProfileOutcome, names: &BTreeMap<String, String>) {
+    match outcome {
         ProfileOutcome::Profiled { report } => {
             if let Some(new) = names.get(report.as_str()) {
                 report.clone_from(new);
@@ -115,7 +133,6 @@ fn renamed(record: &ProfileRecord, names: &BTreeMap<String, String>) -> ProfileR
         }
         ProfileOutcome::Failed { reason } => *reason = without_folders(reason),
     }
-    record
 }
 
 /// `text` with every absolute path reduced to its last part.

@@ -4,10 +4,10 @@ use super::journal::{self, Journal};
 use super::{Manifest, RunState, StoreError};
 use crate::bench::{CheckRecord, LatencyRecord};
 use crate::build::BuildRecord;
-use crate::ncu::ProfileRecord;
+use crate::ncu::{CloseLook, ProfileOutcome, ProfileRecord};
 use crate::plan::{Plan, VariantId};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Version of the layout that this program writes and reads.
@@ -34,6 +34,8 @@ pub struct Run {
     pub latencies: Vec<LatencyRecord>,
     /// One record a variant, shape and group of metrics.
     pub profiles: Vec<ProfileRecord>,
+    /// One record a variant and shape that was looked at closely; nothing judges them.
+    pub close_looks: Vec<CloseLook>,
 }
 
 impl Run {
@@ -61,22 +63,29 @@ impl Run {
             profiles: latest(journal::read(folder, "profiles")?, |r: &ProfileRecord| {
                 (r.variant.clone(), r.shape.clone(), r.metrics.clone())
             }),
+            close_looks: latest(journal::read(folder, "closelooks")?, |r: &CloseLook| {
+                (r.variant.clone(), r.shape.clone())
+            }),
             manifest,
         })
     }
 
-    /// Paths of the ncu reports that records name, sorted, each once.
+    /// Paths of the ncu reports whose counters are judged, sorted, each once.
     pub fn reports(&self) -> Vec<PathBuf> {
-        let mut names: Vec<&str> = self
-            .profiles
-            .iter()
-            .filter_map(|r| match &r.outcome {
-                crate::ncu::ProfileOutcome::Profiled { report } => Some(report.as_str()),
-                crate::ncu::ProfileOutcome::Failed { .. } => None,
-            })
-            .collect();
-        names.sort_unstable();
-        names.dedup();
+        self.paths(self.profiles.iter().map(|record| &record.outcome))
+    }
+
+    /// Paths of the ncu reports of close looks, sorted, each once.
+    pub fn close_reports(&self) -> Vec<PathBuf> {
+        self.paths(self.close_looks.iter().map(|record| &record.outcome))
+    }
+
+    fn paths<'a>(&self, outcomes: impl Iterator<Item = &'a ProfileOutcome>) -> Vec<PathBuf> {
+        let named = outcomes.filter_map(|outcome| match outcome {
+            ProfileOutcome::Profiled { report } => Some(report.as_str()),
+            ProfileOutcome::Failed { .. } => None,
+        });
+        let names: BTreeSet<&str> = named.collect();
         names.iter().map(|name| self.folder.join("reports").join(name)).collect()
     }
 
@@ -95,6 +104,7 @@ pub struct RunWriter {
     checks: Journal,
     latencies: Journal,
     profiles: Journal,
+    close_looks: Journal,
 }
 
 impl RunWriter {
@@ -120,6 +130,7 @@ impl RunWriter {
             checks: Journal::open(&folder.join("checks.jsonl"))?,
             latencies: Journal::open(&folder.join("latencies.jsonl"))?,
             profiles: Journal::open(&folder.join("profiles.jsonl"))?,
+            close_looks: Journal::open(&folder.join("closelooks.jsonl"))?,
         };
         writer.save_manifest()?;
         Ok(writer)
@@ -148,6 +159,11 @@ impl RunWriter {
     /// Keeps where a profile is.
     pub fn profile(&mut self, record: &ProfileRecord) -> Result<(), StoreError> {
         self.profiles.append(record)
+    }
+
+    /// Keeps a close look.
+    pub fn close_look(&mut self, record: &CloseLook) -> Result<(), StoreError> {
+        self.close_looks.append(record)
     }
 
     /// Adds wall time to a stage; a continued run adds up.

@@ -4,12 +4,14 @@
 mod baseline;
 mod captures;
 mod ci;
+mod closely;
 mod command;
 mod crafted;
 mod csv_pages;
 mod damage;
 mod forms;
 mod kernels;
+mod lines;
 mod pages;
 mod parity;
 mod recorded;

@@ -9,6 +9,12 @@ use serde_json::{Value, json};
 
 use crate::{captures, crafted};
 
+/// Metrics to which `ncu_report` gives another unit from report to report (`sector` or `byte`, `inst` or `byte`).
+const UNSTEADY: [&str; 3] = [
+    "derived__memory_l2_theoretical_sectors_global_excessive",
+    "sass__inst_executed_register_spilling_mem_local",
+    "sass__inst_executed_register_spilling_mem_shared",
+];
 /// Launches of a report whose instances are compared too.
 const INSTANCED_LAUNCHES: usize = 24;
 
@@ -98,7 +104,9 @@ fn compare(report: &Report, oracle: &[Value], version: &str) -> Compared {
             let at = format!("launch {}, `{}`", launch.id(), metric.name);
             let row = expected.remove(metric.name).unwrap_or_else(|| panic!("{at}: ncu_report does not have it"));
             assert_eq!(row["value"], encoded(&metric.value), "{at}");
-            assert_eq!(row["unit"], unit_in(version, &metric), "{at}");
+            if !UNSTEADY.contains(&metric.name) {
+                assert_eq!(row["unit"], unit_in(version, &metric), "{at}");
+            }
             compared.values += 1;
             if let Some(instances) = row.get("instances") {
                 let found: Vec<Value> = metric

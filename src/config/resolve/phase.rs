@@ -6,8 +6,8 @@ use super::workload::{self, dims_of};
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BenchSettings, BuildSettings, KernelTemplate, Objective, Phase, ProfileSettings, ShapeName, Sweep, VariantSpec,
-    Workload,
+    BenchSettings, BuildSettings, CloseLookAt, KernelTemplate, Objective, Phase, ProfileSettings, ShapeName, Sweep,
+    VariantSpec, Workload,
 };
 use crate::gate::{Gate, Requirement};
 use crate::metric::{Better, Catalogue, Source};
@@ -303,6 +303,8 @@ fn profile(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) 
     };
     let count = |key, default| settled(table.as_ref(), key, default, |item| item.count(1));
     let (timeout, repeat) = (count("timeout_s", 300), count("repeat", 1));
+    let words = [("selected", CloseLookAt::Selected), ("none", CloseLookAt::None)];
+    let close_look = settled(table.as_ref(), "close_look", CloseLookAt::default(), |item| item.one_of(&words));
     let get = |key| table.as_ref().and_then(|table| table.get(key));
     let metrics = get("metrics")
         .map(|item| item.list().iter().filter_map(|item| vocabulary.metric(item)).collect())
@@ -313,6 +315,7 @@ fn profile(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) 
         metrics,
         timeout: Duration::from_secs(u64::from(timeout?)),
         repeat: repeat?,
+        close_look: close_look?,
     })
 }
 

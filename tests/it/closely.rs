@@ -1,0 +1,109 @@
+//! A close look beside a recording: shown, traced to its report, and without a say in any verdict.
+
+use crate::captures;
+use crate::command::{Finished, Place};
+use ncugate::ncu_rep::Report;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+
+const LOOKED_AT: &str = "REGCAP=96,THREADS=256,TILE_M=32,K_TILE=64";
+const RUN: [&str; 4] = ["run", "configs/phase_d.toml", "--source", "recorded"];
+const STATE: &str = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio";
+
+/// Phase D's recording with the close look of `tests/data` in the place of its own.
+fn place() -> Place {
+    let place = Place::new();
+    for path in ["configs/phase_d.toml", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
+        place.copy(path);
+    }
+    let look = json!({
+        "variant": LOOKED_AT, "shape": "mission", "metrics": [STATE], "sections": ["SourceCounters"], "passes": 25,
+        "seconds": 2.5, "outcome": { "status": "profiled", "report": "close-9.ncu-repz" },
+        "listing": {
+            "instructions": [{ "offset": 0x1060, "text": "@!P0 STS.128 [R69], R16", "line": 0 }],
+            "lines": [{ "file": "kernels/sdpa_scalar/sdpa_scalar.cu", "line": 141, "text": "k_tile[key] = <b>zero</b>;" }],
+            "lacks": [],
+        },
+    });
+    place.write("profiles/phase_d/h200/closelooks.jsonl", &format!("{look}\n"));
+    fs::copy(captures::data("close.ncu-rep.zst"), report(&place)).unwrap();
+    place
+}
+
+fn report(place: &Place) -> PathBuf {
+    place.path().join("profiles/phase_d/h200/reports/close-9.ncu-repz")
+}
+
+fn rendered(place: &Place, name: &str) -> String {
+    let folder = fs::read_dir(place.path().join("reports/phase_d")).unwrap().next().unwrap().unwrap().path();
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+fn results(place: &Place) -> (Finished, Value) {
+    let finished = place.run(&RUN);
+    let results = serde_json::from_str(&rendered(place, "results.json")).unwrap();
+    (finished, results)
+}
+
+#[test]
+fn what_was_seen_is_on_the_page_in_markdown_and_in_the_results() {
+    let place = place();
+    let (finished, results) = results(&place);
+    assert_eq!(finished.status, Some(1), "{}", finished.stderr);
+    let page = rendered(&place, "report.html");
+    for text in [
+        "id=\"close-look\"",
+        "@!P0 STS.128 [R69], R16",
+        "k_tile[key] = &lt;b&gt;zero&lt;&#x2f;b&gt;;",
+        "id=\"chart-roofline\"",
+    ] {
+        assert!(page.contains(text), "the page lacks {text}");
+    }
+    let markdown = rendered(&place, "report.md");
+    assert!(markdown.contains("## Close look") && markdown.contains("sdpa_scalar.cu:141"), "{markdown}");
+    assert!(markdown.contains("charts/stalls.svg") && markdown.contains("Nsight Compute: Theoretical Occupancy"));
+    let look = &results["close_looks"][0];
+    assert_eq!((look["variant"].as_str(), look["passes"].as_u64()), (Some(LOOKED_AT), Some(25)));
+    let capture = Report::open(&report(&place)).unwrap();
+    let counted = capture.launch(0).unwrap().metric(STATE).unwrap().unwrap().as_f64();
+    assert_eq!(look["values"]["stall_long_scoreboard"].as_f64(), counted);
+    assert!(counted.is_some());
+}
+
+#[test]
+fn no_verdict_and_no_judged_counter_changes_with_it() {
+    let with = results(&place()).1;
+    let without = place();
+    fs::remove_file(without.path().join("profiles/phase_d/h200/closelooks.jsonl")).unwrap();
+    let packed = without.path().join("profiles/phase_d/h200/closelooks.jsonl.zst");
+    if packed.exists() {
+        fs::remove_file(packed).unwrap();
+    }
+    let without = results(&without).1;
+    for key in ["verdict", "reason", "selected", "gates", "tiers", "metrics"] {
+        assert_eq!(with[key], without[key], "{key}");
+    }
+    let values = |results: &Value| -> Vec<Value> {
+        results["variants"].as_array().unwrap().iter().map(|v| v["shapes"]["mission"]["values"].clone()).collect()
+    };
+    assert_eq!(values(&with), values(&without));
+    assert_eq!(without["close_looks"], json!([]));
+    let missing = without["missing"].to_string();
+    assert!(missing.contains("no close look at the selected variant: the run has none"), "{missing}");
+}
+
+#[test]
+fn one_that_cannot_be_read_is_said_and_changes_nothing() {
+    let place = place();
+    let bytes = fs::read(report(&place)).unwrap();
+    fs::write(report(&place), &bytes[..bytes.len() / 2]).unwrap();
+    let (finished, results) = results(&place);
+    assert_eq!(finished.status, Some(1), "{}", finished.stderr);
+    let missing = results["missing"].to_string();
+    assert!(
+        missing.contains("no close look at the selected variant: ") && missing.contains("close-9.ncu-repz"),
+        "{missing}"
+    );
+    assert_eq!(results["close_looks"], json!([]));
+}

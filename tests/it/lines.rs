@@ -1,0 +1,108 @@
+//! Source lines and text of instructions against NVIDIA's own reader, over the captures that hold machine code.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests; what was compared is the result"
+)]
+
+use crate::captures;
+use ncugate::insight::source_of;
+use ncugate::listing::{Disassembler, LineTable};
+use ncugate::ncu_rep::{Launch, Report};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Captures whose kernels were compiled with -lineinfo.
+const LINED: [&str; 3] = ["full1.ncu-rep.zst", "source.ncu-rep.zst", "close.ncu-rep.zst"];
+
+/// What `tests/oracle/lines.py` says: rows of launch, offset, file, line, text.
+fn oracle(python: &str, name: &str) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("capture.ncu-rep");
+    std::fs::write(&path, captures::plain(name)).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/lines.py");
+    let out = std::process::Command::new(python).arg(script).arg(&path).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn rows_of<'v>(rows: &'v [Value], launch: &Launch<'_>) -> Vec<&'v Value> {
+    rows.iter().filter(|row| row[0] == launch.id()).collect()
+}
+
+#[test]
+fn every_instruction_has_the_line_that_ncu_report_gives_it() {
+    let Some(python) = captures::oracle() else { return };
+    let (mut compared, mut inlined) = (0, 0);
+    for name in LINED {
+        let report = Report::open(&captures::data(name)).unwrap();
+        let rows = oracle(&python, name);
+        for launch in report.launches() {
+            let source = source_of(&report, &launch).unwrap().unwrap();
+            let table = LineTable::read(source.binary, &launch.mangled_name()).unwrap();
+            for row in rows_of(&rows, &launch) {
+                let chain = table.at(row[1].as_u64().unwrap());
+                let ours: Vec<_> = chain.iter().map(|p| (plain(&p.file), u64::from(p.line))).collect();
+                let theirs = row[2].as_str().map(|file| (plain(file), row[3].as_u64().unwrap()));
+                // Of code that was inlined it gives the innermost line or the outermost one.
+                let ends = [ours.first().cloned(), ours.last().cloned()];
+                assert!(ends.contains(&theirs), "{name}, launch {}, {row}: {ours:?}", launch.id());
+                compared += 1;
+                inlined += usize::from(chain.len() > 1);
+            }
+        }
+    }
+    println!("lines compared with ncu_report: {compared}, of inlined code {inlined}");
+    assert!(compared > 3000 && inlined > 400, "{compared}, {inlined}");
+}
+
+#[test]
+fn instructions_read_as_ncu_report_prints_them() {
+    let nvcc = std::env::var("NCUGATE_TEST_NVCC").unwrap_or_else(|_| "nvcc".to_owned());
+    let disassembler = match Disassembler::find(Path::new(&nvcc)) {
+        Ok(disassembler) => disassembler,
+        Err(error) => return eprintln!("skipped: {error}"),
+    };
+    let Some(python) = captures::oracle() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut compared = 0;
+    for name in LINED {
+        let report = Report::open(&captures::data(name)).unwrap();
+        let rows = oracle(&python, name);
+        for launch in report.launches() {
+            let source = source_of(&report, &launch).unwrap().unwrap();
+            let path = folder.path().join("module.cubin");
+            std::fs::write(&path, source.binary).unwrap();
+            let ours = disassembler.instructions(&path, source.binary, &launch.mangled_name()).unwrap();
+            let ours: BTreeMap<u64, String> =
+                ours.into_iter().map(|(at, text)| (at, words(&text.replace(".reuse", "")))).collect();
+            for row in rows_of(&rows, &launch) {
+                let theirs = words(row[4].as_str().unwrap());
+                // Targets of branches are labels here and addresses there.
+                let (op, target) = (theirs.split(' ').next().unwrap_or_default(), theirs.contains("0x7f"));
+                let text = &ours[&row[1].as_u64().unwrap()];
+                if target {
+                    assert!(text.starts_with(op), "{text} | {theirs}");
+                } else {
+                    assert_eq!(text, &theirs, "{name}, launch {}", launch.id());
+                }
+                compared += 1;
+            }
+        }
+    }
+    println!("instructions compared with ncu_report: {compared}");
+    assert!(compared > 2000, "{compared}");
+}
+
+/// A path as ncu writes it: nvcc's own headers lie beside its folder.
+fn plain(path: &str) -> String {
+    path.replace("/bin/../", "/")
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
