@@ -235,6 +235,11 @@ pub(super) fn metrics<'r>(
     let plan = Plan::new(report, selection);
     let mut pieces: Vec<Piece<'r>> = Vec::new();
     for (first, end) in report.chunks() {
+        let is_whole = end - first == report.launches().len();
+        if !is_whole && pieces.is_empty() {
+            // One piece, of this thread, for a report that comes in many chunks: the memory of the parts is used again.
+            pieces.push(Piece::default());
+        }
         let count = (rayon::current_num_threads() * 4).min(end - first).max(1);
         let size = (end - first).div_ceil(count);
         let starts: Vec<usize> = (first..end).step_by(size).collect();
@@ -243,8 +248,7 @@ pub(super) fn metrics<'r>(
         for (start, mut piece) in starts.into_iter().zip(decoded?) {
             chunk(start, &std::mem::take(&mut piece.attributes))?;
             match pieces.last_mut() {
-                // One piece of a report that comes in many chunks, so that the memory of the parts is used again.
-                Some(all) if first > 0 => all.append(piece),
+                Some(all) if !is_whole => all.append(piece),
                 _ => pieces.push(piece),
             }
         }

@@ -90,9 +90,8 @@ impl LaunchFrames {
             found.into_iter().try_for_each(|(launch, part)| launches.push(name, &launch, part))
         });
         let decoded = decoded.map_err(named)?;
-        let metrics = || metric_table::of_report(name, report, &decoded, launches.kernels());
-        let (launches, metrics) = rayon::join(|| launches.frame(), metrics);
-        Ok(Self { launches: launches?, metrics: metrics? })
+        let metrics = metric_table::of_report(name, report, &decoded, launches.kernels())?;
+        Ok(Self { launches: launches.frame()?, metrics })
     }
 
     /// Builds both frames of one input.

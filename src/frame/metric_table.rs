@@ -15,6 +15,9 @@ use super::texts::{Texts, constant};
 use crate::ncu_rep::csv::CsvReport;
 use crate::ncu_rep::{MetricSelection, Report, unit_of};
 
+/// Most rows whose columns are built side by side. The allocator keeps for each thread what a column needed on its way.
+const SIDE_BY_SIDE_ROWS: usize = 1 << 20;
+
 /// Builds one column.
 type Build<'a> = fn(&MetricTable<'a>) -> Result<Column, PolarsError>;
 
@@ -95,7 +98,7 @@ impl<'a> MetricTable<'a> {
         Self { report, ids, kernels, metrics, slots, pieces }
     }
 
-    /// Builds the columns side by side: each is limited by the memory that it asks for.
+    /// Builds the columns, side by side where that takes no more memory than it is worth.
     fn frame(&self) -> Result<DataFrame, PolarsError> {
         let columns: [Build<'a>; 7] = [
             |table| Ok(constant(m::REPORT, table.report, table.slots.len())),
@@ -106,7 +109,11 @@ impl<'a> MetricTable<'a> {
             |table| Ok(table.value()),
             Self::text,
         ];
-        let columns: Result<Vec<Column>, PolarsError> = columns.par_iter().map(|column| column(self)).collect();
+        let columns: Result<Vec<Column>, PolarsError> = if self.slots.len() > SIDE_BY_SIDE_ROWS {
+            columns.iter().map(|column| column(self)).collect()
+        } else {
+            columns.par_iter().map(|column| column(self)).collect()
+        };
         DataFrame::new(self.slots.len(), columns?)
     }
 
