@@ -1,6 +1,7 @@
 //! A made-up run for the tests of this room: every number comes from formulas below, none from a GPU.
 
 mod judged;
+mod records;
 
 use super::deltas::Earlier;
 use super::inputs::{Closely, Inputs, Source};
@@ -22,6 +23,7 @@ use crate::ncu_rep::SpeedupScope;
 use crate::plan::{KernelPlan, Launch, Method, Plan, Standing, Variant, VariantId};
 use crate::store::{Fingerprint, Git, Gpu, Manifest, RunState};
 use judged::{findings, judgement};
+use records::{build, checks, latencies, manifest, profiles};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -480,124 +482,4 @@ fn quantities(plan: &Plan, rounds: u64) -> Quantities {
         table.set_column(name, cells);
     }
     table
-}
-
-fn build(at: usize, v: &Variant) -> BuildRecord {
-    let resources = Resources {
-        registers: registers(v) as u32,
-        static_shared: 8_192,
-        stack: 0,
-        local: 0,
-        spills: 0,
-        constant: 912,
-        barriers: 1,
-    };
-    let outcome = match broken(at) {
-        Some("unbuilt") => BuildOutcome::Failed { message: "sdpa_scalar.cu(41): error: no instance".to_owned() },
-        Some("refused") => BuildOutcome::Refused {
-            reasons: vec!["needs 61,440 of 49,152 bytes".to_owned()],
-            resources: Some(resources),
-        },
-        _ => BuildOutcome::Built {
-            cubin: std::path::PathBuf::new(),
-            cubin_sha256: format!("{at:064x}"),
-            code_sha256: format!("{:064x}", at + 1),
-            resources,
-            arch: "sm_90".to_owned(),
-            cached: false,
-            log: String::new(),
-        },
-    };
-    BuildRecord { variant: v.id.clone(), shares: None, outcome }
-}
-
-fn checks(plan: &Plan) -> Vec<CheckRecord> {
-    let differences = Differences { max_abs: 4.9e-4, rel_l2: 1.1e-4, nonfinite: 0, compared: 262_144 };
-    let outcome = |at| match broken(at) {
-        Some("wrong") => CheckOutcome::Wrong {
-            differences: Differences { max_abs: 0.31, ..differences },
-            reason: "max |diff| 0.31 is over 0.002".to_owned(),
-        },
-        Some(_) => CheckOutcome::Skipped { reason: "there is nothing to launch".to_owned() },
-        None => CheckOutcome::Correct { differences },
-    };
-    let cases = |(at, v): (usize, &Variant)| {
-        let id = v.id.clone();
-        SHAPES.into_iter().flat_map(move |(shape, ..)| {
-            let id = id.clone();
-            (0..3).map(move |seed| CheckRecord {
-                variant: id.clone(),
-                shape: ShapeName(shape.to_owned()),
-                seed,
-                outcome: outcome(at),
-            })
-        })
-    };
-    plan.variants.iter().enumerate().flat_map(cases).collect()
-}
-
-fn latencies(plan: &Plan, quantities: &Quantities) -> Vec<LatencyRecord> {
-    let shape = ShapeName(OBJECTIVE.to_owned());
-    plan.variants
-        .iter()
-        .map(|v| LatencyRecord {
-            variant: v.id.clone(),
-            shape: shape.clone(),
-            outcome: match quantities.samples(&v.id, &shape) {
-                Some(samples) => LatencyOutcome::Timed { samples: samples.to_vec(), launches: 8 },
-                None => LatencyOutcome::Failed { reason: "not proven correct".to_owned() },
-            },
-        })
-        .collect()
-}
-
-fn profiles(plan: &Plan) -> Vec<ProfileRecord> {
-    let record = |v: &Variant| ProfileRecord {
-        variant: v.id.clone(),
-        shape: ShapeName(OBJECTIVE.to_owned()),
-        metrics: Vec::new(),
-        outcome: ProfileOutcome::Profiled { report: "group0.ncu-repz".to_owned() },
-    };
-    plan.variants.iter().map(record).collect()
-}
-
-fn manifest() -> Manifest {
-    Manifest {
-        schema: 1,
-        ncugate: "0.1.0".to_owned(),
-        phase: "phase_d".to_owned(),
-        run: "example".to_owned(),
-        state: RunState::Complete,
-        started: "2026-11-21T04:05:06Z".parse().unwrap(),
-        finished: Some("2026-11-21T04:05:37Z".parse().unwrap()),
-        argv: ["ncugate", "run", "configs/phase_d.toml"].map(str::to_owned).into(),
-        fingerprint: Fingerprint {
-            gpu: Some(Gpu {
-                name: "NVIDIA Example GPU".to_owned(),
-                compute_capability: (9, 0),
-                sms: 132,
-                memory: 150_000_000_000,
-                shared_memory_optin: 232_448,
-            }),
-            driver: Some("580.00".to_owned()),
-            ncu: Some("2025.3.1.0".to_owned()),
-            nvcc: Some("13.0.88".to_owned()),
-            clock_control: "none".to_owned(),
-            cache_control: "all".to_owned(),
-            replay_mode: "kernel".to_owned(),
-        },
-        config_sha256: "c".repeat(64),
-        plan_sha256: "d".repeat(64),
-        sources: vec![("kernels/sdpa_scalar/sdpa_scalar.cu".to_owned(), "e".repeat(64))],
-        git: Some(Git { commit: "f".repeat(40), dirty: true }),
-        stage_seconds: [("build", 4.2), ("bench", 18.31), ("profile", 6.9)].map(|(n, s)| (n.to_owned(), s)).into(),
-        software: std::collections::BTreeMap::from([(
-            "sdpa_flash".to_owned(),
-            std::collections::BTreeMap::from(
-                [("torch", "2.11.0"), ("cuda", "13.0")].map(|(n, v)| (n.to_owned(), v.to_owned())),
-            ),
-        )]),
-        redacted: true,
-        warnings: Vec::new(),
-    }
 }
