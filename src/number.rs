@@ -163,10 +163,13 @@ fn counted_unit(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Seconds as `3.2 s` or `2 min 5 s`.
+/// Seconds as `3.24 s`, `12.1 s` or `2 min 5 s`.
 pub fn seconds(value: f64) -> String {
+    if value < 0.01 {
+        return "under 0.01 s".to_owned();
+    }
     if value < 60.0 {
-        return with_unit(value, "s");
+        return format!("{value:.*} s", if value < 10.0 { 2 } else { 1 });
     }
     let whole = value.round() as u64;
     format!("{} min {} s", whole / 60, whole % 60)
@@ -313,6 +316,8 @@ mod tests {
         assert_eq!(counted(1_000, "variant"), "1,000 variants");
         assert_eq!(age(7_300), "2 hours");
         assert_eq!(seconds(125.2), "2 min 5 s");
-        assert_eq!(seconds(3.25), "3.250 s");
+        assert_eq!(seconds(3.25), "3.25 s");
+        assert_eq!(seconds(12.06), "12.1 s");
+        assert_eq!(seconds(1e-6), "under 0.01 s");
     }
 }

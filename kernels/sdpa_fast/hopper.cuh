@@ -12,10 +12,7 @@ __device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
 }
 
 // Makes new barriers known to the copy engine.
-__device__ __forceinline__ void barriers_publish() {
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
+__device__ __forceinline__ void barriers_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
@@ -32,6 +29,9 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
         "{ .reg .pred done; again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1; @!done bra again; }" ::"r"(barrier), "r"(parity)
         : "memory");
 }
+
+// Starts fetching the map itself.
+__device__ __forceinline__ void fetch_map(const CUtensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 
 // Starts copying the map's box whose first element is [batch][head][row][0] to shared memory; rows that are not there become zeros.
 __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap& map, int batch, int head, int row, uint32_t barrier) {

@@ -12,7 +12,9 @@
 // take turns, and while one block's warps have the one, those of the SM's other blocks have the other. S is not split over blocks: where the grid
 // leaves SMs without a block, sdpa_fast is faster.
 //
-// Launch: grid = [(S + 63) / 64, B * H], block = [128], dynamic shared memory = 8192 + 256*STAGES*TILE_N bytes. Any S >= 1. sm_90a only.
+// Launch: grid = [(S + 63) / 64, H, B], with CAUSAL [H, B, (S + 63) / 64]: there the last rows have the most keys, and those of all heads go first,
+// so that no long block starts late. Batch and head are axes of the grid: a division by H delays the first copy of every block.
+// block = [128], dynamic shared memory = 8192 + 256*STAGES*TILE_N bytes. Any S >= 1. sm_90a only.
 // q_tiles, k_tiles, v_tiles are tensor maps of q, k, v with boxes of [1][1][64][64] (Q) and [1][1][TILE_N][64] (K, V), swizzled by 128 bytes.
 //
 // Macros
@@ -101,16 +103,14 @@ __device__ __forceinline__ void wait(uint64_t (&barriers)[STAGES], int tile) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     sdpa_tma(const __grid_constant__ CUtensorMap q_tiles, const __grid_constant__ CUtensorMap k_tiles, const __grid_constant__ CUtensorMap v_tiles,
-             __half* __restrict__ o, int H, int S, float scale) {
+             __half* __restrict__ o, int S, float scale) {
     extern __shared__ __align__(1024) char shared[];   // the Q tile; STAGES tiles of K; as many of V
     __shared__ uint64_t query_there;
     __shared__ Slots slots;
     const uint32_t q_tile = ptx::shared_address(shared), k_first = q_tile + Q_BYTES, v_first = k_first + STAGES * TILE_BYTES;
 
-    // Under a causal mask the last rows have the most keys. Those of all heads go first, so that no long block starts late.
-    const uint32_t place = blockIdx.y * gridDim.x + blockIdx.x;
-    const int head = CAUSAL ? place % gridDim.y : blockIdx.y;
-    const int first_row = (CAUSAL ? gridDim.x - 1 - place / gridDim.y : blockIdx.x) * TILE_M;
+    const int batch = CAUSAL ? blockIdx.y : blockIdx.z, head = CAUSAL ? blockIdx.x : blockIdx.y, heads = CAUSAL ? gridDim.x : gridDim.y;
+    const int first_row = (CAUSAL ? gridDim.z - 1 - blockIdx.z : blockIdx.x) * TILE_M;
     const int tiles = ((CAUSAL ? min(S, first_row + TILE_M) : S) + TILE_N - 1) / TILE_N;
     const int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0), lane = threadIdx.x % 32;   // by shfl: the compiler then knows that all lanes agree
     const bool leader = threadIdx.x == 0;
@@ -119,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     const auto copy = [&](uint32_t to, const CUtensorMap& map, int row, uint64_t& barrier, int bytes) {
         const uint32_t there = ptx::shared_address(&barrier);
         ptx::barrier_expect(there, bytes);
-        ptx::copy_box(to, map, head / H, head % H, row, there);
+        ptx::copy_box(to, map, batch, head, row, there);
     };
     const auto stage = [&](int tile) {
         const int slot = tile % STAGES;
@@ -127,6 +127,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         copy(v_first + slot * TILE_BYTES, v_tiles, tile * TILE_N, slots.values[slot], TILE_BYTES);
     };
     if (leader) {
+        ptx::fetch_map(q_tiles);
+        ptx::fetch_map(k_tiles);
+        ptx::fetch_map(v_tiles);
         ptx::barrier_init(ptx::shared_address(&query_there), 1);
         for (int slot = 0; slot < STAGES; ++slot) {
             ptx::barrier_init(ptx::shared_address(&slots.keys[slot]), 1);
@@ -174,5 +177,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     multiply_values(rows, weights, values + (tiles - 1) % STAGES * TILE_N * ROW);
     products_wait(rows, score);
     __syncthreads();   // nobody reads Q any more, where the result is put together
-    write_rows(rows, shared, o + static_cast<size_t>(head) * S * HEAD_DIM, first_row, S, warp, lane);
+    write_rows(rows, shared, o + static_cast<size_t>(batch * heads + head) * S * HEAD_DIM, first_row, S, warp, lane);
 }

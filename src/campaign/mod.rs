@@ -169,9 +169,9 @@ impl Campaign<'_> {
         heard.wrong.extend(known.checks.iter().filter(|r| !is_correct(r)).map(|r| r.variant.clone()));
         self.progress
             .stage("check and time", job.kernels.len() * (job.kernels.first().map_or(0, |k| k.cases.len()) + 1));
-        self.timed("bench, kernels", |campaign| campaign.kernels(job, early, &mut heard))?;
-        self.timed("bench, external commands", |campaign| campaign.commands(known, early, &mut heard))?;
-        self.writer.spent("bench, samples on the GPU", heard.sampled_us * 1e-6)?;
+        self.timed("bench: kernels", |campaign| campaign.kernels(job, early, &mut heard))?;
+        self.timed("bench: external commands", |campaign| campaign.commands(known, early, &mut heard))?;
+        self.writer.spent("bench: samples on the GPU", heard.sampled_us * 1e-6)?;
         let unbuilt = self.keep_unbuilt(builds)?;
         let shared: BTreeSet<&VariantId> = builds.iter().filter(|b| b.shares.is_some()).map(|b| &b.variant).collect();
         let ids = self.plan.variants.iter().map(|v| &v.id);

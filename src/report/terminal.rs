@@ -80,9 +80,20 @@ fn paragraph(out: &mut String, text: &str, columns: usize) {
 }
 
 /// Wall time by stage of the program: `build 3.206 s, bench 9.832 s, ...`.
+/// `build 4.13 s, bench 3.99 s (kernels 2.60 s, external commands 1.39 s)`: parts of a stage, `bench: kernels`, stand behind it where they count.
 fn stages(report: &Report) -> String {
-    let stage = |(name, seconds): &(String, number::Number)| format!("{name} {}", number::seconds(seconds.value));
-    report.provenance.stages.iter().map(stage).collect::<Vec<_>>().join(", ")
+    let took = |name: &str, seconds: f64| format!("{name} {}", number::seconds(seconds));
+    let stages = &report.provenance.stages;
+    let whole = stages.iter().filter(|(name, _)| !name.contains(": ")).map(|(name, seconds)| {
+        let parts = stages.iter().filter_map(|(part, spent)| {
+            let part = part.strip_prefix(name.as_str())?.strip_prefix(": ")?;
+            (spent.value >= 0.01).then(|| took(part, spent.value))
+        });
+        let parts: Vec<String> = parts.collect();
+        let inside = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        took(name, seconds.value) + &inside
+    });
+    whole.collect::<Vec<_>>().join(", ")
 }
 
 /// A line a baseline or stored run: the objective beside theirs.

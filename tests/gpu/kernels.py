@@ -204,7 +204,7 @@ FAMILIES["sdpa_fast_wide"] = Family(
 FAMILIES["sdpa_tma"] = Family(
     source="kernels/sdpa_fast/sdpa_tma.cu",
     entry="sdpa_tma",
-    grid=["(S + 63) // 64", "B * H"],
+    grid=["H if CAUSAL else (S + 63) // 64", "B if CAUSAL else H", "(S + 63) // 64 if CAUSAL else B"],
     block=["128"],
     shared="8192 + 256*STAGES*TILE_N",
     defaults={"TILE_N": 64, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 4},
@@ -213,7 +213,7 @@ FAMILIES["sdpa_tma"] = Family(
         "k_tiles": ("k", ["1", "1", "TILE_N", "D"], 128),
         "v_tiles": ("v", ["1", "1", "TILE_N", "D"], 128),
     },
-    args=["q_tiles", "k_tiles", "v_tiles", "o", "H", "S", "scale"],
+    args=["q_tiles", "k_tiles", "v_tiles", "o", "S", "scale"],
     checked=[SMALL, *RAGGED, MISSION, {"B": 3, "H": 2, "S": 200, "D": 64}],
     cases=[
         {"TILE_N": n, "STAGES": s, "MIN_BLOCKS": b, "CAUSAL": causal}
