@@ -225,12 +225,13 @@ pub(super) fn cell<'r>(value: &MetricValue<'r>) -> (Option<f64>, Option<Cow<'r, 
     }
 }
 
-/// Decodes the selected metrics of all launches. `chunk` is called with the ordinal of the first launch and the
-/// attributes of those decoded since the last call, while their pages are in memory.
-pub(super) fn metrics<'r>(
+/// Decodes the selected metrics of all launches. `part` is called, from many threads, with the ordinal of the first launch
+/// of some and their attributes, while their pages are in memory; `keep` gets what it makes, in file order.
+pub(super) fn metrics<'r, P: Send>(
     report: &'r Report,
     selection: MetricSelection<'_>,
-    mut chunk: impl FnMut(usize, &[Attributes<'r>]) -> Result<(), ReportError>,
+    part: impl Fn(usize, &[Attributes<'r>]) -> Result<P, ReportError> + Sync,
+    mut keep: impl FnMut(P),
 ) -> Result<Decoded<'r>, ReportError> {
     let plan = Plan::new(report, selection);
     let mut pieces: Vec<Piece<'r>> = Vec::new();
@@ -243,10 +244,13 @@ pub(super) fn metrics<'r>(
         let count = (rayon::current_num_threads() * 4).min(end - first).max(1);
         let size = (end - first).div_ceil(count);
         let starts: Vec<usize> = (first..end).step_by(size).collect();
-        let decoded: Result<Vec<Piece<'r>>, ReportError> =
-            starts.par_iter().map(|&start| plan.decode(report, start, (start + size).min(end))).collect();
-        for (start, mut piece) in starts.into_iter().zip(decoded?) {
-            chunk(start, &std::mem::take(&mut piece.attributes))?;
+        let decode = |&start: &usize| {
+            let mut piece = plan.decode(report, start, (start + size).min(end))?;
+            Ok((part(start, &std::mem::take(&mut piece.attributes))?, piece))
+        };
+        let decoded: Result<Vec<(P, Piece<'r>)>, ReportError> = starts.par_iter().map(decode).collect();
+        for (part, piece) in decoded? {
+            keep(part);
             match pieces.last_mut() {
                 Some(all) if !is_whole => all.append(piece),
                 _ => pieces.push(piece),

@@ -9,7 +9,7 @@ use super::launches::nvtx_text;
 use super::schema::launches as l;
 use super::texts::Texts;
 use crate::ncu_rep::csv::CsvReport;
-use crate::ncu_rep::{Launch, ReportError, ResultKind};
+use crate::ncu_rep::{Launch, Report, ReportError, ResultKind};
 
 /// The launches frame while it is filled.
 #[derive(Default)]
@@ -37,7 +37,42 @@ pub(super) struct LaunchTable {
 }
 
 impl LaunchTable {
-    pub fn push(&mut self, report: &str, launch: &Launch<'_>, attributes: &Attributes<'_>) -> Result<(), ReportError> {
+    /// The launches from `first` on that have these attributes.
+    ///
+    /// # Errors
+    /// A damaged launch.
+    pub fn of(report: &Report, name: &str, first: usize, attributes: &[Attributes<'_>]) -> Result<Self, ReportError> {
+        let mut table = Self::default();
+        let found = report.launches().skip(first).zip(attributes);
+        found.into_iter().try_for_each(|(launch, attributes)| table.push(name, &launch, attributes))?;
+        Ok(table)
+    }
+
+    /// Adds the launches that follow.
+    pub fn append(&mut self, mut next: Self) {
+        self.report.append(next.report);
+        self.launch.append(&mut next.launch);
+        self.kind.append(next.kind);
+        self.kernel.append(next.kernel);
+        self.demangled.append(next.demangled);
+        self.pid.append(&mut next.pid);
+        self.process.append(next.process);
+        self.context.append(&mut next.context);
+        self.stream.append(&mut next.stream);
+        self.device.append(&mut next.device);
+        self.device_name.append(next.device_name);
+        self.capability.append(next.capability);
+        self.sm_count.append(&mut next.sm_count);
+        self.grid.append(&mut next.grid);
+        self.block.append(&mut next.block);
+        self.cluster.append(&mut next.cluster);
+        self.nvtx.append(next.nvtx);
+        self.clock_requested.append(&mut next.clock_requested);
+        self.clock_locked.append(&mut next.clock_locked);
+        self.created.append(&mut next.created);
+    }
+
+    fn push(&mut self, report: &str, launch: &Launch<'_>, attributes: &Attributes<'_>) -> Result<(), ReportError> {
         let number = |index: usize| attributes.get(index).and_then(Attribute::number);
         let process = launch.process();
         let capability = number(decode::CC_MAJOR).zip(number(decode::CC_MINOR));
@@ -90,9 +125,9 @@ impl LaunchTable {
         }
     }
 
-    /// The kernel of each launch.
-    pub fn kernels(&self) -> &Texts {
-        &self.kernel
+    /// The kernel of each launch, with nothing else kept.
+    pub fn into_kernels(self) -> Texts {
+        self.kernel
     }
 
     /// Builds the frame.

@@ -85,13 +85,11 @@ impl LaunchFrames {
     pub fn of_report(name: &str, report: &Report, selection: MetricSelection<'_>) -> Result<Self, FrameError> {
         let named = |source| FrameError::Report { report: name.to_owned(), source };
         let mut launches = LaunchTable::default();
-        let decoded = decode::metrics(report, selection, |first, attributes| {
-            let found = report.launches().skip(first).zip(attributes);
-            found.into_iter().try_for_each(|(launch, part)| launches.push(name, &launch, part))
-        });
-        let decoded = decoded.map_err(named)?;
-        let metrics = metric_table::of_report(name, report, &decoded, launches.kernels())?;
-        Ok(Self { launches: launches.frame()?, metrics })
+        let part = |first, attributes: &[_]| LaunchTable::of(report, name, first, attributes);
+        let decoded = decode::metrics(report, selection, part, |part| launches.append(part)).map_err(named)?;
+        let frame = launches.frame()?;
+        let metrics = metric_table::of_report(name, report, &decoded, &launches.into_kernels())?;
+        Ok(Self { launches: frame, metrics })
     }
 
     /// Builds both frames of one input.
@@ -102,8 +100,9 @@ impl LaunchFrames {
         };
         let mut launches = LaunchTable::default();
         launches.push_csv(capture.name, csv);
-        let metrics = metric_table::of_csv(capture.name, csv, selection, launches.kernels())?;
-        Ok(Self { launches: launches.frame()?, metrics })
+        let frame = launches.frame()?;
+        let metrics = metric_table::of_csv(capture.name, csv, selection, &launches.into_kernels())?;
+        Ok(Self { launches: frame, metrics })
     }
 }
 

@@ -28,6 +28,12 @@ impl Texts {
         known.unwrap_or_else(|| self.pool.insert_full(text.to_owned()).0) as u32
     }
 
+    /// Adds the rows of another column.
+    pub fn append(&mut self, other: Self) {
+        let places: Vec<u32> = other.pool.into_iter().map(|text| self.pool.insert_full(text).0 as u32).collect();
+        self.rows.extend(other.rows.into_iter().map(|row| row.and_then(|row| places.get(row as usize).copied())));
+    }
+
     /// The text of each row.
     pub fn iter(&self) -> impl Iterator<Item = Option<&str>> {
         self.rows.iter().map(|row| row.and_then(|index| self.pool.get_index(index as usize)).map(String::as_str))

@@ -74,6 +74,8 @@ struct Index<'a> {
     processes: IndexSet<Process>,
     /// Index of a process by its message, which most blocks repeat.
     process_index: HashMap<&'a [u8], u32>,
+    /// The one of the block before.
+    last_process: Option<(&'a [u8], u32)>,
     sessions: Vec<Span>,
     sources: Vec<Span>,
     results: Vec<(ResultKind, Span, u32)>,
@@ -296,7 +298,13 @@ impl<'a> Index<'a> {
 
     /// The index of a process, which is added when it is new.
     fn process(&mut self, message: Message<'a>) -> Result<u32, ReportError> {
+        if let Some((bytes, index)) = self.last_process
+            && bytes == message.bytes
+        {
+            return Ok(index);
+        }
         if let Some(&index) = self.process_index.get(message.bytes) {
+            self.last_process = Some((message.bytes, index));
             return Ok(index);
         }
         let mut process = Process { pid: 0, host: String::new(), executable: String::new() };
