@@ -114,6 +114,13 @@ fn the_index_links_what_is_rendered_and_names_what_cannot_be_judged() {
     assert!(summary.contains("](<reports/phase_d/") && summary.contains("| gate"), "{summary}");
 }
 
+/// The manifest of a run as if it had been started on another day, before every recording.
+fn dated(run: &Path) -> String {
+    let mut manifest: serde_json::Value = serde_json::from_str(&read(&run.join("manifest.json"))).unwrap();
+    manifest["started"] = "2026-11-20T09:00:00Z".into();
+    manifest.to_string()
+}
+
 #[test]
 fn the_run_before_is_set_beside_the_selected_variant() {
     let place = Place::new();
@@ -121,10 +128,7 @@ fn the_run_before_is_set_beside_the_selected_variant() {
     let (now, then) = (runs.join("h200"), runs.join("20261120T090000Z"));
     copy(&root().join(RECORDING), &now);
     copy(&now, &then);
-    let manifest = read(&then.join("manifest.json"));
-    let dated = manifest.replace("2026-11-21T02:21:30", "2026-11-20T09:00:00");
-    assert_ne!(manifest, dated);
-    std::fs::write(then.join("manifest.json"), dated).unwrap();
+    std::fs::write(then.join("manifest.json"), dated(&now)).unwrap();
     let report = |folder: &Path, output: &str| {
         let finished = place.run(&["report", folder.to_str().unwrap(), "--output", output]);
         assert!(matches!(finished.status, Some(0 | 1 | 4)), "{finished:?}");
@@ -149,9 +153,8 @@ fn an_earlier_run_that_cannot_be_read_is_a_warning() {
     let runs = place.path().join("profiles/phase_d");
     let (now, then) = (runs.join("h200"), runs.join("20261120T090000Z"));
     copy(&root().join(RECORDING), &now);
-    let manifest = read(&now.join("manifest.json")).replace("2026-11-21T02:21:30", "2026-11-20T09:00:00");
     std::fs::create_dir_all(&then).unwrap();
-    std::fs::write(then.join("manifest.json"), manifest).unwrap();
+    std::fs::write(then.join("manifest.json"), dated(&now)).unwrap();
     let finished = place.run(&["report", now.to_str().unwrap(), "--output", "now"]);
     assert_eq!(finished.status, Some(1), "{finished:?}");
     assert!(finished.stdout.contains("the run before this one is not beside it"), "{}", finished.stdout);
