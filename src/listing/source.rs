@@ -93,7 +93,7 @@ mod tests {
         let own = Own::new(["kernels/a/a.cu".to_owned(), "./b.cuh".to_owned()], Some("/srv/work"));
         assert_eq!(own.name("/home/ada/x/kernels/a/a.cu"), "kernels/a/a.cu");
         assert_eq!(own.name("/srv/b.cuh"), "b.cuh");
-        assert_eq!(own.name("/srv/work/kernels/a/../c/c.cuh"), "kernels/c/c.cuh");
+        assert_eq!(own.name("/srv/checkout/kernels/a/../c/c.cuh"), "kernels/c/c.cuh");
         assert_eq!(own.name("/usr/local/cuda/bin/../include/cuda_fp16.hpp"), "cuda_fp16.hpp");
         assert_eq!(own.path("/x/akernels/a/a.cu"), None);
         assert_eq!(own.path("/srv/works/c.cu"), None);
@@ -114,7 +114,7 @@ mod tests {
         texts.add("/tmp/inc/h.cuh", b"one\n  two();\n");
         texts.add("a.cu", b"kernel\n");
         assert_eq!(texts.line(&place("/tmp/inc/h.cuh", 2), &own).unwrap(), "two();");
-        assert_eq!(texts.line(&place("/work/a.cu", 1), &own).unwrap(), "kernel");
+        assert_eq!(texts.line(&place("/srv/a.cu", 1), &own).unwrap(), "kernel");
         for lost in [place("/tmp/inc/h.cuh", 3), place("/tmp/inc/h.cuh", 0), place("/etc/hostname", 1)] {
             assert_eq!(texts.line(&lost, &own), None);
         }
