@@ -90,13 +90,13 @@ mod tests {
 
     #[test]
     fn a_source_of_the_user_is_known_wherever_it_was_compiled() {
-        let own = Own::new(["kernels/a/a.cu".to_owned(), "./b.cuh".to_owned()], Some("/srv/work"));
+        let own = Own::new(["kernels/a/a.cu".to_owned(), "./b.cuh".to_owned()], Some("/srv/checkout"));
         assert_eq!(own.name("/home/ada/x/kernels/a/a.cu"), "kernels/a/a.cu");
         assert_eq!(own.name("/srv/b.cuh"), "b.cuh");
         assert_eq!(own.name("/srv/checkout/kernels/a/../c/c.cuh"), "kernels/c/c.cuh");
         assert_eq!(own.name("/usr/local/cuda/bin/../include/cuda_fp16.hpp"), "cuda_fp16.hpp");
         assert_eq!(own.path("/x/akernels/a/a.cu"), None);
-        assert_eq!(own.path("/srv/works/c.cu"), None);
+        assert_eq!(own.path("/srv/checkouts/c.cu"), None);
         assert_eq!(Own::default().path("/srv/c.cu"), None);
     }
 

@@ -1,0 +1,184 @@
+//! Keys of `[workload]` and the tables in it.
+
+use super::{EXPRS, Kind, Spec, key, spec};
+use crate::config::workload::Dtype;
+
+const fn dtype_names() -> [&'static str; Dtype::ALL.len()] {
+    let mut names = [""; Dtype::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = Dtype::ALL[at].name();
+        at += 1;
+    }
+    names
+}
+static DTYPES: [&str; Dtype::ALL.len()] = dtype_names();
+
+/// Built-in references.
+pub const BUILTINS: &[&str] = &["sdpa", "gemm", "softmax", "reduce", "copy"];
+const INITS: &[&str] = &["normal", "uniform", "arange", "constant"];
+const ROLES: &[&str] = &["input", "output", "scratch"];
+const SCALAR_TYPES: &[&str] = &["f32", "f64", "i32", "i64", "u32"];
+
+/// `[workload]`.
+pub static WORKLOAD: Spec = spec(
+    "[workload]",
+    "What is computed, and what counts as right.",
+    &[
+        key(
+            "seeds",
+            Kind::List(&Kind::Whole(0)),
+            "Seeds of the inputs; every one is a correctness case at every shape.",
+        )
+        .default("[0]"),
+        key(
+            "reference",
+            Kind::Either(&[Kind::OneOf(BUILTINS), Kind::Table(&REFERENCE)]),
+            "Where the right answer comes from. Built-ins are evaluated in float64 on the host.",
+        )
+        .required(),
+        key(
+            "tolerance",
+            Kind::Table(&TOLERANCE),
+            "How far an output may be from the reference; every bound given must hold.",
+        )
+        .required(),
+        key("scalars", Kind::Table(&SCALARS), "Scalar arguments and options of the reference.").default("{}"),
+        key("shapes", Kind::Table(&SHAPES), "Problem sizes by name.").required(),
+        key("buffers", Kind::Table(&BUFFERS), "Device buffers by name.").required(),
+        key(
+            "flops",
+            Kind::Expr,
+            "Floating-point operations of one launch, over the dimensions: for TFLOP/s and the roofline.",
+        )
+        .default("none"),
+        key("bytes", Kind::Expr, "Bytes that have to move at least, over the dimensions: for the roofline.")
+            .default("none"),
+    ],
+);
+
+/// `reference = { ... }`.
+pub static REFERENCE: Spec = Spec {
+    title: "reference = { ... }",
+    doc: "Exactly one of `builtin`, `entry` and `npy`. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
+    keys: &[
+        key("builtin", Kind::OneOf(BUILTINS), "A built-in reference with options."),
+        key("entry", Kind::Name, "Another entry of the kernel's source, launched with the same arguments."),
+        key("grid", EXPRS, "Grid of `entry`, over the dimensions."),
+        key("block", EXPRS, "Block of `entry`, over the dimensions."),
+        key(
+            "npy",
+            Kind::Text,
+            "A NumPy file; `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions in its path are replaced.",
+        ),
+    ],
+    free: Some(Kind::Param),
+};
+
+/// `tolerance = { ... }`.
+pub static TOLERANCE: Spec = spec(
+    "tolerance = { ... }",
+    "At least one of the two.",
+    &[
+        key("max_abs", Kind::Number, "Largest absolute difference."),
+        key("rel_l2", Kind::Number, "L2 norm of the difference over the L2 norm of the reference."),
+    ],
+);
+
+/// `scalars`.
+pub static SCALARS: Spec = Spec {
+    title: "[workload.scalars]",
+    doc: "`name = \"expression\"` is an f32; a table says the type. Expressions see dimensions and the variant's parameters.",
+    keys: &[],
+    free: Some(Kind::Either(&[Kind::Expr, Kind::Table(&SCALAR)])),
+};
+
+/// One scalar.
+pub static SCALAR: Spec = spec(
+    "[workload.scalars] NAME = { ... }",
+    "A scalar with its type.",
+    &[
+        key("type", Kind::OneOf(SCALAR_TYPES), "C type: `float`, `double`, `int`, `long long`, `unsigned`.")
+            .default("\"f32\""),
+        key("value", Kind::Expr, "Its value.").required(),
+    ],
+);
+
+/// `[workload.shapes]`.
+pub static SHAPES: Spec = Spec {
+    title: "[workload.shapes]",
+    doc: "`name = { B = 1, S = 512 }`: a problem size and its dimensions. Every shape has the same dimensions.",
+    keys: &[],
+    free: Some(Kind::Table(&DIMS)),
+};
+
+/// One shape.
+pub static DIMS: Spec = Spec {
+    title: "[workload.shapes] NAME = { ... }",
+    doc: "Dimension and extent.",
+    keys: &[],
+    free: Some(Kind::Whole(1)),
+};
+
+/// `[workload.buffers]`.
+pub static BUFFERS: Spec = Spec {
+    title: "[workload.buffers]",
+    doc: "`name = { dtype = \"f16\", shape = [\"S\", \"D\"] }`: a device buffer.",
+    keys: &[],
+    free: Some(Kind::Table(&BUFFER)),
+};
+
+/// One buffer.
+pub static BUFFER: Spec = spec(
+    "[workload.buffers] NAME = { ... }",
+    "A device buffer.",
+    &[
+        key("dtype", Kind::OneOf(&DTYPES), "Type of an element.").required(),
+        key("shape", EXPRS, "Extent of each axis, over the dimensions.").required(),
+        key(
+            "role",
+            Kind::OneOf(ROLES),
+            "Inputs are filled and must not be written; outputs are compared; scratch is cleared.",
+        )
+        .default("\"input\""),
+        key(
+            "init",
+            Kind::Either(&[Kind::OneOf(INITS), Kind::Table(&INIT)]),
+            "How an input is filled. A word takes the defaults below.",
+        )
+        .default("\"normal\""),
+    ],
+);
+
+/// `init = { ... }`.
+pub static INIT: Spec = spec(
+    "init = { ... }",
+    "Exactly one.",
+    &[
+        key("normal", Kind::Table(&NORMAL), "Gaussian."),
+        key("uniform", Kind::Table(&UNIFORM), "Uniform on [low, high)."),
+        key("arange", Kind::Table(&ARANGE), "start + step * index."),
+        key("constant", Kind::Number, "The same value everywhere; the word alone is 1."),
+    ],
+);
+/// `init = { normal = ... }`.
+pub static NORMAL: Spec = spec(
+    "init = { normal = { ... } }",
+    "Gaussian.",
+    &[key("mean", Kind::Number, "Mean.").default("0"), key("std", Kind::Number, "Standard deviation.").default("1")],
+);
+/// `init = { uniform = ... }`.
+pub static UNIFORM: Spec = spec(
+    "init = { uniform = { ... } }",
+    "Uniform.",
+    &[key("low", Kind::Number, "Lower end.").default("0"), key("high", Kind::Number, "Upper end.").default("1")],
+);
+/// `init = { arange = ... }`.
+pub static ARANGE: Spec = spec(
+    "init = { arange = { ... } }",
+    "Arithmetic progression.",
+    &[
+        key("start", Kind::Number, "First value.").default("0"),
+        key("step", Kind::Number, "Difference between neighbours.").default("1"),
+    ],
+);
