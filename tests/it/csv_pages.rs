@@ -10,7 +10,7 @@ use ncugate::ncu_rep::{Launch, Metric, MetricValue, Report, ResultKind};
 use crate::captures;
 
 /// Captures that have all three pages: `--page raw` in base units and scaled, `--page details` in base units.
-const CAPTURES: [&str; 6] = ["cluster", "graph_nodes", "graph_whole", "processes", "range", "source"];
+const CAPTURES: [&str; 7] = ["cluster", "graph_nodes", "graph_whole", "processes", "range", "source", "torch_nvtx"];
 
 /// A page: its text, and the printed cells of each launch.
 struct Page {
