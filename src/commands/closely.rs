@@ -4,8 +4,9 @@ use super::CommandError;
 use super::judge::open_reports;
 use crate::campaign::wanted;
 use crate::frame::{CloseRow, Counted, Ownership, Quantities, close_quantities};
-use crate::insight::{self, Listings, Said};
+use crate::insight::{self, Clocks, Listings, Said};
 use crate::ncu::CloseLook;
+use crate::ncu_rep::ReportError;
 use crate::plan::{Plan, Variant};
 use crate::report;
 use crate::store::{Run, StoreError};
@@ -17,6 +18,8 @@ pub struct Closely {
     pub quantities: Quantities,
     /// What ncu's rules and sampler say.
     pub said: Vec<Said>,
+    /// The clocks of their launches.
+    pub clocks: Clocks,
     problem: Option<String>,
 }
 
@@ -37,9 +40,10 @@ impl Closely {
         let rows: Vec<CloseRow> = run.close_looks.iter().flat_map(|look| rows(run, plan, look)).collect();
         let listings: Listings<'_> =
             run.close_looks.iter().map(|l| ((l.variant.clone(), l.shape.clone()), &l.listing)).collect();
-        let said = insight::said(&reports, plan, &listings)
-            .map_err(|e| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() })?;
-        Ok(Self { quantities: close_quantities(&counted, &rows, &metrics, capability), said, problem: None })
+        let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
+        let said = insight::said(&reports, plan, &listings).map_err(damaged)?;
+        let clocks = Clocks::read(&reports).map_err(damaged)?;
+        Ok(Self { quantities: close_quantities(&counted, &rows, &metrics, capability), said, clocks, problem: None })
     }
 
     /// Whether a close look says something of the same variant and shape.

@@ -160,7 +160,7 @@ impl Judged {
         let closely = Closely::read(run, plan, capability);
         let mut said = insight::said(&reports, plan, &insight::Listings::new()).map_err(damaged)?;
         said.retain(|one| !closely.says_of(one));
-        let clocks = insight::Clocks::read(&reports).map_err(damaged)?;
+        let clocks = insight::Clocks::read(&reports).map_err(damaged)?.and(&closely.clocks);
         let clock = Clock::read()?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);

@@ -62,6 +62,21 @@ impl Clocks {
         Ok(clocks)
     }
 
+    /// With those of other launches.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.locked += other.locked;
+        self.free += other.free;
+        if self.highest.is_empty() {
+            self.highest.clone_from(&other.highest);
+        }
+        for &(part, low, high) in &other.ran {
+            self.ran_at(part, Some(low));
+            self.ran_at(part, Some(high));
+        }
+        self
+    }
+
     fn ran_at(&mut self, part: &'static str, hz: Option<f64>) {
         let Some(hz) = hz else { return };
         match self.ran.iter_mut().find(|(known, ..)| *known == part) {
@@ -111,6 +126,21 @@ mod tests {
         let (part, low, high) = clocks.ran[0];
         assert!(part == "SMs" && low > 1e8 && low <= high && high <= 2.0e9, "{clocks:?}");
         assert!(clocks.words().contains("under ncu SMs at 1."), "{}", clocks.words());
+    }
+
+    #[test]
+    fn clocks_of_other_launches_widen_the_range() {
+        let one = Clocks { free: 1, ran: vec![("SMs", 1.5e9, 1.6e9)], ..Clocks::default() };
+        let other = Clocks {
+            locked: 2,
+            highest: vec![("SMs", 1.98e9)],
+            ran: vec![("SMs", 1.4e9, 1.55e9)],
+            ..Clocks::default()
+        };
+        let both = one.and(&other);
+        assert_eq!((both.free, both.locked), (1, 2));
+        assert_eq!(both.ran, [("SMs", 1.4e9, 1.6e9)]);
+        assert_eq!(both.highest, [("SMs", 1.98e9)]);
     }
 
     #[test]
