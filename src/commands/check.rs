@@ -96,14 +96,20 @@ fn build(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRecord>, Co
     Ok(Builder::new(&nvcc, arch, &cache, Sharing::Share).build(plan, &|_| {}, &mut sink)?)
 }
 
-/// Says what was built, and why the rest was not; failed when no candidate is left, inconclusive when there was nothing to build.
+/// Says what was built, and why the rest was not. Failed when no candidate that is a kernel is left, inconclusive when there is none:
+/// an external command proves nothing here, nor does a baseline that builds.
 fn say_builds(plan: &Plan, builds: &[BuildRecord], arch: &Arch, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let (mut standing, mut built) = (0, 0);
+    let (mut standing, mut kernels, mut built) = (0, 0, 0);
     for (variant, build) in plan.variants.iter().zip(builds) {
+        let candidate = usize::from(variant.standing == Standing::Candidate);
+        if build.outcome != BuildOutcome::NotNeeded {
+            kernels += candidate;
+        }
         match &build.outcome {
-            BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => {
-                standing += usize::from(variant.standing == Standing::Candidate);
-                built += usize::from(build.outcome != BuildOutcome::NotNeeded);
+            BuildOutcome::NotNeeded => standing += candidate,
+            BuildOutcome::Built { .. } => {
+                standing += candidate;
+                built += candidate;
             }
             BuildOutcome::Failed { message } => {
                 writeln!(out, "  {}: does not build for {arch}\n{}", variant.id, indented(message))?;
@@ -116,11 +122,11 @@ fn say_builds(plan: &Plan, builds: &[BuildRecord], arch: &Arch, out: &mut dyn Wr
     let shared = builds.iter().filter(|b| b.shares.is_some()).count();
     let candidates = plan.candidates().count();
     writeln!(out, "  {standing} of {candidates} candidates build for {arch}; {shared} share another's machine code")?;
-    if standing > 0 && built == 0 {
+    if kernels == 0 {
         writeln!(out, "  nothing of it is built here: its variants are external commands")?;
         return Ok(Outcome::Inconclusive);
     }
-    Ok(if standing == 0 { Outcome::Failed } else { Outcome::Passed })
+    Ok(if built == 0 { Outcome::Failed } else { Outcome::Passed })
 }
 
 fn indented(text: &str) -> String {

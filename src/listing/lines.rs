@@ -200,10 +200,11 @@ fn unreadable(error: gimli::Error) -> ListingError {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn cubin() -> Vec<u8> {
+    /// The cubin of the capture of a close look: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
+    pub fn cubin() -> Vec<u8> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/close.ncu-rep.zst");
         let report = crate::ncu_rep::Report::open(path.as_ref()).unwrap();
         report.sources().unwrap()[0].binary.to_vec()

@@ -157,14 +157,8 @@ impl Lines<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::lines::tests::cubin;
     use super::*;
-
-    /// The cubin of the capture of a close look: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
-    fn cubin() -> Vec<u8> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/close.ncu-rep.zst");
-        let report = crate::ncu_rep::Report::open(path.as_ref()).unwrap();
-        report.sources().unwrap()[0].binary.to_vec()
-    }
 
     fn listing(functions: &[u64], offsets: &[u64]) -> Listing {
         let cubin = cubin();

@@ -174,6 +174,21 @@ fn a_check_of_external_commands_alone_is_no_pass() {
     assert_eq!(checked.status, Some(4), "{checked:?}");
 }
 
+/// A command that stands beside it does not make up for a kernel that does not build.
+#[test]
+fn a_broken_kernel_beside_an_external_command_fails_the_check() {
+    let place = Place::new();
+    place.write("broken.cu", "#error \"broken\"\n");
+    let head = WHOLE_KV.split("[kernel]").next().unwrap();
+    let kernel = "[kernel]\nsource = \"broken.cu\"\nentry = \"f\"\ngrid = [1]\nblock = [32]\nargs = [\"q\"]\n";
+    let variants = "[[variant]]\nname = \"library\"\ncommand = [\"true\"]\n[[variant]]\nname = \"kernel\"\n";
+    let gate = "[[gate]]\nname = \"g\"\nrequire = \"correct == 1\"\n";
+    let config = place.write("both.toml", &format!("{head}{kernel}{variants}{gate}"));
+    let Some(checked) = check(&place, &config, &["--arch", "sm_90"]) else { return };
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    assert!(checked.stdout.contains("kernel: does not build"), "{}", checked.stdout);
+}
+
 fn pins() -> Pins {
     serde_json::from_str(&fs::read_to_string(PINS).unwrap()).unwrap()
 }
