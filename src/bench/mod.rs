@@ -21,6 +21,7 @@ mod fixtures;
 mod job;
 mod latency;
 mod minifloat;
+mod nvtx;
 mod question;
 mod record;
 mod reference;

@@ -4,6 +4,7 @@ use super::device::DeviceError;
 use super::event::{Event, Task};
 use super::job::JobShape;
 use super::latency::BufferSet;
+use super::nvtx;
 use super::worker::{Flow, WorkError, Worker};
 use crate::config::ShapeName;
 use crate::plan::VariantId;
@@ -67,10 +68,9 @@ impl Worker<'_> {
         let kernel = self.kernels[&planned.variant].as_ref().map_err(Clone::clone)?;
         kernel.allow(launch)?;
         let arguments = set.arguments(&self.device, launch, shape)?;
-        // A byte string: of a wide one ncu keeps the terminating NUL as a character of the name.
         let name = CString::new(range_name(&planned.variant, &shape.name))
             .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;
-        let range = nvtx::LocalRange::new(name);
+        let range = nvtx::Range::open(&name);
         let launched = self.device.launch(kernel, launch, &arguments).and_then(|()| self.device.synchronize());
         drop(range);
         launched
