@@ -7,9 +7,11 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use ncugate::config::parse;
-use ncugate::frame::{Cell, Quantities};
-use ncugate::gate::{Context, Correctness, judge};
-use ncugate::plan::{Plan, VariantId, unroll};
+use ncugate::frame::Quantities;
+use ncugate::judge::{Context, Correctness, judge};
+use ncugate::model::Cell;
+use ncugate::model::VariantId;
+use ncugate::plan::{Plan, unroll};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +54,7 @@ fn main() {
     }
     let proven = Correctness::Proven { cases: 1, max_abs: 0.0 };
     let correctness = plan.variants.iter().map(|v| (v.id.clone(), proven.clone())).collect();
-    let context = Context::new(Some((9, 0)), jiff::civil::date(2026, 6, 15));
+    let context = Context::new(Some((9, 0).into()), jiff::civil::date(2026, 6, 15));
 
     let before = resident();
     let start = Instant::now();

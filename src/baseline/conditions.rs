@@ -1,7 +1,8 @@
 //! What has to be alike for two measurements to be compared.
 
 use crate::config::{BenchSettings, Phase};
-use crate::store::{Fingerprint, Gpu, sha256};
+use crate::model::Gpu;
+use crate::store::{Fingerprint, sha256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -80,8 +81,7 @@ fn number(value: impl ToString) -> Option<String> {
 }
 
 fn described(gpu: &Gpu) -> String {
-    let (major, minor) = gpu.compute_capability;
-    format!("{} (compute capability {major}.{minor}, {} SMs, {} bytes)", gpu.name, gpu.sms, gpu.memory)
+    format!("{} (compute capability {}, {} SMs, {} bytes)", gpu.name, gpu.compute_capability, gpu.sms, gpu.memory)
 }
 
 fn difference((what, now, then): (&str, Option<String>, Option<String>)) -> Option<String> {

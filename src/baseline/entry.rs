@@ -1,10 +1,12 @@
 //! A stored run reduced to what comparisons need: the variant that stands for it.
 
 use super::Conditions;
-use crate::config::{Objective, ShapeName};
-use crate::frame::{Cell, Quantities};
-use crate::metric::Better;
-use crate::plan::VariantId;
+use crate::config::Objective;
+use crate::frame::Quantities;
+use crate::model::Better;
+use crate::model::Cell;
+use crate::model::ShapeName;
+use crate::model::VariantId;
 use crate::store::{Git, Manifest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

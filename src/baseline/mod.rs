@@ -1,7 +1,7 @@
 //! What a run is compared with across runs: other runs, and the leaderboard in `profiles/<phase>/leaderboard.jsonl`.
 //!
 //! A stored run is reduced to an [`Entry`]: one variant, its values and its samples, and the conditions they were
-//! measured under. Unlike conditions are told apart here; what a comparison means is [`crate::gate`]'s.
+//! measured under. Unlike conditions are told apart here; what a comparison means is [`crate::judge`]'s.
 
 mod conditions;
 mod entry;

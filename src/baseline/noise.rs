@@ -1,9 +1,9 @@
 //! A machine's own noise: one variant timed against itself.
 
 use super::Conditions;
-use crate::config::ShapeName;
-use crate::gate::Noise;
-use crate::plan::VariantId;
+use crate::judge::Noise;
+use crate::model::ShapeName;
+use crate::model::VariantId;
 use crate::stats::{Interval, Pairing, Resampler, StatsError, compare};
 use crate::store::{StoreError, write_json};
 use jiff::Timestamp;

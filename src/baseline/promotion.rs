@@ -1,8 +1,8 @@
 //! A run becoming an entry: only when asked, with the difference shown, and never loosening by itself.
 
 use super::{Entry, Leaderboard, Lookup};
-use crate::config::ShapeName;
-use crate::metric::Better;
+use crate::model::Better;
+use crate::model::ShapeName;
 use crate::store::StoreError;
 
 /// Whether an entry that is worse than the present one is taken.

@@ -1,16 +1,20 @@
 //! Promotion and lookup.
 
 use super::*;
-use crate::config::{Objective, ShapeName};
-use crate::frame::{Cell, Quantities};
-use crate::metric::Better;
-use crate::plan::VariantId;
-use crate::store::{Fingerprint, Gpu, Manifest, RunState, SCHEMA};
+use crate::config::Objective;
+use crate::frame::Quantities;
+use crate::model::Better;
+use crate::model::Cell;
+use crate::model::ComputeCapability;
+use crate::model::Gpu;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::store::{Fingerprint, Manifest, RunState, SCHEMA};
 
 fn conditions() -> Conditions {
     let gpu = Gpu {
         name: "NVIDIA H200".to_owned(),
-        compute_capability: (9, 0),
+        compute_capability: ComputeCapability::new(9, 0),
         sms: 132,
         memory: 1 << 37,
         shared_memory_optin: 232_448,

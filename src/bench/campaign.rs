@@ -1,11 +1,12 @@
 //! The parent of the workers: starts one, hands on what it says, and after a crash or a hang starts another for what
 //! is left, without the variant that is to blame.
 
+use super::DeviceFacts;
 use super::event::{Event, Task};
 use super::job::Job;
-use super::{CheckOutcome, CheckRecord, DeviceFacts, LatencyOutcome, LatencyRecord};
-use crate::config::ShapeName;
-use crate::plan::VariantId;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
 use crate::process::{self, Ending, Supervised};
 use std::error::Error;
 use std::fs::File;

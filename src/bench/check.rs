@@ -8,8 +8,8 @@ use super::event::{Event, Task};
 use super::job::{JobReference, JobShape};
 use super::question::{Answer, Inputs};
 use super::worker::{Flow, WorkError, Worker};
-use super::{CheckOutcome, CheckRecord};
 use crate::config::Role;
+use crate::model::{CheckOutcome, CheckRecord};
 use crate::plan::Launch;
 
 /// The buffers of a shape on the device, and their images on the host.

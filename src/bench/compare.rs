@@ -1,8 +1,9 @@
 //! Output against reference: how far, and whether that is near enough.
 
 use super::element;
-use super::{CheckOutcome, Differences};
-use crate::config::{Dtype, Tolerance};
+use crate::config::Dtype;
+use crate::model::Tolerance;
+use crate::model::{CheckOutcome, Differences};
 use rayon::prelude::*;
 
 /// Elements compared by one task.

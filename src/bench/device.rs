@@ -6,6 +6,7 @@
 use super::arguments::{Arguments, Tiling};
 use super::facts::{DeviceFacts, facts, find};
 use super::job::JobBuffer;
+use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
@@ -13,7 +14,7 @@ use std::ffi::{CString, c_void};
 use std::path::{Path, PathBuf};
 
 /// The CUDA version that brought tensor maps, and the compute capability.
-const TENSOR_MAPS: ((u32, u32), (u32, u32)) = ((12, 0), (9, 0));
+const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability::new(9, 0));
 
 /// Why the device did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -187,8 +188,8 @@ impl Device {
         let (known, needed) = ((self.facts.cuda, self.facts.compute_capability), TENSOR_MAPS);
         // The bindings panic where the driver lacks a call.
         if known.0 < needed.0 || known.1 < needed.1 {
-            let told = |((major, minor), (x, y)): ((u32, u32), (u32, u32))| {
-                format!("CUDA {major}.{minor} and compute capability {x}.{y}")
+            let told = |((major, minor), capability): ((u32, u32), ComputeCapability)| {
+                format!("CUDA {major}.{minor} and compute capability {capability}")
             };
             let reason = format!("it needs {}; this driver and device have {}", told(needed), told(known));
             return Err(DeviceError::TensorMap { name, buffer, reason });

@@ -1,8 +1,9 @@
 //! What a worker says while it works: one JSON object a line.
 
-use super::{CheckRecord, DeviceFacts, LatencyRecord};
-use crate::config::ShapeName;
-use crate::plan::VariantId;
+use super::DeviceFacts;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{CheckRecord, LatencyRecord};
 use serde::{Deserialize, Serialize};
 
 /// A line of a worker's output.
@@ -106,7 +107,7 @@ impl Event {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::bench::{CheckOutcome, Differences};
+    use crate::model::{CheckOutcome, Differences};
 
     #[test]
     fn events_survive_their_line() {

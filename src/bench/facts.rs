@@ -1,7 +1,7 @@
 //! What a device is, asked of the driver without making a context.
 
 use super::device::{DeviceError, cuda};
-use crate::store::Gpu;
+use crate::model::ComputeCapability;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,8 @@ const OLDEST_CUDA: (u32, u32) = (11, 8);
 pub struct DeviceFacts {
     /// `NVIDIA H200`.
     pub name: String,
-    /// Compute capability, major and minor.
-    pub compute_capability: (u32, u32),
+    /// Compute capability.
+    pub compute_capability: ComputeCapability,
     /// Streaming multiprocessors.
     pub sms: u32,
     /// Device memory in bytes.
@@ -44,18 +44,6 @@ pub struct DeviceFacts {
     pub driver: Option<String>,
     /// Newest CUDA version the driver knows, major and minor.
     pub cuda: (u32, u32),
-}
-
-impl From<&DeviceFacts> for Gpu {
-    fn from(facts: &DeviceFacts) -> Self {
-        Self {
-            name: facts.name.clone(),
-            compute_capability: facts.compute_capability,
-            sms: facts.sms,
-            memory: facts.memory,
-            shared_memory_optin: facts.shared_memory_optin,
-        }
-    }
 }
 
 /// The device's facts, or none where there is no driver library or no device.
@@ -103,7 +91,7 @@ pub(super) fn facts(device: sys::CUdevice) -> Result<DeviceFacts, DeviceError> {
     let memory = unsafe { result::device::total_mem(device) }.map_err(cuda("cuDeviceTotalMem"))?;
     Ok(DeviceFacts {
         name: result::device::get_name(device).map_err(cuda("cuDeviceGetName"))?,
-        compute_capability: (
+        compute_capability: ComputeCapability::new(
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         ),

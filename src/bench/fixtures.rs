@@ -1,14 +1,16 @@
 //! Small shapes, and a small phase with its plan, for tests.
 
 use super::job::{JobBuffer, JobShape};
+use crate::config::GatePlan;
 use crate::config::{
     BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Init, Objective, Phase, ProfileSettings, Reference, Role,
-    Shape, ShapeName, Sweep, Tolerance, Workload,
+    Shape, Sweep, Workload,
 };
 use crate::expr::Expr;
-use crate::gate::GatePlan;
-use crate::metric::Better;
-use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, Standing, Variant, VariantId};
+use crate::model::Better;
+use crate::model::VariantId;
+use crate::model::{ShapeName, Tolerance};
+use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, Standing, Variant};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -5,10 +5,12 @@
 mod evaluate;
 
 use super::reference::{Builtin, ReferenceError};
-use super::{CheckOutcome, CheckRecord, LatencyRecord};
-use crate::config::{Dtype, Init, Phase, Role, Shape, ShapeName, Tolerance};
+use crate::config::{Dtype, Init, Phase, Role, Shape};
 use crate::expr::ExprError;
-use crate::plan::{Launch, Plan, VariantId};
+use crate::model::VariantId;
+use crate::model::{CheckOutcome, CheckRecord, LatencyRecord};
+use crate::model::{ShapeName, Tolerance};
+use crate::plan::{Launch, Plan};
 use evaluate::{built, check_launches, check_provable, job_reference, job_shape, timing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

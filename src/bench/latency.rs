@@ -8,8 +8,9 @@ use super::event::{Event, Task};
 use super::job::{JobShape, Timing};
 use super::question::Inputs;
 use super::worker::{Flow, WorkError, Worker};
-use super::{LatencyOutcome, LatencyRecord};
-use crate::plan::{Launch, VariantId};
+use crate::model::VariantId;
+use crate::model::{LatencyOutcome, LatencyRecord};
+use crate::plan::Launch;
 
 /// Launches whose mean is the first guess of how long one takes.
 const PILOT: u32 = 4;

@@ -6,8 +6,8 @@ use super::job::JobShape;
 use super::latency::BufferSet;
 use super::nvtx;
 use super::worker::{Flow, WorkError, Worker};
-use crate::config::ShapeName;
-use crate::plan::VariantId;
+use crate::model::ShapeName;
+use crate::model::VariantId;
 use std::ffi::CString;
 
 /// The NVTX range of a profiled launch.

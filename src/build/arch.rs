@@ -1,6 +1,7 @@
 //! Architectures that nvcc compiles for.
 
 use super::error::BuildError;
+use crate::model::ComputeCapability;
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,13 +15,13 @@ pub struct Arch {
 
 impl Arch {
     /// The plain architecture of a compute capability.
-    pub const fn of(capability: (u32, u32)) -> Self {
-        Self { major: capability.0, minor: capability.1, suffix: "" }
+    pub const fn of(capability: ComputeCapability) -> Self {
+        Self { major: capability.major, minor: capability.minor, suffix: "" }
     }
 
-    /// Compute capability, major and minor.
-    pub const fn capability(&self) -> (u32, u32) {
-        (self.major, self.minor)
+    /// Its compute capability.
+    pub const fn capability(&self) -> ComputeCapability {
+        ComputeCapability::new(self.major, self.minor)
     }
 }
 
@@ -60,9 +61,9 @@ mod tests {
     fn names_and_capabilities_agree() {
         for (text, capability) in [("sm_90", (9, 0)), ("sm_90a", (9, 0)), ("sm_89", (8, 9)), ("sm_120f", (12, 0))] {
             let arch: Arch = text.parse().unwrap();
-            assert_eq!((arch.capability(), arch.to_string().as_str()), (capability, text));
+            assert_eq!((arch.capability(), arch.to_string().as_str()), (capability.into(), text));
         }
-        assert_eq!(Arch::of((10, 3)).to_string(), "sm_103");
+        assert_eq!(Arch::of(ComputeCapability::new(10, 3)).to_string(), "sm_103");
     }
 
     #[test]

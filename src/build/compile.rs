@@ -6,8 +6,8 @@ use super::cache::{Artifact, Cache, Compiled, StoreError};
 use super::cubin::Entry;
 use super::error::BuildError;
 use super::nvcc::{Nvcc, Unit};
-use super::outcome::{BuildOutcome, BuildRecord};
 use super::{ptxas, refuse, share};
+use crate::model::{BuildOutcome, BuildRecord};
 use crate::occupancy::Chip;
 use crate::plan::{KernelPlan, Method, Plan};
 use crate::process::{self, Ending};
@@ -209,8 +209,8 @@ impl<'a> Builder<'a> {
         let Some((entry, total, limit)) = too_much_shared(message) else { return Ok(message.to_owned()) };
         let budget = budget_line(total, limit, self.arrays(unit, entry)?);
         let dynamic = Chip::of(self.arch.capability()).map_or_else(String::new, |chip| {
-            let ((major, minor), most) = (chip.capability, chip.shared_optin);
-            format!("; dynamic shared memory may take {most} on compute capability {major}.{minor}")
+            let (capability, most) = (chip.capability, chip.shared_optin);
+            format!("; dynamic shared memory may take {most} on compute capability {capability}")
         });
         Ok(format!("{message}\nstatic shared memory of a block: {budget}{dynamic}"))
     }
@@ -358,7 +358,7 @@ mod tests {
     fn spills_that_an_older_ptxas_does_not_mark_count_as_local_accesses() {
         let report = |stores| Some(ptxas::FunctionReport { spill_stores: stores, ..Default::default() });
         let entry = |marked| {
-            let none = crate::build::Resources {
+            let none = crate::model::Resources {
                 registers: 32,
                 static_shared: 0,
                 stack: 8,

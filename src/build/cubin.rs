@@ -2,8 +2,9 @@
 
 use super::digest::Digest;
 use super::nvinfo::{Attribute, attributes};
-use super::outcome::Resources;
-use crate::expr::nearest;
+use crate::model::ComputeCapability;
+use crate::model::Resources;
+use crate::model::nearest;
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, SectionHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _};
@@ -71,7 +72,7 @@ pub struct Entry {
 
 impl Entry {
     /// Reads `entry` of a cubin for `capability`.
-    pub fn read(cubin: &[u8], entry: &str, capability: (u32, u32)) -> Result<Self, CubinError> {
+    pub fn read(cubin: &[u8], entry: &str, capability: ComputeCapability) -> Result<Self, CubinError> {
         let elf = Elf::parse(cubin).map_err(damaged)?;
         let text_name = format!(".text.{entry}");
         let Some(text) = elf.section_by_name(&text_name) else { return Err(no_entry(&elf, entry)) };
@@ -185,8 +186,8 @@ fn concerns(attribute: &Attribute, of: Option<u32>) -> bool {
     }
 }
 
-fn without_reserve(size: u64, capability: (u32, u32)) -> u64 {
-    if capability.0 >= 9 && size >= RESERVED { size - RESERVED } else { size }
+fn without_reserve(size: u64, capability: ComputeCapability) -> u64 {
+    if capability.major >= 9 && size >= RESERVED { size - RESERVED } else { size }
 }
 
 /// Everything that decides what a launch does and how long it takes, but not names, lines or paths.
@@ -195,11 +196,11 @@ fn code_hash(
     text: &Section<'_, '_>,
     entry: &str,
     resources: &Resources,
-    capability: (u32, u32),
+    capability: ComputeCapability,
 ) -> Result<String, CubinError> {
     let mut digest = Digest::default()
-        .part(capability.0.to_le_bytes())
-        .part(capability.1.to_le_bytes())
+        .part(capability.major.to_le_bytes())
+        .part(capability.minor.to_le_bytes())
         .part(text.data().map_err(damaged)?)
         .part(format!("{resources:?}"));
     let entries = entries(elf);

@@ -119,6 +119,7 @@ fn version_in(text: &str) -> Option<&str> {
 #[allow(clippy::unwrap_used)]
 pub(super) mod tests {
     use super::*;
+    use crate::model::ComputeCapability;
     use std::os::unix::fs::PermissionsExt;
 
     /// The nvcc that tests use: `$NCUGATE_TEST_NVCC`, else the one a user would get. Absent, a test says so and is skipped;
@@ -174,7 +175,7 @@ pub(super) mod tests {
             flags: vec!["-O3".to_owned(), "-maxrregcount=64".to_owned()],
             defines: vec![("THREADS".to_owned(), "128".to_owned())],
         };
-        let command = nvcc.to_ptx(&unit, &Arch::of((9, 0)), Path::new("out"));
+        let command = nvcc.to_ptx(&unit, &Arch::of(ComputeCapability::new(9, 0)), Path::new("out"));
         let args: Vec<_> = command.get_args().map(|a| a.to_str().unwrap()).collect();
         assert_eq!(args, ["-ptx", "-arch=sm_90", "-O3", "-maxrregcount=64", "-DTHREADS=128", "-o", "out", "k.cu"]);
     }

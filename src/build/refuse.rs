@@ -2,6 +2,7 @@
 
 use super::budget::SharedArray;
 use super::cubin::Entry;
+use crate::model::ComputeCapability;
 use crate::occupancy::{Chip, REGISTERS_PER_SM, THREADS_PER_BLOCK, WARP};
 use crate::plan::{Arg, Launch, ScalarValue};
 
@@ -12,7 +13,7 @@ const BLOCK: [u32; 3] = [1024, 1024, 64];
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
 /// The first chips with bulk tensor copies.
-const TENSOR_MAP_CAPABILITY: (u32, u32) = (9, 0);
+const TENSOR_MAP_CAPABILITY: ComputeCapability = ComputeCapability::new(9, 0);
 /// Registers are given to a warp in multiples of this many, and warps in fours.
 const REGISTER_UNIT: u64 = 256;
 
@@ -45,7 +46,7 @@ pub fn reasons(
 }
 
 /// Why launches cannot work on chips of a compute capability whatever the code is, so that nothing has to be compiled.
-pub fn unsupported(capability: (u32, u32), launches: &[Launch]) -> Option<String> {
+pub fn unsupported(capability: ComputeCapability, launches: &[Launch]) -> Option<String> {
     if capability >= TENSOR_MAP_CAPABILITY {
         return None;
     }
@@ -53,9 +54,8 @@ pub fn unsupported(capability: (u32, u32), launches: &[Launch]) -> Option<String
         Arg::TensorMap(map) => Some(map),
         Arg::Buffer(_) | Arg::Scalar(_) => None,
     })?;
-    let ((major, minor), (needed, of)) = (capability, TENSOR_MAP_CAPABILITY);
     Some(format!(
-        "tensor map `{}` needs compute capability {needed}.{of} or later; this is {major}.{minor}, without bulk tensor \
+        "tensor map `{}` needs compute capability {TENSOR_MAP_CAPABILITY} or later; this is {capability}, without bulk tensor \
          copies (TMA)",
         map.name
     ))
@@ -144,8 +144,8 @@ fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() 
         let mut parts = if fixed > 0 { arrays() } else { Vec::new() };
         parts.extend(dynamic(launch));
         parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
-        let (major, minor) = chip.capability;
-        format!("shared memory of a block on compute capability {major}.{minor}: {}", budget(total, limit, &parts))
+        let capability = chip.capability;
+        format!("shared memory of a block on compute capability {capability}: {}", budget(total, limit, &parts))
     })
 }
 

@@ -1,7 +1,8 @@
 //! Which variants are the same measurement: equal machine code with equal launches.
 
-use super::outcome::{BuildOutcome, BuildRecord};
-use crate::plan::{Launch, Method, Plan, VariantId};
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::plan::{Launch, Method, Plan};
 
 /// The variant of `earlier` whose measurements `record` can share: the same code, grid, block, cluster, dynamic shared
 /// memory and arguments at every shape.

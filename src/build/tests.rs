@@ -6,10 +6,13 @@ use super::compile::{Builder, Progress, Sharing};
 use super::cubin::Entry;
 use super::nvcc::tests::for_test;
 use super::nvcc::{Nvcc, Unit};
-use super::{Arch, BuildOutcome, BuildRecord, Cache, ptxas};
-use crate::config::ShapeName;
+use super::{Arch, Cache, ptxas};
+use crate::model::ComputeCapability;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord};
 use crate::plan::{
-    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant, VariantId,
+    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -136,7 +139,7 @@ fn what_a_cubin_holds_equals_what_ptxas_reports() {
     {
         let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
         for (source, flags, entries) in sources {
-            if source == "calls.cu" && arch.capability().0 < 9 {
+            if source == "calls.cu" && arch.capability().major < 9 {
                 continue; // clusters came with 9.0
             }
             let artifact = builder.compile(&unit(data(source), flags)).unwrap().unwrap();
@@ -225,18 +228,18 @@ fn bounds_parameters_and_clusters_are_read() {
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::at(folder.path()).unwrap();
-    let arch = Arch::of((9, 0));
+    let arch = Arch::of(ComputeCapability::new(9, 0));
     let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
     let artifact = builder.compile(&unit(data("calls.cu"), &[])).unwrap().unwrap();
-    let clustered = Entry::read(&artifact.bytes, "clustered", (9, 0)).unwrap();
+    let clustered = Entry::read(&artifact.bytes, "clustered", ComputeCapability::new(9, 0)).unwrap();
     assert_eq!((clustered.cluster, clustered.max_threads), (Some([2, 1, 1]), Some(128)));
     assert_eq!(clustered.parameters, Some(vec![8]));
-    let calls = Entry::read(&artifact.bytes, "calls", (9, 0)).unwrap();
+    let calls = Entry::read(&artifact.bytes, "calls", ComputeCapability::new(9, 0)).unwrap();
     assert_eq!((calls.parameters, calls.max_threads, calls.cluster), (Some(vec![8, 8, 4]), None, None));
-    let error = Entry::read(&artifact.bytes, "cals", (9, 0)).unwrap_err().to_string();
+    let error = Entry::read(&artifact.bytes, "cals", ComputeCapability::new(9, 0)).unwrap_err().to_string();
     assert!(error.contains("did you mean `calls`?"), "{error}");
     for end in 0..artifact.bytes.len().min(4096) {
-        let _ = Entry::read(&artifact.bytes[..end], "calls", (9, 0));
+        let _ = Entry::read(&artifact.bytes[..end], "calls", ComputeCapability::new(9, 0));
     }
 }
 
@@ -417,7 +420,7 @@ fn builds_at_the_same_time_do_not_disturb_each_other() {
 fn an_architecture_that_nvcc_does_not_know_ends_the_build() {
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (cache, arch) = (Cache::at(folder.path()).unwrap(), Arch::of((9, 9)));
+    let (cache, arch) = (Cache::at(folder.path()).unwrap(), Arch::of(ComputeCapability::new(9, 9)));
     let plan = plan(vec![("v", Method::Kernel(kernel(data("spill.cu"), "spilling", "ppi")))]);
     let mut seen = 0;
     let mut sink = |_: &BuildRecord| {

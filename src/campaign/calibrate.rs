@@ -1,10 +1,14 @@
 //! One variant timed against itself, interleaved as any two variants are.
 
 use super::{CampaignError, Tools};
-use crate::bench::{Event, Finish, Job, LatencyOutcome, Purpose, WorkerCommand, measure};
-use crate::build::{BuildOutcome, BuildRecord, Builder, Cache, Sharing};
-use crate::config::{Phase, ShapeName};
-use crate::plan::{Method, Plan, Variant, VariantId};
+use crate::bench::{Event, Finish, Job, Purpose, WorkerCommand, measure};
+use crate::build::{Builder, Cache, Sharing};
+use crate::config::Phase;
+use crate::model::LatencyOutcome;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::plan::{Method, Plan, Variant};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,7 +76,7 @@ pub fn twins(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::bench::LatencyRecord;
+    use crate::model::LatencyRecord;
     use crate::plan::unroll;
 
     const PHASE: &str = concat!(

@@ -6,18 +6,20 @@
 use super::profile::{ByRange, CommandTarget, Folders, WorkerTarget};
 use super::{CampaignError, Progress, Tools, is_correct, wanted};
 use crate::bench::{Job as WorkerJob, Purpose};
-use crate::build::BuildOutcome;
 use crate::config::{CloseLookAt, Phase};
+use crate::explain::listing::{Code, Disassembler, ListingError, Own};
+use crate::explain::{Samples, source_of, texts};
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
-use crate::insight::{Samples, source_of, texts};
-use crate::listing::{Code, Disassembler, Listing, ListingError, Own};
+use crate::model::BuildOutcome;
+use crate::model::Listing;
+use crate::model::VariantId;
+use crate::model::{DeepProfile, ProfileOutcome};
 use crate::ncu::{
-    Case, CloseLook, Contents, Detail, Expect, Job, NcuFailure, Processes, ProfileOutcome, Ran, Runner, Selection,
-    Subject, Verify, scratch_folder,
+    Case, Contents, Detail, Expect, Job, NcuFailure, Processes, Ran, Runner, Selection, Subject, Verify, scratch_folder,
 };
 use crate::ncu_rep::{Report, ReportError};
-use crate::plan::{Method, Plan, Standing, VariantId};
+use crate::plan::{Method, Plan, Standing};
 use crate::store::{Run, RunWriter, StoreError, sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -173,7 +175,7 @@ impl CloseLooks<'_> {
                 (ProfileOutcome::Profiled { .. }, Some(path)) => self.listing(run, path, case, runner.logs),
                 _ => Listing::default(),
             };
-            self.writer.close_look(&CloseLook {
+            self.writer.close_look(&DeepProfile {
                 variant: case.0.clone(),
                 shape: case.1.clone(),
                 metrics: looked.metrics.clone(),
@@ -190,7 +192,7 @@ impl CloseLooks<'_> {
     /// One ncu process; metrics that this ncu does not know are left out.
     fn process(&self, runner: &Runner<'_>, subject: &Subject<'_>, cases: &[Case]) -> Result<Looked, CampaignError> {
         let io = |source| CampaignError::Io { what: "look closely", source };
-        let mut metrics = wanted::close_counters(self.tools.device.compute_capability);
+        let mut metrics = wanted::close_counters(Some(self.tools.device.compute_capability));
         let started = Instant::now();
         for _ in 0..UNKNOWN {
             let target = subject.target.command(cases).map_err(io)?;

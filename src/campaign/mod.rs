@@ -20,14 +20,14 @@ pub use rounds::{Cases, Rounds};
 pub use tools::{Tools, device, gpu};
 
 use crate::bench::external::{self, Early, ExternalError};
-use crate::bench::{
-    CheckOutcome, CheckRecord, Event, Finish, Job, JobError, LatencyOutcome, LatencyRecord, MeasureError, Purpose,
-    SinkError, measure,
-};
-use crate::build::{BuildError, BuildOutcome, BuildRecord, Builder, Cache, Sharing};
+use crate::bench::{Event, Finish, Job, JobError, MeasureError, Purpose, SinkError, measure};
+use crate::build::{BuildError, Builder, Cache, Sharing};
 use crate::config::Phase;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
 use crate::ncu::{ProfileError, ToolError};
-use crate::plan::{Plan, VariantId};
+use crate::plan::Plan;
 use crate::process;
 use crate::store::{Run, RunState, RunWriter, StoreError};
 use std::collections::{BTreeMap, BTreeSet};

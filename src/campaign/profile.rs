@@ -3,15 +3,18 @@
 use super::{Campaign, CampaignError, wanted};
 use crate::bench::external::{self, Request, RequestMode};
 use crate::bench::{Job, Purpose, range_name};
-use crate::config::{Phase, ShapeName};
+use crate::config::Phase;
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::ncu::{
-    Case, Collected, Contents, Counters, Covered, Expect, Knobs, PassBook, Processes, ProfileOutcome, ProfileRecord,
-    Profiler, Runner, Selection, Subject, Target, Verify, cache_folder, scratch_folder,
+    Case, Collected, Contents, Counters, Covered, Expect, Knobs, PassBook, Processes, Profiler, Runner, Selection,
+    Subject, Target, Verify, cache_folder, scratch_folder,
 };
 use crate::ncu_rep::Report;
-use crate::plan::{CommandPlan, Method, Variant, VariantId};
+use crate::plan::{CommandPlan, Method, Variant};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -29,7 +32,7 @@ impl Campaign<'_> {
         sound: &BTreeSet<VariantId>,
         earlier: &[ProfileRecord],
     ) -> Result<(), CampaignError> {
-        let counters = wanted::counters(self.metrics, self.tools.device.compute_capability);
+        let counters = wanted::counters(self.metrics, Some(self.tools.device.compute_capability));
         let folder = self.writer.folder().to_owned();
         let covered = Covered::by(earlier);
         let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| sound.contains(id)).map(clone_pair).collect();

@@ -2,10 +2,13 @@
 
 use super::{CampaignError, Progress, profile};
 use crate::bench::external::{self, Early};
-use crate::bench::{Event, Finish, Job, LatencyOutcome, LatencyRecord, Purpose, SinkError, WorkerCommand, measure};
-use crate::build::BuildOutcome;
-use crate::config::{Phase, ShapeName};
-use crate::plan::{Plan, VariantId};
+use crate::bench::{Event, Finish, Job, Purpose, SinkError, WorkerCommand, measure};
+use crate::config::Phase;
+use crate::model::BuildOutcome;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{LatencyOutcome, LatencyRecord};
+use crate::plan::Plan;
 use crate::store::{Run, RunWriter, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

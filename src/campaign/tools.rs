@@ -4,8 +4,9 @@ use super::CampaignError;
 use crate::bench::{DeviceFacts, Probe, WorkerCommand, probe_device};
 use crate::build::{Arch, Nvcc};
 use crate::config::Phase;
+use crate::model::Gpu;
 use crate::ncu::{Knobs, Ncu};
-use crate::store::{Fingerprint, Gpu};
+use crate::store::Fingerprint;
 use std::time::Duration;
 
 /// Opening a device takes a second; a driver that hangs takes forever.

@@ -1,8 +1,10 @@
 //! Which metrics a phase needs: those its gates and its objective name, and those every report shows.
 
+use crate::config::Gate;
 use crate::config::Phase;
-use crate::gate::{Gate, Owner, Requirement};
+use crate::expr::{Owner, Requirement};
 use crate::metric::{Catalogue, Source};
+use crate::model::ComputeCapability;
 use std::collections::BTreeSet;
 
 /// What every report shows beside what gates name. On the chips that were tried, the counters among them need two
@@ -75,7 +77,7 @@ const CLOSE: [&str; 28] = [
 pub const STALLS: &str = "stall_";
 
 /// ncu's own names of what a close look asks for beside its sections; what a section derives, it derives unasked.
-pub fn close_counters(capability: (u32, u32)) -> Vec<String> {
+pub fn close_counters(capability: Option<ComputeCapability>) -> Vec<String> {
     let mut names = counters(&close_metrics(), capability);
     names.retain(|name| !name.starts_with("derived__"));
     names
@@ -120,16 +122,16 @@ fn is_counter(name: &str) -> bool {
 
 /// ncu's own names of everything that has to be counted on a chip; a metric that the chip lacks is left out, and its
 /// cells say so.
-pub fn counters(metrics: &[String], capability: (u32, u32)) -> Vec<String> {
+pub fn counters(metrics: &[String], capability: Option<ComputeCapability>) -> Vec<String> {
     names(metrics.iter().filter(|name| is_counter(name)), capability)
 }
 
 /// Every ncu name that a table reads: what has to be counted, and the facts of launches that every report holds anyway.
-pub fn read(metrics: &[String], capability: (u32, u32)) -> Vec<String> {
+pub fn read(metrics: &[String], capability: Option<ComputeCapability>) -> Vec<String> {
     names(metrics.iter(), capability)
 }
 
-fn names<'a>(metrics: impl Iterator<Item = &'a String>, capability: (u32, u32)) -> Vec<String> {
+fn names<'a>(metrics: impl Iterator<Item = &'a String>, capability: Option<ComputeCapability>) -> Vec<String> {
     let definitions = metrics.filter_map(|metric| Catalogue::embedded().definition(metric, capability).ok());
     let names: BTreeSet<String> =
         definitions.flat_map(|d| d.metrics().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect();

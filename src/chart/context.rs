@@ -1,10 +1,10 @@
 //! What charts need to know beside the report's rows.
 
+use crate::explain::{self, Effect, Roofline};
 use crate::expr::{Scope, Value};
-use crate::insight::{self, Effect, Roofline};
-use crate::metric::Better;
+use crate::model::Better;
+use crate::model::VariantId;
 use crate::plan::Standing;
-use crate::plan::VariantId;
 pub use crate::report::text::inside;
 use crate::report::{Inputs, Report, VariantRow};
 
@@ -40,7 +40,7 @@ impl Context {
         Self {
             objective: objective.metric.clone(),
             dims: workload.shapes.iter().map(|s| s.dims.clone()).collect(),
-            roofline: insight::roofline(
+            roofline: explain::roofline(
                 &inputs.quantities.beside(inputs.closely.quantities),
                 &objective.shape,
                 &all,
@@ -66,9 +66,9 @@ fn occupancy(inputs: &Inputs<'_>) -> Option<&'static str> {
 
 fn front(inputs: &Inputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     let objective = &inputs.phase.objective;
-    let x = insight::Axis { metric: occupancy, better: Better::Higher };
-    let y = insight::Axis { metric: &objective.metric, better: objective.better };
-    let front = insight::pareto(inputs.quantities, &objective.shape, &ranked(inputs), x, y);
+    let x = explain::Axis { metric: occupancy, better: Better::Higher };
+    let y = explain::Axis { metric: &objective.metric, better: objective.better };
+    let front = explain::pareto(inputs.quantities, &objective.shape, &ranked(inputs), x, y);
     let mut points: Vec<(f64, f64)> = front.points.iter().filter(|p| p.front).map(|p| (p.x, p.y)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
@@ -83,7 +83,7 @@ fn effects(inputs: &Inputs<'_>) -> Vec<Effect> {
         .filter(|v| results.contains(&v.id))
         .filter_map(|v| Some((v, inputs.quantities.read(&v.id, &objective.shape, &objective.metric).value()?)))
         .collect();
-    insight::sensitivity(&measured)
+    explain::sensitivity(&measured)
 }
 
 /// Title and unit of a metric in the report; its name where it has no column.

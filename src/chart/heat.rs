@@ -2,7 +2,7 @@
 
 use super::context::{Context, described, inside};
 use super::spec::{Axis, Cell, Chart, Marks, Scale, Series, Table, Tone};
-use crate::gate::Verdict;
+use crate::model::Verdict;
 use crate::plan::Standing;
 use crate::report::{Report, VariantRow, number};
 

@@ -2,7 +2,7 @@
 
 use super::context::{Context, described, inside};
 use super::spec::{Across, Axis, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Stroke, Table, Tone};
-use crate::gate::Verdict;
+use crate::model::Verdict;
 use crate::plan::Standing;
 use crate::report::{GateRow, Report, VariantRow, number};
 

@@ -2,8 +2,8 @@
 
 use super::context::Context;
 use super::spec::{Axis, Chart, Glyph, Marks, Point, Scale, Series, Stroke, Table, Tone};
-use crate::gate::Verdict;
-use crate::insight::{Ceiling, Roofline};
+use crate::explain::{Ceiling, Roofline};
+use crate::model::Verdict;
 use crate::plan::Standing;
 use crate::report::{Report, VariantRow, number};
 use std::collections::HashMap;

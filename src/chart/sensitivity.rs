@@ -2,7 +2,7 @@
 
 use super::context::{Context, described, inside};
 use super::spec::{Across, Axis, Bar, Chart, LimitLine, Marks, Scale, Series, Table, Tone};
-use crate::metric::Better;
+use crate::model::Better;
 use crate::plan::Standing;
 use crate::report::{Report, VariantRow, number};
 use crate::stats::{self, Pairing, Resampler};

@@ -6,8 +6,9 @@ use crate::baseline::{self, BEST, Calibration, Conditions, Entry, Leaderboard, L
 use crate::campaign::wanted;
 use crate::cli::Against;
 use crate::config::{self, Phase};
+use crate::expr::Owner;
 use crate::frame::Quantities;
-use crate::gate::{Context, Owner, Stored};
+use crate::judge::{Context, Stored};
 use crate::plan::unroll;
 use crate::report::Source;
 use crate::store::{Fingerprint, Manifest, Run, RunState};

@@ -1,13 +1,16 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
 use super::CommandError;
-use crate::build::{Arch, BuildOutcome, BuildRecord, Builder, Cache, Nvcc, Sharing};
+use crate::build::{Arch, Builder, Cache, Nvcc, Sharing};
 use crate::campaign::{self, wanted};
 use crate::cli::CheckArgs;
 use crate::config::{self, Phase};
 use crate::exit::Outcome;
 use crate::frame::{Counted, Measured, quantities};
-use crate::gate::{Ahead, Context, Level, Verdict, ahead, preconditions};
+use crate::judge::{Ahead, Context, ahead, preconditions};
+use crate::model::ComputeCapability;
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{Level, Verdict};
 use crate::plan::{Plan, Standing, unroll};
 use crate::store::{Fingerprint, Run};
 use indexmap::IndexMap;
@@ -16,7 +19,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What is built for where neither the command line nor the phase says.
-const USUAL: (u32, u32) = (9, 0);
+const USUAL: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// Checks every phase; the gravest outcome counts.
 pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
@@ -54,7 +57,7 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meant {
     /// Its compute capability.
-    pub capability: (u32, u32),
+    pub capability: ComputeCapability,
     /// Its multiprocessors, where they are known.
     pub sms: Option<u32>,
 }
@@ -149,7 +152,7 @@ pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, meant:
     };
     let counted = Counted::default();
     let Meant { capability, sms } = meant;
-    let measured = Measured { phase, plan, run: &run, counted: &counted, capability, sms };
+    let measured = Measured { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms };
     let table = quantities(&measured, &wanted::metrics(phase));
     let context = Context { sms, ..Context::new(Some(capability), Zoned::now().date()) };
     ahead(phase, plan, &table, &context)

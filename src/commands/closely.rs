@@ -3,9 +3,10 @@
 use super::CommandError;
 use super::judge::open_reports;
 use crate::campaign::wanted;
+use crate::explain::{self, Clocks, Listings, Said};
 use crate::frame::{CloseRow, Counted, Ownership, Quantities, close_quantities};
-use crate::insight::{self, Clocks, Listings, Said};
-use crate::ncu::CloseLook;
+use crate::model::ComputeCapability;
+use crate::model::DeepProfile;
 use crate::ncu_rep::ReportError;
 use crate::plan::{Plan, Variant};
 use crate::report;
@@ -25,7 +26,7 @@ pub struct Closely {
 
 impl Closely {
     /// Reads the reports of a run's close looks.
-    pub fn read(run: &Run, plan: &Plan, capability: (u32, u32)) -> Self {
+    pub fn read(run: &Run, plan: &Plan, capability: Option<ComputeCapability>) -> Self {
         if run.close_looks.is_empty() {
             return Self::default();
         }
@@ -33,7 +34,7 @@ impl Closely {
             .unwrap_or_else(|error| Self { problem: Some(error.to_string()), ..Self::default() })
     }
 
-    fn readable(run: &Run, plan: &Plan, capability: (u32, u32)) -> Result<Self, CommandError> {
+    fn readable(run: &Run, plan: &Plan, capability: Option<ComputeCapability>) -> Result<Self, CommandError> {
         let reports = open_reports(run.close_reports())?;
         let metrics = wanted::close_metrics();
         let counted = Counted::read(&reports, plan, Ownership::Range, &wanted::read(&metrics, capability))?;
@@ -41,7 +42,7 @@ impl Closely {
         let listings: Listings<'_> =
             run.close_looks.iter().map(|l| ((l.variant.clone(), l.shape.clone()), &l.listing)).collect();
         let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
-        let said = insight::said(&reports, plan, &listings).map_err(damaged)?;
+        let said = explain::said(&reports, plan, &listings).map_err(damaged)?;
         let clocks = Clocks::read(&reports).map_err(damaged)?;
         Ok(Self { quantities: close_quantities(&counted, &rows, &metrics, capability), said, clocks, problem: None })
     }
@@ -58,7 +59,7 @@ impl Closely {
 }
 
 /// The variants that a look stands for: the one that was launched, and those that share its code.
-fn rows(run: &Run, plan: &Plan, look: &CloseLook) -> Vec<CloseRow> {
+fn rows(run: &Run, plan: &Plan, look: &DeepProfile) -> Vec<CloseRow> {
     let shared = plan.variants.iter().filter(|variant| run.measured_as(&variant.id) == &look.variant);
     let row = |variant: &Variant| CloseRow {
         variant: variant.id.clone(),

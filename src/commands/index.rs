@@ -5,7 +5,7 @@ use super::judge::{Age, Subject, judged, report_folder};
 use crate::cli::{Folders, IndexArgs};
 use crate::config;
 use crate::exit::Outcome;
-use crate::history::{self, Entry, History};
+use crate::report::history::{self, Entry, History};
 use crate::report::write::{prove_writable, replace};
 use crate::store;
 use std::io::{self, Write};

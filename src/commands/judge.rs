@@ -8,14 +8,17 @@ use super::reports::{self, Trust};
 use super::{CommandError, open};
 use crate::campaign::{self, wanted};
 use crate::cli::{Against, Folders, Format, GateArgs, ReportArgs, Saying};
-use crate::config::{self, Phase, Shape, ShapeName};
+use crate::config::{self, Phase, Shape};
 use crate::exit::Outcome;
+use crate::explain;
 use crate::expr::{Scope, Value};
 use crate::frame::{Counted, Measured, Ownership, Quantities, quantities};
-use crate::gate::{Context, Judgement, Verdict, correctness, judge};
-use crate::insight;
+use crate::judge::{Context, Judgement, correctness, judge};
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::Verdict;
 use crate::ncu_rep::{Report as NcuReport, ReportError};
-use crate::plan::{Plan, VariantId, unroll};
+use crate::plan::{Plan, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
 use crate::report::{Earlier, Inputs, Report, Source, github, json};
@@ -138,9 +141,9 @@ pub struct Judged {
     pub quantities: Quantities,
     /// The verdicts.
     pub judgement: Judgement,
-    said: Vec<insight::Said>,
+    said: Vec<explain::Said>,
     closely: Closely,
-    clocks: insight::Clocks,
+    clocks: explain::Clocks,
     clock: Clock,
 }
 
@@ -149,7 +152,7 @@ impl Judged {
     pub fn new(subject: &Subject, more: &[String], standings: &Standings) -> Result<Self, CommandError> {
         let Subject { phase, plan, run, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
-        let capability = gpu.map_or((0, 0), |gpu| gpu.compute_capability);
+        let capability = gpu.map(|gpu| gpu.compute_capability);
         let mut metrics = wanted::metrics(phase);
         let unread = more.iter().filter(|metric| !metrics.contains(metric)).cloned().collect::<Vec<_>>();
         metrics.extend(unread);
@@ -158,9 +161,9 @@ impl Judged {
         let counted = Counted::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
         let damaged = |e: ReportError| StoreError::Report { path: run.folder.join("reports"), reason: e.to_string() };
         let closely = Closely::read(run, plan, capability);
-        let mut said = insight::said(&reports, plan, &insight::Listings::new()).map_err(damaged)?;
+        let mut said = explain::said(&reports, plan, &explain::Listings::new()).map_err(damaged)?;
         said.retain(|one| !closely.says_of(one));
-        let clocks = insight::Clocks::read(&reports).map_err(damaged)?.and(&closely.clocks);
+        let clocks = explain::Clocks::read(&reports).map_err(damaged)?.and(&closely.clocks);
         let clock = Clock::read()?;
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms: gpu.map(|gpu| gpu.sms) };
         let quantities = quantities(&measured, &metrics);
@@ -168,7 +171,7 @@ impl Judged {
             None => correctness(phase, plan, &run.checks, &run.builds),
             Some(trust) => reports::proofs(plan, trust),
         };
-        let mut context = Context::new(gpu.map(|gpu| gpu.compute_capability), clock.today());
+        let mut context = Context::new(capability, clock.today());
         standings.lend(&mut context);
         let mut judgement = judge(phase, plan, &quantities, &proofs, &context);
         judgement.warnings.extend(standings.warnings.iter().cloned());
@@ -186,10 +189,10 @@ impl Judged {
     fn report(&self, subject: &Subject, standings: &Standings, age: Age) -> Report {
         let Subject { phase, plan, run, source, .. } = subject;
         let gpu = run.manifest.fingerprint.gpu.as_ref();
-        let chip = insight::Chip { sms: gpu.map(|gpu| gpu.sms) };
+        let chip = explain::Chip { sms: gpu.map(|gpu| gpu.sms) };
         let seen = self.quantities.beside(&self.closely.quantities);
-        let findings = insight::findings(&seen, &self.looked_at(plan), &work(phase), chip);
-        let said: Vec<insight::Said> = self.closely.said.iter().chain(&self.said).cloned().collect();
+        let findings = explain::findings(&seen, &self.looked_at(plan), &work(phase), chip);
+        let said: Vec<explain::Said> = self.closely.said.iter().chain(&self.said).cloned().collect();
         let beside = standings.beside();
         let earlier: Vec<Earlier<'_>> = beside
             .iter()

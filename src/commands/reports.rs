@@ -3,17 +3,19 @@
 
 use super::CommandError;
 use super::judge::Subject;
-use crate::build::{BuildOutcome, BuildRecord};
 use crate::campaign;
 use crate::config::Phase;
 use crate::frame::launch_variant;
-use crate::gate::Correctness;
-use crate::metric::Better;
-use crate::ncu::{ProfileOutcome, ProfileRecord};
+use crate::judge::Correctness;
+use crate::model::Better;
+use crate::model::Gpu;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::ncu_rep::{Launch, Report};
-use crate::plan::{CommandPlan, Method, Plan, Standing, Variant, VariantId};
+use crate::plan::{CommandPlan, Method, Plan, Standing, Variant};
 use crate::report::Source;
-use crate::store::{Fingerprint, Gpu, Manifest, Run, RunState, StoreError};
+use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -155,7 +157,7 @@ fn gpu(launch: &Launch<'_>) -> Result<Option<Gpu>, crate::ncu_rep::ReportError> 
     let attribute = |name: &str| Ok(launch.metric(name)?.and_then(|value| value.as_u64()).unwrap_or(0));
     Ok(Some(Gpu {
         name: name.into_owned(),
-        compute_capability,
+        compute_capability: compute_capability.into(),
         sms,
         memory: 0,
         shared_memory_optin: u32::try_from(attribute("device__attribute_max_shared_memory_per_block_optin")?)

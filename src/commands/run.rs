@@ -5,14 +5,18 @@ use super::check::{Meant, gates};
 use super::judge::{Judged, Subject, conclude};
 use super::{CommandError, report_error};
 use crate::bench::DeviceFacts;
-use crate::build::{BuildOutcome, BuildRecord, Sharing};
+use crate::build::Sharing;
 use crate::campaign::{self, Campaign, CampaignError, Cases, CloseLooks, Rounds, Terminal, Tools, wanted};
 use crate::cli::{RunArgs, Source as Asked};
 use crate::config::{self, Phase};
 use crate::exit::Outcome;
-use crate::gate::unresolved;
-use crate::gate::{Level, Verdict, preconditions};
-use crate::plan::{Plan, VariantId, unroll};
+use crate::judge::preconditions;
+use crate::judge::unresolved;
+use crate::model::ComputeCapability;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{Level, Verdict};
+use crate::plan::{Plan, unroll};
 use crate::process;
 use crate::report::Source;
 use crate::report::write::prove_writable;
@@ -68,7 +72,7 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
         return Err(CommandError::Usage(format!("{name} names no recording; add `recording` under [phase]")));
     };
     let run = Run::load(&folder)?;
-    let capability = run.manifest.fingerprint.gpu.as_ref().map_or((0, 0), |gpu| gpu.compute_capability);
+    let capability = run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.compute_capability);
     let counters = wanted::counters(&wanted::metrics(&phase), capability);
     let lacks = store::lacks(&run, &phase, &plan, &campaign::sources(&plan), &counters);
     if !lacks.is_empty() {
@@ -100,7 +104,7 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
 
 /// The precondition that does not hold, if there is one: then nothing is built. Without a chip, those that ask for it are
 /// inconclusive.
-fn no_go(phase: &Phase, chip: Option<(u32, u32)>) -> Option<(String, Outcome)> {
+fn no_go(phase: &Phase, chip: Option<ComputeCapability>) -> Option<(String, Outcome)> {
     let results = preconditions(phase, chip);
     let worst = results.iter().find(|result| result.verdict == Verdict::Fail);
     worst.or_else(|| results.iter().find(|result| result.verdict == Verdict::Inconclusive)).and_then(|result| {

@@ -5,6 +5,7 @@
 //! out at once. Nothing here touches a GPU, a compiler or a kernel source.
 
 mod error;
+mod gate;
 pub mod kernel;
 pub mod keys;
 mod locate;
@@ -19,6 +20,7 @@ mod tests;
 pub mod workload;
 
 pub use error::{ConfigErrors, Place, Problem};
+pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use kernel::{
     CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
@@ -27,4 +29,4 @@ pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, Pro
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
 pub use schema::schema;
-pub use workload::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};
+pub use workload::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, Workload};

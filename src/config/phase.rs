@@ -1,8 +1,9 @@
 //! A phase as understood: every default filled in, every name checked.
 
-use super::{KernelTemplate, ShapeName, Sweep, VariantSpec, Workload};
-use crate::gate::{Gate, GatePlan};
-use crate::metric::Better;
+use super::{KernelTemplate, Sweep, VariantSpec, Workload};
+use crate::config::{Gate, GatePlan};
+use crate::model::Better;
+use crate::model::ShapeName;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -5,7 +5,8 @@
 
 use super::error::{Place, Problem, line_of};
 use super::keys::Spec;
-use crate::expr::{Expr, Value, nearest};
+use crate::expr::{Expr, Value};
+use crate::model::nearest;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use toml::Spanned;

@@ -1,7 +1,8 @@
 //! The tables of `docs/config.md`, from the same declarations that the reader refuses unknown keys by.
 
 use super::keys::{Kind, ROOT, Spec};
-use crate::metric::{Better, Catalogue, Source};
+use crate::metric::{Catalogue, Source};
+use crate::model::Better;
 use std::fmt::Write;
 
 /// One Markdown section a table of the file, in the order in which they can be met.

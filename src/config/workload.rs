@@ -1,20 +1,10 @@
 //! What a kernel computes: shapes, buffers, scalars, and the result it is held to.
 
 use crate::expr::Expr;
+use crate::model::ShapeName;
+use crate::model::Tolerance;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::PathBuf;
-
-/// The name of a problem size, as the phase declares it (`mission`).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ShapeName(pub String);
-
-impl fmt::Display for ShapeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// One problem size: dimensions by name, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,15 +189,6 @@ pub enum Reference {
         /// Path, relative to the working directory.
         path: PathBuf,
     },
-}
-
-/// How far an output may be from the reference; every bound that is given must hold.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Tolerance {
-    /// Largest absolute difference.
-    pub max_abs: Option<f64>,
-    /// Relative L2 norm of the difference.
-    pub rel_l2: Option<f64>,
 }
 
 /// What a kernel computes.

@@ -1,14 +1,18 @@
 //! Everything measured, joined into one table: builds, launches, occupancy, checks, latencies, counters.
 
-use super::{Cell, Counted, Quantities};
-use crate::bench::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
-use crate::build::{BuildOutcome, BuildRecord, Resources};
-use crate::config::{Phase, Shape, ShapeName};
+use super::{Counted, Quantities};
+use crate::config::{Phase, Shape};
 use crate::expr::{Scope, Value};
 use crate::metric::{Catalogue, Source};
-use crate::ncu::{ProfileOutcome, ProfileRecord};
+use crate::model::Cell;
+use crate::model::ComputeCapability;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord, Resources};
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
+use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::occupancy::{self, Chip, Demand, Occupancy};
-use crate::plan::{Launch, Method, Plan, Variant, VariantId};
+use crate::plan::{Launch, Method, Plan, Variant};
 use crate::stats;
 use crate::store::Run;
 use std::collections::HashMap;
@@ -25,8 +29,8 @@ pub struct Measured<'a> {
     pub run: &'a Run,
     /// Counters of its reports.
     pub counted: &'a Counted,
-    /// Compute capability that it was built for and measured on.
-    pub capability: (u32, u32),
+    /// Compute capability that it was built for and measured on, where it is known.
+    pub capability: Option<ComputeCapability>,
     /// Multiprocessors, where a GPU measured.
     pub sms: Option<u32>,
 }
@@ -194,9 +198,9 @@ impl Column<'_> {
     fn occupancy<'b>(&self, variant: &'b Variant, shape: &Shape) -> Result<(&'b Launch, Occupancy), Cell> {
         let launch = self.launch(variant, shape)?;
         let resources = self.resources(variant)?;
-        let (major, minor) = self.measured.capability;
-        let chip = Chip::of(self.measured.capability)
-            .ok_or_else(|| missing(&format!("limits of compute capability {major}.{minor} are not known")))?;
+        let capability = self.measured.capability.ok_or_else(|| missing("the GPU that measured is not known"))?;
+        let chip = Chip::of(capability)
+            .ok_or_else(|| missing(&format!("limits of compute capability {capability} are not known")))?;
         let demand = Demand {
             registers: resources.registers,
             static_shared: resources.static_shared,

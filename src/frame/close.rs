@@ -1,9 +1,11 @@
 //! What close looks counted: a table of its own, so that nothing in it can stand for a counter that a gate judged.
 
-use super::{Cell, Counted, Quantities};
-use crate::config::ShapeName;
+use super::{Counted, Quantities};
 use crate::metric::Catalogue;
-use crate::plan::VariantId;
+use crate::model::Cell;
+use crate::model::ComputeCapability;
+use crate::model::ShapeName;
+use crate::model::VariantId;
 
 /// The variant and shape of a row, and the variant whose measurements stand for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub fn close_quantities(
     counted: &Counted,
     rows: &[CloseRow],
     metrics: &[String],
-    capability: (u32, u32),
+    capability: Option<ComputeCapability>,
 ) -> Quantities {
     let mut table = Quantities::new(rows.iter().map(|row| (row.variant.clone(), row.shape.clone())));
     for metric in metrics {

@@ -5,14 +5,15 @@
 
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::schema;
-use crate::config::ShapeName;
 use crate::metric::Definition;
+use crate::model::ShapeName;
+use crate::model::VariantId;
 use crate::ncu_rep::{MetricSelection, Report};
-use crate::plan::{Method, Plan, VariantId};
+use crate::plan::{Method, Plan};
 use polars::prelude::{DataFrame, PolarsError};
 use std::collections::{BTreeMap, HashMap};
 
-use super::Cell;
+use crate::model::Cell;
 
 /// ncu's name of the time a launch took, by which the kernel that counts is chosen among several.
 const DURATION: &str = "gpu__time_duration.sum";

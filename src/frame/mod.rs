@@ -16,4 +16,4 @@ mod texts;
 pub use assemble::{Measured, quantities};
 pub use close::{CloseRow, close_quantities};
 pub use counted::{Counted, Ownership, case_of, launch_variant};
-pub use quantities::{Cell, Quantities, Spreads};
+pub use quantities::{Quantities, Spreads};

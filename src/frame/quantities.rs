@@ -1,33 +1,10 @@
 //! One row a variant and shape, one column a metric: what gates, insight and reports read.
 
-use crate::config::ShapeName;
-use crate::plan::VariantId;
+use crate::model::Cell;
+use crate::model::ShapeName;
+use crate::model::VariantId;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// A measured value, or why there is none.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
-    /// A finite number in the metric's unit.
-    Value(f64),
-    /// Nothing was measured, and why.
-    Missing(Arc<str>),
-}
-
-impl Cell {
-    /// A value if it is finite, else missing: NaN and infinities never reach a gate as numbers.
-    pub fn finite(value: f64) -> Self {
-        if value.is_finite() { Self::Value(value) } else { Self::Missing(format!("measured as {value}").into()) }
-    }
-
-    /// The number, if there is one.
-    pub fn value(&self) -> Option<f64> {
-        match self {
-            Self::Value(v) => Some(*v),
-            Self::Missing(_) => None,
-        }
-    }
-}
 
 /// Everything measured, by variant, shape and metric.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,9 @@
 //! The catalogue file as understood.
 
-use super::{Better, Definition, Family, Formula};
+use super::{Definition, Family, Formula};
+use crate::model::Better;
+use crate::model::ComputeCapability;
+use crate::model::is_ncu_metric;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -78,19 +81,25 @@ pub enum MetricError {
         /// The most similar name.
         nearest: Option<String>,
     },
+    /// Nobody said which chip it was.
+    #[error("the GPU that measured is not known, so it cannot be said which counters make '{name}'")]
+    NoChip {
+        /// The name.
+        name: String,
+    },
     /// The chip is older or newer than the catalogue.
-    #[error("compute capability {}.{} is not in the metric catalogue; name ncu metrics verbatim on this chip", .cc.0, .cc.1)]
+    #[error("compute capability {cc} is not in the metric catalogue; name ncu metrics verbatim on this chip")]
     Chip {
         /// Its compute capability.
-        cc: (u32, u32),
+        cc: ComputeCapability,
     },
     /// The chip does not have it.
-    #[error("metric '{name}' does not exist on compute capability {}.{}", .cc.0, .cc.1)]
+    #[error("metric '{name}' does not exist on compute capability {cc}")]
     Absent {
         /// The name.
         name: String,
         /// The chip's compute capability.
-        cc: (u32, u32),
+        cc: ComputeCapability,
     },
     /// It does not come from Nsight Compute.
     #[error("metric '{name}' is not counted by ncu")]
@@ -132,22 +141,22 @@ impl Catalogue {
 
     /// The name most like this one, to suggest.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        crate::expr::nearest(name, self.names())
+        crate::model::nearest(name, self.names())
     }
 
     /// Whether a gate may name it: a logical metric or an ncu metric.
     pub fn knows(&self, name: &str) -> bool {
-        is_verbatim(name) || self.index.contains_key(name)
+        is_ncu_metric(name) || self.index.contains_key(name)
     }
 
     /// Where a metric comes from; an ncu metric by its own name is counted.
     pub fn source(&self, name: &str) -> Option<Source> {
-        self.get(name).map(|metric| metric.source).or_else(|| is_verbatim(name).then_some(Source::Ncu))
+        self.get(name).map(|metric| metric.source).or_else(|| is_ncu_metric(name).then_some(Source::Ncu))
     }
 
     /// What to collect for a metric on a chip; an ncu metric is its own definition, its unit left to the reader.
-    pub fn definition(&self, name: &str, cc: (u32, u32)) -> Result<Definition, MetricError> {
-        if is_verbatim(name) {
+    pub fn definition(&self, name: &str, cc: Option<ComputeCapability>) -> Result<Definition, MetricError> {
+        if is_ncu_metric(name) {
             return Ok(Definition::verbatim(name, String::new()));
         }
         let metric = self.get(name).ok_or_else(|| MetricError::Unknown {
@@ -157,11 +166,12 @@ impl Catalogue {
         if metric.formulas.is_empty() {
             return Err(MetricError::NotCounted { name: name.to_owned() });
         }
+        let cc = cc.ok_or_else(|| MetricError::NoChip { name: name.to_owned() })?;
         let family = Family::of(cc).ok_or(MetricError::Chip { cc })?;
         let formula = metric
             .formulas
             .get(&family)
-            .filter(|_| !metric.absent_on.contains(&format!("{}.{}", cc.0, cc.1)))
+            .filter(|_| !metric.absent_on.contains(&cc.to_string()))
             .ok_or_else(|| MetricError::Absent { name: name.to_owned(), cc })?;
         Ok(Definition { formula: formula.clone(), unit: metric.unit.clone() })
     }
@@ -175,16 +185,6 @@ impl Catalogue {
         }
         Ok(Self { metrics, index })
     }
-}
-
-/// Whether a name is one of ncu's own rather than a logical metric's: a lower-case unit, two underscores, then words
-/// joined by dots (`sm__warps_active.avg.pct_of_peak_sustained_active`).
-pub fn is_verbatim(name: &str) -> bool {
-    let word = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    let Some((unit, rest)) = name.split_once("__") else { return false };
-    unit.starts_with(|c: char| c.is_ascii_lowercase())
-        && unit.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-        && rest.split('.').all(word)
 }
 
 #[derive(Deserialize)]
@@ -281,7 +281,7 @@ impl RawMetric {
 mod tests {
     use super::*;
 
-    const HOPPER: (u32, u32) = (9, 0);
+    const HOPPER: Option<ComputeCapability> = Some(ComputeCapability::new(9, 0));
 
     /// Not in the captures; from NVIDIA's enumeration of the chip's metrics.
     const NOT_CAPTURED: [&str; 7] = [
@@ -300,7 +300,7 @@ mod tests {
         assert!(catalogue.metrics.len() > 80);
         for metric in &catalogue.metrics {
             assert!(metric.description.len() > 8 && !metric.title.is_empty(), "{}", metric.name);
-            assert!(!is_verbatim(&metric.name), "{}", metric.name);
+            assert!(!is_ncu_metric(&metric.name), "{}", metric.name);
         }
     }
 
@@ -367,12 +367,27 @@ mod tests {
         let catalogue = Catalogue::embedded();
         let tensor = |cc| catalogue.definition("tensor_pct", cc).map(|d| d.metrics()[0].to_owned());
         assert!(tensor(HOPPER).unwrap().starts_with("sm__pipe_tensor_type_hmma_hgmma"));
-        assert_eq!(tensor((8, 9)).unwrap(), "sm__pipe_tensor_cycles_active_v2.avg.pct_of_peak_sustained_elapsed");
-        assert_eq!(tensor((10, 3)).unwrap(), "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed");
-        assert_eq!(tensor((7, 0)), Err(MetricError::Chip { cc: (7, 0) }));
+        assert_eq!(
+            tensor(Some(ComputeCapability::new(8, 9))).unwrap(),
+            "sm__pipe_tensor_cycles_active_v2.avg.pct_of_peak_sustained_elapsed"
+        );
+        assert_eq!(
+            tensor(Some(ComputeCapability::new(10, 3))).unwrap(),
+            "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
+        );
+        assert_eq!(
+            tensor(Some(ComputeCapability::new(7, 0))),
+            Err(MetricError::Chip { cc: ComputeCapability::new(7, 0) })
+        );
         let absent = |name: &str, cc| matches!(catalogue.definition(name, cc), Err(MetricError::Absent { .. }));
-        assert!(absent("dram_bytes", (12, 1)) && !absent("dram_bytes", (12, 0)));
-        assert!(absent("stall_gmma", (8, 9)) && absent("stall_imc_miss", (10, 0)));
+        assert!(
+            absent("dram_bytes", Some(ComputeCapability::new(12, 1)))
+                && !absent("dram_bytes", Some(ComputeCapability::new(12, 0)))
+        );
+        assert!(
+            absent("stall_gmma", Some(ComputeCapability::new(8, 9)))
+                && absent("stall_imc_miss", Some(ComputeCapability::new(10, 0)))
+        );
     }
 
     #[test]
@@ -381,7 +396,7 @@ mod tests {
         let error = catalogue.definition("eligable_warps", HOPPER).unwrap_err();
         assert_eq!(error.to_string(), "metric 'eligable_warps' is unknown; did you mean 'eligible_warps'?");
         assert!(matches!(catalogue.definition("latency_p50", HOPPER), Err(MetricError::NotCounted { .. })));
-        let verbatim = catalogue.definition("sm__warps_active.avg", (7, 0)).unwrap();
+        let verbatim = catalogue.definition("sm__warps_active.avg", Some(ComputeCapability::new(7, 0))).unwrap();
         assert_eq!(verbatim.metrics(), ["sm__warps_active.avg"]);
     }
 

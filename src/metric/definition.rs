@@ -1,6 +1,6 @@
 //! How a logical metric is computed from what Nsight Compute counted on one chip.
 
-use crate::frame::Cell;
+use crate::model::Cell;
 
 /// What to collect on a chip, and what to make of it.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,5 +1,6 @@
 //! Families of chips that share metric names.
 
+use crate::model::ComputeCapability;
 use std::fmt;
 
 /// A family of chips, named for the compute capability whose metric names it uses.
@@ -27,8 +28,8 @@ impl Family {
         [Self::Turing, Self::A100, Self::Ampere, Self::Ada, Self::Hopper, Self::Blackwell, Self::BlackwellConsumer];
 
     /// The family of a compute capability; none for chips older or newer than the catalogue knows.
-    pub const fn of(cc: (u32, u32)) -> Option<Self> {
-        match cc {
+    pub const fn of(cc: ComputeCapability) -> Option<Self> {
+        match (cc.major, cc.minor) {
             (7, 5) => Some(Self::Turing),
             (8, 0) => Some(Self::A100),
             (8, 6 | 7) => Some(Self::Ampere),

@@ -2,12 +2,10 @@
 //!
 //! Says what to collect and how to compute; collecting is [`crate::ncu`]'s, filling tables [`crate::frame`]'s.
 
-mod better;
 mod catalogue;
 mod definition;
 mod family;
 
-pub use better::Better;
-pub use catalogue::{Catalogue, Kind, Metric, MetricError, Source, is_verbatim};
+pub use catalogue::{Catalogue, Kind, Metric, MetricError, Source};
 pub use definition::{Definition, Formula};
 pub use family::Family;

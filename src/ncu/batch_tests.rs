@@ -3,8 +3,10 @@
 use super::command::Detail;
 use super::pass_book::tests::h200;
 use super::*;
-use crate::config::ShapeName;
-use crate::plan::VariantId;
+use crate::model::ProfileOutcome;
+use crate::model::ProfileRecord;
+use crate::model::ShapeName;
+use crate::model::VariantId;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

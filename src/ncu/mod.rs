@@ -11,7 +11,6 @@ mod failure;
 mod group;
 mod pass_book;
 pub mod preflight;
-mod record;
 mod session;
 mod tool;
 mod unit;
@@ -23,7 +22,6 @@ pub use command::{CacheControl, ClockControl, Detail, Knobs, Processes, ReplayMo
 pub use failure::{NcuFailure, Reach};
 pub use group::{Effort, Group, Metric, PROBES, plan_groups};
 pub use pass_book::{Counters, Known, PassBook, cache_folder};
-pub use record::{CloseLook, ProfileOutcome, ProfileRecord};
 pub use session::{Job, Ran, Runner, scratch_folder};
 pub use tool::{Ncu, NcuVersion, ToolError};
 pub use unit::Unit;

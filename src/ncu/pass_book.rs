@@ -1,6 +1,7 @@
 //! What is known of how many replay passes a set of metrics needs, kept for the chip, ncu and driver it was measured
 //! with.
 
+use crate::model::ComputeCapability;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +14,7 @@ pub struct Counters {
     /// `NVIDIA H200`.
     pub gpu: String,
     /// Compute capability, major and minor.
-    pub compute_capability: (u32, u32),
+    pub compute_capability: ComputeCapability,
     /// ncu version (`2025.3.1.0`).
     pub ncu: String,
     /// Driver version (`580.159.04`).
@@ -22,8 +23,7 @@ pub struct Counters {
 
 impl Counters {
     fn file_name(&self) -> String {
-        let (major, minor) = self.compute_capability;
-        let text = format!("passes_{}_{major}.{minor}_{}_{}", self.gpu, self.ncu, self.driver);
+        let text = format!("passes_{}_{}_{}_{}", self.gpu, self.compute_capability, self.ncu, self.driver);
         let safe = text.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' });
         safe.chain(".json".chars()).collect()
     }
@@ -142,7 +142,7 @@ pub(super) mod tests {
     pub fn h200() -> Counters {
         Counters {
             gpu: "NVIDIA H200".into(),
-            compute_capability: (9, 0),
+            compute_capability: ComputeCapability::new(9, 0),
             ncu: "2025.3.1.0".into(),
             driver: "580.159.04".into(),
         }

@@ -2,7 +2,7 @@
 //! checking is pure.
 
 use super::tool::{Ncu, NcuVersion, ToolError};
-use crate::store::Gpu;
+use crate::model::Gpu;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -196,10 +196,11 @@ fn problem(name: &'static str, found: String, advice: &str) -> Check {
 fn check_device(facts: &Facts) -> Check {
     match &facts.device {
         Ok(device) => {
-            let (major, minor) = device.gpu.compute_capability;
             let more = if device.count > 1 { format!(", first of {}", device.count) } else { String::new() };
-            let found =
-                format!("{}, compute capability {major}.{minor}, {} SMs{more}", device.gpu.name, device.gpu.sms);
+            let found = {
+                let gpu = &device.gpu;
+                format!("{}, compute capability {}, {} SMs{more}", gpu.name, gpu.compute_capability, gpu.sms)
+            };
             ok("GPU", found)
         }
         Err(reason) => problem(
@@ -336,13 +337,14 @@ fn check_environment(facts: &Facts) -> Check {
 #[allow(clippy::unwrap_used)]
 pub(crate) mod tests {
     use super::*;
+    use crate::model::ComputeCapability;
 
     pub(crate) fn healthy() -> Facts {
         Facts {
             device: Ok(DeviceFacts {
                 gpu: Gpu {
                     name: "NVIDIA H200".into(),
-                    compute_capability: (9, 0),
+                    compute_capability: ComputeCapability::new(9, 0),
                     sms: 132,
                     memory: 150_000_000_000,
                     shared_memory_optin: 232_448,

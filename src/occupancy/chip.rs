@@ -3,6 +3,8 @@
 //! Sources: NVIDIA's CUDA programming guide, appendix on compute capabilities (residency, registers, shared memory), and
 //! `cuda_occupancy.h` of CUDA 13.0 (granularities, block and barrier limits, carve-outs).
 
+use crate::model::ComputeCapability;
+
 /// Threads a warp.
 pub const WARP: u32 = 32;
 /// 32-bit registers a multiprocessor, also the most a block may use; the same on every chip here.
@@ -15,8 +17,8 @@ const KIB: u32 = 1024;
 /// Limits of one multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chip {
-    /// Compute capability, major and minor.
-    pub capability: (u32, u32),
+    /// Compute capability.
+    pub capability: ComputeCapability,
     /// Most resident warps.
     pub warps: u32,
     /// Most resident blocks.
@@ -38,9 +40,9 @@ impl Chip {
     pub const STATIC_SHARED: u32 = 48 * KIB;
 
     /// Limits of the chips of that compute capability; `None` for one that is not in the table.
-    pub const fn of(capability: (u32, u32)) -> Option<Self> {
+    pub const fn of(capability: ComputeCapability) -> Option<Self> {
         // warps, blocks, shared and opt-in in KiB, barriers
-        let (warps, blocks, shared, optin, barriers) = match capability {
+        let (warps, blocks, shared, optin, barriers) = match (capability.major, capability.minor) {
             (7, 5) => (32, 16, 64, 64, None),
             (8, 0) => (64, 32, 164, 163, None),
             (8, 6) => (48, 16, 100, 99, None),
@@ -51,7 +53,7 @@ impl Chip {
             (12, 0 | 1) => (48, 24, 100, 99, Some(24)),
             _ => return None,
         };
-        let turing = capability.0 == 7;
+        let turing = capability.major == 7;
         Some(Self {
             capability,
             warps,
@@ -74,16 +76,16 @@ mod tests {
     fn opt_in_and_reserve_fill_the_shared_memory() {
         for capability in [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 0), (12, 1)]
         {
-            let chip = Chip::of(capability).unwrap();
+            let chip = Chip::of(capability.into()).unwrap();
             assert_eq!(chip.shared_optin + chip.reserved, chip.shared, "{capability:?}");
         }
-        assert_eq!(Chip::of((9, 0)).unwrap().shared_optin, 232_448);
-        assert_eq!(Chip::of((8, 9)).unwrap().shared_optin, 101_376);
+        assert_eq!(Chip::of(ComputeCapability::new(9, 0)).unwrap().shared_optin, 232_448);
+        assert_eq!(Chip::of(ComputeCapability::new(8, 9)).unwrap().shared_optin, 101_376);
     }
 
     #[test]
     fn an_unknown_chip_has_no_limits() {
-        assert_eq!(Chip::of((9, 1)), None);
-        assert_eq!(Chip::of((6, 1)), None);
+        assert_eq!(Chip::of(ComputeCapability::new(9, 1)), None);
+        assert_eq!(Chip::of(ComputeCapability::new(6, 1)), None);
     }
 }

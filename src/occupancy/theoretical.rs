@@ -149,11 +149,12 @@ fn by_shared(chip: &Chip, demand: &Demand, carveout: Option<u32>) -> u32 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::model::ComputeCapability;
     use serde::Deserialize;
 
-    const HOPPER: (u32, u32) = (9, 0);
+    const HOPPER: ComputeCapability = ComputeCapability::new(9, 0);
 
-    fn blocks(capability: (u32, u32), registers: u32, threads: u32, shared: u32) -> Occupancy {
+    fn blocks(capability: ComputeCapability, registers: u32, threads: u32, shared: u32) -> Occupancy {
         let demand = Demand { registers, static_shared: shared, dynamic_shared: 0, threads, barriers: 1 };
         theoretical(&Chip::of(capability).unwrap(), &demand, None)
     }
@@ -176,15 +177,18 @@ mod tests {
     fn a_block_that_does_not_fit_gives_none() {
         assert_eq!(blocks(HOPPER, 32, 1056, 0).limiters, [Limiter::Warps]);
         assert_eq!(blocks(HOPPER, 128, 1024, 0).blocks_per_sm, 0);
-        assert_eq!(blocks((8, 9), 32, 128, 99 * 1024).blocks_per_sm, 1);
-        assert_eq!(blocks((8, 9), 32, 128, 99 * 1024 + 1).blocks_per_sm, 0);
+        assert_eq!(blocks(ComputeCapability::new(8, 9), 32, 128, 99 * 1024).blocks_per_sm, 1);
+        assert_eq!(blocks(ComputeCapability::new(8, 9), 32, 128, 99 * 1024 + 1).blocks_per_sm, 0);
         assert_eq!(blocks(HOPPER, 32, 0, 0).percent, 0.0);
     }
 
     #[test]
     fn turing_rounds_shared_memory_to_256_bytes_and_reserves_none() {
-        assert_eq!(blocks((7, 5), 32, 64, 6 * 1024 + 1).limits.shared, 64 * 1024 / (6 * 1024 + 256));
-        assert_eq!(blocks((7, 5), 32, 64, 0).limits.shared, 16);
+        assert_eq!(
+            blocks(ComputeCapability::new(7, 5), 32, 64, 6 * 1024 + 1).limits.shared,
+            64 * 1024 / (6 * 1024 + 256)
+        );
+        assert_eq!(blocks(ComputeCapability::new(7, 5), 32, 64, 0).limits.shared, 16);
     }
 
     #[test]

@@ -14,5 +14,5 @@ mod variant;
 pub use fault::PlanErrors;
 pub use unroll::unroll;
 pub use variant::{
-    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant, VariantId,
+    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
 };

@@ -2,10 +2,11 @@
 
 use super::fault::{Faults, PlanErrors, reason};
 use super::launch::{Launching, Memo};
-use super::variant::{CommandPlan, KernelPlan, Method, Plan, Standing, Variant, VariantId};
+use super::variant::{CommandPlan, KernelPlan, Method, Plan, Standing, Variant};
 use crate::config::{KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
 use crate::expr::{Scope, Value};
-use crate::gate::Scope as GateScope;
+use crate::model::Scope as GateScope;
+use crate::model::VariantId;
 
 /// Most variants of a phase.
 const MOST: usize = 1_000_000;
@@ -235,7 +236,7 @@ fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
         let matched = matcher.is_ok_and(|m| plan.candidates().any(|variant| m.is_match(&variant.id.0)));
         if !matched {
             let words = ["selected", "each", "any"];
-            let hint = crate::expr::nearest(glob, words.into_iter())
+            let hint = crate::model::nearest(glob, words.into_iter())
                 .filter(|_| key.ends_with(".on"))
                 .map_or_else(String::new, |word| format!("did you mean \"{word}\"? "));
             let first = plan.candidates().next().map_or("none", |variant| variant.id.0.as_str());

@@ -1,21 +1,10 @@
 //! The types of a plan.
 
-use crate::config::ShapeName;
 use crate::expr::Value;
+use crate::model::ShapeName;
+use crate::model::VariantId;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::PathBuf;
-
-/// A variant's stable identity: its name, or `REGCAP=64,THREADS=128,...` in the order of the sweep.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct VariantId(pub String);
-
-impl fmt::Display for VariantId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// Whether a variant competes or is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

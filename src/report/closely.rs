@@ -4,12 +4,12 @@ use super::inputs::Inputs;
 use super::model::{CloseLookRow, CloseMetric, Finding, LookedRow, Measure, VariantRow};
 use super::number::Number;
 use super::{number, text};
-use crate::frame::Cell;
-use crate::insight::{RuleNote, Severity};
+use crate::explain::{RuleNote, Severity};
 use crate::metric::Catalogue;
-use crate::ncu::{CloseLook, ProfileOutcome};
+use crate::model::Cell;
+use crate::model::VariantId;
+use crate::model::{DeepProfile, ProfileOutcome};
 use crate::ncu_rep::SpeedupScope;
-use crate::plan::VariantId;
 
 /// Rules of ncu among the findings.
 const RULES: usize = 2;
@@ -21,15 +21,15 @@ const HEAD: usize = 24;
 const LONGEST: usize = 260;
 
 /// Looks that gave something, the selected variant's first, each with the id it is shown under.
-fn looks<'a>(inputs: &'a Inputs<'_>) -> Vec<(&'a VariantId, &'a CloseLook)> {
+fn looks<'a>(inputs: &'a Inputs<'_>) -> Vec<(&'a VariantId, &'a DeepProfile)> {
     let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
     let shares = |id: &VariantId| inputs.builds.iter().find(|b| &b.variant == id).and_then(|b| b.shares.clone());
     let stands_for = selected.map(|id| shares(id).unwrap_or_else(|| id.clone()));
-    let profiled = |look: &&CloseLook| match look.outcome {
+    let profiled = |look: &&DeepProfile| match look.outcome {
         ProfileOutcome::Profiled { .. } => true,
         ProfileOutcome::Failed { .. } => false,
     };
-    let shown = |look: &'a CloseLook| match selected.filter(|_| stands_for.as_ref() == Some(&look.variant)) {
+    let shown = |look: &'a DeepProfile| match selected.filter(|_| stands_for.as_ref() == Some(&look.variant)) {
         Some(selected) => (selected, look),
         None => (&look.variant, look),
     };
@@ -43,7 +43,7 @@ pub fn row(inputs: &Inputs<'_>, variants: &[VariantRow]) -> Option<CloseLookRow>
     let looks = looks(inputs);
     let (_, first) = looks.first().filter(|_| inputs.closely.problem.is_none())?;
     let of = |id: &VariantId| variants.iter().find(|row| row.id == text::line(&id.0));
-    let looked = |(id, look): &(&VariantId, &CloseLook)| LookedRow {
+    let looked = |(id, look): &(&VariantId, &DeepProfile)| LookedRow {
         id: text::line(&id.0),
         label: of(id).map_or_else(|| text::clip(&id.0, text::LABEL), |row| row.label.clone()),
         short: of(id).map_or_else(|| text::clip(&id.0, text::LABEL), |row| row.short.clone()),
@@ -83,7 +83,7 @@ fn name_apart(looked: &mut [LookedRow]) {
     }
 }
 
-fn note(look: &CloseLook) -> String {
+fn note(look: &DeepProfile) -> String {
     let passes = look.passes.map_or_else(String::new, |n| format!(", {n} replay passes"));
     format!(
         "One more ncu process after the sweep: {}{passes}. Its counters are shown here and in the charts; no gate is judged by \

@@ -4,10 +4,10 @@ use super::inputs::Inputs;
 use super::model::MetricColumn;
 use super::number::{self, Number};
 use super::text;
-use crate::config::ShapeName;
 use crate::frame::Quantities;
-use crate::metric::Better;
-use crate::plan::VariantId;
+use crate::model::Better;
+use crate::model::ShapeName;
+use crate::model::VariantId;
 use crate::stats::{self, Pairing, Resampler};
 use serde::Serialize;
 

@@ -6,22 +6,26 @@ mod records;
 use super::deltas::Earlier;
 use super::inputs::{Closely, Inputs, Source};
 use super::model::Report;
-use crate::bench::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
-use crate::build::{BuildOutcome, BuildRecord, Resources};
+use crate::config::GatePlan;
 use crate::config::{
-    BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings, Reference, Shape, ShapeName, Sweep,
-    Tolerance, Workload,
+    BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings, Reference, Shape, Sweep, Workload,
 };
+use crate::explain::{Clocks, Finding, HotLine, HotSpot, RuleNote, Said};
 use crate::expr::{Expr, Value};
-use crate::frame::{Cell, Quantities};
-use crate::gate::{GatePlan, Judgement};
-use crate::insight::{Clocks, Finding, HotLine, HotSpot, RuleNote, Said};
-use crate::listing::{Line, Listing};
-use crate::metric::Better;
-use crate::ncu::{CloseLook, ProfileOutcome, ProfileRecord};
+use crate::frame::Quantities;
+use crate::judge::Judgement;
+use crate::model::Better;
+use crate::model::Cell;
+use crate::model::Gpu;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord, Resources};
+use crate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
+use crate::model::{DeepProfile, ProfileOutcome, ProfileRecord};
+use crate::model::{Line, Listing};
+use crate::model::{ShapeName, Tolerance};
 use crate::ncu_rep::SpeedupScope;
-use crate::plan::{KernelPlan, Launch, Method, Plan, Standing, Variant, VariantId};
-use crate::store::{Fingerprint, Git, Gpu, Manifest, RunState};
+use crate::plan::{KernelPlan, Launch, Method, Plan, Standing, Variant};
+use crate::store::{Fingerprint, Git, Manifest, RunState};
 use judged::{findings, judgement};
 use records::{build, checks, latencies, manifest, profiles};
 use std::sync::Arc;
@@ -40,7 +44,7 @@ pub struct Fixture {
     pub judgement: Judgement,
     pub findings: Vec<Finding>,
     pub said: Vec<Said>,
-    pub close_looks: Vec<CloseLook>,
+    pub close_looks: Vec<DeepProfile>,
     pub close: Quantities,
 }
 
@@ -160,8 +164,8 @@ fn said(judgement: &Judgement, phase: &Phase) -> Vec<Said> {
     }]
 }
 
-fn close_looks(judgement: &Judgement, phase: &Phase) -> Vec<CloseLook> {
-    vec![CloseLook {
+fn close_looks(judgement: &Judgement, phase: &Phase) -> Vec<DeepProfile> {
+    vec![DeepProfile {
         variant: looked_at(judgement),
         shape: phase.objective.shape.clone(),
         metrics: Vec::new(),

@@ -2,9 +2,9 @@
 
 use super::number::{self, Number};
 use super::text;
-use crate::gate::{
-    Case, FallbackResult, GateResult, Judgement, Level, PreconditionResult, StageResult, TierResult, Verdict, Waiver,
-};
+use crate::config::Waiver;
+use crate::judge::{Case, FallbackResult, GateResult, Judgement, PreconditionResult, StageResult, TierResult};
+use crate::model::{Level, Verdict};
 use serde::Serialize;
 use std::collections::HashSet;
 

@@ -4,7 +4,7 @@ use super::error::RenderError;
 use super::gates::GateRow;
 use super::markdown::{Charts, sections};
 use super::model::Report;
-use crate::gate::{Level, Verdict};
+use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
 /// Longest comment, in bytes and so in characters; GitHub takes fewer than 65,536 characters.

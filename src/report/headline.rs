@@ -3,9 +3,10 @@
 use super::inputs::Inputs;
 use super::model::{Fact, Headline, MetricColumn};
 use super::{number, text};
-use crate::gate::{Correctness, GateResult, Judgement, Level, VariantResult, Verdict};
-use crate::metric::Better;
-use crate::plan::VariantId;
+use crate::judge::{Correctness, GateResult, Judgement, VariantResult};
+use crate::model::Better;
+use crate::model::VariantId;
+use crate::model::{Level, Verdict};
 use std::collections::HashSet;
 
 /// Writes the banner.

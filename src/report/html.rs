@@ -12,7 +12,7 @@ use super::model::{Report, VariantRow};
 use super::number;
 use crate::chart::palette;
 use crate::chart::svg::{self, Setting};
-use crate::gate::Verdict;
+use crate::model::Verdict;
 use crate::plan::Standing;
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;

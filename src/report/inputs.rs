@@ -3,15 +3,17 @@
 use super::deltas::{self, Earlier};
 use super::model::{Finding, MetricColumn, Report};
 use super::{closely, gates, headline, provenance, text, variants};
-use crate::bench::{CheckRecord, LatencyRecord};
-use crate::build::BuildRecord;
 use crate::chart;
 use crate::config::Phase;
+use crate::explain;
 use crate::frame::Quantities;
-use crate::gate::{Judgement, Verdict};
-use crate::insight;
-use crate::metric::{Better, Catalogue};
-use crate::ncu::{CloseLook, ProfileRecord};
+use crate::judge::Judgement;
+use crate::metric::Catalogue;
+use crate::model::Better;
+use crate::model::BuildRecord;
+use crate::model::Verdict;
+use crate::model::{CheckRecord, LatencyRecord};
+use crate::model::{DeepProfile, ProfileRecord};
 use crate::plan::Plan;
 use crate::store::Manifest;
 use jiff::Timestamp;
@@ -33,7 +35,7 @@ pub enum Source {
 #[derive(Debug, Clone, Copy)]
 pub struct Closely<'a> {
     /// The looks.
-    pub looks: &'a [CloseLook],
+    pub looks: &'a [DeepProfile],
     /// What they counted.
     pub quantities: &'a Quantities,
     /// Why they cannot be read.
@@ -61,9 +63,9 @@ pub struct Inputs<'a> {
     /// The verdicts.
     pub judgement: &'a Judgement,
     /// What the counters say, gravest first (of the selected variant, or of several).
-    pub findings: &'a [insight::Finding],
+    pub findings: &'a [explain::Finding],
     /// What ncu's own rules and sampler say.
-    pub said: &'a [insight::Said],
+    pub said: &'a [explain::Said],
     /// The close looks.
     pub closely: Closely<'a>,
     /// Live or recorded.
@@ -73,7 +75,7 @@ pub struct Inputs<'a> {
     /// Stored runs that the selected variant is set beside.
     pub earlier: &'a [Earlier<'a>],
     /// The clocks, as ncu's reports tell of them.
-    pub clocks: &'a insight::Clocks,
+    pub clocks: &'a explain::Clocks,
     /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.
     pub now: Option<Timestamp>,
 }
@@ -202,7 +204,7 @@ fn parameters(plan: &Plan) -> Vec<String> {
 fn gravest(inputs: &Inputs<'_>) -> Vec<Finding> {
     let objective = &inputs.phase.objective.shape;
     let selected = inputs.judgement.selected.as_ref().map(|s| &s.variant);
-    let mut findings: Vec<&insight::Finding> = inputs.findings.iter().collect();
+    let mut findings: Vec<&explain::Finding> = inputs.findings.iter().collect();
     findings.sort_by_key(|f| (selected != Some(&f.variant), &f.shape != objective));
     let mut kept: Vec<Finding> = Vec::new();
     for finding in findings {

@@ -9,7 +9,7 @@ mod judged;
 use super::error::RenderError;
 use super::markdown::word;
 use super::model::{Report, VariantRow};
-use crate::metric::Better;
+use crate::model::Better;
 use crate::plan::Standing;
 use indexmap::IndexMap;
 use schemars::JsonSchema;

@@ -7,7 +7,7 @@ use super::error::RenderError;
 use super::gates::GateRow;
 use super::model::Report;
 use super::number;
-use crate::gate::{Level, Verdict};
+use crate::model::{Level, Verdict};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 /// The JUnit file.

@@ -7,7 +7,7 @@ use super::model::{CloseLookRow, Measure, Report, VariantRow};
 use super::number::{self, Number};
 use super::text;
 use crate::chart::Chart;
-use crate::gate::{Level, Verdict};
+use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
 /// Variants in the table.

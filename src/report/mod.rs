@@ -4,11 +4,13 @@
 //! before [`write`].
 
 mod closely;
+pub mod compare;
 mod deltas;
 mod error;
 mod gates;
 pub mod github;
 mod headline;
+pub mod history;
 pub mod html;
 mod inputs;
 pub mod json;

@@ -7,9 +7,9 @@ use super::gates::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, Wai
 use super::number::Number;
 use super::provenance::{Origin, Provenance};
 use crate::chart::Chart;
-use crate::gate::Verdict;
-use crate::insight::Severity;
-use crate::metric::Better;
+use crate::explain::Severity;
+use crate::model::Better;
+use crate::model::Verdict;
 use crate::plan::Standing;
 use serde::Serialize;
 

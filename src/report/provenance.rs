@@ -3,10 +3,10 @@
 use super::inputs::{Inputs, Source};
 use super::number::{self, Number};
 use super::text;
-use crate::bench::{CheckOutcome, LatencyOutcome};
-use crate::build::BuildOutcome;
-use crate::config::ShapeName;
-use crate::ncu::ProfileOutcome;
+use crate::model::BuildOutcome;
+use crate::model::ProfileOutcome;
+use crate::model::ShapeName;
+use crate::model::{CheckOutcome, LatencyOutcome};
 use crate::store::RunState;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,9 +72,8 @@ pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
     let gpu = fingerprint.gpu.as_ref().map_or_else(
         || "unknown".to_owned(),
         |g| {
-            let (major, minor) = g.compute_capability;
             let memory = number::with_unit(g.memory as f64, "bytes");
-            format!("{} (compute capability {major}.{minor}, {} SMs, {memory})", text::line(&g.name), g.sms)
+            format!("{} (compute capability {}, {} SMs, {memory})", text::line(&g.name), g.compute_capability, g.sms)
         },
     );
     let git = manifest.git.as_ref().map_or_else(

@@ -5,7 +5,7 @@ use super::gates::GateRow;
 use super::model::{Report, VariantRow};
 use super::number;
 use super::text;
-use crate::gate::{Level, Verdict};
+use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
 /// Whether the terminal takes colours.

@@ -3,6 +3,7 @@
 use super::fixture::{Fixture, hostile};
 use super::terminal::{Colours, Screen};
 use super::{github, html, json, junit, markdown, terminal, write};
+use crate::model::ComputeCapability;
 
 fn small() -> super::Report {
     Fixture::new(6).report()
@@ -158,8 +159,11 @@ fn every_chart_is_drawn_with_title_axes_and_words() {
 
 #[test]
 fn the_map_of_gates_says_what_the_judge_says() {
+    use crate::config::Gate;
     use crate::expr::Expr;
-    use crate::gate::{Comparison, Context, Gate, Level, OnInconclusive, Requirement, Scope, Verdict};
+    use crate::expr::{Comparison, Requirement};
+    use crate::judge::Context;
+    use crate::model::{Level, OnInconclusive, Scope, Verdict};
     let mut fixture = Fixture::new(90);
     let gate = |text: &str, left: &str, limit: &str, on: Scope, level: Level| Gate {
         name: text.to_owned(),
@@ -190,9 +194,9 @@ fn the_map_of_gates_says_what_the_judge_says() {
     (same.line, same.on) = (20, Scope::Matching("*THREADS=128*".to_owned()));
     same.require = fixture.phase.gates[0].require.clone();
     fixture.phase.gates.push(same);
-    let proven = crate::gate::correctness(&fixture.phase, &fixture.plan, &fixture.checks, &fixture.builds);
-    let context = Context::new(Some((9, 0)), "2026-11-21".parse().unwrap());
-    fixture.judgement = crate::gate::judge(&fixture.phase, &fixture.plan, &fixture.quantities, &proven, &context);
+    let proven = crate::judge::correctness(&fixture.phase, &fixture.plan, &fixture.checks, &fixture.builds);
+    let context = Context::new(Some(ComputeCapability::new(9, 0)), "2026-11-21".parse().unwrap());
+    fixture.judgement = crate::judge::judge(&fixture.phase, &fixture.plan, &fixture.quantities, &proven, &context);
     let report = fixture.report();
     let mut judged = 0;
     for variant in report.variants.iter().filter(|v| v.rank.is_some()) {
@@ -212,7 +216,8 @@ fn the_map_of_gates_says_what_the_judge_says() {
 
 #[test]
 fn a_fallback_warns_and_turns_nothing_red() {
-    use crate::gate::{FallbackResult, Verdict};
+    use crate::judge::FallbackResult;
+    use crate::model::Verdict;
     let mut fixture = Fixture::new(6);
     let mut gate = fixture.judgement.gates[5].clone();
     gate.name = "fallback is lean".to_owned();
@@ -309,20 +314,20 @@ fn texts(report: &super::Report) -> serde_json::Value {
 
 /// A run beside itself.
 fn compared(fixture: &Fixture) -> String {
-    let side = crate::compare::Side::of_run(&fixture.phase.title, &fixture.report());
+    let side = crate::report::compare::Side::of_run(&fixture.phase.title, &fixture.report());
     let resampler = crate::stats::Resampler::default();
-    crate::compare::html(&crate::compare::Comparison::new(&side, &side, &resampler)).unwrap()
+    crate::report::compare::html(&crate::report::compare::Comparison::new(&side, &side, &resampler)).unwrap()
 }
 
 /// Three runs of one phase.
 fn indexed(fixture: &Fixture) -> String {
     let report = fixture.report();
     let entry = |at: i64| {
-        let mut entry = crate::history::Entry::of(&report, &fixture.manifest, &fixture.phase.title, None);
+        let mut entry = crate::report::history::Entry::of(&report, &fixture.manifest, &fixture.phase.title, None);
         entry.run = format!("{} {at}", entry.run);
         entry.started += jiff::SignedDuration::from_hours(at);
         entry
     };
-    let history = crate::history::History::new((0..3).map(entry).collect(), vec![fixture.phase.title.clone()]);
-    crate::history::html(&history).unwrap()
+    let history = crate::report::history::History::new((0..3).map(entry).collect(), vec![fixture.phase.title.clone()]);
+    crate::report::history::html(&history).unwrap()
 }

@@ -7,15 +7,17 @@ use super::model::{
 };
 use super::number::{self, Number};
 use super::text;
-use crate::bench::{CheckOutcome, CheckRecord};
-use crate::build::{BuildOutcome, BuildRecord, Resources};
-use crate::config::ShapeName;
-use crate::frame::Cell;
-use crate::gate::{Case, Correctness, GateResult, Level, VariantResult, Verdict};
-use crate::insight::Said;
-use crate::listing::Line;
+use crate::explain::Said;
+use crate::judge::{Case, Correctness, GateResult, VariantResult};
+use crate::model::Cell;
+use crate::model::Line;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord, Resources};
+use crate::model::{CheckOutcome, CheckRecord};
+use crate::model::{Level, Verdict};
 use crate::ncu_rep::SpeedupScope;
-use crate::plan::{Method, Standing, Variant, VariantId};
+use crate::plan::{Method, Standing, Variant};
 use std::collections::HashMap;
 
 /// Everything about variants, by id.

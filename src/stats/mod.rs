@@ -1,6 +1,6 @@
 //! Statistics of latency samples: quantiles, bootstrap intervals, comparison of two variants. Seeded and pure.
 //!
-//! What an interval means for a requirement is [`crate::gate`]'s.
+//! What an interval means for a requirement is [`crate::judge`]'s.
 
 mod bootstrap;
 mod compare;

@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::config::Phase;
-use crate::ncu::ProfileOutcome;
+use crate::model::ProfileOutcome;
 use crate::plan::{Plan, Variant};
 use std::collections::{BTreeMap, BTreeSet};
 

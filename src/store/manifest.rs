@@ -1,5 +1,6 @@
 //! What a run was: when, where, with what.
 
+use crate::model::Gpu;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,21 +15,6 @@ pub enum RunState {
     Interrupted,
     /// Everything that the plan asks for was tried.
     Complete,
-}
-
-/// The GPU that measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Gpu {
-    /// `NVIDIA H200`.
-    pub name: String,
-    /// Compute capability, major and minor.
-    pub compute_capability: (u32, u32),
-    /// Streaming multiprocessors.
-    pub sms: u32,
-    /// Device memory in bytes.
-    pub memory: u64,
-    /// Largest dynamic shared memory a block can opt in to, in bytes.
-    pub shared_memory_optin: u32,
 }
 
 /// Everything that makes two runs comparable.

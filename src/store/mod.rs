@@ -10,7 +10,7 @@ mod recording;
 mod run;
 
 pub use coverage::lacks;
-pub use manifest::{Fingerprint, Git, Gpu, Manifest, RunState};
+pub use manifest::{Fingerprint, Git, Manifest, RunState};
 pub use recording::record;
 pub use run::{Run, RunWriter, SCHEMA, runs, unfinished};
 

@@ -1,8 +1,8 @@
 //! Runs kept in the repository: small, and without what is nobody's business.
 
 use super::{Run, StoreError, write_atomically};
-use crate::build::{BuildOutcome, BuildRecord};
-use crate::ncu::{CloseLook, ProfileOutcome, ProfileRecord};
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{DeepProfile, ProfileOutcome, ProfileRecord};
 use crate::ncu_rep;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
     if run.close_looks.is_empty() {
         return Ok(());
     }
-    let close_looks: Vec<CloseLook> = run.close_looks.iter().map(|look| redacted_look(look, names)).collect();
+    let close_looks: Vec<DeepProfile> = run.close_looks.iter().map(|look| redacted_look(look, names)).collect();
     pack(draft, "closelooks.jsonl", &close_looks)
 }
 
@@ -117,7 +117,7 @@ fn renamed(record: &ProfileRecord, names: &BTreeMap<String, String>) -> ProfileR
 }
 
 /// Instructions and lines stay: the report that is kept has neither machine code nor sources any more.
-fn redacted_look(look: &CloseLook, names: &BTreeMap<String, String>) -> CloseLook {
+fn redacted_look(look: &DeepProfile, names: &BTreeMap<String, String>) -> DeepProfile {
     let mut look = look.clone();
     rename(&mut look.outcome, names);
     look.listing.lacks = look.listing.lacks.iter().map(|text| without_folders(text)).collect();

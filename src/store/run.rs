@@ -2,10 +2,11 @@
 
 use super::journal::{self, Journal};
 use super::{Manifest, RunState, StoreError};
-use crate::bench::{CheckRecord, LatencyRecord};
-use crate::build::BuildRecord;
-use crate::ncu::{CloseLook, ProfileOutcome, ProfileRecord};
-use crate::plan::{Plan, VariantId};
+use crate::model::BuildRecord;
+use crate::model::VariantId;
+use crate::model::{CheckRecord, LatencyRecord};
+use crate::model::{DeepProfile, ProfileOutcome, ProfileRecord};
+use crate::plan::Plan;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub struct Run {
     /// One record a variant, shape and group of metrics.
     pub profiles: Vec<ProfileRecord>,
     /// One record a variant and shape that was looked at closely; nothing judges them.
-    pub close_looks: Vec<CloseLook>,
+    pub close_looks: Vec<DeepProfile>,
 }
 
 impl Run {
@@ -63,7 +64,7 @@ impl Run {
             profiles: latest(journal::read(folder, "profiles")?, |r: &ProfileRecord| {
                 (r.variant.clone(), r.shape.clone(), r.metrics.clone())
             }),
-            close_looks: latest(journal::read(folder, "closelooks")?, |r: &CloseLook| {
+            close_looks: latest(journal::read(folder, "closelooks")?, |r: &DeepProfile| {
                 (r.variant.clone(), r.shape.clone())
             }),
             manifest,
@@ -162,7 +163,7 @@ impl RunWriter {
     }
 
     /// Keeps a close look.
-    pub fn close_look(&mut self, record: &CloseLook) -> Result<(), StoreError> {
+    pub fn close_look(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
         self.close_looks.append(record)
     }
 

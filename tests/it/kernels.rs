@@ -4,8 +4,10 @@
 //! writes what was found. They hold for the nvcc they were made with; with another one the kernels only have to compile.
 
 use crate::command::{Finished, Place, root};
-use ncugate::build::{Arch, BuildOutcome, Builder, Cache, Nvcc, Resources, Sharing};
-use ncugate::plan::{KernelPlan, Method, Plan, Standing, Variant, VariantId};
+use ncugate::build::{Arch, Builder, Cache, Nvcc, Sharing};
+use ncugate::model::VariantId;
+use ncugate::model::{BuildOutcome, Resources};
+use ncugate::plan::{KernelPlan, Method, Plan, Standing, Variant};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::env;

@@ -8,8 +8,8 @@
 )]
 
 use crate::captures;
-use ncugate::insight::source_of;
-use ncugate::listing::{Disassembler, LineTable};
+use ncugate::explain::listing::{Disassembler, LineTable};
+use ncugate::explain::source_of;
 use ncugate::ncu_rep::{Launch, Report};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -3,9 +3,10 @@
 use crate::command::{Finished, Place, root};
 use crate::stored::{Stored, wiggle};
 use ncugate::bench::external::{Early, measure};
-use ncugate::bench::{CheckOutcome, CheckRecord};
 use ncugate::config::parse;
-use ncugate::plan::{CommandPlan, VariantId};
+use ncugate::model::VariantId;
+use ncugate::model::{CheckOutcome, CheckRecord};
+use ncugate::plan::CommandPlan;
 use ncugate::store::RunState;
 use serde::Serialize;
 use std::path::Path;

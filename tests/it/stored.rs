@@ -2,12 +2,15 @@
 
 use crate::command::Place;
 use jiff::Timestamp;
-use ncugate::bench::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
-use ncugate::build::{BuildOutcome, BuildRecord, Resources};
 use ncugate::campaign::manifest;
-use ncugate::config::{ShapeName, parse};
-use ncugate::plan::{Method, VariantId, unroll};
-use ncugate::store::{Fingerprint, Gpu, RunState, RunWriter};
+use ncugate::config::parse;
+use ncugate::model::Gpu;
+use ncugate::model::ShapeName;
+use ncugate::model::VariantId;
+use ncugate::model::{BuildOutcome, BuildRecord, Resources};
+use ncugate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
+use ncugate::plan::{Method, unroll};
+use ncugate::store::{Fingerprint, RunState, RunWriter};
 use std::path::{Path, PathBuf};
 
 /// Microseconds of a variant in a round.
@@ -28,7 +31,7 @@ pub struct Stored {
 pub fn h200() -> Fingerprint {
     let gpu = Gpu {
         name: "NVIDIA H200".to_owned(),
-        compute_capability: (9, 0),
+        compute_capability: (9, 0).into(),
         sms: 132,
         memory: 150_109_880_320,
         shared_memory_optin: 232_448,

@@ -3,8 +3,8 @@
 
 use crate::captures;
 use crate::command::{Place, root};
-use ncugate::frame::Cell;
 use ncugate::metric::{Catalogue, Source};
+use ncugate::model::Cell;
 use ncugate::number;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -260,7 +260,7 @@ fn counters_on_the_page_are_those_that_ncu_report_shows() {
         let Some(value) = number(cell).filter(|_| catalogue.source(metric) == Some(Source::Ncu)) else { continue };
         let measured_as = rendered.result(variant)["shares"].as_str().unwrap_or(variant);
         let counted = &cases[&format!("{measured_as}@{shape}")];
-        let definition = catalogue.definition(metric, (9, 0)).unwrap();
+        let definition = catalogue.definition(metric, Some((9, 0).into())).unwrap();
         let expected = definition.evaluate(&|name| counted.get(name).copied());
         let Cell::Value(expected) = expected else { panic!("{metric} of {variant} at {shape}: {expected:?}") };
         // serde_json may read a number one place off in its last binary digit.
@@ -279,7 +279,8 @@ fn counters_on_the_page_are_those_that_ncu_report_shows() {
         let (variant, shape) = (gate["variant"].as_str().unwrap(), gate["shape"].as_str().unwrap());
         let measured_as = rendered.result(variant)["shares"].as_str().unwrap_or(variant);
         let counted = &cases[&format!("{measured_as}@{shape}")];
-        let expected = catalogue.definition(metric, (9, 0)).unwrap().evaluate(&|name| counted.get(name).copied());
+        let expected =
+            catalogue.definition(metric, Some((9, 0).into())).unwrap().evaluate(&|name| counted.get(name).copied());
         let Cell::Value(expected) = expected else { panic!("gate on {metric}: {expected:?}") };
         assert!((expected - value).abs() <= value.abs() * f64::EPSILON, "gate on {metric}: {expected} against {value}");
         judged += 1;

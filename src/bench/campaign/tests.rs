@@ -2,9 +2,9 @@
 
 use super::super::job::{Case, JobKernel, JobReference, Mode, Timing};
 use super::*;
-use crate::bench::Differences;
 use crate::bench::fixtures;
-use crate::config::Tolerance;
+use crate::model::Differences;
+use crate::model::Tolerance;
 
 /// Two variants `a` and `b`, one shape `s`, two seeds.
 fn job() -> Job {

@@ -6,7 +6,8 @@
 //! that a pipe does not suit is taken back and started at its turn, with a file.
 
 use super::{ExternalError, Request, command, request_path};
-use crate::plan::{CommandPlan, VariantId};
+use crate::model::VariantId;
+use crate::plan::CommandPlan;
 use crate::process::{self, Output, Piped};
 use nix::errno::Errno;
 use nix::sys::stat::Mode;

@@ -1,10 +1,10 @@
 //! Jobs made of a small phase.
 
 use super::*;
-use crate::bench::LatencyOutcome;
 use crate::bench::fixtures::{phase, plan};
 use crate::config::{Reference, Scalar, ScalarType};
 use crate::expr::Expr;
+use crate::model::LatencyOutcome;
 
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, PathBuf> {
     names.iter().map(|n| (VariantId((*n).to_owned()), PathBuf::from(format!("{n}.cubin")))).collect()

@@ -9,8 +9,9 @@ mod sdpa;
 pub use npy::{NpyError, read as read_npy};
 
 use super::job::{JobBuffer, JobShape};
-use crate::config::{Role, ShapeName};
-use crate::expr::nearest;
+use crate::config::Role;
+use crate::model::ShapeName;
+use crate::model::nearest;
 use gemm::Gemm;
 use rows::{Identity, Reduce, Softmax};
 use sdpa::Sdpa;

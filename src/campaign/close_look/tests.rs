@@ -1,10 +1,13 @@
 //! Close looks through the double of ncu, which replays the report of a real one (`tests/data/close.ncu-rep.zst`).
 
 use super::*;
-use crate::bench::{CheckOutcome, CheckRecord, DeviceFacts, Differences, WorkerCommand};
-use crate::build::{BuildRecord, Nvcc, Resources};
+use crate::bench::{DeviceFacts, WorkerCommand};
+use crate::build::Nvcc;
 use crate::campaign::{Silent, manifest};
-use crate::insight::{Listings, said};
+use crate::explain::{Listings, said};
+use crate::model::ComputeCapability;
+use crate::model::{BuildRecord, Resources};
+use crate::model::{CheckOutcome, CheckRecord, Differences};
 use crate::ncu::{Ncu, NcuVersion};
 use crate::plan::unroll;
 use crate::store::{Fingerprint, record};
@@ -46,7 +49,7 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
     script(folder, "nvdisasm", disassembler);
     let device = DeviceFacts {
         name: "NVIDIA H200".to_owned(),
-        compute_capability: (9, 0),
+        compute_capability: ComputeCapability::new(9, 0),
         sms: 132,
         memory: 1 << 37,
         shared_memory_optin: 232_448,

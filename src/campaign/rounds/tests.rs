@@ -1,11 +1,14 @@
 //! More rounds through a worker that is a shell script, judged by the real gates.
 
 use super::*;
-use crate::bench::{CheckOutcome, CheckRecord, Differences, Mode};
-use crate::build::{BuildRecord, Resources};
+use crate::bench::Mode;
 use crate::campaign::{Silent, manifest};
 use crate::frame::{Counted, Measured, quantities};
-use crate::gate::{Context, Judgement, Verdict, correctness, judge, unresolved};
+use crate::judge::{Context, Judgement, correctness, judge, unresolved};
+use crate::model::ComputeCapability;
+use crate::model::Verdict;
+use crate::model::{BuildRecord, Resources};
+use crate::model::{CheckOutcome, CheckRecord, Differences};
 use crate::plan::unroll;
 use crate::store::Fingerprint;
 
@@ -115,7 +118,14 @@ impl Bench {
 
     fn judged(&self, run: &Run) -> Judgement {
         let (phase, plan) = (&self.phase, &self.plan);
-        let measured = Measured { phase, plan, run, counted: &Counted::default(), capability: (9, 0), sms: None };
+        let measured = Measured {
+            phase,
+            plan,
+            run,
+            counted: &Counted::default(),
+            capability: Some(ComputeCapability::new(9, 0)),
+            sms: None,
+        };
         let table = quantities(&measured, &["latency_p50".to_owned()]);
         let proofs = correctness(phase, plan, &run.checks, &run.builds);
         judge(phase, plan, &table, &proofs, &Context::new(None, jiff::civil::date(2026, 6, 15)))

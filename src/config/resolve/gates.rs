@@ -2,14 +2,14 @@
 
 use super::scope::InScope;
 use super::{no_duplicates, suggest};
+use crate::config::Shape;
 use crate::config::keys::{self, Spec};
 use crate::config::reader::{Item, Table};
-use crate::config::{Shape, ShapeName};
-use crate::gate::{
-    Fallback, Gate, GatePlan, Level, OnInconclusive, OnStageFailure, Owner, Precondition, Quantity, Requirement, Scope,
-    Stage, Tier, Waiver,
-};
+use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
+use crate::expr::{Owner, Quantity, Requirement};
 use crate::metric::Catalogue;
+use crate::model::ShapeName;
+use crate::model::{Level, OnInconclusive, Scope};
 
 /// What requirements may name beside metrics.
 pub struct Vocabulary<'n> {
@@ -72,7 +72,7 @@ impl Vocabulary<'_> {
     /// The nearest name and where the list is.
     fn unknown(&self, name: &str, values: &[String]) -> String {
         let all = self.metrics.names().chain(values.iter().map(String::as_str));
-        let hint = crate::expr::nearest(name, all).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+        let hint = crate::model::nearest(name, all).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
         let known = if values.is_empty() { String::new() } else { format!("; values: {}", values.join(", ")) };
         format!(
             "{hint}docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`{known}"

@@ -64,7 +64,7 @@ fn no_duplicates<'a>(what: &str, names: impl Iterator<Item = (&'a str, Item<'a>)
 /// `did you mean ...?` and the list of what is allowed.
 fn suggest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -> String {
     let hint =
-        crate::expr::nearest(name, allowed.clone()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+        crate::model::nearest(name, allowed.clone()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
     let mut list: Vec<&str> = allowed.collect();
     list.dedup();
     if list.is_empty() { "none is declared".to_owned() } else { format!("{hint}known: {}", list.join(", ")) }

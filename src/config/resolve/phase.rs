@@ -3,14 +3,17 @@
 use super::gates::Vocabulary;
 use super::kernel::{self, KernelNames, KernelParts};
 use super::workload::{self, dims_of};
+use crate::config::Gate;
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BenchSettings, BuildSettings, CloseLookAt, KernelTemplate, Objective, Phase, ProfileSettings, ShapeName, Sweep,
-    VariantSpec, Workload,
+    BenchSettings, BuildSettings, CloseLookAt, KernelTemplate, Objective, Phase, ProfileSettings, Sweep, VariantSpec,
+    Workload,
 };
-use crate::gate::{Gate, Requirement};
-use crate::metric::{Better, Catalogue, Source};
+use crate::expr::Requirement;
+use crate::metric::{Catalogue, Source};
+use crate::model::Better;
+use crate::model::ShapeName;
 use std::path::Path;
 use std::time::Duration;
 
@@ -240,7 +243,7 @@ fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<Shape
 fn judged_shapes(
     vocabulary: &Vocabulary<'_>,
     gates: &[Gate],
-    plan: &crate::gate::GatePlan,
+    plan: &crate::config::GatePlan,
     kind: Source,
 ) -> Vec<ShapeName> {
     let grouped = plan.tiers.iter().map(|tier| &tier.gates).chain(plan.stages.iter().map(|stage| &stage.gates));

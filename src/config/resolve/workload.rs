@@ -7,8 +7,9 @@ use super::reference;
 use super::scope::InScope;
 use crate::config::keys::{self, ARANGE, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, ShapeName, Tolerance, Workload};
+use crate::config::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, Workload};
 use crate::expr::{Expr, Scope, Value};
+use crate::model::{ShapeName, Tolerance};
 
 /// Reads the workload; `params` are every parameter that a variant may have.
 pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {

@@ -67,8 +67,8 @@ proptest! {
 
     #[test]
     fn any_requirement(text in "[a-z_. <>=!()\"'0-9\\[\\]andort]{0,40}|\\PC{0,30}") {
-        if let Ok(requirement) = crate::gate::Requirement::parse(&text) {
-            prop_assert_ne!(requirement.reads(), crate::gate::Reads::default());
+        if let Ok(requirement) = crate::expr::Requirement::parse(&text) {
+            prop_assert_ne!(requirement.reads(), crate::expr::Reads::default());
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{SMALL, read, right};
 use crate::config::{Init, Reference, load};
-use crate::gate::{Level, Scope};
-use crate::metric::Better;
+use crate::model::Better;
+use crate::model::{Level, Scope};
 use std::path::Path;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn defaults() {
 
 #[test]
 fn shapes_that_gates_name_are_measured_in_the_order_of_the_file() {
-    let names = |shapes: &[crate::config::ShapeName]| shapes.iter().map(|shape| shape.0.clone()).collect::<Vec<_>>();
+    let names = |shapes: &[crate::model::ShapeName]| shapes.iter().map(|shape| shape.0.clone()).collect::<Vec<_>>();
     let gate = |require: &str| {
         right(&[("require = \"spills == 0\"", &format!("require = \"{require}\"\nshapes = [\"big\", \"tiny\"]"))])
     };

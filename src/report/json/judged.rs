@@ -1,6 +1,6 @@
 //! Verdicts in `results.json`: gates, tiers, stages, the fallback, conditions, waivers.
 
-use crate::gate::Level;
+use crate::model::Level;
 use crate::number::Number;
 use crate::report::markdown::word;
 use crate::report::{GateRow, Report};

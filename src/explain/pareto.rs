@@ -1,0 +1,102 @@
+//! Variants that no other beats in both of two metrics.
+
+use crate::frame::Quantities;
+use crate::model::Better;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+
+/// A metric and which way it improves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Axis<'m> {
+    /// The metric.
+    pub metric: &'m str,
+    /// Which way is better; [`Better::Context`] counts as higher.
+    pub better: Better,
+}
+
+/// A variant in the plane of two metrics.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Point {
+    /// The variant.
+    pub variant: VariantId,
+    /// First metric.
+    pub x: f64,
+    /// Second metric.
+    pub y: f64,
+    /// Whether no other point is at least as good in both and better in one.
+    pub front: bool,
+}
+
+/// All points, in the order given, and those that lack a number.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
+pub struct Front {
+    /// Points with both numbers.
+    pub points: Vec<Point>,
+    /// Variants without one of the two.
+    pub missing: Vec<VariantId>,
+}
+
+/// Places variants and marks the front. Equal points are all on it or all off it.
+pub fn pareto(quantities: &Quantities, shape: &ShapeName, variants: &[VariantId], x: Axis<'_>, y: Axis<'_>) -> Front {
+    let mut front = Front::default();
+    for variant in variants {
+        let read = |axis: Axis<'_>| quantities.read(variant, shape, axis.metric).value().filter(|v| v.is_finite());
+        match (read(x), read(y)) {
+            (Some(x), Some(y)) => front.points.push(Point { variant: variant.clone(), x, y, front: false }),
+            _ => front.missing.push(variant.clone()),
+        }
+    }
+    mark(&mut front.points, x.better, y.better);
+    front
+}
+
+/// Sweeps from the best first metric on: a point is on the front when its second metric beats all before it.
+fn mark(points: &mut [Point], x: Better, y: Better) {
+    let gain = |value: f64, better: Better| if better == Better::Lower { -value } else { value };
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    let key = |p: &Point| (gain(p.x, x), gain(p.y, y));
+    order.sort_by(|&a, &b| {
+        let (a, b) = (key(&points[a]), key(&points[b]));
+        b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    let mut best: Option<(f64, f64)> = None;
+    for at in order {
+        let point = key(&points[at]);
+        let on = best.is_none_or(|best| point.1 > best.1 || point == best);
+        points[at].front = on;
+        if on {
+            best = Some(point);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Cell;
+
+    fn front(places: &[(f64, f64)]) -> Vec<bool> {
+        let shape = ShapeName("s".into());
+        let ids: Vec<VariantId> = (0..places.len()).map(|i| VariantId(format!("v{i}"))).collect();
+        let mut quantities = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
+        quantities.set_column("latency_p50", places.iter().map(|p| Cell::finite(p.0)).collect());
+        quantities.set_column("achieved_occupancy", places.iter().map(|p| Cell::finite(p.1)).collect());
+        let x = Axis { metric: "latency_p50", better: Better::Lower };
+        let y = Axis { metric: "achieved_occupancy", better: Better::Higher };
+        pareto(&quantities, &shape, &ids, x, y).points.iter().map(|p| p.front).collect()
+    }
+
+    #[test]
+    fn the_front_is_what_nothing_beats() {
+        assert_eq!(front(&[(10.0, 20.0), (12.0, 40.0), (11.0, 20.0), (13.0, 30.0)]), [true, true, false, false]);
+        assert_eq!(front(&[(10.0, 20.0), (10.0, 20.0), (10.0, 10.0)]), [true, true, false]);
+        assert!(front(&[(10.0, f64::NAN)]).is_empty());
+    }
+
+    #[test]
+    fn it_agrees_with_the_definition() {
+        let places: Vec<(f64, f64)> = (0..40_u32).map(|i| (f64::from(i * 7 % 13), f64::from(i * 5 % 11))).collect();
+        let beaten = |a: &(f64, f64)| places.iter().any(|b| b.0 <= a.0 && b.1 >= a.1 && b != a);
+        assert_eq!(front(&places), places.iter().map(|p| !beaten(p)).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,332 @@
+//! What Nsight Compute itself says about a profiled launch: its rules' advice, and where its sampler found the warps.
+//!
+//! Reports that hold gate metrics alone have neither.
+
+use crate::explain::listing::{Code, ListingError, Own, Texts};
+use crate::frame::case_of;
+use crate::frame::launches::nvtx_text;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{Line, Listing};
+use crate::ncu_rep::{Launch, MetricValue, Report, ReportError, Source, SpeedupScope};
+use crate::plan::{Method, Plan};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Hottest instructions, and hottest source lines, kept of a launch.
+const HOTTEST: usize = 12;
+/// Samples of warps by why they did not issue (or did: `selected`), an instance an instruction.
+const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
+/// Executions of every instruction of the kernel, so that its first address is known.
+const EXECUTED: &str = "inst_executed";
+
+/// Where the functions of a launch begin, an instance a function.
+const FUNCTIONS: &str = "launch__function_pcs";
+
+/// What ncu says about a variant at a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// The variant.
+    pub variant: VariantId,
+    /// The shape.
+    pub shape: ShapeName,
+    /// What its rules say, the largest estimated speedup first.
+    pub rules: Vec<RuleNote>,
+    /// The instructions with the most samples, the hottest first.
+    pub hot: Vec<HotSpot>,
+    /// The source lines with the most samples, the hottest first.
+    pub lines: Vec<HotLine>,
+    /// What is not known of its instructions, and why.
+    pub lacks: Vec<String>,
+}
+
+/// A rule's message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleNote {
+    /// Title of the message, or the rule's name.
+    pub title: String,
+    /// The message without markup.
+    pub text: String,
+    /// Estimated speedup in percent, a cap and no promise, and what it is relative to.
+    pub speedup: Option<(SpeedupScope, f64)>,
+}
+
+/// An instruction that the sampler found warps at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HotSpot {
+    /// Bytes from the kernel's first instruction.
+    pub offset: u64,
+    /// Samples taken there.
+    pub samples: u64,
+    /// Percent of the launch's samples.
+    pub share: f64,
+    /// Why most of these warps waited (`long_scoreboard`; `selected` issued).
+    pub stall: String,
+    /// The instruction, where it is known.
+    pub text: Option<String>,
+    /// Its source line, where it is known.
+    pub line: Option<Line>,
+    /// The line it was compiled from, where that is of a function inlined at `line`.
+    pub inlined: Option<Line>,
+}
+
+/// A source line that the sampler found warps at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HotLine {
+    /// The line.
+    pub line: Line,
+    /// Samples of its instructions.
+    pub samples: u64,
+    /// Percent of the launch's samples.
+    pub share: f64,
+    /// Why most of these warps waited.
+    pub stall: String,
+}
+
+/// Samples of a launch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Samples {
+    /// By bytes from the first instruction that was counted, which is the kernel's where it calls nothing: samples by
+    /// reason.
+    pub places: BTreeMap<u64, Reasons>,
+    /// Where the kernel and the functions that it calls begin, counted alike and sorted.
+    pub functions: Vec<u64>,
+}
+
+/// Samples by reason (`long_scoreboard`).
+pub type Reasons = BTreeMap<String, u64>;
+
+/// Listings that were kept with the run, by variant and shape.
+pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
+
+/// Everything the reports say about variants of the plan; of several launches of a case the first that says something.
+/// Where no listing was kept for a case, lines are read from what the report itself holds.
+///
+/// # Errors
+/// A damaged report.
+pub fn said(reports: &[(String, Report)], plan: &Plan, kept: &Listings<'_>) -> Result<Vec<Said>, ReportError> {
+    let entries: HashMap<&VariantId, Option<&str>> = plan
+        .variants
+        .iter()
+        .map(|v| match &v.method {
+            Method::Kernel(kernel) => (&v.id, Some(kernel.entry.as_str())),
+            Method::Command(_) => (&v.id, None),
+        })
+        .collect();
+    let mut known: HashSet<(VariantId, ShapeName)> = HashSet::new();
+    let mut all = Vec::new();
+    for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
+        let Some(case) = case_of(&nvtx_text(&launch.nvtx()?)) else { continue };
+        let Some(entry) = entries.get(&case.0) else { continue };
+        let other = entry.is_some_and(|entry| launch.kernel_name() != entry);
+        if other || known.contains(&case) {
+            continue;
+        }
+        let (rules, samples) = (rules(&launch)?, Samples::of(&launch)?);
+        if rules.is_empty() && samples.places.is_empty() {
+            continue;
+        }
+        let own = match kept.get(&case) {
+            Some(_) => None,
+            None => listed(report, &launch, &samples)?,
+        };
+        let nothing = Listing::default();
+        let listing = kept.get(&case).copied().or(own.as_ref()).unwrap_or(&nothing);
+        known.insert(case.clone());
+        let (hot, lines) = (samples.hottest(listing), samples.hottest_lines(listing));
+        all.push(Said { variant: case.0, shape: case.1, rules, hot, lines, lacks: listing.lacks.clone() });
+    }
+    Ok(all)
+}
+
+/// The lines of the sampled instructions from the report alone, where it holds the machine code.
+fn listed(report: &Report, launch: &Launch<'_>, samples: &Samples) -> Result<Option<Listing>, ReportError> {
+    if samples.places.is_empty() {
+        return Ok(None);
+    }
+    let Some(source) = source_of(report, launch)? else { return Ok(None) };
+    let entry = launch.mangled_name();
+    let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
+    let unasked = Err(ListingError::NotAsked);
+    Ok(Some(Listing::of(code, samples.places.keys().copied(), &texts(&source), &Own::default(), unasked)))
+}
+
+/// The module of a launch, where the report holds its machine code.
+///
+/// # Errors
+/// A damaged report.
+pub fn source_of<'r>(report: &'r Report, launch: &Launch<'_>) -> Result<Option<Source<'r>>, ReportError> {
+    let references = launch.source_references()?;
+    let found = report.sources()?.into_iter().find(|source| references.contains(&source.reference));
+    Ok(found.filter(|source| !source.binary.is_empty()))
+}
+
+/// The source files that a report holds.
+pub fn texts(source: &Source<'_>) -> Texts {
+    let mut texts = Texts::default();
+    source.files.iter().for_each(|file| texts.add(&file.path, file.content));
+    texts
+}
+
+fn rules(launch: &Launch<'_>) -> Result<Vec<RuleNote>, ReportError> {
+    let mut notes = Vec::new();
+    for rule in launch.rule_results()? {
+        for item in &rule.items {
+            let Some(message) = &item.message else { continue };
+            let title = if message.title.is_empty() { &rule.name } else { &message.title };
+            notes.push(RuleNote { title: title.to_string(), text: message.plain_text(), speedup: item.speedup });
+        }
+    }
+    let gain = |note: &RuleNote| note.speedup.map_or(-1.0, |(_, percent)| percent);
+    notes.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
+    Ok(notes)
+}
+
+impl Samples {
+    /// Reads the samples of a launch.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
+        let mut places: BTreeMap<u64, Reasons> = BTreeMap::new();
+        let mut functions = BTreeSet::new();
+        let mut first = u64::MAX;
+        for metric in launch.metrics() {
+            let metric = metric?;
+            let reason = metric.name.strip_prefix(SAMPLES).filter(|reason| !reason.ends_with("_not_issued"));
+            if metric.name == FUNCTIONS {
+                let entries = metric.instances().map(|instance| Ok(instance?.value.as_u64()));
+                functions = entries.filter_map(Result::transpose).collect::<Result<_, ReportError>>()?;
+            }
+            if reason.is_none() && metric.name != EXECUTED {
+                continue;
+            }
+            for instance in metric.instances() {
+                let instance = instance?;
+                let (Some(address), Some(count)) = (address(&instance.correlation), instance.value.as_u64()) else {
+                    continue;
+                };
+                first = first.min(address);
+                if let Some(reason) = reason.filter(|_| count > 0) {
+                    *places.entry(address).or_default().entry(reason.to_owned()).or_default() += count;
+                }
+            }
+        }
+        Ok(Self {
+            places: places.into_iter().map(|(address, reasons)| (address - first, reasons)).collect(),
+            functions: functions.into_iter().filter_map(|address| address.checked_sub(first)).collect(),
+        })
+    }
+
+    fn total(&self) -> u64 {
+        self.places.values().flat_map(BTreeMap::values).sum()
+    }
+
+    fn hottest(&self, listing: &Listing) -> Vec<HotSpot> {
+        let total = self.total();
+        let mut spots: Vec<(u64, u64, &str)> = self
+            .places
+            .iter()
+            .filter_map(|(offset, reasons)| Some((*offset, reasons.values().sum(), most(reasons)?)))
+            .collect();
+        spots.sort_by_key(|(offset, samples, _)| (Reverse(*samples), *offset));
+        spots.truncate(HOTTEST);
+        let spot = |(offset, samples, stall): (u64, u64, &str)| {
+            let instruction = listing.at(offset);
+            let line = |index: Option<usize>| listing.line(index).cloned();
+            HotSpot {
+                offset,
+                samples,
+                share: share(samples, total),
+                stall: stall.to_owned(),
+                text: instruction.and_then(|i| i.text.clone()),
+                line: instruction.and_then(|i| line(i.line)),
+                inlined: instruction.and_then(|i| line(i.inlined)),
+            }
+        };
+        spots.into_iter().map(spot).collect()
+    }
+
+    fn hottest_lines(&self, listing: &Listing) -> Vec<HotLine> {
+        let total = self.total();
+        let mut lines: BTreeMap<&Line, Reasons> = BTreeMap::new();
+        for (offset, reasons) in &self.places {
+            let Some(line) = listing.at(*offset).and_then(|i| listing.line(i.line)) else { continue };
+            let sum = lines.entry(line).or_default();
+            reasons.iter().for_each(|(reason, count)| *sum.entry(reason.clone()).or_default() += count);
+        }
+        let hot = |(line, reasons): (&Line, &Reasons)| {
+            let samples = reasons.values().sum();
+            let stall = most(reasons)?.to_owned();
+            Some(HotLine { line: line.clone(), samples, share: share(samples, total), stall })
+        };
+        let mut lines: Vec<HotLine> = lines.iter().filter_map(|(line, reasons)| hot((line, reasons))).collect();
+        lines.sort_by_key(|hot| Reverse(hot.samples));
+        lines.truncate(HOTTEST);
+        lines
+    }
+}
+
+fn share(part: u64, total: u64) -> f64 {
+    100.0 * part as f64 / total as f64
+}
+
+/// The reason with the most samples.
+fn most(reasons: &Reasons) -> Option<&str> {
+    reasons.iter().max_by_key(|(_, count)| **count).map(|(reason, _)| reason.as_str())
+}
+
+fn address(correlation: &MetricValue<'_>) -> Option<u64> {
+    correlation.as_u64().filter(|address| *address > 0)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn full() -> Report {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/full1.ncu-rep.zst");
+        Report::open(path.as_ref()).unwrap()
+    }
+
+    #[test]
+    fn rules_come_with_their_estimates_largest_first() {
+        let report = full();
+        let notes = rules(&report.launch(0).unwrap()).unwrap();
+        assert!(notes.len() >= 10, "{}", notes.len());
+        let (scope, percent) = notes[0].speedup.unwrap();
+        assert_eq!((notes[0].title.as_str(), scope), ("Low Utilization", SpeedupScope::Local));
+        assert!((percent - 90.7).abs() < 0.05, "{percent}");
+        assert!(notes.iter().all(|n| !n.text.contains("@url")));
+    }
+
+    #[test]
+    fn samples_add_up_and_the_hottest_instruction_is_first() {
+        let report = full();
+        let samples = Samples::of(&report.launch(0).unwrap()).unwrap();
+        let spots = samples.hottest(&Listing::default());
+        assert_eq!(spots.len(), HOTTEST);
+        assert!(spots.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
+        // 66,305 samples in the launch, as smsp__pcsamp_sample_count says
+        let total = spots[0].samples as f64 * 100.0 / spots[0].share;
+        assert!((total - 66_305.0).abs() < 1.0, "{total}");
+        assert!(spots.iter().all(|spot| spot.offset % 16 == 0), "{spots:?}");
+    }
+
+    #[test]
+    fn lines_come_from_the_report_where_it_holds_the_code() {
+        let report = full();
+        let launch = report.launch(0).unwrap();
+        let samples = Samples::of(&launch).unwrap();
+        let listing = listed(&report, &launch, &samples).unwrap().unwrap();
+        let spots = samples.hottest(&listing);
+        assert!(
+            spots.iter().all(|spot| spot.line.as_ref().is_some_and(|line| line.file == "attn.cu" && line.line > 12))
+        );
+        let lines = samples.hottest_lines(&listing);
+        assert!(lines.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
+        assert!(lines[0].samples > spots[0].samples, "a line adds up its instructions");
+        assert_eq!(listing.lacks, [ListingError::NotAsked.to_string()]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Whether each variant computes the right thing, from its build and its cases.
+
+use super::judgement::Correctness;
+use crate::config::Phase;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{CheckOutcome, CheckRecord, Differences};
+use crate::model::{ShapeName, Tolerance};
+use crate::plan::Plan;
+use std::collections::{BTreeMap, HashMap};
+
+/// Correctness of every variant of the plan, over every shape and seed that the phase asks for.
+///
+/// Cases are held to the phase's tolerance as it is now, so that a stored run is judged by what is asked today. A
+/// variant that shares another's machine code and launches shares its cases.
+pub fn correctness(
+    phase: &Phase,
+    plan: &Plan,
+    checks: &[CheckRecord],
+    builds: &[BuildRecord],
+) -> BTreeMap<VariantId, Correctness> {
+    let mut cases: HashMap<(&VariantId, &ShapeName, u64), &CheckOutcome> = HashMap::with_capacity(checks.len());
+    for check in checks {
+        let known = cases.entry((&check.variant, &check.shape, check.seed)).or_insert(&check.outcome);
+        if matches!(known, CheckOutcome::Correct { .. } | CheckOutcome::Skipped { .. }) {
+            *known = graver(known, &check.outcome);
+        }
+    }
+    let builds: HashMap<&VariantId, &BuildRecord> = builds.iter().map(|b| (&b.variant, b)).collect();
+    let of = |id: &VariantId| {
+        if let Some(reason) = builds.get(id).and_then(|b| not_built(&b.outcome)) {
+            return Correctness::Wrong { reason };
+        }
+        let shares = builds.get(id).and_then(|b| b.shares.as_ref());
+        let find = |shape: &ShapeName, seed: u64| {
+            let own = cases.get(&(id, shape, seed));
+            own.or_else(|| shares.and_then(|other| cases.get(&(other, shape, seed)))).copied()
+        };
+        of_cases(phase, &find)
+    };
+    plan.variants.iter().map(|v| (v.id.clone(), of(&v.id))).collect()
+}
+
+/// Of two records of one case, the one that says the worse: a case that was once wrong is not right.
+fn graver<'a>(a: &'a CheckOutcome, b: &'a CheckOutcome) -> &'a CheckOutcome {
+    match (a, b) {
+        (CheckOutcome::Skipped { .. }, _) => b,
+        (_, CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. }) => b,
+        _ => a,
+    }
+}
+
+fn not_built(outcome: &BuildOutcome) -> Option<String> {
+    match outcome {
+        BuildOutcome::Failed { message } => {
+            let line = message.lines().find(|l| l.contains("error")).or_else(|| message.lines().next());
+            Some(format!("does not build: {}", line.unwrap_or("the compiler did not say why").trim()))
+        }
+        BuildOutcome::Refused { reasons, .. } => Some(format!("cannot be launched: {}", reasons.join("; "))),
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+    }
+}
+
+fn of_cases<'a>(phase: &Phase, find: &dyn Fn(&ShapeName, u64) -> Option<&'a CheckOutcome>) -> Correctness {
+    let (mut proven, mut max_abs, mut unproven) = (0, 0.0_f64, None);
+    for shape in &phase.workload.shapes {
+        for &seed in &phase.workload.seeds {
+            let case = format_args!("at shape '{}', seed {seed}", shape.name).to_string();
+            match find(&shape.name, seed) {
+                Some(CheckOutcome::Correct { differences }) => match broken(differences, &phase.workload.tolerance) {
+                    Some(reason) => return Correctness::Wrong { reason: format!("wrong {case}: {reason}") },
+                    None => {
+                        proven += 1;
+                        max_abs = max_abs.max(differences.max_abs);
+                    }
+                },
+                Some(CheckOutcome::Wrong { reason, .. }) => {
+                    return Correctness::Wrong { reason: format!("wrong {case}: {reason}") };
+                }
+                Some(CheckOutcome::Crashed { reason }) => {
+                    return Correctness::Wrong { reason: format!("crashed {case}: {reason}") };
+                }
+                Some(CheckOutcome::Skipped { reason }) => {
+                    unproven.get_or_insert_with(|| format!("not checked {case}: {reason}"));
+                }
+                None => {
+                    unproven.get_or_insert_with(|| format!("not checked {case}"));
+                }
+            }
+        }
+    }
+    match unproven {
+        Some(reason) => Correctness::Unproven { reason },
+        None if proven == 0 => Correctness::Unproven { reason: "the phase has no correctness case".to_owned() },
+        None => Correctness::Proven { cases: proven, max_abs },
+    }
+}
+
+/// The bound that a case breaks; a comparison of nothing and a difference that is not a number break it too.
+fn broken(differences: &Differences, tolerance: &Tolerance) -> Option<String> {
+    if differences.compared == 0 {
+        return Some("no element was compared".to_owned());
+    }
+    if differences.nonfinite > 0 {
+        return Some(format!("{} elements are not finite", differences.nonfinite));
+    }
+    let bounds =
+        [("max_abs", differences.max_abs, tolerance.max_abs), ("rel_l2", differences.rel_l2, tolerance.rel_l2)];
+    if bounds.iter().all(|(_, _, bound)| bound.is_none()) {
+        return Some("the phase has no tolerance".to_owned());
+    }
+    bounds.into_iter().find_map(|(name, value, bound)| {
+        let bound = bound?;
+        let holds = value.is_finite() && value <= bound;
+        (!holds).then(|| format!("{name} is {value:.3e}, tolerance {bound:.3e}"))
+    })
+}

@@ -1,0 +1,263 @@
+//! What is judged: the plan, what was measured of it, what is proven, and what it is compared with.
+
+use super::judgement::Correctness;
+use crate::config::{Phase, Role};
+use crate::expr::Value;
+use crate::frame::Quantities;
+use crate::model::Better;
+use crate::model::Cell;
+use crate::model::ComputeCapability;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::plan::{Plan, Standing, Variant};
+use crate::stats::{Resampler, Resampling, Statistic};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A run that is stored under a name (`baseline`, `previous`, `best`, or its own) and answers for it in expressions.
+#[derive(Debug, Clone)]
+pub struct Stored<'a> {
+    /// Where it comes from, for people.
+    pub label: String,
+    /// What was measured then.
+    pub quantities: &'a Quantities,
+    /// The variant that stands for it.
+    pub variant: VariantId,
+}
+
+/// How far apart a machine times one variant and itself: half-widths of the interval of a ratio that is truly 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// Of medians, relative (0.01 is 1 %).
+    pub median: f64,
+    /// Of 90th percentiles; none where the rounds were too few for it.
+    pub p90: Option<f64>,
+    /// Rounds it was told from; it shrinks with their square root.
+    pub rounds: usize,
+}
+
+impl Noise {
+    /// What is left of it when this statistic is told from so many samples.
+    pub fn at(&self, statistic: Statistic, samples: usize) -> Option<f64> {
+        let noise = if statistic == Statistic::P90 { self.p90? } else { self.median };
+        (samples > 0).then(|| noise * (self.rounds as f64 / samples as f64).sqrt())
+    }
+}
+
+/// The circumstances of a judgement.
+#[derive(Debug, Clone)]
+pub struct Context<'a> {
+    /// Compute capability of the chip that measured.
+    pub cc: Option<ComputeCapability>,
+    /// Its multiprocessors.
+    pub sms: Option<u32>,
+    /// The day waivers are held against.
+    pub today: jiff::civil::Date,
+    /// Stored runs by the name expressions use; they go before the phase's own baseline.
+    pub stored: BTreeMap<String, Stored<'a>>,
+    /// Why nothing is stored under a name that could have been.
+    pub absent: BTreeMap<String, String>,
+    /// The machine's own noise by shape, where it was calibrated.
+    pub noise: BTreeMap<ShapeName, Noise>,
+    /// How samples are resampled.
+    pub resampling: Resampling,
+}
+
+impl Context<'_> {
+    /// Nothing stored, the default resampling.
+    pub fn new(cc: Option<ComputeCapability>, today: jiff::civil::Date) -> Self {
+        Self {
+            cc,
+            sms: None,
+            today,
+            stored: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            noise: BTreeMap::new(),
+            resampling: Resampling::default(),
+        }
+    }
+}
+
+/// What a verdict may rest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// A variant passes only when it is proven correct.
+    Demanded,
+    /// Nothing has run yet: facts of build and launch are judged alone.
+    Ahead,
+}
+
+/// Everything a gate looks at, with rows looked up once.
+pub struct Ground<'a> {
+    /// The phase.
+    pub phase: &'a Phase,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What was measured.
+    pub quantities: &'a Quantities,
+    /// Circumstances.
+    pub context: &'a Context<'a>,
+    /// What a pass rests on.
+    pub proof: Proof,
+    /// The resampler all gates share.
+    pub resampler: Resampler,
+    names: Vec<Arc<VariantId>>,
+    correctness: Vec<Correctness>,
+    objectives: Vec<Option<f64>>,
+    rows: Vec<Option<usize>>,
+    shapes: HashMap<&'a ShapeName, usize>,
+    index: HashMap<&'a VariantId, usize>,
+}
+
+impl<'a> Ground<'a> {
+    /// Looks up rows, correctness and objectives of every variant.
+    pub fn new(
+        phase: &'a Phase,
+        plan: &'a Plan,
+        quantities: &'a Quantities,
+        correctness: &BTreeMap<VariantId, Correctness>,
+        context: &'a Context<'a>,
+        proof: Proof,
+    ) -> Self {
+        let shapes: HashMap<_, _> = phase.workload.shapes.iter().enumerate().map(|(at, s)| (&s.name, at)).collect();
+        let index: HashMap<_, _> = plan.variants.iter().enumerate().map(|(at, v)| (&v.id, at)).collect();
+        let mut rows = vec![None; plan.variants.len() * shapes.len()];
+        for (row, (variant, shape)) in quantities.rows().iter().enumerate() {
+            if let (Some(v), Some(s)) = (index.get(variant), shapes.get(shape)) {
+                rows[v * shapes.len() + s] = Some(row);
+            }
+        }
+        let unproven = || Correctness::Unproven { reason: "not checked".to_owned() };
+        let correctness =
+            plan.variants.iter().map(|v| correctness.get(&v.id).cloned().unwrap_or_else(unproven)).collect();
+        let resampler = Resampler::new(context.resampling);
+        let mut ground = Self {
+            phase,
+            plan,
+            quantities,
+            context,
+            proof,
+            resampler,
+            names: plan.variants.iter().map(|v| Arc::new(v.id.clone())).collect(),
+            correctness,
+            objectives: Vec::new(),
+            rows,
+            shapes,
+            index,
+        };
+        ground.objectives = (0..plan.variants.len()).map(|v| ground.measured_objective(v)).collect();
+        ground
+    }
+
+    /// The variant at an index of the plan.
+    pub fn variant(&self, at: usize) -> &'a Variant {
+        &self.plan.variants[at]
+    }
+
+    /// Id of the variant at an index of the plan, shared by all that name it.
+    pub fn name(&self, at: usize) -> Arc<VariantId> {
+        self.names[at].clone()
+    }
+
+    /// Index of a variant.
+    pub fn find(&self, id: &VariantId) -> Option<usize> {
+        self.index.get(id).copied()
+    }
+
+    /// Indices of the candidates.
+    pub fn candidates(&self) -> Vec<usize> {
+        let all = self.plan.variants.iter().enumerate();
+        all.filter(|(_, v)| v.standing == Standing::Candidate).map(|(at, _)| at).collect()
+    }
+
+    /// Indices of all variants whose id matches a glob; an error where it is none.
+    pub fn matching(&self, glob: &str) -> Result<Vec<usize>, String> {
+        let matcher = matcher(glob)?;
+        let all = self.plan.variants.iter().enumerate();
+        Ok(all.filter(|(_, v)| matcher.is_match(&v.id.0)).map(|(at, _)| at).collect())
+    }
+
+    /// Whether a variant is right.
+    pub fn correctness(&self, at: usize) -> &Correctness {
+        &self.correctness[at]
+    }
+
+    /// The objective of a variant that is proven correct and measured.
+    pub fn objective(&self, at: usize) -> Option<f64> {
+        self.objectives[at]
+    }
+
+    /// Variants with an objective, best first; ties by id, so that the order of the plan decides nothing.
+    pub fn ranked(&self, variants: &[usize]) -> Vec<usize> {
+        let mut ranked: Vec<(f64, usize)> =
+            variants.iter().filter_map(|&at| Some((self.objectives[at]?, at))).collect();
+        ranked.sort_by(|(a, i), (b, j)| {
+            let by_value = match self.phase.objective.better {
+                Better::Higher => b.total_cmp(a),
+                Better::Lower | Better::Context => a.total_cmp(b),
+            };
+            by_value.then_with(|| self.variant(*i).id.cmp(&self.variant(*j).id))
+        });
+        ranked.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// Row of a variant at a shape.
+    pub fn row(&self, variant: usize, shape: &ShapeName) -> Option<usize> {
+        let shape = *self.shapes.get(shape)?;
+        self.rows[variant * self.shapes.len() + shape]
+    }
+
+    /// Dimensions of a shape with their extents; none where the phase has no such shape.
+    pub fn dimensions(&self, shape: &ShapeName) -> &'a [(String, i64)] {
+        self.shapes.get(shape).map_or(&[], |&at| &self.phase.workload.shapes[at].dims)
+    }
+
+    /// Extent of a dimension of a shape.
+    pub fn dimension(&self, shape: &ShapeName, name: &str) -> Option<i64> {
+        self.dimensions(shape).iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent)
+    }
+
+    /// Compute capability as a number: 8.9.
+    pub fn cc(&self) -> Option<Value> {
+        self.context.cc.map(capability)
+    }
+
+    /// Element type of the first input, by the name a phase uses.
+    pub fn dtype(&self) -> Option<Value> {
+        dtype(self.phase)
+    }
+
+    fn measured_objective(&self, at: usize) -> Option<f64> {
+        if !matches!(self.correctness[at], Correctness::Proven { .. }) {
+            return None;
+        }
+        let row = self.row(at, &self.phase.objective.shape)?;
+        let cell = self.quantities.column(&self.phase.objective.metric)?.get(row)?;
+        cell.value().filter(|v| v.is_finite())
+    }
+}
+
+/// A compute capability as a number: 8.9, 10.0, 12.1.
+pub fn capability(cc: ComputeCapability) -> Value {
+    Value::Float(f64::from(cc.major) + f64::from(cc.minor) / 10.0)
+}
+
+/// Element type of a phase's first input, by the name a phase uses.
+pub fn dtype(phase: &Phase) -> Option<Value> {
+    let input = phase.workload.buffers.iter().find(|b| b.role == Role::Input)?;
+    Some(Value::Text(input.dtype.name().to_owned()))
+}
+
+/// A glob over variant ids; it must match the whole id.
+pub fn matcher(glob: &str) -> Result<globset::GlobMatcher, String> {
+    globset::Glob::new(glob).map(|g| g.compile_matcher()).map_err(|e| format!("'{glob}' is no glob: {e}"))
+}
+
+/// A cell as a value or the reason there is none.
+pub fn finite(cell: &Cell) -> Result<f64, Arc<str>> {
+    match cell {
+        Cell::Value(value) if value.is_finite() => Ok(*value),
+        Cell::Value(value) => Err(format!("measured as {value}").into()),
+        Cell::Missing(reason) => Err(reason.clone()),
+    }
+}

@@ -1,0 +1,232 @@
+//! Verdicts: of a case, a gate, a variant, a tier, a stage, a phase.
+
+use crate::config::Waiver;
+use crate::model::Level;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::Verdict;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Why a case is inconclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// Something was not measured, is not a number, or is not proven.
+    Missing,
+    /// The limit lies inside the interval: more rounds may tell.
+    Noise,
+}
+
+/// A gate judged for one variant at one shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The variant; one name for all of its cases.
+    pub variant: Arc<VariantId>,
+    /// The shape; one name for all cases of a gate.
+    pub shape: Arc<ShapeName>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What kind of doubt makes it inconclusive; none otherwise.
+    pub doubt: Option<Doubt>,
+    /// Why, where it did not pass.
+    pub reason: Option<String>,
+    /// Value of the left side.
+    pub measured: Option<f64>,
+    /// Value of the right side.
+    pub limit: Option<f64>,
+    /// Distance inside the limit, in the unit of the metric; negative outside.
+    pub margin: Option<f64>,
+    /// Confidence interval of what was compared, where samples were judged (in the unit of `measured`).
+    pub interval: Option<(f64, f64)>,
+    /// Samples behind `measured`; 1 for a deterministic fact.
+    pub samples: usize,
+}
+
+/// A gate judged over all variants it applies to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateResult {
+    /// Name of the gate.
+    pub name: String,
+    /// The requirement as written.
+    pub require: String,
+    /// `selected`, `each`, `any` or a glob.
+    pub on: String,
+    /// Required or advisory.
+    pub level: Level,
+    /// The catalogue metric on the left side, when it is one.
+    pub metric: Option<String>,
+    /// Unit of the measured value and the limit.
+    pub unit: String,
+    /// Line in the phase's file.
+    pub line: usize,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in a sentence; says how many cases were judged when it passes.
+    pub reason: String,
+    /// The case that decided: the worst failing, or the tightest passing.
+    pub deciding: Option<usize>,
+    /// Every case.
+    pub cases: Vec<Case>,
+    /// The waiver in force, if any.
+    pub waived: Option<Waiver>,
+    /// The waiver that has expired, if any.
+    pub expired_waiver: Option<Waiver>,
+}
+
+/// Whether a variant computes the right thing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Correctness {
+    /// Every shape and seed that the phase asks for is right.
+    Proven {
+        /// Cases checked.
+        cases: usize,
+        /// Largest absolute difference over them.
+        max_abs: f64,
+    },
+    /// A case is wrong or crashed.
+    Wrong {
+        /// The first such case and why.
+        reason: String,
+    },
+    /// A case is missing.
+    Unproven {
+        /// What is missing.
+        reason: String,
+    },
+}
+
+/// A variant among the others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VariantResult {
+    /// The variant.
+    pub variant: VariantId,
+    /// Whether it is right.
+    pub correctness: Correctness,
+    /// Value of the objective, if it is right and was measured.
+    pub objective: Option<f64>,
+    /// Rank by the objective among correct candidates, from 1.
+    pub rank: Option<usize>,
+    /// Whether every required gate, judged on this variant alone, holds.
+    pub verdict: Verdict,
+    /// Gates that do not hold for it, worst first.
+    pub stopped_by: Vec<Stop>,
+}
+
+/// What keeps a variant from passing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stop {
+    /// Line of the gate in the phase's file; none where it is not a gate that stops it.
+    pub line: Option<usize>,
+    /// Failed, or cannot be told.
+    pub verdict: Verdict,
+    /// With what it lacks (`registers <= 64 by 6`).
+    pub text: String,
+}
+
+/// The variant the objective chose.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Selection {
+    /// The variant.
+    pub variant: VariantId,
+    /// The objective's metric.
+    pub metric: String,
+    /// Its value at the objective's shape.
+    pub value: f64,
+    /// Unit.
+    pub unit: String,
+    /// Correct candidates it was chosen from.
+    pub among: usize,
+}
+
+/// A tier judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TierResult {
+    /// Its name.
+    pub name: String,
+    /// Whether the phase must reach it.
+    pub required: bool,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Its gates.
+    pub gates: Vec<GateResult>,
+}
+
+/// A stage judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageResult {
+    /// Its name.
+    pub name: String,
+    /// The variant that stands for it.
+    pub variant: Option<VariantId>,
+    /// Whether it was kept.
+    pub accepted: bool,
+    /// The verdict of its exit gates.
+    pub verdict: Verdict,
+    /// Why it was kept or not.
+    pub reason: String,
+    /// The best three correct variants of the stage, best first.
+    pub elite: Vec<VariantId>,
+    /// Expected speedup over the last accepted stage.
+    pub expected: Option<(f64, f64)>,
+    /// Measured speedup over the last accepted stage.
+    pub measured: Option<f64>,
+    /// Measured speedup of the accepted stages so far over the first.
+    pub cumulative: Option<f64>,
+    /// Its gates.
+    pub gates: Vec<GateResult>,
+}
+
+/// The fallback judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FallbackResult {
+    /// The variant taken.
+    pub variant: Option<VariantId>,
+    /// The verdict of its own gates.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+    /// Its gates.
+    pub gates: Vec<GateResult>,
+}
+
+/// A go/no-go condition judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PreconditionResult {
+    /// Its name.
+    pub name: String,
+    /// The condition as written.
+    pub condition: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+}
+
+/// A phase judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// Pass when every required gate holds, fail when one does not, else inconclusive.
+    pub verdict: Verdict,
+    /// One sentence why.
+    pub reason: String,
+    /// The chosen variant.
+    pub selected: Option<Selection>,
+    /// Gates, in the order of the file.
+    pub gates: Vec<GateResult>,
+    /// Variants: candidates and baselines, in the order of the plan.
+    pub variants: Vec<VariantResult>,
+    /// Tiers, easiest first.
+    pub tiers: Vec<TierResult>,
+    /// Highest tier whose gates and whose predecessors' all hold.
+    pub tier_reached: Option<String>,
+    /// Stages, in order.
+    pub stages: Vec<StageResult>,
+    /// The fallback, when required gates failed and the phase has one.
+    pub fallback: Option<FallbackResult>,
+    /// Go/no-go conditions.
+    pub preconditions: Vec<PreconditionResult>,
+    /// What the reader must be warned of.
+    pub warnings: Vec<String>,
+}

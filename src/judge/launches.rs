@@ -1,0 +1,106 @@
+//! Counters of several launches of one variant: a requirement holds or fails when it does for every launch.
+
+use super::judgement::Doubt;
+use super::outcome::{Outcome, holds};
+use super::slot::Slot;
+use super::test::Form;
+use crate::expr::Value;
+use crate::model::Verdict;
+
+/// Values of a requirement's slots, launch by launch.
+pub struct Launches {
+    scenarios: Vec<Vec<Value>>,
+    /// Launches of the variant.
+    own: usize,
+    /// The most launches of anything that is looked at.
+    most: usize,
+}
+
+impl Launches {
+    /// The values of each launch of the variant, once with the least and once with the greatest of what it is compared
+    /// with; none where nothing was measured more than once.
+    pub fn new(slots: &[Slot<'_>], values: &[Value], row: Option<usize>, shape: usize) -> Option<Self> {
+        let own = |slot: &Slot<'_>| match slot {
+            Slot::Column { spreads, .. } => Some(spreads.as_ref()?.get(&row?)?.to_vec()),
+            Slot::Fixed(_) | Slot::Param(_) | Slot::Scalar(_) | Slot::Correct | Slot::Speedup { .. } => None,
+        };
+        let other = |slot: &Slot<'_>| match slot {
+            Slot::Fixed(of) => of[shape].spread.as_ref().map(|spread| spread.to_vec()),
+            Slot::Column { .. } | Slot::Param(_) | Slot::Scalar(_) | Slot::Correct | Slot::Speedup { .. } => None,
+        };
+        let repeated = |slot: &Slot<'_>| match slot {
+            Slot::Column { spreads, .. } => spreads.is_some(),
+            Slot::Fixed(of) => of[shape].spread.is_some(),
+            Slot::Param(_) | Slot::Scalar(_) | Slot::Correct | Slot::Speedup { .. } => false,
+        };
+        if !slots.iter().any(repeated) {
+            return None;
+        }
+        let own: Vec<Option<Vec<f64>>> = slots.iter().map(own).collect();
+        let others: Vec<Option<Vec<f64>>> = slots.iter().map(other).collect();
+        let counts = own.iter().flatten().chain(others.iter().flatten()).map(Vec::len);
+        let most = counts.max().filter(|&n| n > 1)?;
+        let own_launches = own.iter().flatten().map(Vec::len).min().unwrap_or(1);
+        let ends: [fn(f64, f64) -> f64; 2] = [f64::min, f64::max];
+        let mut scenarios = Vec::new();
+        for launch in 0..own_launches {
+            for end in ends {
+                let mut scenario = values.to_vec();
+                for (at, value) in scenario.iter_mut().enumerate() {
+                    let other = others[at].as_ref().and_then(|spread| spread.iter().copied().reduce(end));
+                    if let Some(number) = own[at].as_ref().map(|spread| spread[launch]).or(other) {
+                        *value = Value::Float(number);
+                    }
+                }
+                scenarios.push(scenario);
+            }
+        }
+        Some(Self { scenarios, own: own_launches, most })
+    }
+
+    /// The verdict of the medians where every launch agrees with it, else inconclusive.
+    pub fn judge(&self, form: &Form<'_>, outcome: Outcome) -> Outcome {
+        let expected = match outcome.verdict {
+            Verdict::Pass => true,
+            Verdict::Fail => false,
+            Verdict::Inconclusive => return outcome,
+        };
+        let mut held = Vec::with_capacity(self.scenarios.len());
+        let mut range: Option<(f64, f64)> = None;
+        for values in &self.scenarios {
+            match truth(form, values) {
+                Ok((truth, left)) => {
+                    held.push(truth);
+                    range = left.map(|v| range.map_or((v, v), |(low, high)| (low.min(v), high.max(v))));
+                }
+                Err(reason) => return Outcome { margin: outcome.margin, ..Outcome::missing(reason) },
+            }
+        }
+        let samples = outcome.samples.max(self.most);
+        let outcome = Outcome { interval: outcome.interval.or(range), samples, ..outcome };
+        if held.iter().all(|&truth| truth == expected) {
+            return outcome;
+        }
+        let holding = held.iter().filter(|&&truth| truth).count() * self.own / held.len();
+        let note = match self.own {
+            1 => "launches of what it is compared with disagree".to_owned(),
+            own => format!("launches disagree: it holds for {holding} of {own}"),
+        };
+        Outcome { verdict: Verdict::Inconclusive, doubt: Some(Doubt::Noise), note: Some(note.into()), ..outcome }
+    }
+}
+
+/// Whether a requirement holds for these values, and its left side where it compares.
+fn truth(form: &Form<'_>, values: &[Value]) -> Result<(bool, Option<f64>), String> {
+    let infinite = |value: &&Value| matches!(value, Value::Float(number) if !number.is_finite());
+    if let Some(value) = values.iter().find(infinite) {
+        return Err(format!("a launch was measured as {value}"));
+    }
+    match form {
+        Form::Compare { left, comparison, right } => {
+            let (left, right) = (left.number(values)?, right.number(values)?);
+            Ok((holds(*comparison, left, right), Some(left)))
+        }
+        Form::Condition(side) => Ok((side.truth(values)?, None)),
+    }
+}

@@ -1,0 +1,155 @@
+//! One gate judged for one variant at one shape, before it is put into words.
+
+use super::judgement::Doubt;
+use crate::expr::Comparison;
+use crate::model::Verdict;
+
+/// Verdict and numbers of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What makes it inconclusive.
+    pub doubt: Option<Doubt>,
+    /// Left side.
+    pub measured: Option<f64>,
+    /// Right side.
+    pub limit: Option<f64>,
+    /// Distance inside the limit.
+    pub margin: Option<f64>,
+    /// Interval in the unit of `measured`.
+    pub interval: Option<(f64, f64)>,
+    /// Samples behind it.
+    pub samples: usize,
+    /// Why, where the numbers do not say it.
+    pub note: Option<Box<str>>,
+}
+
+impl Outcome {
+    /// Something is not there.
+    pub fn missing(reason: impl Into<Box<str>>) -> Self {
+        Self { doubt: Some(Doubt::Missing), ..Self::bare(Verdict::Inconclusive, Some(reason.into())) }
+    }
+
+    /// The variant is wrong: whatever was measured of it does not count.
+    pub fn wrong(reason: impl Into<Box<str>>) -> Self {
+        Self::bare(Verdict::Fail, Some(reason.into()))
+    }
+
+    /// A verdict without numbers.
+    pub fn bare(verdict: Verdict, note: Option<Box<str>>) -> Self {
+        Self { verdict, doubt: None, measured: None, limit: None, margin: None, interval: None, samples: 1, note }
+    }
+
+    /// A pass, or noise that might become one, does not count where the variant is not proven correct; anything else
+    /// stays.
+    #[must_use]
+    pub fn unless_unproven(self, reason: &str) -> Self {
+        match (self.verdict, self.doubt) {
+            (Verdict::Pass, _) | (Verdict::Inconclusive, Some(Doubt::Noise)) => Self {
+                verdict: Verdict::Inconclusive,
+                doubt: Some(Doubt::Missing),
+                note: Some(format!("not proven correct: {reason}").into()),
+                ..self
+            },
+            (Verdict::Fail | Verdict::Inconclusive, _) => self,
+        }
+    }
+
+    /// How far outside the limit, relative to it; what has no margin is farthest.
+    pub fn severity(&self) -> f64 {
+        match (self.margin, self.limit) {
+            (Some(margin), Some(limit)) if limit != 0.0 => -margin / limit.abs(),
+            (Some(margin), _) => -margin,
+            (None, _) => f64::INFINITY,
+        }
+    }
+}
+
+/// Whether two finite numbers compare as asked.
+pub fn holds(comparison: Comparison, left: f64, right: f64) -> bool {
+    match comparison {
+        Comparison::Less => left < right,
+        Comparison::LessOrEqual => left <= right,
+        Comparison::Greater => left > right,
+        Comparison::GreaterOrEqual => left >= right,
+        Comparison::Equal => left == right,
+        Comparison::NotEqual => left != right,
+    }
+}
+
+/// Distance inside the limit; negative outside. For `==` it is minus the difference, for `!=` the difference.
+pub fn margin(comparison: Comparison, left: f64, right: f64) -> f64 {
+    match comparison {
+        Comparison::Less | Comparison::LessOrEqual => right - left,
+        Comparison::Greater | Comparison::GreaterOrEqual => left - right,
+        Comparison::Equal => -(left - right).abs() + 0.0,
+        Comparison::NotEqual => (left - right).abs(),
+    }
+}
+
+/// The verdict while both sides vary in ranges; none where the ranges allow both.
+pub fn certain(comparison: Comparison, left: (f64, f64), right: (f64, f64)) -> Option<Verdict> {
+    let corners = [(left.0, right.1), (left.1, right.0)];
+    let verdict = |all: bool, none: bool| match (all, none) {
+        (true, _) => Some(Verdict::Pass),
+        (_, true) => Some(Verdict::Fail),
+        _ => None,
+    };
+    let apart = left.1 < right.0 || left.0 > right.1;
+    match comparison {
+        Comparison::Equal => verdict(false, apart),
+        Comparison::NotEqual => verdict(apart, false),
+        _ => {
+            let held = corners.map(|(l, r)| holds(comparison, l, r));
+            verdict(held[0] && held[1], !held[0] && !held[1])
+        }
+    }
+}
+
+/// The verdict of an interval of `left - right`; none where it allows both.
+pub fn of_difference(comparison: Comparison, low: f64, high: f64) -> Option<Verdict> {
+    let all = holds(comparison, low, 0.0) && holds(comparison, high, 0.0);
+    let none = !holds(comparison, low, 0.0) && !holds(comparison, high, 0.0);
+    let around = low <= 0.0 && high >= 0.0;
+    match comparison {
+        Comparison::Equal if low == 0.0 && high == 0.0 => Some(Verdict::Pass),
+        Comparison::NotEqual if low == 0.0 && high == 0.0 => Some(Verdict::Fail),
+        Comparison::Equal => (!around).then_some(Verdict::Fail),
+        Comparison::NotEqual => (!around).then_some(Verdict::Pass),
+        _ if all => Some(Verdict::Pass),
+        _ if none => Some(Verdict::Fail),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn margins_are_positive_inside() {
+        assert_eq!(margin(Comparison::LessOrEqual, 70.0, 64.0), -6.0);
+        assert_eq!(margin(Comparison::GreaterOrEqual, 3.0, 2.0), 1.0);
+        assert_eq!(margin(Comparison::Equal, 3.0, 0.0), -3.0);
+    }
+
+    #[test]
+    fn ranges_decide_only_when_they_do_not_touch_the_limit() {
+        use Comparison::{Equal, Less, LessOrEqual};
+        assert_eq!(certain(LessOrEqual, (1.0, 2.0), (2.0, 3.0)), Some(Verdict::Pass));
+        assert_eq!(certain(Less, (1.0, 2.0), (2.0, 3.0)), None);
+        assert_eq!(certain(Less, (2.0, 4.0), (1.0, 2.0)), Some(Verdict::Fail));
+        assert_eq!(certain(LessOrEqual, (1.0, 2.0), (1.5, 1.5)), None);
+        assert_eq!(certain(Equal, (1.0, 2.0), (3.0, 3.0)), Some(Verdict::Fail));
+    }
+
+    #[test]
+    fn intervals_decide_only_when_the_limit_is_outside() {
+        use Comparison::{Greater, GreaterOrEqual, NotEqual};
+        assert_eq!(of_difference(GreaterOrEqual, 0.0, 1.0), Some(Verdict::Pass));
+        assert_eq!(of_difference(Greater, 0.0, 1.0), None);
+        assert_eq!(of_difference(Greater, -1.0, 0.0), Some(Verdict::Fail));
+        assert_eq!(of_difference(NotEqual, -1.0, 1.0), None);
+    }
+}

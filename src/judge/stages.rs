@@ -1,0 +1,182 @@
+//! Stages: an ordered plan, each step judged against the last one that was accepted.
+
+use super::judgement::StageResult;
+use super::verdict::{Judged, over_variants};
+use crate::config::{Gate, OnStageFailure, Stage};
+use crate::expr::Expr;
+use crate::expr::{Comparison, Requirement};
+use crate::judge::phase::{Ballot, Bench, Chosen};
+use crate::model::Verdict;
+use crate::model::{Level, OnInconclusive, Scope};
+use crate::number::short;
+
+/// Variants of a stage that are kept.
+const ELITE: usize = 3;
+
+/// Stages judged.
+pub struct Stages {
+    /// In order.
+    pub results: Vec<StageResult>,
+    /// What the reader must be warned of.
+    pub warnings: Vec<String>,
+}
+
+/// Judges every stage in order.
+pub fn judge(bench: &Bench<'_>) -> Stages {
+    let mut walk = Walk { bench, first: None, accepted: None, ended: None, warnings: Vec::new() };
+    let results = bench.ground.phase.gate_plan.stages.iter().map(|stage| walk.stage(stage)).collect();
+    Stages { results, warnings: walk.warnings }
+}
+
+impl Stages {
+    /// A plan of stages fails when no stage is accepted; a stage that cannot be judged leaves the phase open.
+    ///
+    /// A stage that fails is no failure of the phase: the plan says what happens then.
+    pub fn vote(&self, ballot: &mut Ballot) {
+        if self.results.is_empty() {
+            return;
+        }
+        for stage in self.results.iter().filter(|s| s.verdict == Verdict::Inconclusive) {
+            ballot.count(Verdict::Inconclusive, || format!("stage '{}': {}", stage.name, stage.reason));
+        }
+        let any = self.results.iter().any(|s| s.accepted);
+        ballot.count(if any { Verdict::Pass } else { Verdict::Fail }, || {
+            format!("no stage is accepted; '{}': {}", self.results[0].name, self.results[0].reason)
+        });
+    }
+}
+
+struct Walk<'b, 'a> {
+    bench: &'b Bench<'a>,
+    first: Option<usize>,
+    accepted: Option<usize>,
+    ended: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl Walk<'_, '_> {
+    fn stage(&mut self, stage: &Stage) -> StageResult {
+        let ground = self.bench.ground;
+        let matching = ground.matching(&stage.variant);
+        let variants = matching.as_deref().unwrap_or_default();
+        let ranked = ground.ranked(variants);
+        let best = ranked.first().copied();
+        let mut result = StageResult {
+            name: stage.name.clone(),
+            variant: best.map(|at| ground.variant(at).id.clone()),
+            accepted: false,
+            verdict: Verdict::Inconclusive,
+            reason: String::new(),
+            elite: ranked.iter().take(ELITE).map(|&at| ground.variant(at).id.clone()).collect(),
+            expected: stage.expect,
+            measured: best.and_then(|at| self.speedup(self.accepted, at)),
+            cumulative: None,
+            gates: Vec::new(),
+        };
+        if let Some(ended) = &self.ended {
+            result.verdict = Verdict::Fail;
+            result.reason = format!("not judged: stage '{ended}' failed and the plan ends there");
+            return result;
+        }
+        match (best, &matching) {
+            (Some(at), _) => self.gates(stage, at, variants, &mut result),
+            (None, Err(reason)) => result.reason.clone_from(reason),
+            (None, Ok(none)) if none.is_empty() => result.reason = format!("no variant matches '{}'", stage.variant),
+            (None, Ok(wrong)) => {
+                let all_wrong =
+                    wrong.iter().all(|&at| matches!(ground.correctness(at), super::Correctness::Wrong { .. }));
+                result.verdict = if all_wrong { Verdict::Fail } else { Verdict::Inconclusive };
+                result.reason = "no variant of it is both correct and measured".to_owned();
+            }
+        }
+        self.settle(stage, best, &mut result);
+        result
+    }
+
+    /// Its exit gates; without any, it must not be slower than the last accepted stage.
+    fn gates(&mut self, stage: &Stage, best: usize, variants: &[usize], result: &mut StageResult) {
+        let chosen = Chosen { selected: Some(best), variants, previous: self.accepted };
+        let implied = (stage.gates.is_empty() && self.accepted.is_some()).then(|| self.no_slower(stage)).flatten();
+        // an implied gate lives no longer than this call, and so does the bench that judges it
+        let bench = Bench { ground: self.bench.ground, environment: self.bench.environment };
+        let gates: Vec<Judged> =
+            stage.gates.iter().chain(implied.as_ref()).map(|gate| bench.gate(gate, &chosen, None)).collect();
+        let required = gates.iter().filter(|g| g.is_required());
+        let no_gates = gates.iter().all(|g| !g.is_required());
+        let effect = over_variants(required.map(|g| g.effect), false);
+        // the first stage has nothing before it: being correct and measured is what it takes
+        result.verdict = if no_gates && self.accepted.is_none() { Verdict::Pass } else { effect };
+        let stops = gates.iter().find(|g| g.is_required() && g.effect == result.verdict);
+        result.reason = match (result.verdict, stops) {
+            (Verdict::Pass, None) => "correct, and the first of the plan".to_owned(),
+            (Verdict::Pass, Some(_)) => format!("{} held", super::sentence::count(gates.len(), "exit gate")),
+            (_, Some(gate)) => format!("gate '{}': {}", gate.result.name, gate.result.reason),
+            (_, None) => "it has no required exit gate".to_owned(),
+        };
+        self.warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
+        result.gates = gates.into_iter().map(|g| g.result).collect();
+    }
+
+    fn settle(&mut self, stage: &Stage, best: Option<usize>, result: &mut StageResult) {
+        result.accepted = result.verdict == Verdict::Pass;
+        if result.accepted {
+            self.first = self.first.or(best);
+            self.accepted = best;
+            result.cumulative = best.and_then(|at| self.speedup(self.first, at));
+            self.warn_unexpected(stage, result);
+            return;
+        }
+        let then = match stage.on_failure {
+            OnStageFailure::Skip => "skipped",
+            OnStageFailure::Revert => {
+                self.ended = Some(stage.name.clone());
+                "reverted"
+            }
+        };
+        result.reason = format!("{then}: {}", result.reason);
+        result.cumulative = self.accepted.and_then(|at| self.speedup(self.first, at));
+    }
+
+    fn warn_unexpected(&mut self, stage: &Stage, result: &StageResult) {
+        let (Some((low, high)), Some(gain)) = (stage.expect, result.measured) else { return };
+        if gain < low || gain > high {
+            self.warnings.push(format!(
+                "stage '{}' gained {}x, expected {}x to {}x",
+                stage.name,
+                short(gain),
+                short(low),
+                short(high)
+            ));
+        }
+    }
+
+    /// Ratio of the objective before and after, above 1 when it improved.
+    fn speedup(&self, before: Option<usize>, after: usize) -> Option<f64> {
+        let ground = self.bench.ground;
+        let (before, after) = (ground.objective(before?)?, ground.objective(after)?);
+        let ratio = match ground.phase.objective.better {
+            crate::model::Better::Higher => after / before,
+            crate::model::Better::Lower | crate::model::Better::Context => before / after,
+        };
+        (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+    }
+
+    fn no_slower(&self, stage: &Stage) -> Option<Gate> {
+        let text = "speedup(\"previous\") >= 1";
+        Some(Gate {
+            name: "no slower than the stage before".to_owned(),
+            require: Requirement::Compare {
+                left: Expr::parse("speedup(\"previous\")").ok()?,
+                comparison: Comparison::GreaterOrEqual,
+                right: Expr::parse("1").ok()?,
+                text: text.to_owned(),
+            },
+            on: Scope::Selected,
+            level: Level::Required,
+            shapes: vec![self.bench.ground.phase.objective.shape.clone()],
+            at_least: None,
+            inconclusive: OnInconclusive::Inconclusive,
+            line: stage.line,
+        })
+    }
+}

@@ -1,0 +1,191 @@
+//! Fail closed: whatever is missing, empty or not a number never passes.
+
+use super::*;
+use crate::judge::{Doubt, correctness};
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{CheckOutcome, CheckRecord, Differences};
+
+#[test]
+fn a_missing_metric_is_inconclusive_with_its_reason() {
+    let absent = verdict("eligible_warps >= 2", |f| f);
+    assert_eq!(absent.verdict, OPEN);
+    assert!(absent.reason.contains("metric 'eligible_warps' was not collected"), "{}", absent.reason);
+    let missing = verdict("eligible_warps >= 2", |f| {
+        f.quantities.set_column("eligible_warps", vec![Cell::Missing("ncu was killed".into()); 15]);
+        f
+    });
+    assert_eq!(missing.verdict, OPEN);
+    assert!(missing.reason.contains("ncu was killed"), "{}", missing.reason);
+}
+
+#[test]
+fn what_is_not_finite_is_inconclusive() {
+    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for require in
+            ["eligible_warps >= 2", "eligible_warps <= 2", "eligible_warps != 2", "2 * eligible_warps + 1 > 0"]
+        {
+            assert_eq!(verdict(require, |f| f.set("eligible_warps", |_, _| odd)).verdict, OPEN, "{require} {odd}");
+        }
+    }
+    assert_eq!(
+        verdict("registers / spills >= 0", |f| f.set("registers", |_, _| 0.0).set("spills", |_, _| 0.0)).verdict,
+        OPEN
+    );
+}
+
+#[test]
+fn nothing_to_judge_is_no_pass() {
+    let mut fixture = Fixture::new(&(gate("registers <= 64") + "on = \"each\""));
+    fixture.set("registers", |_, _| 1.0);
+    fixture.plan.variants.clear();
+    let judgement = fixture.judge();
+    assert_eq!((judgement.gates[0].verdict, judgement.verdict), (OPEN, OPEN));
+    let mut none = Fixture::new(&gate("registers <= 64"));
+    none.phase.gates.clear();
+    assert_eq!(none.judge().verdict, OPEN);
+    let mut glob = Fixture::new(&gate("registers <= 64"));
+    glob.phase.gates[0].on = crate::model::Scope::Matching("nothing*".to_owned());
+    let glob = glob.first();
+    assert_eq!((glob.verdict, glob.reason.as_str()), (OPEN, "no variant matches 'nothing*'"));
+    let mut shapeless = Fixture::new(&gate("registers <= 64"));
+    shapeless.set("registers", |_, _| 1.0).phase.gates[0].shapes.clear();
+    assert_eq!(shapeless.first().verdict, OPEN);
+}
+
+#[test]
+fn what_is_not_proven_never_passes_and_what_is_wrong_fails() {
+    let text = gate("registers <= 64") + "on = \"each\"";
+    let mut fixture = Fixture::new(&text);
+    fixture.set("registers", |_, _| 1.0).unproven(1);
+    let result = fixture.first();
+    assert_eq!(result.verdict, OPEN);
+    assert!(result.reason.contains("not proven correct: seed 2 was not checked"), "{}", result.reason);
+    fixture.wrong(1);
+    assert_eq!(fixture.first().verdict, FAIL);
+    fixture.correctness.clear();
+    assert_eq!(fixture.first().verdict, OPEN);
+    // a shortfall stays a failure
+    fixture.set("registers", |_, _| 100.0);
+    assert_eq!(fixture.first().verdict, FAIL);
+}
+
+#[test]
+fn a_baseline_that_is_absent_or_wrong_compares_with_nothing() {
+    let require = "latency_p50 <= baseline.latency_p50";
+    assert_eq!(verdict(require, |f| f).verdict, PASS);
+    let wrong = verdict(require, |f| f.wrong(4));
+    assert_eq!(wrong.verdict, OPEN);
+    assert!(wrong.reason.contains("'flash' is not proven correct"), "{}", wrong.reason);
+    assert_eq!(
+        verdict(require, |f| {
+            f.phase.baselines.clear();
+            f
+        })
+        .verdict,
+        OPEN
+    );
+}
+
+fn checks(fixture: &Fixture, outcome: impl Fn(usize, u64) -> Option<CheckOutcome>) -> Vec<CheckRecord> {
+    let mut records = Vec::new();
+    for (at, variant) in fixture.plan.variants.iter().enumerate() {
+        for shape in &fixture.phase.workload.shapes {
+            for &seed in &fixture.phase.workload.seeds {
+                let record =
+                    |outcome| CheckRecord { variant: variant.id.clone(), shape: shape.name.clone(), seed, outcome };
+                records.extend(outcome(at, seed).map(record));
+            }
+        }
+    }
+    records
+}
+
+fn correct(max_abs: f64) -> CheckOutcome {
+    CheckOutcome::Correct { differences: Differences { max_abs, rel_l2: 0.0, nonfinite: 0, compared: 8 } }
+}
+
+#[test]
+fn correctness_takes_every_shape_and_seed_within_the_tolerance_of_today() {
+    let fixture = Fixture::new(&gate("registers <= 64"));
+    let records = checks(&fixture, |variant, seed| match (variant, seed) {
+        (0, _) => Some(correct(1e-3)),
+        (1, 2) => None,
+        (2, 1) => Some(correct(3e-3)),
+        (3, 1) => Some(CheckOutcome::Crashed { reason: "illegal address".into() }),
+        (4, 1) => Some(correct(f64::NAN)),
+        _ => Some(correct(0.0)),
+    });
+    let found: Vec<_> = {
+        let map = correctness(&fixture.phase, &fixture.plan, &records, &[]);
+        fixture.plan.variants.iter().map(|v| map[&v.id].clone()).collect()
+    };
+    assert_eq!(found[0], Correctness::Proven { cases: 9, max_abs: 1e-3 });
+    assert!(matches!(&found[1], Correctness::Unproven { reason } if reason.contains("seed 2")));
+    assert!(matches!(&found[2], Correctness::Wrong { reason } if reason.contains("max_abs is 3.000e-3")));
+    assert!(matches!(&found[3], Correctness::Wrong { reason } if reason.contains("illegal address")));
+    assert!(matches!(&found[4], Correctness::Wrong { .. }));
+}
+
+#[test]
+fn builds_that_failed_are_wrong_and_shared_code_shares_its_cases() {
+    let fixture = Fixture::new(&gate("registers <= 64"));
+    let id = |at: usize| fixture.plan.variants[at].id.clone();
+    let records = checks(&fixture, |variant, _| (variant != 1).then(|| correct(0.0)));
+    let failed = BuildOutcome::Failed { message: "copy.cu(3): error: expected a ';'\n".into() };
+    let builds = [
+        BuildRecord { variant: id(0), shares: None, outcome: failed },
+        BuildRecord { variant: id(1), shares: Some(id(2)), outcome: BuildOutcome::NotNeeded },
+    ];
+    let map = correctness(&fixture.phase, &fixture.plan, &records, &builds);
+    assert!(matches!(&map[&id(0)], Correctness::Wrong { reason } if reason.contains("expected a ';'")));
+    assert!(matches!(&map[&id(1)], Correctness::Proven { cases: 9, .. }));
+}
+
+#[test]
+fn a_case_that_was_once_wrong_is_wrong() {
+    let fixture = Fixture::new(&gate("registers <= 64"));
+    let mut records = checks(&fixture, |_, _| Some(correct(0.0)));
+    let wrong = CheckOutcome::Crashed { reason: "hang".into() };
+    records.push(CheckRecord { outcome: wrong, ..records[0].clone() });
+    records.extend(records.clone().into_iter().take(1));
+    let map = correctness(&fixture.phase, &fixture.plan, &records, &[]);
+    assert!(matches!(map[&fixture.plan.variants[0].id], Correctness::Wrong { .. }));
+}
+
+/// Verdict of a gate when the launches of every candidate counted these eligible warps, those of the baseline others.
+fn repeated(require: &str, own: &[f64], baseline: &[f64]) -> GateResult {
+    verdict(require, |fixture| {
+        let of = |variant: usize| if variant == 4 { baseline } else { own };
+        fixture.set("eligible_warps", |v, _| of(v)[0]);
+        for (row, (v, _)) in fixture.places().into_iter().enumerate() {
+            fixture.quantities.set_spread("eligible_warps", row, of(v).into());
+        }
+        fixture
+    })
+}
+
+#[test]
+fn a_counter_of_several_launches_is_judged_for_every_launch() {
+    let launches = |own: &[f64]| repeated("eligible_warps >= 2", own, &[1.0]);
+    let inside = launches(&[2.5, 2.1, 2.3]);
+    assert_eq!((inside.verdict, inside.cases[0].interval, inside.cases[0].samples), (PASS, Some((2.1, 2.5)), 3));
+    assert_eq!(launches(&[1.5, 1.1, 1.9]).verdict, FAIL);
+    let across = launches(&[2.5, 1.9, 2.3]);
+    assert_eq!((across.verdict, across.cases[0].doubt), (OPEN, Some(Doubt::Noise)));
+    assert!(across.reason.contains("launches disagree: it holds for 2 of 3"), "{}", across.reason);
+    assert_eq!(launches(&[2.5, f64::NAN, 2.3]).verdict, OPEN, "NaN is no number");
+    let compound = |own: &[f64]| repeated("not (eligible_warps < 2 or eligible_warps > 9)", own, &[1.0]).verdict;
+    assert_eq!(compound(&[3.0, f64::NAN, 4.0]), OPEN);
+    assert_eq!((compound(&[3.0, 4.0]), compound(&[1.0, 1.5]), compound(&[3.0, 10.0])), (PASS, FAIL, OPEN));
+}
+
+#[test]
+fn launches_of_the_baseline_count_too() {
+    let against =
+        |own: &[f64], baseline: &[f64]| repeated("eligible_warps >= 1.1 * baseline.eligible_warps", own, baseline);
+    assert_eq!(against(&[3.0, 3.2], &[2.0, 2.1]).verdict, PASS);
+    assert_eq!(against(&[3.0, 3.1], &[2.9, 3.1]).verdict, FAIL);
+    assert_eq!(against(&[3.0, 3.2], &[2.0, 2.9]).verdict, OPEN);
+    let other = against(&[3.0], &[2.0, 2.6, 2.9]);
+    assert!(other.reason.contains("launches of what it is compared with disagree"), "{}", other.reason);
+}

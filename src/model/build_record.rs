@@ -1,0 +1,77 @@
+//! What building a variant gave.
+
+use crate::model::VariantId;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Resources of an entry, read from the cubin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resources {
+    /// Registers a thread.
+    pub registers: u32,
+    /// Static shared memory a block in bytes, without what the driver reserves.
+    pub static_shared: u32,
+    /// Stack frame a thread in bytes, spills included.
+    pub stack: u32,
+    /// Local memory a thread in bytes: the stack of the entry and of what it calls, spills included. Recursion, whose
+    /// depth nobody knows, is not in it.
+    pub local: u32,
+    /// Instructions in the machine code, of the entry and of what it calls, that store a spilled register or load it
+    /// back: a static count, neither bytes nor executions. Those that the compiler marks as spilling in the cubin
+    /// (CUDA 13 does; to shared memory too, where that is asked for). Where ptxas reports more spilled bytes than are
+    /// marked, all loads and stores of local memory are counted instead: an upper bound, never 0 for code that spills.
+    pub spills: u32,
+    /// Constant bank 0 bytes (parameters and driver constants).
+    pub constant: u32,
+    /// Named barriers a block.
+    pub barriers: u32,
+}
+
+/// How building a variant ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum BuildOutcome {
+    /// There is a cubin.
+    Built {
+        /// Where it is in the cache; empty in a recording.
+        cubin: PathBuf,
+        /// SHA-256 of the cubin.
+        cubin_sha256: String,
+        /// SHA-256 of the entry's machine code, with the constants and variables it can see and its resources: equal code
+        /// with an equal launch is measured once.
+        code_sha256: String,
+        /// What it uses.
+        resources: Resources,
+        /// Architecture it was built for (`sm_90`).
+        arch: String,
+        /// Whether the cache had it.
+        cached: bool,
+        /// What nvcc printed, warnings mostly, without ptxas' reports of resources.
+        log: String,
+    },
+    /// nvcc refused it, or the cubin lacks the entry.
+    Failed {
+        /// The compiler's message.
+        message: String,
+    },
+    /// Its launch cannot work on this chip, and why; it is never launched.
+    Refused {
+        /// The reasons, with a byte budget where shared memory is too large.
+        reasons: Vec<String>,
+        /// What it uses; none where that was known without compiling it.
+        resources: Option<Resources>,
+    },
+    /// An external command: nothing to build.
+    NotNeeded,
+}
+
+/// A line of `builds.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildRecord {
+    /// The variant.
+    pub variant: VariantId,
+    /// The variant whose measurements it shares, because machine code and launches are equal.
+    pub shares: Option<VariantId>,
+    /// What came of it.
+    pub outcome: BuildOutcome,
+}

@@ -1,0 +1,27 @@
+//! A measured value, or the reason why there is none.
+
+use std::sync::Arc;
+
+/// A measured value, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// A finite number in the metric's unit.
+    Value(f64),
+    /// Nothing was measured, and why.
+    Missing(Arc<str>),
+}
+
+impl Cell {
+    /// A value if it is finite, else missing: NaN and infinities never reach a gate as numbers.
+    pub fn finite(value: f64) -> Self {
+        if value.is_finite() { Self::Value(value) } else { Self::Missing(format!("measured as {value}").into()) }
+    }
+
+    /// The number, if there is one.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Self::Value(v) => Some(*v),
+            Self::Missing(_) => None,
+        }
+    }
+}

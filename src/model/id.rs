@@ -1,0 +1,26 @@
+//! Names that everything is keyed by.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A variant's stable identity: its name, or `REGCAP=64,THREADS=128,...` in the order of the sweep.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VariantId(pub String);
+
+impl fmt::Display for VariantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The name of a problem size, as the phase declares it (`mission`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ShapeName(pub String);
+
+impl fmt::Display for ShapeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,32 @@
+//! What everybody speaks of: names, the chip, values, verdicts, and the records of a run. Data without behaviour of any
+//! stage; every other room may use it, and it uses none.
+
+mod better;
+mod build_record;
+mod capability;
+mod cell;
+mod check_record;
+mod gpu;
+mod id;
+mod listing;
+mod ncu_metric;
+mod nearest;
+mod profile_record;
+mod scope;
+mod tolerance;
+mod verdict;
+
+pub use better::Better;
+pub use build_record::{BuildOutcome, BuildRecord, Resources};
+pub use capability::ComputeCapability;
+pub use cell::Cell;
+pub use check_record::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
+pub use gpu::Gpu;
+pub use id::{ShapeName, VariantId};
+pub use listing::{Instruction, Line, Listing};
+pub use ncu_metric::is_ncu_metric;
+pub use nearest::nearest;
+pub use profile_record::{DeepProfile, ProfileOutcome, ProfileRecord};
+pub use scope::{Level, OnInconclusive, Scope};
+pub use tolerance::{Differences, Tolerance};
+pub use verdict::Verdict;

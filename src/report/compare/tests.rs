@@ -1,0 +1,115 @@
+//! Made-up sides compared.
+
+use super::*;
+use crate::model::Verdict;
+use crate::stats::Resampler;
+use indexmap::IndexMap;
+
+fn subject(label: &str, latency: f64, occupancy: f64) -> Subject {
+    // a small spread around the median, the same every time
+    let samples: Vec<f64> = (0..60).map(|i| latency * (1.0 + 0.001 * f64::from(i % 7 - 3))).collect();
+    let values = [("latency_p50", latency), ("achieved_occupancy", occupancy), ("sm__warps_active.sum", 7.0)];
+    Subject {
+        label: label.to_owned(),
+        verdict: Some(if occupancy < 20.0 { Verdict::Fail } else { Verdict::Pass }),
+        values: values.iter().map(|(name, value)| ((*name).to_owned(), vec![*value])).collect(),
+        samples,
+    }
+}
+
+fn side(name: &str, gpu: &str, verdict: Verdict, subjects: &[(&str, f64, f64)]) -> Side {
+    Side {
+        name: name.to_owned(),
+        about: format!("made-up run {name}"),
+        verdict: Some(crate::report::markdown::word(verdict).to_owned()),
+        reason: None,
+        gates: vec![Gate {
+            name: "registers".to_owned(),
+            verdict,
+            measured: Some(96.0),
+            unit: "register/thread".to_owned(),
+        }],
+        conditions: vec![("GPU".to_owned(), gpu.to_owned())],
+        subjects: subjects.iter().map(|(n, l, o)| ((*n).to_owned(), subject(n, *l, *o))).collect(),
+    }
+}
+
+fn compared() -> Comparison {
+    let a = side("a", "one", Verdict::Fail, &[("same@m", 10.0, 25.0), ("slow@m", 10.0, 25.0), ("gone@m", 1.0, 1.0)]);
+    let b = side("b", "two", Verdict::Pass, &[("same@m", 10.0, 25.0), ("slow@m", 11.0, 15.0), ("new@m", 1.0, 1.0)]);
+    Comparison::new(&a, &b, &Resampler::default())
+}
+
+#[test]
+fn noise_and_change_are_told_apart() {
+    let compared = compared();
+    let latency = |name: &str| compared.pairs.iter().find(|p| p.name == name).and_then(|p| p.latency).unwrap();
+    assert_eq!(latency("same@m").word(), "within noise");
+    let slow = latency("slow@m");
+    assert_eq!(slow.word(), "slower");
+    assert!((slow.ratio - 1.1).abs() < 1e-9 && slow.low > 1.09 && slow.high < 1.11, "{slow:?}");
+    assert_eq!(compared.pairs[0].name, "slow@m", "what changed comes first");
+    assert_eq!(compared.pairs[0].turned, Some((Verdict::Pass, Verdict::Fail)));
+    let occupancy = &compared.pairs[0].rows[1];
+    assert_eq!((occupancy.change.as_str(), occupancy.better), ("-10 pp", Some(false)));
+}
+
+#[test]
+fn what_one_side_lacks_and_what_differs_around_is_said() {
+    let compared = compared();
+    assert_eq!(
+        (compared.only_a.as_slice(), compared.only_b.as_slice()),
+        (&["gone@m".to_owned()][..], &["new@m".to_owned()][..])
+    );
+    assert_eq!(compared.notes, ["another GPU: one, then two"]);
+    assert!(compared.gates[0].turned);
+    assert!(
+        compared
+            .sentence
+            .starts_with("Verdict fail, then pass; of 2 timed on both sides 0 are faster, 1 within noise, 1 slower"),
+        "{}",
+        compared.sentence
+    );
+}
+
+#[test]
+fn launches_that_overlap_are_noise() {
+    let of = |values: [f64; 3]| Side {
+        subjects: IndexMap::from([(
+            "k".to_owned(),
+            Subject {
+                label: "k".to_owned(),
+                values: IndexMap::from([("duration".to_owned(), values.to_vec())]),
+                ..Subject::default()
+            },
+        )]),
+        ..Side::default()
+    };
+    let row = |a, b| Comparison::new(&of(a), &of(b), &Resampler::default()).pairs[0].rows[0].clone();
+    let noisy = row([100.0, 110.0, 120.0], [115.0, 116.0, 117.0]);
+    assert_eq!((noisy.noise, noisy.better), (Some(true), None));
+    let clear = row([100.0, 110.0, 120.0], [90.0, 91.0, 92.0]);
+    assert_eq!((clear.noise, clear.better), (Some(false), Some(true)));
+}
+
+#[test]
+fn every_rendering_tells_the_same() {
+    let compared = compared();
+    let text = terminal(&compared, 100);
+    assert!(text.contains("registers  fail (96), then pass (96)"), "{text}");
+    assert!(text.contains("+10.0 %") && text.contains("only in A: gone@m"), "{text}");
+    let file = markdown(&compared);
+    assert!(file.contains("| slow&#64;m ") && file.contains("**turned**") && file.contains("+10.0 %"), "{file}");
+    let page = html(&compared).unwrap();
+    assert!(page.contains("+10.0 %") && page.contains("turned") && page.contains("another GPU: one, then two"));
+    assert!(!page.contains("<script"));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let name = "</style><img src=x onerror=alert(1)>";
+    let a = side(name, name, Verdict::Fail, &[(name, 10.0, 25.0)]);
+    let compared = Comparison::new(&a, &a, &Resampler::default());
+    assert!(!html(&compared).unwrap().contains("<img"));
+    assert!(!markdown(&compared).contains("<img"));
+}

@@ -1,0 +1,192 @@
+//! Judged runs by phase, oldest first.
+
+use crate::model::{Level, Verdict};
+use crate::report::{Fact, Report, number, text};
+use crate::store::{Manifest, RunState};
+use jiff::Timestamp;
+
+/// A judged run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Short name of the phase.
+    pub phase: String,
+    /// Title of the phase.
+    pub title: String,
+    /// The run's id.
+    pub run: String,
+    /// When it started.
+    pub started: Timestamp,
+    /// The commit, shortened; `+` follows where tracked files differed from it.
+    pub commit: Option<String>,
+    /// The GPU.
+    pub gpu: Option<String>,
+    /// Whether everything the plan asks for was tried.
+    pub complete: bool,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The verdict in a word: `Pass`, `Fail`, `Inconclusive`, `Fallback`.
+    pub label: String,
+    /// One sentence why.
+    pub reason: String,
+    /// Highest tier reached, with what keeps the next away.
+    pub tier: Option<String>,
+    /// The selected variant.
+    pub selected: Option<String>,
+    /// Numbers of the selected variant, the objective first.
+    pub facts: Vec<Fact>,
+    /// Title, unit and value of the objective's metric of the selected variant.
+    pub objective: Option<(String, String, f64)>,
+    /// Gates, in the order of the file.
+    pub gates: Vec<GateState>,
+    /// Where the run is.
+    pub folder: String,
+    /// The rendered report, relative to the folder of reports.
+    pub page: Option<String>,
+}
+
+/// A gate in one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateState {
+    /// Its name.
+    pub name: String,
+    /// Required or advisory.
+    pub level: Level,
+    /// The metric on its left side, when it is one.
+    pub metric: Option<String>,
+    /// The verdict; a waived failure passes.
+    pub verdict: Verdict,
+    /// Measured value of the deciding case.
+    pub measured: Option<f64>,
+    /// Its limit.
+    pub limit: Option<f64>,
+    /// Unit of both.
+    pub unit: String,
+}
+
+impl GateState {
+    /// Its name, and whether it only advises.
+    pub fn title(&self) -> String {
+        match self.level {
+            Level::Required => self.name.clone(),
+            Level::Advisory => format!("{} (advisory)", self.name),
+        }
+    }
+}
+
+impl Entry {
+    /// A run from its report and manifest.
+    pub fn of(report: &Report, manifest: &Manifest, folder: &str, page: Option<String>) -> Self {
+        Self {
+            phase: report.phase.clone(),
+            title: report.title.clone(),
+            run: report.run.clone(),
+            started: manifest.started,
+            commit: manifest.git.as_ref().map(|git| {
+                let short: String = text::line(&git.commit).chars().take(10).collect();
+                if git.dirty { short + "+" } else { short }
+            }),
+            gpu: manifest.fingerprint.gpu.as_ref().map(|gpu| text::line(&gpu.name)),
+            complete: manifest.state == RunState::Complete,
+            verdict: report.headline.verdict,
+            label: report.headline.label.clone(),
+            reason: report.headline.reason.clone(),
+            tier: report.headline.tier.clone(),
+            selected: report.headline.selected.clone(),
+            facts: report.headline.facts.clone(),
+            objective: objective(report),
+            gates: report.gates.iter().map(state).collect(),
+            folder: text::line(folder),
+            page,
+        }
+    }
+
+    /// The objective's value with its unit.
+    pub fn best(&self) -> Option<String> {
+        self.objective.as_ref().map(|(_, unit, value)| number::with_unit(*value, unit))
+    }
+
+    /// The day it started.
+    pub fn date(&self) -> String {
+        self.started.strftime("%Y-%m-%d %H:%M").to_string()
+    }
+}
+
+/// The objective leads the headline's facts.
+fn objective(report: &Report) -> Option<(String, String, f64)> {
+    let selected = report.variants.iter().find(|v| v.selected)?;
+    let fact = report.headline.facts.first()?;
+    let metric = report.metrics.iter().find(|m| m.title == fact.label)?;
+    let value = report.value(selected, report.objective_shape, &metric.name)?;
+    Some((metric.title.clone(), metric.unit.clone(), value))
+}
+
+fn state(gate: &crate::report::GateRow) -> GateState {
+    GateState {
+        name: gate.name.clone(),
+        level: gate.level,
+        metric: gate.metric.clone(),
+        verdict: if gate.waived.is_some() { Verdict::Pass } else { gate.verdict },
+        measured: gate.measured.as_ref().map(|n| n.value),
+        limit: gate.limit.as_ref().map(|n| n.value),
+        unit: gate.unit.clone(),
+    }
+}
+
+/// The runs of one phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhaseHistory {
+    /// Short name.
+    pub name: String,
+    /// Its runs, oldest first; never empty.
+    pub runs: Vec<Entry>,
+}
+
+impl PhaseHistory {
+    /// The newest run that is complete, else the newest.
+    pub fn latest(&self) -> Option<&Entry> {
+        self.runs.iter().rev().find(|run| run.complete).or(self.runs.last())
+    }
+
+    /// Gates of the latest run, in its order.
+    pub fn gates(&self) -> &[GateState] {
+        self.latest().map_or(&[], |run| run.gates.as_slice())
+    }
+}
+
+/// Every run that could be judged.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    /// Phases by name.
+    pub phases: Vec<PhaseHistory>,
+    /// Runs that could not be judged, and why.
+    pub problems: Vec<String>,
+}
+
+impl History {
+    /// Orders runs by phase and date; a recording of a run that is there too is left out.
+    pub fn new(mut runs: Vec<Entry>, problems: Vec<String>) -> Self {
+        runs.sort_by(|a, b| (&a.phase, a.started, &a.run, &a.folder).cmp(&(&b.phase, b.started, &b.run, &b.folder)));
+        runs.dedup_by(|later, kept| later.phase == kept.phase && later.run == kept.run);
+        let mut phases: Vec<PhaseHistory> = Vec::new();
+        for run in runs {
+            match phases.last_mut().filter(|phase| phase.name == run.phase) {
+                Some(phase) => phase.runs.push(run),
+                None => phases.push(PhaseHistory { name: run.phase.clone(), runs: vec![run] }),
+            }
+        }
+        Self { phases, problems }
+    }
+
+    /// Only these phases, in this order; the names that have no run.
+    pub fn of(mut self, names: &[String]) -> (Self, Vec<String>) {
+        let mut missing = Vec::new();
+        let mut phases = Vec::new();
+        for name in names {
+            match self.phases.iter().position(|phase| &phase.name == name) {
+                Some(at) => phases.push(self.phases.swap_remove(at)),
+                None => missing.push(name.clone()),
+            }
+        }
+        (Self { phases, problems: self.problems }, missing)
+    }
+}

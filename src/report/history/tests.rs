@@ -1,0 +1,91 @@
+//! Made-up runs in order.
+
+use super::*;
+use crate::model::Verdict;
+
+fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> Entry {
+    let verdict = if latency < 20.0 { Verdict::Pass } else { Verdict::Fail };
+    Entry {
+        phase: phase.to_owned(),
+        title: format!("Phase {phase}"),
+        run: run.to_owned(),
+        started: jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap(),
+        commit: Some("0123456789+".to_owned()),
+        gpu: Some("a made-up GPU".to_owned()),
+        complete: true,
+        verdict,
+        label: if verdict == Verdict::Pass { "Pass" } else { "Fail" }.to_owned(),
+        reason: "made up".to_owned(),
+        tier: None,
+        selected: Some("A=1".to_owned()),
+        facts: Vec::new(),
+        objective: Some(("Latency p50".to_owned(), "us".to_owned(), latency)),
+        gates: vec![GateState {
+            name: "latency".to_owned(),
+            level: crate::model::Level::Required,
+            metric: Some("latency_p50".to_owned()),
+            verdict,
+            measured: Some(latency),
+            limit: Some(20.0),
+            unit: "us".to_owned(),
+        }],
+        folder: format!("profiles/{phase}/{run}"),
+        page: Some(format!("{phase}/{run}/report.html")),
+    }
+}
+
+fn history() -> History {
+    let runs = vec![
+        entry("b", "r1", 5, 30.0),
+        entry("a", "r3", 9, 10.0),
+        entry("a", "r2", 1, 25.0),
+        entry("a", "r2", 1, 25.0),
+    ];
+    History::new(runs, vec!["profiles/a/broken: no manifest".to_owned()])
+}
+
+#[test]
+fn runs_are_ordered_by_phase_and_date_and_kept_once() {
+    let history = history();
+    let names: Vec<(&str, Vec<&str>)> =
+        history.phases.iter().map(|p| (p.name.as_str(), p.runs.iter().map(|r| r.run.as_str()).collect())).collect();
+    assert_eq!(names, [("a", vec!["r2", "r3"]), ("b", vec!["r1"])]);
+    assert_eq!(history.phases[0].latest().unwrap().run, "r3");
+}
+
+#[test]
+fn the_page_shows_runs_links_charts_and_problems() {
+    let page = html(&history()).unwrap();
+    assert!(
+        page.contains("href=\"a/r3/report.html\"") || page.contains("href=\"a&#x2f;r3&#x2f;report.html\""),
+        "{page}"
+    );
+    assert!(page.contains("-60.0 %"), "the change from the first run to the last");
+    assert_eq!(page.matches("<figure>").count(), 2, "phase a has two runs, phase b one");
+    assert!(page.contains("broken") && !page.contains("<script"));
+}
+
+#[test]
+fn the_summary_counts_phases_that_pass() {
+    let text = summary(&history(), Some("reports"));
+    assert!(text.starts_with("# 1 of 2 phases pass\n"), "{text}");
+    assert!(text.contains("[Phase a](<reports/a/r3/report.html>)") && text.contains("| Latency p50 10 µs"), "{text}");
+    assert!(text.contains("| latency | fail    | 30 µs    | 20 µs |"), "{text}");
+    assert!(text.contains("## Not in this summary"));
+}
+
+#[test]
+fn phases_can_be_chosen() {
+    let (chosen, missing) = history().of(&["b".to_owned(), "c".to_owned()]);
+    assert_eq!((chosen.phases.len(), missing), (1, vec!["c".to_owned()]));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let mut run = entry("a", "r1", 1, 30.0);
+    run.title = "</style><img src=x onerror=alert(1)>".to_owned();
+    run.page = Some("./\"><img src=x>".to_owned());
+    let history = History::new(vec![run], Vec::new());
+    assert!(!html(&history).unwrap().contains("<img"));
+    assert!(!summary(&history, Some("reports")).contains("<img src=x onerror"));
+}
