@@ -55,7 +55,8 @@ impl Statistic {
     /// Fewest samples from which an interval of this level can bracket it.
     ///
     /// `n` samples lie all on one side of the `q` quantile with probability `q^n + (1-q)^n`; below one minus that no
-    /// interval between samples can have the level. Mean and extremes are asked for what the median is.
+    /// interval between samples can have the level (H. A. David and H. N. Nagaraja, "Order Statistics", 2003, section 7.1).
+    /// Mean and extremes are asked for what the median is.
     pub fn fewest(self, level: f64) -> usize {
         let q = match self {
             Self::Quantile(q) if q > 0.0 && q < 1.0 => q,
@@ -70,7 +71,8 @@ pub fn median(samples: &[f64]) -> Result<f64, StatsError> {
     quantile(samples, 0.5)
 }
 
-/// The `q` quantile by linear interpolation between order statistics (type 7 of Hyndman and Fan).
+/// The `q` quantile by linear interpolation between order statistics (type 7 of R. J.
+/// Hyndman and Y. Fan, "Sample quantiles in statistical packages", The American Statistician 50, 1996).
 pub fn quantile(samples: &[f64], q: f64) -> Result<f64, StatsError> {
     finite(samples)?;
     let mut sorted = samples.to_vec();
