@@ -28,7 +28,6 @@ pub mod insight;
 pub mod listing;
 pub mod metric;
 pub mod ncu;
-pub mod ncu_rep;
 pub mod number;
 pub mod occupancy;
 pub mod plan;

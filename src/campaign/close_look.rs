@@ -16,9 +16,9 @@ use crate::ncu::{
     Case, CloseLook, Contents, Detail, Expect, Job, NcuFailure, Processes, ProfileOutcome, Ran, Runner, Selection,
     Subject, Verify, scratch_folder,
 };
-use crate::ncu_rep::{Report, ReportError};
 use crate::plan::{Method, Plan, Standing, VariantId};
 use crate::store::{Run, RunWriter, StoreError, sha256};
+use ncu_rep::{Report, ReportError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

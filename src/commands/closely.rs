@@ -6,10 +6,10 @@ use crate::campaign::wanted;
 use crate::frame::{CloseRow, Counted, Ownership, Quantities, close_quantities};
 use crate::insight::{self, Clocks, Listings, Said};
 use crate::ncu::CloseLook;
-use crate::ncu_rep::ReportError;
 use crate::plan::{Plan, Variant};
 use crate::report;
 use crate::store::{Run, StoreError};
+use ncu_rep::ReportError;
 
 /// What close looks gave.
 #[derive(Debug, Default)]

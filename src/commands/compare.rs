@@ -5,10 +5,10 @@ use super::judge::{Age, Subject, judged};
 use crate::cli::CompareArgs;
 use crate::compare::{self, Comparison, Side};
 use crate::exit::Outcome;
-use crate::ncu_rep::Report as NcuReport;
 use crate::report::write::replace;
 use crate::stats::Resampler;
 use crate::store::StoreError;
+use ncu_rep::Report as NcuReport;
 use std::io::Write;
 use std::path::Path;
 

@@ -14,12 +14,12 @@ use crate::expr::{Scope, Value};
 use crate::frame::{Counted, Measured, Ownership, Quantities, quantities};
 use crate::gate::{Context, Judgement, Verdict, correctness, judge};
 use crate::insight;
-use crate::ncu_rep::{Report as NcuReport, ReportError};
 use crate::plan::{Plan, VariantId, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
 use crate::report::{Earlier, Inputs, Report, Source, github, json};
 use crate::store::{self, Run, RunState, StoreError};
+use ncu_rep::{Report as NcuReport, ReportError};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 

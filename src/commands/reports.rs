@@ -10,10 +10,10 @@ use crate::frame::launch_variant;
 use crate::gate::Correctness;
 use crate::metric::Better;
 use crate::ncu::{ProfileOutcome, ProfileRecord};
-use crate::ncu_rep::{Launch, Report};
 use crate::plan::{CommandPlan, Method, Plan, Standing, Variant, VariantId};
 use crate::report::Source;
 use crate::store::{Fingerprint, Gpu, Manifest, Run, RunState, StoreError};
+use ncu_rep::{Launch, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -146,7 +146,7 @@ impl Reading {
     }
 }
 
-fn gpu(launch: &Launch<'_>) -> Result<Option<Gpu>, crate::ncu_rep::ReportError> {
+fn gpu(launch: &Launch<'_>) -> Result<Option<Gpu>, ncu_rep::ReportError> {
     let (Some(name), Some(compute_capability), Some(sms)) =
         (launch.device_name()?, launch.compute_capability()?, launch.sm_count()?)
     else {

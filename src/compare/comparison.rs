@@ -3,10 +3,10 @@
 use super::side::{Side, Subject};
 use crate::gate::Verdict;
 use crate::metric::{Better, Catalogue};
-use crate::ncu_rep::unit_of;
 use crate::report::number;
 use crate::stats::{self, Pairing, Resampler};
 use indexmap::IndexMap;
+use ncu_rep::unit_of;
 use rayon::prelude::*;
 use serde::Serialize;
 

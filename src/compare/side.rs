@@ -4,9 +4,9 @@ use crate::frame::launches::nvtx_text;
 use crate::frame::{Cell, case_of};
 use crate::gate::Verdict;
 use crate::metric::Catalogue;
-use crate::ncu_rep::{self, Launch, ReportError};
 use crate::report::{self, Measure, text};
 use indexmap::IndexMap;
+use ncu_rep::{Launch, ReportError};
 
 /// What was measured.
 #[derive(Debug, Clone, Default, PartialEq)]

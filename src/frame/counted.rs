@@ -7,8 +7,8 @@ use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::schema;
 use crate::config::ShapeName;
 use crate::metric::Definition;
-use crate::ncu_rep::{MetricSelection, Report};
 use crate::plan::{Method, Plan, VariantId};
+use ncu_rep::{MetricSelection, Report};
 use polars::prelude::{DataFrame, PolarsError};
 use std::collections::{BTreeMap, HashMap};
 

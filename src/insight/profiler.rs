@@ -6,8 +6,8 @@ use crate::config::ShapeName;
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
 use crate::listing::{Code, Line, Listing, ListingError, Own, Texts};
-use crate::ncu_rep::{Launch, MetricValue, Report, ReportError, Source, SpeedupScope};
 use crate::plan::{Method, Plan, VariantId};
+use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -153,14 +153,14 @@ fn listed(report: &Report, launch: &Launch<'_>, samples: &Samples) -> Result<Opt
 ///
 /// # Errors
 /// A damaged report.
-pub fn source_of<'r>(report: &'r Report, launch: &Launch<'_>) -> Result<Option<Source<'r>>, ReportError> {
+pub fn source_of<'r>(report: &'r Report, launch: &Launch<'_>) -> Result<Option<SourceModule<'r>>, ReportError> {
     let references = launch.source_references()?;
     let found = report.sources()?.into_iter().find(|source| references.contains(&source.reference));
     Ok(found.filter(|source| !source.binary.is_empty()))
 }
 
 /// The source files that a report holds.
-pub fn texts(source: &Source<'_>) -> Texts {
+pub fn texts(source: &SourceModule<'_>) -> Texts {
     let mut texts = Texts::default();
     source.files.iter().for_each(|file| texts.add(&file.path, file.content));
     texts
@@ -285,7 +285,7 @@ mod tests {
 
     fn full() -> Report {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/full1.ncu-rep.zst");
-        Report::open(path.as_ref()).unwrap()
+        Report::open(path).unwrap()
     }
 
     #[test]

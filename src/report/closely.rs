@@ -8,8 +8,8 @@ use crate::frame::Cell;
 use crate::insight::{RuleNote, Severity};
 use crate::metric::Catalogue;
 use crate::ncu::{CloseLook, ProfileOutcome};
-use crate::ncu_rep::SpeedupScope;
 use crate::plan::VariantId;
+use ncu_rep::SpeedupScope;
 
 /// Rules of ncu among the findings.
 const RULES: usize = 2;

@@ -14,8 +14,8 @@ use crate::frame::Cell;
 use crate::gate::{Case, Correctness, GateResult, Level, VariantResult, Verdict};
 use crate::insight::Said;
 use crate::listing::Line;
-use crate::ncu_rep::SpeedupScope;
 use crate::plan::{Method, Standing, Variant, VariantId};
+use ncu_rep::SpeedupScope;
 use std::collections::HashMap;
 
 /// Everything about variants, by id.

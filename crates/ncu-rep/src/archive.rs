@@ -6,8 +6,8 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-use super::block::MAGIC;
-use super::error::ReportError;
+use crate::error::ReportError;
+use crate::schema::MAGIC;
 
 /// The first four bytes of a zstd frame.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -16,18 +16,24 @@ const FREE_BYTES: u64 = 64 << 20;
 /// Compression level of the reports that are kept: 5 times smaller than none at 1/3 of the time of level 19.
 const LEVEL: i32 = 9;
 
-/// How large a compressed report may become.
+/// Launches and source entries that every report may have, whatever its size.
+const FREE_ENTRIES: u64 = 1024;
+
+/// How large a report may become in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Most bytes of a decompressed report.
     pub bytes: u64,
     /// Most bytes that one compressed byte may give, for reports over 64 MiB. Real reports give up to about 100.
     pub ratio: u64,
+    /// Bytes of the uncompressed report for each launch or source entry, over 1,024 of them. Real launches have
+    /// thousands: each holds some 160 attributes of its device.
+    pub entry_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: 8 << 30, ratio: 1000 }
+        Self { bytes: 8 << 30, ratio: 1000, entry_bytes: 200 }
     }
 }
 
@@ -37,16 +43,21 @@ impl Limits {
         let by_ratio = compressed.saturating_mul(self.ratio).max(FREE_BYTES);
         if by_ratio < self.bytes { (by_ratio, "compression ratio") } else { (self.bytes, "size") }
     }
+
+    /// Most launches and source entries of a report of `bytes` bytes.
+    pub(crate) fn entries(self, bytes: u64) -> u64 {
+        (bytes / self.entry_bytes.max(1)).max(FREE_ENTRIES)
+    }
 }
 
 /// The bytes of one report.
 #[derive(Debug)]
-pub(crate) enum Data {
+pub(crate) enum ReportBytes {
     Mapped(Mmap),
     Owned(Vec<u8>),
 }
 
-impl Data {
+impl ReportBytes {
     /// Maps the file, or decompresses it into memory when it holds a zstd frame.
     pub fn open(path: &Path, limits: Limits) -> Result<Self, ReportError> {
         let read = |source| ReportError::Read { path: path.to_path_buf(), source };
@@ -125,7 +136,7 @@ pub fn compress(report: &[u8]) -> Result<Vec<u8>, ReportError> {
         return Ok(report.to_vec());
     }
     if !report.starts_with(&MAGIC) {
-        return Err(super::block::not_a_report(report));
+        return Err(ReportError::not_a_report(report));
     }
     zstd::stream::encode_all(report, LEVEL).map_err(ReportError::Compressed)
 }
@@ -139,7 +150,7 @@ mod tests {
     fn a_bomb_stops_at_the_limit_and_names_it() {
         let bomb = zstd::stream::encode_all(std::io::repeat(0).take(80 << 20), 19).unwrap();
         assert!(bomb.len() < 16 << 10, "{}", bomb.len());
-        let error = Data::from_bytes(bomb, Limits::default()).unwrap_err();
+        let error = ReportBytes::from_bytes(bomb, Limits::default()).unwrap_err();
         match error {
             ReportError::TooLarge { limit, reason, .. } => {
                 assert_eq!((limit, reason), (FREE_BYTES, "compression ratio"));
@@ -151,17 +162,20 @@ mod tests {
     #[test]
     fn the_size_limit_holds_for_small_ratios_too() {
         let frame = compress(&[&MAGIC[..], &[7; 4096]].concat()).unwrap();
-        let limits = Limits { bytes: 4099, ratio: 1000 };
-        assert!(matches!(Data::from_bytes(frame.clone(), limits), Err(ReportError::TooLarge { reason: "size", .. })));
-        let limits = Limits { bytes: 4100, ratio: 1000 };
-        assert_eq!(Data::from_bytes(frame, limits).unwrap().bytes().len(), 4100);
+        let limits = Limits { bytes: 4099, ..Limits::default() };
+        assert!(matches!(
+            ReportBytes::from_bytes(frame.clone(), limits),
+            Err(ReportError::TooLarge { reason: "size", .. })
+        ));
+        let limits = Limits { bytes: 4100, ..Limits::default() };
+        assert_eq!(ReportBytes::from_bytes(frame, limits).unwrap().bytes().len(), 4100);
     }
 
     #[test]
     fn a_cut_frame_is_an_error() {
         let frame = compress(&[&MAGIC[..], &[7; 4096]].concat()).unwrap();
         for cut in 4..frame.len() {
-            assert!(Data::from_bytes(frame[..cut].to_vec(), Limits::default()).is_err(), "cut at {cut}");
+            assert!(ReportBytes::from_bytes(frame[..cut].to_vec(), Limits::default()).is_err(), "cut at {cut}");
         }
     }
 

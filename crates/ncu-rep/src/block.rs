@@ -1,12 +1,8 @@
 //! The container: file header, then blocks of header and payload until the end of the file.
 
-use super::error::{ReportError, WireProblem};
-use super::wire::{Message, Span};
-
-/// The first four bytes of a report.
-pub(crate) const MAGIC: [u8; 4] = *b"NVR\0";
-/// The container version that this layout was written by, and the oldest that is accepted.
-pub(crate) const VERSION: u64 = 7;
+use crate::error::{ReportError, WireProblem};
+use crate::schema::{MAGIC, VERSION, block_header, file_header};
+use crate::wire::{Message, Span};
 
 /// What an entry of a payload is. In a payload they stand in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,12 +27,6 @@ pub(crate) struct Block<'a> {
     counts: [(EntryKind, u32); 5],
 }
 
-/// The error that `data` is no report.
-pub(crate) fn not_a_report(data: &[u8]) -> ReportError {
-    let found: Vec<String> = data.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    ReportError::NotAReport { found: found.join(" ") }
-}
-
 /// Reads `len` bytes at `at`, or says what is cut.
 fn take<'a>(data: &'a [u8], at: usize, len: u64, block: usize, field: &'static str) -> Result<&'a [u8], ReportError> {
     let rest = data.get(at..).unwrap_or_default();
@@ -58,7 +48,7 @@ fn length(data: &[u8], at: usize, block: usize, field: &'static str) -> Result<u
 /// The container version, and where the first block starts.
 pub(crate) fn file_header(data: &[u8]) -> Result<(u64, usize), ReportError> {
     if !data.starts_with(&MAGIC) {
-        return Err(not_a_report(data));
+        return Err(ReportError::not_a_report(data));
     }
     let len = length(data, MAGIC.len(), 0, "FileHeader length")?;
     let start = MAGIC.len() + 4;
@@ -66,7 +56,7 @@ pub(crate) fn file_header(data: &[u8]) -> Result<(u64, usize), ReportError> {
     let mut version = 0;
     for field in (Message { name: "FileHeader", bytes, offset: start }).fields() {
         let field = field?;
-        if field.number == 1 {
+        if field.number == file_header::VERSION {
             version = field.integer()?;
         }
     }
@@ -115,15 +105,15 @@ impl<'a> Blocks<'a> {
         for field in header.fields() {
             let field = field?;
             match field.number {
-                1 => block.counts[0].1 = field.integer32()?,
-                2 => block.counts[1].1 = field.integer32()?,
-                3 => block.session = Some(field.span()?),
-                4 => block.strings = Some(field.message("StringTable")?),
-                5 => block.payload_len = field.integer32()?,
-                6 => block.process = Some(field.message("Process")?),
-                7 => block.counts[2].1 = field.integer32()?,
-                8 => block.counts[3].1 = field.integer32()?,
-                9 => block.counts[4].1 = field.integer32()?,
+                block_header::SOURCES => block.counts[0].1 = field.integer32()?,
+                block_header::KERNELS => block.counts[1].1 = field.integer32()?,
+                block_header::SESSION => block.session = Some(field.span()?),
+                block_header::STRING_TABLE => block.strings = Some(field.message("StringTable")?),
+                block_header::PAYLOAD_SIZE => block.payload_len = field.integer32()?,
+                block_header::PROCESS => block.process = Some(field.message("Process")?),
+                block_header::RANGES => block.counts[2].1 = field.integer32()?,
+                block_header::COMMAND_LISTS => block.counts[3].1 = field.integer32()?,
+                block_header::GRAPHS => block.counts[4].1 = field.integer32()?,
                 _ => {}
             }
         }
@@ -172,7 +162,12 @@ impl Block<'_> {
         }
         if at != end {
             let problem = WireProblem::Leftover((end - at) as u64);
-            return Err(ReportError::Malformed { message: "BlockHeader", field: 5, offset: at as u64, problem });
+            return Err(ReportError::Malformed {
+                message: "BlockHeader",
+                field: block_header::PAYLOAD_SIZE,
+                offset: at as u64,
+                problem,
+            });
         }
         Ok(())
     }

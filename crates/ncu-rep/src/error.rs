@@ -69,6 +69,22 @@ pub enum ReportError {
         /// The limit that was exceeded.
         reason: &'static str,
     },
+    /// More results and source entries than a report of this size has.
+    #[error("report of {bytes} bytes has more than {limit} launches and source entries, which no real report has")]
+    TooManyEntries {
+        /// Most entries that it may have.
+        limit: u64,
+        /// Bytes of the uncompressed report.
+        bytes: u64,
+    },
+}
+
+impl ReportError {
+    /// The error that `data` is not a report.
+    pub(crate) fn not_a_report(data: &[u8]) -> Self {
+        let found: Vec<String> = data.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Self::NotAReport { found: found.join(" ") }
+    }
 }
 
 /// What is wrong with a field.

@@ -2,25 +2,29 @@
 
 use std::borrow::Cow;
 
-use super::error::ReportError;
-use super::head::{ClockStatus, Head, Process, ResultKind};
-use super::metric::{self, Metric, MetricValue, Metrics};
-use super::nvtx::{self, NvtxRange};
-use super::report::Report;
-use super::rule::{self, RuleResult};
-use super::wire::{Field, Message, Span};
+use crate::error::ReportError;
+use crate::head::{ClockStatus, Head};
+use crate::index::Index;
+use crate::layout::ResultKind;
+use crate::metric::{self, Metric, Metrics};
+use crate::nvtx::{self, NvtxRange};
+use crate::process::Process;
+use crate::rule::{self, RuleResult};
+use crate::schema::source;
+use crate::value::MetricValue;
+use crate::wire::{Field, Message, Span};
 
-/// One result of a report. A light handle: scalars are there, the rest is decoded when asked.
+/// One result of a report, mostly a kernel launch. A light handle: scalars are there, the rest is decoded when asked.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch<'r> {
-    pub(crate) report: &'r Report,
+    pub(crate) index: &'r Index,
     pub(crate) head: &'r Head,
     pub(crate) id: u32,
 }
 
 impl<'r> Launch<'r> {
     fn text(&self, span: Span) -> Cow<'r, str> {
-        span.text(self.report.data())
+        span.text(self.index.data())
     }
 
     /// The id that ncu prints, from 0: it counts the launches of one process after those of another.
@@ -121,9 +125,9 @@ impl<'r> Launch<'r> {
         self.head.api_call
     }
 
-    /// When it was measured, in seconds since 1970; 0 when the report does not say.
+    /// When it was measured, in seconds since 1970; `None` when the report does not say.
     #[must_use]
-    pub fn created(&self) -> u64 {
+    pub fn created(&self) -> Option<u64> {
         self.head.created
     }
 
@@ -148,7 +152,7 @@ impl<'r> Launch<'r> {
     /// The process that launched it.
     #[must_use]
     pub fn process(&self) -> Option<&'r Process> {
-        self.report.processes().get(self.head.process as usize)
+        self.index.processes.get(self.head.process? as usize)
     }
 
     /// Index of the device among those visible to the process.
@@ -192,10 +196,11 @@ impl<'r> Launch<'r> {
         Ok(self.metric(name)?.and_then(|value| value.as_u64()).and_then(|value| u32::try_from(value).ok()))
     }
 
-    /// All metrics, each name once, in the report's order. Where a report repeats one the last value counts, as for NVIDIA's reader.
+    /// All metrics, each name once, in the report's order. Where a report repeats one the last value counts, as for
+    /// NVIDIA's reader. Values are in base units, which [`Metric::unit`] names.
     #[must_use]
     pub fn metrics(&self) -> Metrics<'r> {
-        Metrics::new(self.report, self.head)
+        Metrics::new(self.index.data(), &self.index.names, self.head)
     }
 
     /// The aggregate value of a metric by its full name. `Ok(None)` when the launch does not have the metric,
@@ -212,8 +217,8 @@ impl<'r> Launch<'r> {
     /// # Errors
     /// A damaged metric.
     pub fn find_metric(&self, name: &str) -> Result<Option<Metric<'r>>, ReportError> {
-        let Some(id) = self.report.metric_place(name) else { return Ok(None) };
-        metric::find(self.report, self.head, id)
+        let Some(id) = self.index.names.place_of(name) else { return Ok(None) };
+        metric::find(self.index.data(), &self.index.names, self.head, id)
     }
 
     /// NVTX ranges around the launch: the push/pop stack of its own thread, outermost first, by domain, then the
@@ -222,7 +227,7 @@ impl<'r> Launch<'r> {
     /// # Errors
     /// A damaged state.
     pub fn nvtx(&self) -> Result<Vec<NvtxRange<'r>>, ReportError> {
-        nvtx::ranges(Message::new("NvtxState", self.report.data(), self.head.nvtx), self.head.thread)
+        nvtx::ranges(Message::new("NvtxState", self.index.data(), self.head.nvtx), self.head.thread)
     }
 
     /// What ncu's rules said.
@@ -233,7 +238,7 @@ impl<'r> Launch<'r> {
         self.fields(self.head.kind.layout().rules).map(|field| rule::decode(field?.message("RuleResult")?)).collect()
     }
 
-    /// References of the source entries ([`Report::sources`]) that belong to it.
+    /// References of the source entries ([`SourceModule::reference`](crate::SourceModule::reference)) that belong to it.
     ///
     /// # Errors
     /// A damaged result.
@@ -244,7 +249,7 @@ impl<'r> Launch<'r> {
             if self.head.kind == ResultKind::Kernel {
                 for part in field.message("SourceData")?.fields() {
                     let part = part?;
-                    if part.number == 1 {
+                    if part.number == source::REFERENCE {
                         references.push(part.integer()?);
                     }
                 }
@@ -257,7 +262,7 @@ impl<'r> Launch<'r> {
 
     /// The fields with `number`, in order.
     fn fields(&self, number: u32) -> impl Iterator<Item = Result<Field<'r>, ReportError>> {
-        Message::new(self.head.kind.layout().name, self.report.data(), self.head.body)
+        Message::new(self.head.kind.layout().name, self.index.data(), self.head.body)
             .fields()
             .filter(move |field| field.as_ref().map_or(true, |field| field.number == number))
     }

@@ -3,8 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::error::ReportError;
-use super::wire::Message;
+use crate::error::ReportError;
+use crate::schema::{
+    nvtx_domain, nvtx_domain_info, nvtx_push_pop_range, nvtx_start_end_range, nvtx_state, nvtx_thread,
+};
+use crate::wire::Message;
 
 /// How a range was marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,11 +46,11 @@ pub(crate) fn ranges(state: Message<'_>, thread: u32) -> Result<Vec<NvtxRange<'_
     for field in state.fields() {
         let field = field?;
         match field.number {
-            1 => {
+            nvtx_state::DOMAIN => {
                 let (id, name) = domain(field.message("NvtxDomainInfo")?)?;
                 domains.insert(id, name);
             }
-            5 if field.integer()? == PROCESS_SCOPE => owner = Owner::Process,
+            nvtx_state::SCOPE if field.integer()? == PROCESS_SCOPE => owner = Owner::Process,
             _ => {}
         }
     }
@@ -56,8 +59,8 @@ pub(crate) fn ranges(state: Message<'_>, thread: u32) -> Result<Vec<NvtxRange<'_
     for field in state.fields() {
         let field = field?;
         match field.number {
-            2 => stack(field.message("NvtxThread")?, owner, &domains, &mut pushed)?,
-            3 => {
+            nvtx_state::THREAD => stack(field.message("NvtxThread")?, owner, &domains, &mut pushed)?,
+            nvtx_state::START_END_DOMAIN => {
                 let message = field.message("NvtxStartEndDomain")?;
                 collect(message, NvtxKind::StartEnd, &domains, &mut started)?;
             }
@@ -73,8 +76,8 @@ fn domain(message: Message<'_>) -> Result<(u64, Cow<'_, str>), ReportError> {
     for field in message.fields() {
         let field = field?;
         match field.number {
-            1 => id = field.integer()?,
-            2 => name = field.text()?,
+            nvtx_domain_info::ID => id = field.integer()?,
+            nvtx_domain_info::NAME => name = field.text()?,
             _ => {}
         }
     }
@@ -91,7 +94,7 @@ fn stack<'a>(
     let mut thread = 0;
     for field in message.fields() {
         let field = field?;
-        if field.number == 1 {
+        if field.number == nvtx_thread::ID {
             thread = field.integer()?;
         }
     }
@@ -100,14 +103,14 @@ fn stack<'a>(
     }
     for field in message.fields() {
         let field = field?;
-        if field.number == 2 {
+        if field.number == nvtx_thread::DOMAIN {
             collect(field.message("NvtxPushPopDomain")?, NvtxKind::PushPop, domains, out)?;
         }
     }
     Ok(())
 }
 
-/// The ranges of one domain: its id in field 1, its ranges in field 3.
+/// The ranges of one domain.
 fn collect<'a>(
     message: Message<'a>,
     kind: NvtxKind,
@@ -117,18 +120,18 @@ fn collect<'a>(
     let mut id = 0;
     for field in message.fields() {
         let field = field?;
-        if field.number == 1 {
+        if field.number == nvtx_domain::ID {
             id = field.integer()?;
         }
     }
     let domain = domains.get(&id).cloned().unwrap_or_default();
     let (message_name, name_field) = match kind {
-        NvtxKind::PushPop => ("NvtxPushPopRange", 1),
-        NvtxKind::StartEnd => ("NvtxStartEndRange", 2),
+        NvtxKind::PushPop => ("NvtxPushPopRange", nvtx_push_pop_range::NAME),
+        NvtxKind::StartEnd => ("NvtxStartEndRange", nvtx_start_end_range::NAME),
     };
     for field in message.fields() {
         let field = field?;
-        if field.number != 3 {
+        if field.number != nvtx_domain::RANGE {
             continue;
         }
         let mut name = Cow::Borrowed("");

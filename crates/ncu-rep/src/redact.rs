@@ -3,19 +3,24 @@
 //! Host and computer names and addresses become [`PLACEHOLDER`], paths become file names. Fields that are not known
 //! are copied as they are. Working folder and environment are emptied.
 //! Cubins and imported source text are copied byte for byte: with `-lineinfo` a cubin holds the paths of its sources;
-//! [`Sources::Drop`] drops both.
+//! [`SourcePolicy::Drop`] drops both.
 
-use super::archive::{Data, Limits};
-use super::block::{self, Block, Blocks, EntryKind};
-use super::error::{ReportError, WireProblem};
-use super::wire::{Message, Span, put_bytes, put_integer};
+use crate::archive::{Limits, ReportBytes};
+use crate::block::{self, Block, Blocks, EntryKind};
+use crate::error::{ReportError, WireProblem};
+use crate::layout::{self, Layout};
+use crate::schema::{
+    block_header, call_stack, executable_settings, ip_address, process, rule_result, session, source, source_file,
+    source_files, source_marker, stack_frame, system_info,
+};
+use crate::wire::{Field, Message, Span, put_bytes, put_integer};
 
 /// What names and addresses are replaced by.
 const PLACEHOLDER: &str = "redacted";
 
 /// What happens to source entries: cubins and imported source files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sources {
+pub enum SourcePolicy {
     /// They stay as they are.
     #[default]
     Keep,
@@ -27,7 +32,7 @@ pub enum Sources {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Redaction {
     /// What happens to source entries.
-    pub sources: Sources,
+    pub sources: SourcePolicy,
 }
 
 /// What happens to a field.
@@ -46,28 +51,45 @@ enum Change {
 
 type Rules = &'static [(u32, Change)];
 
-const ADDRESS: Rules = &[(1, Change::Hide)];
-const SYSTEM: Rules = &[(5, Change::Hide), (7, Change::Inside(ADDRESS))];
-const EXECUTABLE: Rules = &[(1, Change::FileName), (2, Change::Clear), (3, Change::CommandLine), (4, Change::Clear)];
-const SESSION: Rules = &[
-    (3, Change::Inside(SYSTEM)),
-    (4, Change::Inside(SYSTEM)),
-    (9, Change::Inside(EXECUTABLE)),
-    (11, Change::CommandLine),
+const ADDRESS: Rules = &[(ip_address::TEXT, Change::Hide)];
+const SYSTEM: Rules = &[(system_info::COMPUTER, Change::Hide), (system_info::ADDRESS, Change::Inside(ADDRESS))];
+const EXECUTABLE: Rules = &[
+    (executable_settings::PATH, Change::FileName),
+    (executable_settings::WORKING_FOLDER, Change::Clear),
+    (executable_settings::ARGUMENTS, Change::CommandLine),
+    (executable_settings::ENVIRONMENT, Change::Clear),
 ];
-const PROCESS: Rules = &[(2, Change::Hide), (3, Change::FileName)];
-const HEADER: Rules = &[(3, Change::Inside(SESSION)), (6, Change::Inside(PROCESS))];
-const MARKER: Rules = &[(6, Change::FileName)];
-const FRAME: Rules = &[(1, Change::FileName), (3, Change::FileName)];
-const STACK: Rules = &[(1, Change::Inside(FRAME))];
-const RULE: Rules = &[(5, Change::Inside(MARKER))];
-const KERNEL: Rules = &[(19, Change::Inside(RULE)), (28, Change::Inside(STACK)), (32, Change::Inside(STACK))];
-const RANGE: Rules = &[(14, Change::Inside(STACK)), (17, Change::Inside(STACK)), (20, Change::Inside(RULE))];
-const COMMAND_LIST: Rules = &[(16, Change::Inside(STACK)), (21, Change::Inside(RULE)), (22, Change::Inside(STACK))];
-const GRAPH: Rules = &[(16, Change::Inside(STACK)), (19, Change::Inside(STACK)), (22, Change::Inside(RULE))];
-const SOURCE_FILE: Rules = &[(1, Change::FileName)];
-const SOURCE_FILES: Rules = &[(1, Change::Inside(SOURCE_FILE))];
-const SOURCE: Rules = &[(8, Change::Inside(SOURCE_FILES))];
+const SESSION: Rules = &[
+    (session::HOST, Change::Inside(SYSTEM)),
+    (session::TARGET, Change::Inside(SYSTEM)),
+    (session::EXECUTABLE_SETTINGS, Change::Inside(EXECUTABLE)),
+    (session::COMMAND_LINE, Change::CommandLine),
+];
+const PROCESS: Rules = &[(process::HOST, Change::Hide), (process::EXECUTABLE, Change::FileName)];
+const HEADER: Rules =
+    &[(block_header::SESSION, Change::Inside(SESSION)), (block_header::PROCESS, Change::Inside(PROCESS))];
+const MARKER: Rules = &[(source_marker::FILE, Change::FileName)];
+const FRAME: Rules = &[(stack_frame::PATH, Change::FileName), (stack_frame::OTHER_PATH, Change::FileName)];
+const STACK: Rules = &[(call_stack::FRAME, Change::Inside(FRAME))];
+const RULE: Rules = &[(rule_result::SOURCE_MARKER, Change::Inside(MARKER))];
+const KERNEL: ResultRules = result_rules(&layout::KERNEL);
+const RANGE: ResultRules = result_rules(&layout::RANGE);
+const COMMAND_LIST: ResultRules = result_rules(&layout::COMMAND_LIST);
+const GRAPH: ResultRules = result_rules(&layout::GRAPH);
+const SOURCE_FILE: Rules = &[(source_file::PATH, Change::FileName)];
+const SOURCE_FILES: Rules = &[(source_files::FILE, Change::Inside(SOURCE_FILE))];
+const SOURCE: Rules = &[(source::FILES, Change::Inside(SOURCE_FILES))];
+
+type ResultRules = [(u32, Change); 3];
+
+/// The rules for a kind of result.
+const fn result_rules(layout: &Layout) -> ResultRules {
+    [
+        (layout.rules, Change::Inside(RULE)),
+        (layout.cpu_stack, Change::Inside(STACK)),
+        (layout.python_stack, Change::Inside(STACK)),
+    ]
+}
 
 /// Redacts a report, plain or zstd-compressed, and returns it uncompressed. Sources stay.
 ///
@@ -82,7 +104,7 @@ pub fn redact(report: &[u8]) -> Result<Vec<u8>, ReportError> {
 /// # Errors
 /// The report is none, or damaged.
 pub fn redact_with(report: &[u8], redaction: Redaction) -> Result<Vec<u8>, ReportError> {
-    let data = Data::from_bytes(report.to_vec(), Limits::default())?;
+    let data = ReportBytes::from_bytes(report.to_vec(), Limits::default())?;
     let data = data.bytes();
     let (_, start) = block::file_header(data)?;
     let mut out = Vec::with_capacity(data.len());
@@ -98,7 +120,7 @@ fn rewrite_block(data: &[u8], block: &Block<'_>, redaction: Redaction, out: &mut
     let mut sources = 0;
     block.entries(data, |kind, span| {
         if kind == EntryKind::Source {
-            if redaction.sources == Sources::Drop {
+            if redaction.sources == SourcePolicy::Drop {
                 return Ok(());
             }
             sources += 1;
@@ -116,8 +138,8 @@ fn rewrite_block(data: &[u8], block: &Block<'_>, redaction: Redaction, out: &mut
         let raw = block.header.bytes.get(start..fields.consumed()).unwrap_or_default();
         start = fields.consumed();
         match field.number {
-            1 => put_integer(&mut header, 1, sources),
-            5 => put_integer(&mut header, 5, payload.len() as u64),
+            block_header::SOURCES => put_integer(&mut header, field.number, sources),
+            block_header::PAYLOAD_SIZE => put_integer(&mut header, field.number, payload.len() as u64),
             _ => rewrite_field(&field, raw, HEADER, &mut header)?,
         }
     }
@@ -128,12 +150,12 @@ fn rewrite_block(data: &[u8], block: &Block<'_>, redaction: Redaction, out: &mut
 }
 
 fn rewrite_entry(data: &[u8], kind: EntryKind, span: Span) -> Result<Vec<u8>, ReportError> {
-    let (name, rules) = match kind {
+    let (name, rules): (_, Rules) = match kind {
         EntryKind::Source => ("SourceData", SOURCE),
-        EntryKind::Kernel => ("ProfileResult", KERNEL),
-        EntryKind::Range => ("RangeResult", RANGE),
-        EntryKind::CommandList => ("CmdlistResult", COMMAND_LIST),
-        EntryKind::Graph => ("GraphResult", GRAPH),
+        EntryKind::Kernel => (layout::KERNEL.name, &KERNEL),
+        EntryKind::Range => (layout::RANGE.name, &RANGE),
+        EntryKind::CommandList => (layout::COMMAND_LIST.name, &COMMAND_LIST),
+        EntryKind::Graph => (layout::GRAPH.name, &GRAPH),
     };
     let mut out = Vec::with_capacity(span.len as usize);
     rewrite(Message::new(name, data, span), rules, &mut out)?;
@@ -143,7 +165,7 @@ fn rewrite_entry(data: &[u8], kind: EntryKind, span: Span) -> Result<Vec<u8>, Re
 fn push_length(out: &mut Vec<u8>, len: usize, block: &Block<'_>) -> Result<(), ReportError> {
     let len = u32::try_from(len).map_err(|_| ReportError::Malformed {
         message: "BlockHeader",
-        field: 5,
+        field: block_header::PAYLOAD_SIZE,
         offset: block.header.offset as u64,
         problem: WireProblem::Range(len as u64),
     })?;
@@ -164,12 +186,7 @@ fn rewrite(message: Message<'_>, rules: Rules, out: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-fn rewrite_field(
-    field: &super::wire::Field<'_>,
-    raw: &[u8],
-    rules: Rules,
-    out: &mut Vec<u8>,
-) -> Result<(), ReportError> {
+fn rewrite_field(field: &Field<'_>, raw: &[u8], rules: Rules, out: &mut Vec<u8>) -> Result<(), ReportError> {
     let Some((number, change)) = rules.iter().find(|(number, _)| *number == field.number) else {
         out.extend_from_slice(raw);
         return Ok(());

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::error::ReportError;
-use super::wire::{Field, Message, Value};
+use crate::error::ReportError;
+use crate::schema::{focus_metric, rule_body, rule_item, rule_message, rule_result, rule_table, speedup, table_column};
+use crate::wire::{Field, Message, WireValue};
 
 /// How a message is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -113,17 +114,17 @@ pub(crate) fn decode(message: Message<'_>) -> Result<RuleResult<'_>, ReportError
     for field in message.fields() {
         let field = field?;
         match field.number {
-            1 => rule.id = field.text()?,
-            2 => rule.name = field.text()?,
-            3 => {
+            rule_result::ID => rule.id = field.text()?,
+            rule_result::NAME => rule.name = field.text()?,
+            rule_result::BODY => {
                 for part in field.message("RuleResultBody")?.fields() {
                     let part = part?;
-                    if part.number == 1 {
+                    if part.number == rule_body::ITEM {
                         rule.items.push(item(part.message("RuleResultBodyItem")?)?);
                     }
                 }
             }
-            4 => rule.section = field.text()?,
+            rule_result::SECTION => rule.section = field.text()?,
             _ => {}
         }
     }
@@ -135,33 +136,33 @@ fn item(message: Message<'_>) -> Result<RuleItem<'_>, ReportError> {
     for field in message.fields() {
         let field = field?;
         match field.number {
-            1 => item.message = Some(rule_message(&field)?),
-            8 => item.focus.push(focus(&field)?),
-            10 => item.speedup = Some(speedup(&field)?),
-            12 => item.tables.push(table(&field)?),
+            rule_item::MESSAGE => item.message = Some(said(&field)?),
+            rule_item::FOCUS_METRIC => item.focus.push(focus(&field)?),
+            rule_item::SPEEDUP => item.speedup = Some(estimate(&field)?),
+            rule_item::TABLE => item.tables.push(table(&field)?),
             _ => {}
         }
     }
     Ok(item)
 }
 
-fn rule_message<'a>(field: &Field<'a>) -> Result<RuleMessage<'a>, ReportError> {
+fn said<'a>(field: &Field<'a>) -> Result<RuleMessage<'a>, ReportError> {
     let mut message = RuleMessage::default();
     for part in field.message("RuleResultMessage")?.fields() {
         let part = part?;
         match part.number {
-            1 => message.text = part.text()?,
-            2 => {
+            rule_message::TEXT => message.text = part.text()?,
+            rule_message::KIND => {
                 message.kind = match part.integer32()? {
                     0 => RuleMessageKind::None,
-                    1 => RuleMessageKind::Ok,
+                    rule_message::TEXT => RuleMessageKind::Ok,
                     2 => RuleMessageKind::Warning,
                     3 => RuleMessageKind::Error,
                     4 => RuleMessageKind::Optimization,
                     other => RuleMessageKind::Other(other),
                 }
             }
-            4 => message.title = part.text()?,
+            rule_message::TITLE => message.title = part.text()?,
             _ => {}
         }
     }
@@ -173,29 +174,29 @@ fn focus<'a>(field: &Field<'a>) -> Result<FocusMetric<'a>, ReportError> {
     for part in field.message("RuleResultFocusMetric")?.fields() {
         let part = part?;
         match part.number {
-            2 => focus.name = part.text()?,
-            3 => focus.value = part.double()?,
-            4 => focus.severity = part.integer32()?,
-            5 => focus.hint = part.text()?,
+            focus_metric::NAME => focus.name = part.text()?,
+            focus_metric::VALUE => focus.value = part.double()?,
+            focus_metric::SEVERITY => focus.severity = part.integer32()?,
+            focus_metric::HINT => focus.hint = part.text()?,
             _ => {}
         }
     }
     Ok(focus)
 }
 
-fn speedup(field: &Field<'_>) -> Result<(SpeedupScope, f64), ReportError> {
+fn estimate(field: &Field<'_>) -> Result<(SpeedupScope, f64), ReportError> {
     let (mut scope, mut percent) = (SpeedupScope::Other(0), f64::NAN);
     for part in field.message("RuleResultSpeedup")?.fields() {
         let part = part?;
         match part.number {
-            1 => {
+            speedup::SCOPE => {
                 scope = match part.integer32()? {
                     1 => SpeedupScope::Local,
                     2 => SpeedupScope::Global,
                     other => SpeedupScope::Other(other),
                 }
             }
-            2 => percent = part.double()?,
+            speedup::PERCENT => percent = part.double()?,
             _ => {}
         }
     }
@@ -206,27 +207,27 @@ fn table<'a>(field: &Field<'a>) -> Result<RuleTable<'a>, ReportError> {
     let mut table = RuleTable::default();
     for part in field.message("RuleResultTable")?.fields() {
         let part = part?;
-        if part.number == 2 {
+        if part.number == rule_table::COLUMN {
             table.columns.push(column(&part)?);
         }
     }
     Ok(table)
 }
 
-/// A column: its name, and its cells in field 4 (text), 5 (doubles) or 6 (integers); numbers one by one or packed.
+/// A column: its name, and its cells in the field of their type; numbers one by one or packed.
 fn column<'a>(field: &Field<'a>) -> Result<TableColumn<'a>, ReportError> {
     let mut column = TableColumn { name: Cow::Borrowed(""), cells: Vec::new() };
     for part in field.message("RuleResultTableColumn")?.fields() {
         let part = part?;
         match (part.number, part.value) {
-            (1, _) => column.name = part.text()?,
-            (4, _) => column.cells.push(part.text()?.into_owned()),
-            (5, Value::Bytes(packed)) => {
+            (table_column::NAME, _) => column.name = part.text()?,
+            (table_column::TEXT, _) => column.cells.push(part.text()?.into_owned()),
+            (table_column::DOUBLE, WireValue::Bytes(packed)) => {
                 let doubles = packed.as_chunks::<8>().0.iter();
                 column.cells.extend(doubles.map(|bytes| f64::from_le_bytes(*bytes).to_string()));
             }
-            (5, _) => column.cells.push(part.double()?.to_string()),
-            (6, _) => {
+            (table_column::DOUBLE, _) => column.cells.push(part.double()?.to_string()),
+            (table_column::INTEGER, _) => {
                 let mut integers = Vec::new();
                 part.integers(&mut integers)?;
                 column.cells.extend(integers.iter().map(|value| value.cast_signed().to_string()));

@@ -1,12 +1,13 @@
 //! What a report says about the session that made it. Blocks hold parts of it, which are merged as protobuf does.
 
-use super::error::ReportError;
-use super::metric::{self, MetricValue};
-use super::wire::{Field, Message};
+use crate::error::ReportError;
+use crate::schema::{device_attribute, device_attributes, ip_address, session as fields, system_info, version_info};
+use crate::value::{self, MetricValue};
+use crate::wire::{Field, Message};
 
 /// A machine that took part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct System {
+pub struct SystemInfo {
     /// Operating system.
     pub os: String,
     /// Build of the operating system.
@@ -44,12 +45,12 @@ pub struct Device {
 /// The session of a report.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Session {
-    /// When the report was made, in seconds since 1970; 0 when it does not say.
-    pub created: u64,
+    /// When the report was made, in seconds since 1970; `None` when it does not say.
+    pub created: Option<u64>,
     /// Machine that ran ncu.
-    pub host: System,
+    pub host: SystemInfo,
     /// Machine that ran the program.
-    pub target: System,
+    pub target: SystemInfo,
     /// Devices.
     pub devices: Vec<Device>,
     /// Comments.
@@ -110,13 +111,13 @@ pub(crate) fn merge<'a>(parts: impl Iterator<Item = Message<'a>>, driver: Option
         for field in part.fields() {
             let field = field?;
             match field.number {
-                2 => session.created = field.integer()?,
-                3 => system(&mut session.host, &field)?,
-                4 => system(&mut session.target, &field)?,
-                6 => session.devices.push(device(&field)?),
-                7 => session.comments = field.text()?.into_owned(),
-                8 => session.versions.push(version(&field)?),
-                11 => session.command_line = field.text()?.trim_end().to_owned(),
+                fields::CREATED => session.created = Some(field.integer()?).filter(|&seconds| seconds > 0),
+                fields::HOST => system(&mut session.host, &field)?,
+                fields::TARGET => system(&mut session.target, &field)?,
+                fields::DEVICE => session.devices.push(device(&field)?),
+                fields::COMMENTS => session.comments = field.text()?.into_owned(),
+                fields::VERSION => session.versions.push(version(&field)?),
+                fields::COMMAND_LINE => session.command_line = field.text()?.trim_end().to_owned(),
                 _ => {}
             }
         }
@@ -124,19 +125,19 @@ pub(crate) fn merge<'a>(parts: impl Iterator<Item = Message<'a>>, driver: Option
     Ok(session)
 }
 
-fn system(system: &mut System, field: &Field<'_>) -> Result<(), ReportError> {
+fn system(system: &mut SystemInfo, field: &Field<'_>) -> Result<(), ReportError> {
     for part in field.message("SystemInfo")?.fields() {
         let part = part?;
         let slot = match part.number {
-            1 => &mut system.os,
-            2 => &mut system.build,
-            3 => &mut system.cpu,
-            4 => &mut system.architecture,
-            5 => &mut system.computer,
-            7 => {
+            system_info::OS => &mut system.os,
+            system_info::BUILD => &mut system.build,
+            system_info::CPU => &mut system.cpu,
+            system_info::ARCHITECTURE => &mut system.architecture,
+            system_info::COMPUTER => &mut system.computer,
+            system_info::ADDRESS => {
                 for address in part.message("IpAddress")?.fields() {
                     let address = address?;
-                    if address.number == 1 {
+                    if address.number == ip_address::TEXT {
                         system.addresses.push(address.text()?.into_owned());
                     }
                 }
@@ -154,8 +155,8 @@ fn version(field: &Field<'_>) -> Result<ToolVersion, ReportError> {
     for part in field.message("VersionInfo")?.fields() {
         let part = part?;
         match part.number {
-            1 => version.provider = part.text()?.into_owned(),
-            2 => version.version = part.text()?.into_owned(),
+            version_info::PROVIDER => version.provider = part.text()?.into_owned(),
+            version_info::VERSION => version.version = part.text()?.into_owned(),
             _ => {}
         }
     }
@@ -167,9 +168,9 @@ fn device(field: &Field<'_>) -> Result<Device, ReportError> {
     for part in field.message("DeviceAttributes")?.fields() {
         let part = part?;
         match part.number {
-            1 => device.id = part.integer()?,
-            2 => device.name = part.text()?.into_owned(),
-            3 => device.attributes.push(attribute(&part)?),
+            device_attributes::ID => device.id = part.integer()?,
+            device_attributes::NAME => device.name = part.text()?.into_owned(),
+            device_attributes::ATTRIBUTE => device.attributes.push(attribute(&part)?),
             _ => {}
         }
     }
@@ -181,8 +182,8 @@ fn attribute(field: &Field<'_>) -> Result<(String, MetricValue<'static>), Report
     for part in field.message("DeviceAttribute")?.fields() {
         let part = part?;
         match part.number {
-            1 => name = part.text()?.into_owned(),
-            2 => value = metric::value(part.message("ProfileMetricValue")?)?.into_owned(),
+            device_attribute::NAME => name = part.text()?.into_owned(),
+            device_attribute::VALUE => value = value::decode(part.message("ProfileMetricValue")?)?.into_owned(),
             _ => {}
         }
     }

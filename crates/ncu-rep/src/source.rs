@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 
-use super::error::ReportError;
-use super::wire::{Field, Message};
+use crate::error::ReportError;
+use crate::schema::{source as fields, source_file, source_files};
+use crate::wire::{Field, Message};
 
 /// An imported source file (`--import-source yes`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct SourceFile<'a> {
 
 /// One module's code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source<'a> {
+pub struct SourceModule<'a> {
     /// What launches refer to it by.
     pub reference: u64,
     /// High-level code; mostly empty.
@@ -34,8 +35,8 @@ pub struct Source<'a> {
 }
 
 /// Merges entries that share a reference: a later entry may hold no more than relocations.
-pub(crate) fn merge<'a>(entries: impl Iterator<Item = Message<'a>>) -> Result<Vec<Source<'a>>, ReportError> {
-    let mut merged: IndexMap<u64, Source<'a>> = IndexMap::new();
+pub(crate) fn merge<'a>(entries: impl Iterator<Item = Message<'a>>) -> Result<Vec<SourceModule<'a>>, ReportError> {
+    let mut merged: IndexMap<u64, SourceModule<'a>> = IndexMap::new();
     for entry in entries {
         let source = decode(entry)?;
         let into = merged.entry(source.reference).or_default();
@@ -55,23 +56,23 @@ pub(crate) fn merge<'a>(entries: impl Iterator<Item = Message<'a>>) -> Result<Ve
     Ok(merged.into_values().collect())
 }
 
-fn decode(entry: Message<'_>) -> Result<Source<'_>, ReportError> {
-    let mut source = Source::default();
+fn decode(entry: Message<'_>) -> Result<SourceModule<'_>, ReportError> {
+    let mut source = SourceModule::default();
     for field in entry.fields() {
         let field = field?;
         match field.number {
-            1 => source.reference = field.integer()?,
-            2 => source.code = field.bytes()?,
-            3 => source.intermediate = field.bytes()?,
-            4 => source.binary = field.bytes()?,
-            6 => {
+            fields::REFERENCE => source.reference = field.integer()?,
+            fields::CODE => source.code = field.bytes()?,
+            fields::INTERMEDIATE => source.intermediate = field.bytes()?,
+            fields::BINARY => source.binary = field.bytes()?,
+            fields::SM_VERSION => {
                 let version = field.integer32()?;
                 source.capability = Some((version >> 16, version & 0xffff));
             }
-            8 => {
+            fields::FILES => {
                 for part in field.message("SourceFiles")?.fields() {
                     let part = part?;
-                    if part.number == 1 {
+                    if part.number == source_files::FILE {
                         source.files.push(file(&part)?);
                     }
                 }
@@ -87,8 +88,8 @@ fn file<'a>(field: &Field<'a>) -> Result<SourceFile<'a>, ReportError> {
     for part in field.message("SourceFile")?.fields() {
         let part = part?;
         match part.number {
-            1 => file.path = part.text()?,
-            2 => file.content = part.bytes()?,
+            source_file::PATH => file.path = part.text()?,
+            source_file::CONTENT => file.content = part.bytes()?,
             _ => {}
         }
     }

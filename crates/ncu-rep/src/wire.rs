@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::error::{ReportError, WireProblem};
+use crate::error::{ReportError, WireProblem};
 
 /// A part of the report's bytes. The report can be larger than 4 GiB, a part cannot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) struct Message<'a> {
 
 /// The value of a field, as it is on the wire.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Value<'a> {
+pub(crate) enum WireValue<'a> {
     Varint(u64),
     Fixed64(u64),
     Fixed32(u32),
@@ -56,7 +56,7 @@ pub(crate) struct Field<'a> {
     pub offset: usize,
     /// Where the value starts: the first byte after tag and length.
     pub value_offset: usize,
-    pub value: Value<'a>,
+    pub value: WireValue<'a>,
 }
 
 /// Iterates over the fields of a message; stops after the first error.
@@ -139,16 +139,20 @@ impl<'a> Fields<'a> {
         let wire_type = (tag & 7) as u8;
         let mut value_at = self.at;
         let value = match wire_type {
-            0 => varint(bytes, &mut self.at).map(Value::Varint).ok_or(WireProblem::Varint),
-            1 => self.take(8).map(|b| Value::Fixed64(u64::from_le_bytes(b.try_into().unwrap_or_default()))),
-            2 => match varint(bytes, &mut self.at) {
+            VARINT_TYPE => varint(bytes, &mut self.at).map(WireValue::Varint).ok_or(WireProblem::Varint),
+            DOUBLE_TYPE => {
+                self.take(8).map(|b| WireValue::Fixed64(u64::from_le_bytes(b.try_into().unwrap_or_default())))
+            }
+            BYTES_TYPE => match varint(bytes, &mut self.at) {
                 Some(length) => {
                     value_at = self.at;
-                    self.take(length).map(Value::Bytes)
+                    self.take(length).map(WireValue::Bytes)
                 }
                 None => Err(WireProblem::Varint),
             },
-            5 => self.take(4).map(|b| Value::Fixed32(u32::from_le_bytes(b.try_into().unwrap_or_default()))),
+            FLOAT_TYPE => {
+                self.take(4).map(|b| WireValue::Fixed32(u32::from_le_bytes(b.try_into().unwrap_or_default())))
+            }
             other => Err(WireProblem::WireType(other)),
         };
         match value {
@@ -173,9 +177,20 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
+/// Wire types: variable-length integers, eight bytes, length and bytes, four bytes.
+pub(crate) const VARINT_TYPE: u8 = 0;
+pub(crate) const DOUBLE_TYPE: u8 = 1;
+pub(crate) const BYTES_TYPE: u8 = 2;
+const FLOAT_TYPE: u8 = 5;
+
+/// The tag of a field whose number is below 16.
+pub(crate) const fn one_byte_tag(number: u32, wire_type: u8) -> u8 {
+    (number as u8) << 3 | wire_type
+}
+
 /// The one-byte tag of a length-delimited field; 0, which no field has, when the number needs more bytes.
 pub(crate) const fn short_tag(number: u32) -> u8 {
-    if number < 16 { (number as u8) << 3 | 2 } else { 0 }
+    if number < 16 { one_byte_tag(number, BYTES_TYPE) } else { 0 }
 }
 
 /// Start and end of the content of a length-delimited field at `at`, if its tag is `tag` and it fits.
@@ -239,10 +254,10 @@ impl<'a> Field<'a> {
 
     fn unexpected<T>(&self) -> Result<T, ReportError> {
         let wire_type = match self.value {
-            Value::Varint(_) => 0,
-            Value::Fixed64(_) => 1,
-            Value::Bytes(_) => 2,
-            Value::Fixed32(_) => 5,
+            WireValue::Varint(_) => VARINT_TYPE,
+            WireValue::Fixed64(_) => DOUBLE_TYPE,
+            WireValue::Bytes(_) => BYTES_TYPE,
+            WireValue::Fixed32(_) => FLOAT_TYPE,
         };
         Err(self.error(WireProblem::WireType(wire_type)))
     }
@@ -250,7 +265,7 @@ impl<'a> Field<'a> {
     /// An unsigned integer.
     pub fn integer(&self) -> Result<u64, ReportError> {
         match self.value {
-            Value::Varint(value) => Ok(value),
+            WireValue::Varint(value) => Ok(value),
             _ => self.unexpected(),
         }
     }
@@ -263,7 +278,7 @@ impl<'a> Field<'a> {
 
     /// Adds unsigned integers, which are written one by one or packed.
     pub fn integers(&self, out: &mut Vec<u64>) -> Result<(), ReportError> {
-        let Value::Bytes(bytes) = self.value else {
+        let WireValue::Bytes(bytes) = self.value else {
             out.push(self.integer()?);
             return Ok(());
         };
@@ -282,7 +297,7 @@ impl<'a> Field<'a> {
     /// A double.
     pub fn double(&self) -> Result<f64, ReportError> {
         match self.value {
-            Value::Fixed64(bits) => Ok(f64::from_bits(bits)),
+            WireValue::Fixed64(bits) => Ok(f64::from_bits(bits)),
             _ => self.unexpected(),
         }
     }
@@ -290,7 +305,7 @@ impl<'a> Field<'a> {
     /// A float.
     pub fn float(&self) -> Result<f32, ReportError> {
         match self.value {
-            Value::Fixed32(bits) => Ok(f32::from_bits(bits)),
+            WireValue::Fixed32(bits) => Ok(f32::from_bits(bits)),
             _ => self.unexpected(),
         }
     }
@@ -298,7 +313,7 @@ impl<'a> Field<'a> {
     /// Bytes.
     pub fn bytes(&self) -> Result<&'a [u8], ReportError> {
         match self.value {
-            Value::Bytes(bytes) => Ok(bytes),
+            WireValue::Bytes(bytes) => Ok(bytes),
             _ => self.unexpected(),
         }
     }

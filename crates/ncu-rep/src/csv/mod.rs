@@ -3,99 +3,17 @@
 //! Columns are found by header name, never by position: `--nvtx` and new versions insert some. Values are brought to
 //! base units; digits that ncu did not print are lost, which is why reports are read natively where there is one.
 
+mod error;
+mod launch;
+mod names;
 mod row;
 mod value;
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use names::NameIndex;
+use row::{CsvColumn, CsvForm, CsvRow, column, require};
 
-use super::metric::MetricValue;
-use row::{Column, Form, Row, column, require};
-
-/// Why CSV could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum CsvError {
-    /// No line starts with the header.
-    #[error("no ncu CSV: no line starts with `\"ID\",`")]
-    NoHeader,
-    /// A column that every row needs is not there.
-    #[error("ncu CSV has no column `{column}`")]
-    NoColumn {
-        /// The column.
-        column: &'static str,
-    },
-    /// The text is not CSV.
-    #[error("line {line} is not a row of ncu's CSV")]
-    Row {
-        /// Line, from 1.
-        line: u64,
-        /// What is wrong.
-        #[source]
-        source: csv::Error,
-    },
-    /// A row ends before its last needed column or goes on behind the header's last one.
-    #[error("line {line} has {found} cells, the header {columns}")]
-    Cells {
-        /// Line, from 1.
-        line: u64,
-        /// Cells of the row.
-        found: usize,
-        /// Columns of the header.
-        columns: usize,
-    },
-    /// A cell does not hold what its column says.
-    #[error("line {line}: `{text}` is not a valid `{column}`")]
-    Cell {
-        /// Line, from 1.
-        line: u64,
-        /// The column.
-        column: String,
-        /// What the cell holds.
-        text: String,
-    },
-}
-
-/// One metric of a launch.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CsvMetric {
-    /// Index of the name in [`CsvReport::names`].
-    pub name: u32,
-    /// Base unit.
-    pub unit: Cow<'static, str>,
-    /// Value in that unit.
-    pub value: MetricValue<'static>,
-}
-
-/// One launch.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct CsvLaunch {
-    /// The id that ncu prints.
-    pub id: u32,
-    /// Kernel name as printed: demangled and simplified.
-    pub kernel: String,
-    /// Process id.
-    pub pid: Option<u32>,
-    /// Process name.
-    pub process: String,
-    /// Host.
-    pub host: String,
-    /// CUDA context.
-    pub context: Option<u32>,
-    /// CUDA stream.
-    pub stream: Option<u32>,
-    /// Blocks of the grid.
-    pub grid: Option<[u32; 3]>,
-    /// Threads of a block.
-    pub block: Option<[u32; 3]>,
-    /// Device index.
-    pub device: Option<u32>,
-    /// Compute capability as printed.
-    pub capability: String,
-    /// NVTX columns that are not empty, as printed.
-    pub nvtx: Vec<String>,
-    /// Metrics in the order of the CSV.
-    pub metrics: Vec<CsvMetric>,
-}
+pub use error::CsvError;
+pub use launch::{CsvLaunch, CsvMetric};
 
 /// Launches read from CSV.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -106,40 +24,21 @@ pub struct CsvReport {
     pub launches: Vec<CsvLaunch>,
 }
 
-/// Metric names as they are found, each once.
-#[derive(Default)]
-struct Names {
-    names: Vec<String>,
-    index: HashMap<String, u32>,
-}
-
-impl Names {
-    fn id(&mut self, name: &str) -> u32 {
-        if let Some(&id) = self.index.get(name) {
-            return id;
-        }
-        let id = self.names.len() as u32;
-        self.names.push(name.to_owned());
-        self.index.insert(name.to_owned(), id);
-        id
-    }
-}
-
 /// Launches while they are read.
-struct Table {
-    form: Form,
-    columns: Vec<Column>,
+struct CsvTable {
+    form: CsvForm,
+    columns: Vec<CsvColumn>,
     /// Unit of each column of the wide form.
     units: Vec<String>,
-    names: Names,
+    names: NameIndex,
     launches: Vec<CsvLaunch>,
 }
 
-impl Table {
+impl CsvTable {
     fn new(header: &csv::StringRecord) -> Result<Self, CsvError> {
-        let mut names = Names::default();
-        let form = Form::of(header);
-        let columns: Vec<Column> = header.iter().map(|name| column(name, form, &mut names)).collect();
+        let mut names = NameIndex::default();
+        let form = CsvForm::of(header);
+        let columns: Vec<CsvColumn> = header.iter().map(|name| column(name, form, &mut names)).collect();
         require(&columns, form)?;
         let units = vec![String::new(); columns.len()];
         Ok(Self { form, columns, units, names, launches: Vec::new() })
@@ -147,16 +46,16 @@ impl Table {
 
     /// Adds a row: a launch of the wide form, a metric of the long one, or the wide form's units.
     fn add(&mut self, record: &csv::StringRecord, line: u64) -> Result<(), CsvError> {
-        let row = Row::new(&self.columns, record, line, self.form)?;
-        if self.form == Form::Wide && row.text(&Column::Id).is_empty() {
+        let row = CsvRow::new(&self.columns, record, line, self.form)?;
+        if self.form == CsvForm::Wide && row.text(&CsvColumn::Id).is_empty() {
             self.units = record.iter().map(str::to_owned).collect();
             return Ok(());
         }
         let launch = row.launch()?;
         let is_same = |known: &CsvLaunch| known.id == launch.id && known.pid == launch.pid;
         let known = match self.form {
-            Form::Wide => None,
-            Form::Long => self.launches.iter().rposition(is_same),
+            CsvForm::Wide => None,
+            CsvForm::Long => self.launches.iter().rposition(is_same),
         };
         let index = known.unwrap_or_else(|| {
             self.launches.push(launch);
@@ -178,7 +77,7 @@ impl CsvReport {
         let (skipped, rows) = rows(text).ok_or(CsvError::NoHeader)?;
         let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(rows.as_bytes());
         let mut record = csv::StringRecord::new();
-        let mut table: Option<Table> = None;
+        let mut table: Option<CsvTable> = None;
         loop {
             let line = reader.position().line() + skipped;
             if !reader.read_record(&mut record).map_err(|source| CsvError::Row { line, source })? {
@@ -186,7 +85,7 @@ impl CsvReport {
             }
             match &mut table {
                 Some(table) => table.add(&record, line)?,
-                None => table = Some(Table::new(&record)?),
+                None => table = Some(CsvTable::new(&record)?),
             }
         }
         let table = table.ok_or(CsvError::NoHeader)?;
@@ -218,6 +117,7 @@ fn rows(text: &str) -> Option<(u64, String)> {
 #[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::value::MetricValue;
 
     const HEAD: &str = r#""ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC""#;
     const CELLS: &str =

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::super::metric::MetricValue;
+use crate::value::MetricValue;
 
 /// A printed value with its printed unit, in the base unit.
 pub(super) fn base_value(text: &str, unit: &str) -> (MetricValue<'static>, Cow<'static, str>) {

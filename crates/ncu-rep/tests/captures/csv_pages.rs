@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ncugate::ncu_rep::csv::{CsvLaunch, CsvReport};
-use ncugate::ncu_rep::{Launch, Metric, MetricValue, Report, ResultKind};
+use ncu_rep::csv::{CsvLaunch, CsvReport};
+use ncu_rep::{Launch, Metric, MetricValue, Report, ResultKind};
 
 use crate::captures;
 
@@ -168,7 +168,7 @@ fn compare_launch(page: &Page, read: &CsvLaunch, launch: &Launch<'_>, compared: 
 /// Compares a page with the report that it was made from.
 fn compare(capture: &str, file: &str) -> Compared {
     let page = page(file);
-    let report = Report::open(&captures::data(&format!("{capture}.ncu-rep.zst"))).unwrap();
+    let report = Report::open(captures::data(&format!("{capture}.ncu-rep.zst"))).unwrap();
     let mut compared = Compared::default();
     assert_eq!(page.report.launches.len(), report.launches().len(), "{file}");
     for (read, launch) in page.report.launches.iter().zip(report.launches()) {

@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; what was compared is the result")]
 
-use ncugate::ncu_rep::{
-    Launch, Metric, MetricValue, Redaction, Report, ResultKind, Sources, SpeedupScope, redact, redact_with,
+use ncu_rep::{
+    Launch, Metric, MetricValue, Redaction, Report, ResultKind, SourcePolicy, SpeedupScope, redact, redact_with,
 };
 use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::Command;
 
 use crate::{captures, crafted};
 
@@ -44,6 +46,25 @@ struct Compared {
     launches: usize,
     values: usize,
     instances: usize,
+}
+
+/// Names of the captured reports.
+fn reports() -> Vec<PathBuf> {
+    let folder = std::fs::read_dir(captures::data("")).unwrap();
+    let mut paths: Vec<PathBuf> = folder
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".ncu-rep.zst"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// The version of `ncu_report` that a Python has.
+fn oracle_version(python: &str) -> String {
+    let ask = "import importlib.metadata as m; print(m.version('ncu_report'))";
+    let out = Command::new(python).args(["-c", ask]).output().unwrap();
+    assert!(out.status.success(), "`{python}` has ncu_report, but not as an installed package");
+    String::from_utf8(out.stdout).unwrap().trim().to_owned()
 }
 
 fn compare_head(launch: &Launch<'_>, row: &Value) {
@@ -127,9 +148,9 @@ fn compare(report: &Report, oracle: &[Value], version: &str) -> Compared {
 #[test]
 fn every_value_of_every_capture_is_the_one_of_ncu_report() {
     let Some(python) = captures::oracle() else { return };
-    let version = captures::oracle_version(&python);
+    let version = oracle_version(&python);
     let mut total = Compared::default();
-    for path in captures::reports() {
+    for path in reports() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let report = Report::open(&path).unwrap();
         let compared =
@@ -147,7 +168,7 @@ fn every_value_of_every_capture_is_the_one_of_ncu_report() {
 fn crafted_results_of_every_kind_are_read_alike() {
     let Some(python) = captures::oracle() else { return };
     let bytes = crafted::file(7, &crafted::blocks());
-    let version = captures::oracle_version(&python);
+    let version = oracle_version(&python);
     let report = Report::from_bytes(bytes.clone()).unwrap();
     let compared = compare(&report, &captures::dump(&python, &bytes, usize::MAX), &version);
     println!("crafted, ncu_report {version}: {compared:?}");
@@ -163,7 +184,7 @@ fn a_redacted_report_reads_the_same_and_names_nobody() {
     let python = captures::oracle();
     for name in ["full1.ncu-rep.zst", "g12.ncu-rep.zst"] {
         let original = captures::plain(name);
-        let dropped = redact_with(&original, Redaction { sources: Sources::Drop }).unwrap();
+        let dropped = redact_with(&original, Redaction { sources: SourcePolicy::Drop }).unwrap();
         // The path of the source is in the cubin's line table, which only dropping takes out.
         assert!(!contains(&dropped, "/srv/captures"));
         for redacted in [redact(&original).unwrap(), dropped] {
@@ -183,10 +204,21 @@ fn a_redacted_report_reads_the_same_and_names_nobody() {
                 }
             }
             if let Some(python) = &python {
-                let compared =
-                    compare(&after, &captures::dump(python, &redacted, usize::MAX), &captures::oracle_version(python));
+                let compared = compare(&after, &captures::dump(python, &redacted, usize::MAX), &oracle_version(python));
                 assert!(compared.values >= 2000, "{name}: {compared:?}");
             }
         }
     }
+}
+
+/// The fuzzer starts from this report; `NCUGATE_WRITE_SEEDS=1` writes it anew.
+#[test]
+fn the_seed_of_the_fuzzer_is_the_crafted_report() {
+    let path = captures::root().join("fuzz/corpus/container/crafted.ncu-rep");
+    let crafted = crafted::file(7, &crafted::blocks());
+    if std::env::var_os("NCUGATE_WRITE_SEEDS").is_some() {
+        std::fs::write(&path, &crafted).unwrap();
+        std::fs::write(path.with_extension("ncu-repz"), ncu_rep::compress(&crafted).unwrap()).unwrap();
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), crafted);
 }
