@@ -7,7 +7,7 @@ use crate::value::MetricValue;
 /// One metric of a launch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsvMetric {
-    /// Index of the name in [`CsvReport::names`].
+    /// Index of the name in [`CsvReport::names`](super::CsvReport::names).
     pub name: u32,
     /// Base unit.
     pub unit: Cow<'static, str>,
