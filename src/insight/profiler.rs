@@ -172,7 +172,8 @@ fn rules(launch: &Launch<'_>) -> Result<Vec<RuleNote>, ReportError> {
         for item in &rule.items {
             let Some(message) = &item.message else { continue };
             let title = if message.title.is_empty() { &rule.name } else { &message.title };
-            notes.push(RuleNote { title: title.to_string(), text: message.plain_text(), speedup: item.speedup });
+            let speedup = item.speedup.map(|estimate| (estimate.scope, estimate.percent));
+            notes.push(RuleNote { title: title.to_string(), text: message.plain_text(), speedup });
         }
     }
     let gain = |note: &RuleNote| note.speedup.map_or(-1.0, |(_, percent)| percent);

@@ -127,6 +127,16 @@ fn decompress(compressed: &[u8], limits: Limits) -> Result<Vec<u8>, ReportError>
 
 /// Compresses a report into what `.ncu-repz` holds: the byte stream in one zstd frame.
 ///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cluster.ncu-repz");
+/// let plain = ncu_rep::redact(&std::fs::read(path)?)?;
+/// let packed = ncu_rep::compress(&plain)?;
+/// assert!(packed.len() < plain.len() / 4);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// Bytes that are compressed already are returned as they are.
 ///
 /// # Errors

@@ -203,8 +203,20 @@ impl<'r> Launch<'r> {
         Metrics::new(self.index.data(), &self.index.names, self.head)
     }
 
-    /// The aggregate value of a metric by its full name. `Ok(None)` when the launch does not have the metric,
-    /// [`MetricValue::Missing`] when it was asked for and could not be collected.
+    /// The aggregate value of a metric by its full name, in its base unit. `Ok(None)` when the launch does not have the
+    /// metric, [`MetricValue::Missing`] when it was asked for and could not be collected.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), ncu_rep::ReportError> {
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cluster.ncu-repz");
+    /// # let report = ncu_rep::Report::open(path)?;
+    /// let launch = report.launch(0).unwrap();
+    /// let duration = launch.metric("gpu__time_duration.sum")?.unwrap();
+    /// assert!(duration.as_f64().is_some_and(|nanoseconds| nanoseconds > 0.0));
+    /// assert_eq!(launch.metric("no__such_metric.sum")?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// A damaged metric.
@@ -213,6 +225,21 @@ impl<'r> Launch<'r> {
     }
 
     /// A metric with its instances by its full name.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), ncu_rep::ReportError> {
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cluster.ncu-repz");
+    /// # let report = ncu_rep::Report::open(path)?;
+    /// let launch = report.launch(0).unwrap();
+    /// let curve = launch.find_metric("launch__occupancy_per_block_size")?.unwrap();
+    /// for point in curve.instances() {
+    ///     let point = point?;
+    ///     println!("{} threads: {} warps", point.correlation, point.value);
+    /// }
+    /// assert_eq!(curve.instances().count(), 65);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// A damaged metric.
@@ -224,13 +251,39 @@ impl<'r> Launch<'r> {
     /// NVTX ranges around the launch: the push/pop stack of its own thread, outermost first, by domain, then the
     /// start/end ranges that were open. Empty without `--nvtx`.
     ///
+    /// ```
+    /// # fn main() -> Result<(), ncu_rep::ReportError> {
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/torch_nvtx.ncu-repz");
+    /// # let report = ncu_rep::Report::open(path)?;
+    /// let ranges = report.launch(1).unwrap().nvtx()?;
+    /// let names: Vec<&str> = ranges.iter().map(|range| range.name.as_ref()).collect();
+    /// assert_eq!(names, ["outer", "inner", "start_end"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// A damaged state.
     pub fn nvtx(&self) -> Result<Vec<NvtxRange<'r>>, ReportError> {
         nvtx::ranges(Message::new("NvtxState", self.index.data(), self.head.nvtx), self.head.thread)
     }
 
-    /// What ncu's rules said.
+    /// What ncu's rules said. Empty for `--metrics` alone: rules belong to sections.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), ncu_rep::ReportError> {
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cluster.ncu-repz");
+    /// # let report = ncu_rep::Report::open(path)?;
+    /// for rule in report.launch(0).unwrap().rule_results()? {
+    ///     for item in &rule.items {
+    ///         if let (Some(message), Some(speedup)) = (&item.message, &item.speedup) {
+    ///             println!("{}: {} (up to {:.0} %)", rule.name, message.plain_text(), speedup.percent);
+    ///         }
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// A damaged rule result.

@@ -134,3 +134,69 @@ impl ResultKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(layout: &Layout) -> Vec<u32> {
+        let Layout {
+            name: _,
+            thread,
+            api_call,
+            mangled,
+            function,
+            demangled,
+            grid,
+            block,
+            metrics,
+            created,
+            sources,
+            rules,
+            unsupported_device,
+            nvtx,
+            context,
+            stream,
+            clocks,
+            context_name,
+            stream_name,
+            cpu_stack,
+            python_stack,
+            driver,
+        } = *layout;
+        vec![
+            thread,
+            api_call,
+            mangled,
+            function,
+            demangled,
+            grid,
+            block,
+            metrics,
+            created,
+            sources,
+            rules,
+            unsupported_device,
+            nvtx,
+            context,
+            stream,
+            clocks,
+            context_name,
+            stream_name,
+            cpu_stack,
+            python_stack,
+            driver,
+        ]
+    }
+
+    #[test]
+    fn no_kind_of_result_has_a_number_twice() {
+        for (layout, absent) in [(&KERNEL, 0), (&RANGE, 7), (&COMMAND_LIST, 4), (&GRAPH, 5)] {
+            let mut numbers = numbers(layout);
+            numbers.sort_unstable();
+            assert_eq!(numbers.iter().filter(|number| **number == 0).count(), absent, "{}", layout.name);
+            numbers.retain(|number| *number > 0);
+            assert!(numbers.is_sorted_by(|a, b| a < b), "{}: {numbers:?}", layout.name);
+        }
+    }
+}

@@ -88,7 +88,10 @@ pub use nvtx::{NvtxKind, NvtxRange};
 pub use process::Process;
 pub use redact::{Redaction, SourcePolicy, redact, redact_with};
 pub use report::{MetricSelection, Report};
-pub use rule::{FocusMetric, RuleItem, RuleMessage, RuleMessageKind, RuleResult, RuleTable, SpeedupScope, TableColumn};
+pub use rule::{
+    EstimatedSpeedup, FocusMetric, FocusSeverity, RuleItem, RuleMessage, RuleMessageKind, RuleResult, RuleTable,
+    SpeedupScope, TableColumn,
+};
 pub use session::{Device, Session, SystemInfo, ToolVersion};
 pub use source::{SourceFile, SourceModule};
 pub use unit::unit_of;

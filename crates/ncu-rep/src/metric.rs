@@ -31,7 +31,7 @@ pub enum MetricCategory {
     Counter,
     /// Periodic sampling.
     Sampler,
-    /// A category that this program does not know.
+    /// A category that is not known here.
     Other(u32),
 }
 

@@ -93,8 +93,18 @@ const fn result_rules(layout: &Layout) -> ResultRules {
 
 /// Redacts a report, plain or zstd-compressed, and returns it uncompressed. Sources stay.
 ///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cluster.ncu-repz");
+/// let shared = ncu_rep::redact(&std::fs::read(path)?)?;
+/// let report = ncu_rep::Report::from_bytes(shared)?;
+/// assert_eq!(report.processes()[0].host, "redacted");
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
-/// The report is none, or damaged.
+/// `report` is not a report, is damaged, or is larger than the default [`Limits`] allow.
 pub fn redact(report: &[u8]) -> Result<Vec<u8>, ReportError> {
     redact_with(report, Redaction::default())
 }
@@ -102,7 +112,7 @@ pub fn redact(report: &[u8]) -> Result<Vec<u8>, ReportError> {
 /// Redacts a report with options.
 ///
 /// # Errors
-/// The report is none, or damaged.
+/// See [`redact`].
 pub fn redact_with(report: &[u8], redaction: Redaction) -> Result<Vec<u8>, ReportError> {
     let data = ReportBytes::from_bytes(report.to_vec(), Limits::default())?;
     let data = data.bytes();

@@ -58,7 +58,8 @@ impl MetricSelection<'_> {
 impl Report {
     /// Opens a report. Plain and zstd-compressed reports are told apart by content, whatever the name says.
     ///
-    /// A plain file is mapped: one that is shortened while the report is in use ends the process with SIGBUS.
+    /// A plain file is mapped, which is faster than to read it. One that another process shortens while the report is in use
+    /// ends this process with SIGBUS; [`Report::from_bytes`] of what [`std::fs::read`] gives is safe from that.
     ///
     /// # Errors
     /// The file cannot be read, is not a report, is truncated or damaged, or exceeds the default [`Limits`].
@@ -155,6 +156,18 @@ impl Report {
 
     /// Source entries: cubins, PTX, imported source files. Entries with one reference are merged. The launches that
     /// belong to one name it by [`Launch::source_references`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), ncu_rep::ReportError> {
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cluster.ncu-repz");
+    /// # let report = ncu_rep::Report::open(path)?;
+    /// let modules = report.sources()?;
+    /// assert!(modules[0].binary.starts_with(b"\x7fELF"));
+    /// assert_eq!(modules[0].capability, Some((9, 0)));
+    /// assert_eq!(report.launch(0).unwrap().source_references()?, [modules[0].reference]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// A damaged entry.

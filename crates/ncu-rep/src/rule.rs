@@ -20,7 +20,7 @@ pub enum RuleMessageKind {
     Error,
     /// An opportunity to optimize.
     Optimization,
-    /// A kind that this program does not know.
+    /// A kind that is not known here.
     Other(u32),
 }
 
@@ -50,7 +50,30 @@ pub enum SpeedupScope {
     Local,
     /// The kernel's whole time.
     Global,
-    /// A scope that this program does not know.
+    /// A scope that is not known here.
+    Other(u32),
+}
+
+/// What a rule estimates. A cap, not a prediction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EstimatedSpeedup {
+    /// What it is relative to.
+    pub scope: SpeedupScope,
+    /// Speedup in percent, as ncu prints it; NaN when the report gives none.
+    pub percent: f64,
+}
+
+/// How much a metric matters to a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FocusSeverity {
+    /// Nothing in particular.
+    #[default]
+    Default,
+    /// A little.
+    Low,
+    /// Much.
+    High,
+    /// A severity that is not known here.
     Other(u32),
 }
 
@@ -59,10 +82,10 @@ pub enum SpeedupScope {
 pub struct FocusMetric<'a> {
     /// Metric name.
     pub name: Cow<'a, str>,
-    /// Its value.
+    /// Its value in base units; NaN when the report gives none.
     pub value: f64,
-    /// 0 default, 1 low, 2 high.
-    pub severity: u32,
+    /// How much it matters.
+    pub severity: FocusSeverity,
     /// What should happen to it.
     pub hint: Cow<'a, str>,
 }
@@ -88,8 +111,8 @@ pub struct RuleTable<'a> {
 pub struct RuleItem<'a> {
     /// The message.
     pub message: Option<RuleMessage<'a>>,
-    /// Estimated speedup in percent. A cap, not a prediction.
-    pub speedup: Option<(SpeedupScope, f64)>,
+    /// What would be gained.
+    pub speedup: Option<EstimatedSpeedup>,
     /// Metrics it points at.
     pub focus: Vec<FocusMetric<'a>>,
     /// Tables.
@@ -155,7 +178,7 @@ fn said<'a>(field: &Field<'a>) -> Result<RuleMessage<'a>, ReportError> {
             rule_message::KIND => {
                 message.kind = match part.integer32()? {
                     0 => RuleMessageKind::None,
-                    rule_message::TEXT => RuleMessageKind::Ok,
+                    1 => RuleMessageKind::Ok,
                     2 => RuleMessageKind::Warning,
                     3 => RuleMessageKind::Error,
                     4 => RuleMessageKind::Optimization,
@@ -170,13 +193,25 @@ fn said<'a>(field: &Field<'a>) -> Result<RuleMessage<'a>, ReportError> {
 }
 
 fn focus<'a>(field: &Field<'a>) -> Result<FocusMetric<'a>, ReportError> {
-    let mut focus = FocusMetric { name: Cow::Borrowed(""), value: f64::NAN, severity: 0, hint: Cow::Borrowed("") };
+    let mut focus = FocusMetric {
+        name: Cow::Borrowed(""),
+        value: f64::NAN,
+        severity: FocusSeverity::Default,
+        hint: Cow::Borrowed(""),
+    };
     for part in field.message("RuleResultFocusMetric")?.fields() {
         let part = part?;
         match part.number {
             focus_metric::NAME => focus.name = part.text()?,
             focus_metric::VALUE => focus.value = part.double()?,
-            focus_metric::SEVERITY => focus.severity = part.integer32()?,
+            focus_metric::SEVERITY => {
+                focus.severity = match part.integer32()? {
+                    0 => FocusSeverity::Default,
+                    1 => FocusSeverity::Low,
+                    2 => FocusSeverity::High,
+                    other => FocusSeverity::Other(other),
+                }
+            }
             focus_metric::HINT => focus.hint = part.text()?,
             _ => {}
         }
@@ -184,23 +219,23 @@ fn focus<'a>(field: &Field<'a>) -> Result<FocusMetric<'a>, ReportError> {
     Ok(focus)
 }
 
-fn estimate(field: &Field<'_>) -> Result<(SpeedupScope, f64), ReportError> {
-    let (mut scope, mut percent) = (SpeedupScope::Other(0), f64::NAN);
+fn estimate(field: &Field<'_>) -> Result<EstimatedSpeedup, ReportError> {
+    let mut estimate = EstimatedSpeedup { scope: SpeedupScope::Other(0), percent: f64::NAN };
     for part in field.message("RuleResultSpeedup")?.fields() {
         let part = part?;
         match part.number {
             speedup::SCOPE => {
-                scope = match part.integer32()? {
+                estimate.scope = match part.integer32()? {
                     1 => SpeedupScope::Local,
                     2 => SpeedupScope::Global,
                     other => SpeedupScope::Other(other),
                 }
             }
-            speedup::PERCENT => percent = part.double()?,
+            speedup::PERCENT => estimate.percent = part.double()?,
             _ => {}
         }
     }
-    Ok((scope, percent))
+    Ok(estimate)
 }
 
 fn table<'a>(field: &Field<'a>) -> Result<RuleTable<'a>, ReportError> {

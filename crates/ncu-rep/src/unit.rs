@@ -35,6 +35,11 @@ const DERIVED: [(&str, &str, &str); 15] = [
 
 /// The base unit of a metric as ncu prints it (`ns`, `byte/s`, `%`, `inst/cycle`); empty for numbers without one and
 /// for metrics that are not known.
+///
+/// ```
+/// assert_eq!(ncu_rep::unit_of("dram__bytes.sum.per_second"), "byte/s");
+/// assert_eq!(ncu_rep::unit_of("launch__registers_per_thread"), "register/thread");
+/// ```
 #[must_use]
 pub fn unit_of(metric: &str) -> &'static str {
     if let Some(unit) = UNITS.get(metric) {

@@ -6,7 +6,9 @@ mod crafted;
 
 use ncu_rep::bulk::Occurrence;
 use ncu_rep::csv::CsvReport;
-use ncu_rep::{Limits, MetricValue, NvtxKind, Report, ReportError, ResultKind, SpeedupScope, compress, redact};
+use ncu_rep::{
+    EstimatedSpeedup, Limits, MetricValue, NvtxKind, Report, ReportError, ResultKind, SpeedupScope, compress, redact,
+};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 
 use crafted::{Message, blocks, boundaries, file, message, metric};
@@ -101,7 +103,7 @@ fn everything_in_a_crafted_report_is_read() {
         ]
     );
     let rules = launch.rule_results().unwrap();
-    assert_eq!(rules[0].items[0].speedup, Some((SpeedupScope::Global, 12.5)));
+    assert_eq!(rules[0].items[0].speedup, Some(EstimatedSpeedup { scope: SpeedupScope::Global, percent: 12.5 }));
     assert_eq!(rules[0].items[0].tables[0].columns[0].cells, ["3", "-1"]);
     assert_eq!(report.launch(1).unwrap().source_references().unwrap(), [42, 43]);
     assert_eq!(report.launch(2).unwrap().stream(), Some(8));

@@ -6,7 +6,7 @@ use super::Located;
 use super::input::{Content, Input};
 use crate::frame::launches::FrameError;
 use crate::frame::rows::{self, AnyLaunch};
-use ncu_rep::{MetricSelection, MetricValue, Session, SpeedupScope, SystemInfo, unit_of};
+use ncu_rep::{EstimatedSpeedup, MetricSelection, MetricValue, Session, SpeedupScope, SystemInfo, unit_of};
 
 /// What the list shows of every launch when nothing is asked for.
 const DURATION: &str = "gpu__time_duration.sum";
@@ -100,7 +100,7 @@ impl View<'_> {
                 let Some(message) = item.message.as_ref().filter(|message| !message.text.is_empty()) else { continue };
                 said += 1;
                 let title = if message.title.is_empty() { &rule.name } else { &message.title };
-                let speedup = item.speedup.map(|(scope, percent)| {
+                let speedup = item.speedup.map(|EstimatedSpeedup { scope, percent }| {
                     let scope = match scope {
                         SpeedupScope::Local => " (local)",
                         SpeedupScope::Global => "",

@@ -2,6 +2,22 @@
 //!
 //! Columns are found by header name, never by position: `--nvtx` and new versions insert some. Values are brought to
 //! base units; digits that ncu did not print are lost, which is why reports are read natively where there is one.
+//!
+//! ```
+//! use ncu_rep::MetricValue;
+//! use ncu_rep::csv::CsvReport;
+//!
+//! # fn main() -> Result<(), ncu_rep::csv::CsvError> {
+//! let printed = "==PROF== Connected to process 5080\n\
+//!     \"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
+//!     \"0\",\"scale\",\"dram__bytes.sum\",\"Mbyte\",\"1.606912\"\n";
+//! let report = CsvReport::parse(printed)?;
+//! let metric = &report.launches[0].metrics[0];
+//! assert_eq!((report.name(metric), metric.unit.as_ref()), ("dram__bytes.sum", "byte"));
+//! assert_eq!(metric.value, MetricValue::Double(1_606_912.0));
+//! # Ok(())
+//! # }
+//! ```
 
 mod error;
 mod launch;

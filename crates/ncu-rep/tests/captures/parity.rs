@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; what was compared is the result")]
 
 use ncu_rep::{
-    Launch, Metric, MetricValue, Redaction, Report, ResultKind, SourcePolicy, SpeedupScope, redact, redact_with,
+    EstimatedSpeedup, Launch, Metric, MetricValue, Redaction, Report, ResultKind, SourcePolicy, SpeedupScope, redact,
+    redact_with,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -85,7 +86,7 @@ fn rules(launch: &Launch<'_>) -> Vec<Value> {
     for rule in launch.rule_results().unwrap() {
         for item in rule.items.iter() {
             let Some(message) = &item.message else { continue };
-            let speedup = item.speedup.map(|(scope, percent)| {
+            let speedup = item.speedup.map(|EstimatedSpeedup { scope, percent }| {
                 let scope = match scope {
                     SpeedupScope::Local => 1,
                     SpeedupScope::Global => 2,
