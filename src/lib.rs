@@ -26,7 +26,6 @@ pub mod judge;
 pub mod metric;
 pub mod model;
 pub mod ncu;
-pub mod ncu_rep;
 pub mod number;
 pub mod occupancy;
 pub mod plan;

@@ -5,12 +5,11 @@ use super::judge::open_reports;
 use crate::campaign::wanted;
 use crate::explain::{self, Clocks, Listings, Said};
 use crate::frame::{CloseRow, Counted, Ownership, Quantities, close_quantities};
-use crate::model::ComputeCapability;
-use crate::model::DeepProfile;
-use crate::ncu_rep::ReportError;
+use crate::model::{ComputeCapability, DeepProfile};
 use crate::plan::{Plan, Variant};
 use crate::report;
 use crate::store::{Run, StoreError};
+use ncu_rep::ReportError;
 
 /// What close looks gave.
 #[derive(Debug, Default)]

@@ -4,11 +4,11 @@ use super::CommandError;
 use super::judge::{Age, Subject, judged};
 use crate::cli::CompareArgs;
 use crate::exit::Outcome;
-use crate::ncu_rep::Report as NcuReport;
 use crate::report::compare::{self, Comparison, Side};
 use crate::report::write::replace;
 use crate::stats::Resampler;
 use crate::store::StoreError;
+use ncu_rep::Report as NcuReport;
 use std::io::Write;
 use std::path::Path;
 

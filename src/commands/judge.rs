@@ -14,15 +14,13 @@ use crate::explain;
 use crate::expr::{Scope, Value};
 use crate::frame::{Counted, Measured, Ownership, Quantities, quantities};
 use crate::judge::{Context, Judgement, correctness, judge};
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::model::Verdict;
-use crate::ncu_rep::{Report as NcuReport, ReportError};
+use crate::model::{ShapeName, VariantId, Verdict};
 use crate::plan::{Plan, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
 use crate::report::{Earlier, Inputs, Report, Source, github, json};
 use crate::store::{self, Run, RunState, StoreError};
+use ncu_rep::{Report as NcuReport, ReportError};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 

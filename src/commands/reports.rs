@@ -7,15 +7,11 @@ use crate::campaign;
 use crate::config::Phase;
 use crate::frame::launch_variant;
 use crate::judge::Correctness;
-use crate::model::Better;
-use crate::model::Gpu;
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{ProfileOutcome, ProfileRecord};
-use crate::ncu_rep::{Launch, Report};
+use crate::model::{Better, BuildOutcome, BuildRecord, Gpu, ProfileOutcome, ProfileRecord, VariantId};
 use crate::plan::{CommandPlan, Method, Plan, Standing, Variant};
 use crate::report::Source;
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError};
+use ncu_rep::{Launch, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -148,7 +144,7 @@ impl Reading {
     }
 }
 
-fn gpu(launch: &Launch<'_>) -> Result<Option<Gpu>, crate::ncu_rep::ReportError> {
+fn gpu(launch: &Launch<'_>) -> Result<Option<Gpu>, ncu_rep::ReportError> {
     let (Some(name), Some(compute_capability), Some(sms)) =
         (launch.device_name()?, launch.compute_capability()?, launch.sm_count()?)
     else {

@@ -1,9 +1,7 @@
 //! Runs kept in the repository: small, and without what is nobody's business.
 
 use super::{Run, StoreError, write_atomically};
-use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{DeepProfile, ProfileOutcome, ProfileRecord};
-use crate::ncu_rep;
+use crate::model::{BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,7 +41,7 @@ fn size(folder: &Path) -> std::io::Result<u64> {
 
 /// Redacts and compresses every report; gives the new name of each.
 fn reports(run: &Run, draft: &Path) -> Result<BTreeMap<String, String>, StoreError> {
-    let redaction = ncu_rep::Redaction { sources: ncu_rep::Sources::Drop };
+    let redaction = ncu_rep::Redaction { sources: ncu_rep::SourcePolicy::Drop };
     let mut names = BTreeMap::new();
     for path in run.reports().into_iter().chain(run.close_reports()) {
         let failed = |reason: String| StoreError::Report { path: path.clone(), reason };

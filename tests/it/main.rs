@@ -7,14 +7,13 @@ mod captures;
 mod ci;
 mod closely;
 mod command;
+#[path = "../../crates/ncu-rep/tests/crafted/mod.rs"]
 mod crafted;
-mod csv_pages;
 mod damage;
 mod forms;
 mod kernels;
 mod lines;
 mod pages;
-mod parity;
 mod recorded;
 mod show;
 mod status;
