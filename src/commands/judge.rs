@@ -233,9 +233,11 @@ fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
 pub(super) fn open_reports(paths: Vec<PathBuf>) -> Result<Vec<(String, NcuReport)>, StoreError> {
     let open = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        NcuReport::open(&path)
+        store::open::prove_report(&path)
+            .map_err(|e| e.to_string())
+            .and_then(|()| NcuReport::open(&path).map_err(|e| e.to_string()))
             .map(|report| (name, report))
-            .map_err(|e| StoreError::Report { path, reason: e.to_string() })
+            .map_err(|reason| StoreError::Report { path, reason })
     };
     paths.into_iter().map(open).collect()
 }

@@ -114,7 +114,7 @@ impl CommandError {
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
-            Self::Campaign(CampaignError::Job(_)) => Outcome::Usage,
+            Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
             Self::Campaign(_)
             | Self::Store(_)
