@@ -16,6 +16,7 @@ mod redact;
 mod reports;
 mod run;
 pub mod show;
+mod signal;
 
 use crate::bench;
 use crate::build::{BuildError, Nvcc};

@@ -3,7 +3,7 @@
 use super::against::Standings;
 use super::check::{Meant, gates};
 use super::judge::{Judged, Subject, conclude};
-use super::{CommandError, report_error};
+use super::{CommandError, report_error, signal};
 use crate::bench::DeviceFacts;
 use crate::build::{BuildOutcome, BuildRecord, Sharing};
 use crate::campaign::{self, Campaign, CampaignError, Cases, CloseLooks, Rounds, Terminal, Tools, wanted};
@@ -13,7 +13,6 @@ use crate::exit::Outcome;
 use crate::gate::unresolved;
 use crate::gate::{Level, Verdict, preconditions};
 use crate::plan::{Plan, VariantId, unroll};
-use crate::process;
 use crate::report::Source;
 use crate::report::write::prove_writable;
 use crate::store::{self, Run, RunWriter};
@@ -84,7 +83,7 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
         writeln!(out, "{stop}")?;
         return Ok(outcome);
     }
-    let _ = ctrlc::set_handler(process::interrupt);
+    signal::watch();
     let progress = Terminal::default();
     let measured = measure(args, &phase, &plan, tools, &progress);
     progress.clear();
