@@ -250,6 +250,9 @@ fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Re
             let coloured = on_terminal && std::env::var_os("NO_COLOR").is_none();
             let columns = super::columns();
             let colours = if coloured { Colours::Ansi } else { Colours::Plain };
+            if let Some(unasked) = &report.source.unasked {
+                writeln!(out, "not measured: {unasked}\n")?;
+            }
             if std::env::var_os("GITHUB_ACTIONS").is_some() {
                 write!(out, "{}", github::annotations(report)?)?;
             }
@@ -265,15 +268,18 @@ fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Re
     Ok(())
 }
 
-/// The status of a judged run: one that did not measure everything is never better than inconclusive.
+/// The status of a judged run: one that did not measure everything, or that nobody asked for, is never better than
+/// inconclusive.
 fn outcome(subject: &Subject, verdict: Verdict) -> Outcome {
     let judged = match verdict {
         Verdict::Pass => Outcome::Passed,
         Verdict::Fail => Outcome::Failed,
         Verdict::Inconclusive => Outcome::Inconclusive,
     };
-    match subject.run.manifest.state {
-        RunState::Complete => judged,
-        RunState::Running | RunState::Interrupted => judged.and(Outcome::Inconclusive),
+    match (subject.run.manifest.state, &subject.source) {
+        (RunState::Complete, Source::Live | Source::Recorded { .. }) => judged,
+        (RunState::Running | RunState::Interrupted, _) | (_, Source::Unasked { .. }) => {
+            judged.and(Outcome::Inconclusive)
+        }
     }
 }
