@@ -15,6 +15,7 @@ mod lines;
 mod pages;
 mod parity;
 mod recorded;
+mod safety;
 mod show;
 mod status;
 mod stored;
