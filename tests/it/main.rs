@@ -12,6 +12,7 @@ mod damage;
 mod forms;
 mod kernels;
 mod lines;
+mod live;
 mod pages;
 mod parity;
 mod recorded;

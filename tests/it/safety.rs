@@ -1,7 +1,7 @@
 //! What a command line, a recording or a child process must never bring about: files lost or written elsewhere, files read
 //! that are not the run's, a run that does not end.
 
-use crate::command::{Finished, Place};
+use crate::command::{Finished, Place, SOON, wait_for};
 use crate::stored::Stored;
 use ncugate::bench::CheckOutcome;
 use ncugate::bench::external::{Early, measure};
@@ -25,8 +25,6 @@ const PHASE: &str = concat!(
 );
 /// A child that is left behind lives this long; nothing may wait for it.
 const LEFT_BEHIND: Duration = Duration::from_secs(40);
-/// What ends by itself ends within this.
-const SOON: Duration = Duration::from_secs(15);
 
 /// A place with the run `profiles/copy/run`, its recording `kept`, and a file of the user's in `mine`.
 fn place() -> Place {
@@ -284,15 +282,6 @@ fn what_a_child_prints_takes_no_more_memory_than_is_kept() {
     command.env("PATH", path).env("CUDA_VISIBLE_DEVICES", "").current_dir(place.path());
     let output = command.output().unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("13.0.88"), "{output:?}");
-}
-
-/// Waits until `done`, no longer than a hang takes to be seen.
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !done() {
-        assert!(started.elapsed() < SOON, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// `check` beside an nvcc that hangs and takes no notice of TERM; `seconds` makes its child known.
