@@ -28,6 +28,26 @@ pub use spec::{
 
 use crate::report::Report;
 
+/// Ids of charts of which a report has one at most.
+const SINGLE: [&str; 9] = [
+    "gates-by-variant",
+    "latency-distribution",
+    "latency-occupancy",
+    "occupancy-limiters",
+    "parameter-effects",
+    "roofline",
+    "sensitivity",
+    "stages",
+    "stalls",
+];
+/// How ids of the others begin.
+const MANY: [&str; 2] = ["gate-", "scaling-"];
+
+/// Whether a chart can have this id: then a file of that name in a report's folder of charts is ours.
+pub fn is_id(text: &str) -> bool {
+    SINGLE.contains(&text) || MANY.iter().any(|start| text.strip_prefix(start).is_some_and(|rest| !rest.is_empty()))
+}
+
 /// Every chart the report has data for, in the order of the page.
 pub fn charts(report: &Report, context: &Context) -> Vec<Chart> {
     let mut charts = Vec::new();

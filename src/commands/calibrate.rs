@@ -1,6 +1,6 @@
 //! `ncugate calibrate`: what this machine can tell apart.
 
-use super::CommandError;
+use super::{CommandError, signal};
 use crate::baseline::{Calibration, Conditions, NoiseBook, ShapeNoise};
 use crate::campaign::{CampaignError, Tools, built, twins};
 use crate::cli::CalibrateArgs;
@@ -8,7 +8,6 @@ use crate::config;
 use crate::exit::Outcome;
 use crate::number;
 use crate::plan::unroll;
-use crate::process;
 use jiff::Timestamp;
 use std::io::Write;
 
@@ -21,7 +20,7 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
         return Err(CommandError::Usage(format!("--variant {id}: the phase has no such candidate")));
     }
     let tools = Tools::find(&phase)?;
-    let _ = ctrlc::set_handler(process::interrupt);
+    signal::watch();
     let built = built(&phase, &plan, args.variant.as_deref(), &tools)?;
     let (variant, cubin) = built.ok_or_else(|| unable("no candidate kernel builds".to_owned()))?;
     let folder = args.profiles.join(&phase.name).join("calibration");

@@ -1,6 +1,6 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
-use super::CommandError;
+use super::{CommandError, signal};
 use crate::build::{Arch, Builder, Cache, Nvcc, Sharing};
 use crate::campaign::{self, wanted};
 use crate::cli::CheckArgs;
@@ -23,6 +23,7 @@ const USUAL: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// Checks every phase; the gravest outcome counts.
 pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    signal::watch();
     let mut outcome = Outcome::Passed;
     for config in &args.configs {
         outcome = outcome.and(one(config, args, out)?);

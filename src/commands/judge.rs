@@ -234,9 +234,11 @@ fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
 pub(super) fn open_reports(paths: Vec<PathBuf>) -> Result<Vec<(String, NcuReport)>, StoreError> {
     let open = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        NcuReport::open(&path)
+        store::open::prove_report(&path)
+            .map_err(|e| e.to_string())
+            .and_then(|()| NcuReport::open(&path).map_err(|e| e.to_string()))
             .map(|report| (name, report))
-            .map_err(|e| StoreError::Report { path, reason: e.to_string() })
+            .map_err(|reason| StoreError::Report { path, reason })
     };
     paths.into_iter().map(open).collect()
 }
@@ -249,6 +251,9 @@ fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Re
             let coloured = on_terminal && std::env::var_os("NO_COLOR").is_none();
             let columns = super::columns();
             let colours = if coloured { Colours::Ansi } else { Colours::Plain };
+            if let Some(unasked) = &report.source.unasked {
+                writeln!(out, "not measured: {unasked}\n")?;
+            }
             if std::env::var_os("GITHUB_ACTIONS").is_some() {
                 write!(out, "{}", github::annotations(report)?)?;
             }
@@ -264,15 +269,18 @@ fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Re
     Ok(())
 }
 
-/// The status of a judged run: one that did not measure everything is never better than inconclusive.
+/// The status of a judged run: one that did not measure everything, or that nobody asked for, is never better than
+/// inconclusive.
 fn outcome(subject: &Subject, verdict: Verdict) -> Outcome {
     let judged = match verdict {
         Verdict::Pass => Outcome::Passed,
         Verdict::Fail => Outcome::Failed,
         Verdict::Inconclusive => Outcome::Inconclusive,
     };
-    match subject.run.manifest.state {
-        RunState::Complete => judged,
-        RunState::Running | RunState::Interrupted => judged.and(Outcome::Inconclusive),
+    match (subject.run.manifest.state, &subject.source) {
+        (RunState::Complete, Source::Live | Source::Recorded { .. }) => judged,
+        (RunState::Running | RunState::Interrupted, _) | (_, Source::Unasked { .. }) => {
+            judged.and(Outcome::Inconclusive)
+        }
     }
 }

@@ -16,6 +16,7 @@ mod redact;
 mod reports;
 mod run;
 pub mod show;
+mod signal;
 
 use crate::bench;
 use crate::build::{BuildError, Nvcc};
@@ -114,7 +115,7 @@ impl CommandError {
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
-            Self::Campaign(CampaignError::Job(_)) => Outcome::Usage,
+            Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
             Self::Campaign(_)
             | Self::Store(_)

@@ -3,21 +3,16 @@
 use super::against::Standings;
 use super::check::{Meant, gates};
 use super::judge::{Judged, Subject, conclude};
-use super::{CommandError, report_error};
+use super::{CommandError, report_error, signal};
 use crate::bench::DeviceFacts;
 use crate::build::Sharing;
 use crate::campaign::{self, Campaign, CampaignError, Cases, CloseLooks, Rounds, Terminal, Tools, wanted};
 use crate::cli::{RunArgs, Source as Asked};
 use crate::config::{self, Phase};
 use crate::exit::Outcome;
-use crate::judge::preconditions;
-use crate::judge::unresolved;
-use crate::model::ComputeCapability;
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{Level, Verdict};
+use crate::judge::{preconditions, unresolved};
+use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, Level, VariantId, Verdict};
 use crate::plan::{Plan, unroll};
-use crate::process;
 use crate::report::Source;
 use crate::report::write::prove_writable;
 use crate::store::{self, Run, RunWriter};
@@ -45,11 +40,11 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
     match choose(args.source, &phase)? {
         Chosen::Gpu(tools) => live(args, phase, plan, &tools, out),
         Chosen::Recording { why } => {
-            if let Some(why) = why {
-                // Said, not failed: the reader must know that nothing is measured now.
+            if let Some(why) = &why {
+                // The whole reason; the report says it in short.
                 let _ = writeln!(io::stderr(), "not measuring: {why}");
             }
-            recorded(args, phase, plan, out)
+            recorded(args, phase, plan, why.as_ref(), out)
         }
     }
 }
@@ -66,7 +61,14 @@ fn choose(asked: Asked, phase: &Phase) -> Result<Chosen, CommandError> {
     }
 }
 
-fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+/// Judges the recording of the phase; `why` says why it is taken though nobody asked for it.
+fn recorded(
+    args: &RunArgs,
+    phase: Phase,
+    plan: Plan,
+    why: Option<&CampaignError>,
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
     let Some(folder) = phase.recording.clone() else {
         let name = phase.file.display();
         return Err(CommandError::Usage(format!("{name} names no recording; add `recording` under [phase]")));
@@ -78,8 +80,20 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
     if !lacks.is_empty() {
         return Err(CommandError::Recording { folder, lacks });
     }
-    let source = Source::Recorded { folder: folder.display().to_string() };
+    let folder = folder.display().to_string();
+    let source = match why {
+        None => Source::Recorded { folder },
+        Some(why) => Source::Unasked { folder, why: missing(why) },
+    };
     conclude(&Subject { phase, plan, run, source, foreign: None }, &args.against, &args.folders, &args.saying, out)
+}
+
+/// What measuring lacks, in a few words.
+fn missing(why: &CampaignError) -> String {
+    match why {
+        CampaignError::NoGpu { .. } => "no GPU was found".to_owned(),
+        other => other.to_string().lines().next().unwrap_or("nothing can be measured here").to_owned(),
+    }
 }
 
 fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn Write) -> Result<Outcome, CommandError> {
@@ -88,7 +102,7 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
         writeln!(out, "{stop}")?;
         return Ok(outcome);
     }
-    let _ = ctrlc::set_handler(process::interrupt);
+    signal::watch();
     let progress = Terminal::default();
     let measured = measure(args, &phase, &plan, tools, &progress);
     progress.clear();

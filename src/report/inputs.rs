@@ -29,6 +29,13 @@ pub enum Source {
         /// The folder.
         folder: String,
     },
+    /// The recording of the phase, shown because nothing could be measured. Nobody asked for it: it is no pass.
+    Unasked {
+        /// The folder.
+        folder: String,
+        /// Why nothing was measured.
+        why: String,
+    },
 }
 
 /// What was profiled once more, for the report alone.

@@ -39,6 +39,13 @@ fn terminal_ends_with_the_verdict() {
 }
 
 #[test]
+fn files_of_charts_are_known_by_their_names() {
+    let charts = small().charts;
+    assert!(charts.len() > 8 && charts.iter().all(|chart| crate::chart::is_id(&chart.id)));
+    assert!(!crate::chart::is_id("notes") && !crate::chart::is_id("gate-"));
+}
+
+#[test]
 fn annotations_point_at_the_gate() {
     insta::assert_snapshot!(github::annotations(&small()).unwrap());
 }
