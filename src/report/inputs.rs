@@ -2,7 +2,7 @@
 
 use super::deltas::{self, Earlier};
 use super::model::{Finding, MetricColumn, Report};
-use super::{closely, gates, headline, provenance, text, variants};
+use super::{charted, closely, gates, headline, provenance, text, variants};
 use crate::bench::{CheckRecord, LatencyRecord};
 use crate::build::BuildRecord;
 use crate::chart;
@@ -124,7 +124,7 @@ impl Report {
                 .collect(),
             reproduce: provenance::reproduce(inputs),
         };
-        report.charts = chart::charts(&report, &chart::Context::new(inputs));
+        report.charts = chart::charts(&charted::run(&report, inputs));
         report
     }
 

@@ -1,4 +1,4 @@
-//! How numbers are written for people. The only place that rounds.
+//! How a number becomes text: digits, separators, units.
 //!
 //! Values keep their full precision in the model; what is here decides digits, separators and units of their text.
 

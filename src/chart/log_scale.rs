@@ -1,7 +1,7 @@
 //! Axes that one value far from the rest would flatten become logarithmic.
 
-use super::context::inside;
 use super::spec::{Chart, Marks, Scale};
+use crate::number::text::inside;
 use crate::stats::median;
 
 /// A greatest value this many times the median calls for a logarithm.
@@ -18,7 +18,7 @@ pub fn where_needed(chart: &mut Chart) {
             }
             Marks::Boxes(boxes) => xs.extend(boxes.iter().flat_map(|b| b.quartiles)),
             // Lengths from zero have no logarithm; lines repeat what points or groups show.
-            Marks::Bars(_) | Marks::Cells(_) | Marks::Line(..) => {}
+            Marks::Bars(_) | Marks::Columns(_) | Marks::Line(..) => {}
         }
     }
     for (axis, values) in [(&mut chart.x, xs), (&mut chart.y, ys)] {

@@ -1,0 +1,8 @@
+//! How numbers and words are written for people. The only place that rounds, and the one that makes text safe to show.
+
+pub mod text;
+mod written;
+
+pub use written::{
+    Number, against, age, change, changed, counted, distance, multiple, plain, said, seconds, short, unit, with_unit,
+};
