@@ -29,6 +29,10 @@ pub use spec::{
     Stroke, Tone,
 };
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
 /// Every chart that a run has data for, in the order of the page.
 pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     let mut charts = Vec::new();

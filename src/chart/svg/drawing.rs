@@ -2,7 +2,7 @@
 
 use super::canvas::{Canvas, Manner, SvgHead};
 use super::element::{Mark, SMALL, TEXT, line, rgb, style, text, text_style};
-use super::layout::{BELOW, EDGE, Layout, RIGHT};
+use super::layout::{BELOW, DrawingLayout, EDGE, RIGHT};
 use super::ruler::Ruler;
 use super::surface::{Area, Drawn, Plot, Setting, WIDTH};
 use super::{legend, series};
@@ -37,7 +37,7 @@ const CAPTION: usize = 86;
 /// plotters refuses the layout.
 pub fn draw(chart: &Chart, setting: Setting) -> Result<String, DrawError> {
     let y = Ruler::new(chart, Across::Y);
-    let layout = Layout::new(chart, &y, setting);
+    let layout = DrawingLayout::new(chart, &y, setting);
     let rules = match setting {
         Setting::Page => String::new(),
         Setting::File => {
@@ -53,7 +53,7 @@ pub fn draw(chart: &Chart, setting: Setting) -> Result<String, DrawError> {
     Ok(svg)
 }
 
-fn whole(area: &Area, chart: &Chart, y: Ruler, layout: Layout, setting: Setting) -> Drawn {
+fn whole(area: &Area, chart: &Chart, y: Ruler, layout: DrawingLayout, setting: Setting) -> Drawn {
     if setting == Setting::File {
         area.fill(&rgb(palette::PAGE))?;
         title(area, &chart.title)?;
@@ -100,7 +100,7 @@ fn mesh(plot: &mut Plot<'_>, chart: &Chart) -> Drawn {
 }
 
 /// What the named rows are: above their names where there is room, else from the left edge on.
-fn caption(area: &Area, words: &str, layout: Layout) -> Drawn {
+fn caption(area: &Area, words: &str, layout: DrawingLayout) -> Drawn {
     let words = clip(words, CAPTION);
     let fits = words.chars().count() as i32 * 7 < layout.left - 12;
     let (x, side) = if fits { (layout.left - EDGE.0, HPos::Right) } else { (EDGE.0, HPos::Left) };

@@ -6,7 +6,7 @@ use super::surface::Setting;
 use crate::chart::spec::{Across, Chart, Scale};
 
 /// Space right of the plot.
-pub const RIGHT: i32 = 16;
+pub const RIGHT: i32 = 22;
 /// Space left of the label of the vertical axis, and below that of the horizontal one.
 pub const EDGE: (i32, i32) = (8, 4);
 /// Height of ticks and label below the plot.
@@ -24,7 +24,7 @@ const LABELS: i32 = 16;
 
 /// The parts of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct DrawingLayout {
     /// Height of the whole.
     pub height: i32,
     /// Top of the legend.
@@ -35,7 +35,7 @@ pub struct Layout {
     pub left: i32,
 }
 
-impl Layout {
+impl DrawingLayout {
     /// The layout of a chart whose vertical axis is `y`.
     pub fn new(chart: &Chart, y: &Ruler, setting: Setting) -> Self {
         let legend = match setting {
@@ -43,12 +43,22 @@ impl Layout {
             Setting::Page => 0,
         };
         let labels = if chart.limits.iter().any(|limit| limit.across == Across::X) { LABELS } else { 0 };
-        let longest = y.longest() as i32;
+        let longest = y.texts().map(width).max().unwrap_or(0);
         let (left, caption, plot) = match &chart.y.scale {
-            Scale::Names(names) => ((longest * 7 + 20).clamp(70, 270), CAPTION, ROW * names.len().max(1) as i32),
-            Scale::Linear | Scale::Count | Scale::Zero | Scale::Log => ((longest * 8 + 38).clamp(60, 160), 0, PLOT),
+            Scale::Names(names) => ((longest + 20).clamp(70, 270), CAPTION, ROW * names.len().max(1) as i32),
+            Scale::Linear | Scale::Count | Scale::Zero | Scale::Log => ((longest + 38).clamp(60, 160), 0, PLOT),
         };
         let top = legend + legend::height(chart) + labels + caption;
         Self { height: top + plot + BELOW + EDGE.1, legend, top, left }
     }
+}
+
+/// Width of a small text in pixels, rather too much than too little: no font is at hand to ask.
+fn width(text: &str) -> i32 {
+    let character = |c: char| match c {
+        '0'..='9' => 8,
+        c if c.is_uppercase() || c == '_' => 9,
+        _ => 7,
+    };
+    text.chars().map(character).sum()
 }

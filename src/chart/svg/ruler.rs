@@ -44,9 +44,9 @@ impl Ruler {
         Self { places, ends: (low, high), ticks }
     }
 
-    /// Characters of the longest text of a tick.
-    pub fn longest(&self) -> usize {
-        self.ticks.iter().map(|tick| tick.text.chars().count()).max().unwrap_or(0)
+    /// Texts of the ticks.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.ticks.iter().map(|tick| tick.text.as_str())
     }
 }
 

@@ -215,6 +215,25 @@ fn a_sample_of_1_7e308_leaves_the_others_on_an_axis_with_few_ticks() {
 }
 
 #[test]
+fn a_long_legend_takes_lines_above_the_plot() {
+    let one = |n: usize| {
+        let marks = Marks::Points(Glyph::Disc, points(&[(1.0, n as f64)]));
+        series(&format!("a series with a long name, {n}"), Tone::Nth(n), marks)
+    };
+    let height = |count: usize| {
+        let svg = draw(&chart(Scale::Linear, Scale::Linear, (0..count).map(one).collect()), Setting::Page).unwrap();
+        let document = Document::parse(&svg).unwrap();
+        let view = document.root_element().attribute("viewBox").unwrap().to_owned();
+        let names: Vec<_> =
+            tagged(&document, "text").filter(|t| t.text().is_some_and(|t| t.contains("series"))).collect();
+        assert_eq!(names.len(), count);
+        assert!(names.iter().all(|name| number(*name, "x") < 500.0));
+        view.rsplit(' ').next().unwrap().parse::<i32>().unwrap()
+    };
+    assert!(height(2) < height(5) && height(5) < height(9));
+}
+
+#[test]
 fn hostile_words_stay_words() {
     let hostile = "</text><script>alert(1)</script>\u{0}\u{202e}&\"'";
     let label = |x| ChartPoint { x, y: x, label: hostile.to_owned() };

@@ -4,8 +4,10 @@ use crate::number;
 
 /// Most ticks of an axis.
 const MOST: f64 = 50.0;
-/// Most decades between the ends of a logarithmic axis that all have a tick.
-const DECADES: i32 = 8;
+/// Decades between the ends of a logarithmic axis from which on not all have a tick.
+const DECADES: i32 = 9;
+/// Decades from one tick to the next.
+const STRIDES: [i32; 7] = [1, 2, 5, 10, 20, 50, 100];
 /// From here on a number is written with its exponent.
 const LONG: f64 = 1e15;
 
@@ -43,7 +45,8 @@ pub fn whole(low: f64, high: f64, about: usize) -> Vec<Tick> {
 /// there are many; even ones where no power is near.
 pub fn logarithmic(low: f64, high: f64, about: usize) -> Vec<Tick> {
     let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
-    let stride = ((decades.end() - decades.start() + DECADES - 1) / DECADES).max(1);
+    let fewest = (decades.end() - decades.start()) / DECADES;
+    let stride = STRIDES.into_iter().find(|stride| *stride > fewest).unwrap_or(decades.end() - decades.start());
     let multiples: &[f64] = match high / low {
         ratio if ratio < 12.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
         ratio if ratio < 300.0 => &[1.0, 2.0, 5.0],
@@ -114,7 +117,7 @@ mod tests {
     #[test]
     fn hundreds_of_decades_have_few_ticks() {
         let texts = texts(logarithmic(1e-300, 1e300, 5));
-        assert_eq!(texts.first().map(String::as_str), Some("1e-300"));
         assert!((5..=10).contains(&texts.len()), "{texts:?}");
+        assert!(texts.contains(&"1".to_owned()) && texts.contains(&"1e200".to_owned()), "{texts:?}");
     }
 }
