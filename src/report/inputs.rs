@@ -2,7 +2,7 @@
 
 use super::deltas::{self, Earlier};
 use super::model::{Finding, MetricColumn, Report};
-use super::{closely, gates, headline, provenance, text, variants};
+use super::{charted, closely, gates, headline, provenance, text, variants};
 use crate::chart;
 use crate::config::Phase;
 use crate::explain;
@@ -133,7 +133,7 @@ impl Report {
                 .collect(),
             reproduce: provenance::reproduce(inputs),
         };
-        report.charts = chart::charts(&report, &chart::Context::new(inputs));
+        report.charts = chart::charts(&charted::run(&report, inputs));
         report
     }
 

@@ -3,6 +3,7 @@
 //! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds. No clock, disk or environment
 //! before [`write`].
 
+mod charted;
 mod closely;
 pub mod compare;
 mod deltas;
@@ -19,11 +20,10 @@ pub mod markdown;
 mod model;
 mod provenance;
 pub mod terminal;
-pub mod text;
 mod variants;
 pub mod write;
 
-pub use crate::number;
+pub use crate::number::{self, text};
 pub use deltas::{Delta, DeltaRow, Earlier};
 pub use error::{RenderError, WriteError};
 pub use gates::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};

@@ -160,7 +160,7 @@ fn every_chart_is_drawn_with_title_axes_and_words() {
         let svg = crate::chart::svg::draw(chart, crate::chart::svg::Setting::File).unwrap();
         assert!(svg.contains("role=\"img\"") && svg.contains("<title>"), "{}", chart.id);
         assert!(!chart.alt.is_empty() && !chart.table.rows.is_empty(), "{}", chart.id);
-        assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count(), "{}", chart.id);
+        assert!(roxmltree::Document::parse(&svg).is_ok(), "{}", chart.id);
     }
 }
 

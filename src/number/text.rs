@@ -16,7 +16,7 @@ pub fn clean(text: &str) -> String {
     if text.len() > LONGEST {
         let all = text.chars().count();
         if all > LONGEST {
-            let _ = write!(out, "… ({} characters)", super::number::plain(all as f64));
+            let _ = write!(out, "… ({} characters)", super::plain(all as f64));
         }
     }
     out
