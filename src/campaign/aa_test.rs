@@ -1,9 +1,10 @@
-//! One variant timed against itself, interleaved as any two variants are.
+//! The A/A test: one variant timed against itself, interleaved as any two variants are.
 
-use super::{CampaignError, Tools};
-use crate::bench::{Event, Finish, Job, Purpose, WorkerCommand, measure};
+use super::error::CampaignError;
+use super::tools::Tools;
 use crate::build::{Builder, Cache, Sharing};
 use crate::config::Phase;
+use crate::host::{Finish, JobPurpose, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use crate::model::LatencyOutcome;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -14,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Samples of a variant and of itself at a shape, in microseconds.
-pub type Twins = Vec<(ShapeName, [Vec<f64>; 2])>;
+pub type AaSamples = Vec<(ShapeName, [Vec<f64>; 2])>;
 
 /// Builds the variant, or else the first candidate that builds; gives it with its cubin.
 pub fn built<'a>(
@@ -39,20 +40,20 @@ pub fn built<'a>(
 
 /// Times a variant against itself at every timed shape; `folder` takes the worker's files. A shape at which it cannot be
 /// timed gives the reason.
-pub fn twins(
+pub fn aa_test(
     phase: &Phase,
     (variant, cubin): (&Variant, &Path),
     worker: &WorkerCommand,
     folder: &Path,
-) -> Result<Result<Twins, String>, CampaignError> {
+) -> Result<Result<AaSamples, String>, CampaignError> {
     let names = ["A", "B"].map(|side| VariantId(format!("{} ({side})", variant.id)));
-    let twin = |id: &VariantId| Variant { id: id.clone(), ..variant.clone() };
-    let plan = Plan { variants: names.iter().map(twin).collect() };
+    let side = |id: &VariantId| Variant { id: id.clone(), ..variant.clone() };
+    let plan = Plan { variants: names.iter().map(side).collect() };
     let cubins: BTreeMap<VariantId, PathBuf> = names.iter().map(|id| (id.clone(), cubin.to_owned())).collect();
-    let job = Job::new(phase, &plan, &cubins, Purpose::Time)?;
+    let job = WorkerJob::new(phase, &plan, &cubins, JobPurpose::Time)?;
     let mut records = Vec::new();
     let mut sink = |event| {
-        if let Event::Timed(record) = event {
+        if let WorkerEvent::Timed(record) = event {
             records.push(record);
         }
         Ok(())
@@ -84,8 +85,8 @@ mod tests {
         "[[variant]]\nname = \"copy\"\nparams = { THREADS = 64 }\n"
     );
 
-    /// The twins that a worker times which says these records.
-    fn timed(outcomes: [LatencyOutcome; 2]) -> (Result<Twins, String>, Job) {
+    /// The A/A test by a worker that reports these records.
+    fn timed(outcomes: [LatencyOutcome; 2]) -> (Result<AaSamples, String>, WorkerJob) {
         let phase = crate::config::parse(Path::new("calm.toml"), PHASE).unwrap();
         let plan = unroll(&phase).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -93,22 +94,22 @@ mod tests {
         for (side, outcome) in ["A", "B"].into_iter().zip(outcomes) {
             let variant = VariantId(format!("{} ({side})", plan.variants[0].id));
             let record = LatencyRecord { variant, shape: ShapeName("only".to_owned()), outcome };
-            script.push_str(&format!("echo '{}'\n", serde_json::to_string(&Event::Timed(record)).unwrap()));
+            script.push_str(&format!("echo '{}'\n", serde_json::to_string(&WorkerEvent::Timed(record)).unwrap()));
         }
-        script.push_str(&format!("echo '{}'\n", serde_json::to_string(&Event::Done).unwrap()));
+        script.push_str(&format!("echo '{}'\n", serde_json::to_string(&WorkerEvent::Done).unwrap()));
         let path = folder.path().join("worker.sh");
         std::fs::write(&path, script).unwrap();
         let worker = WorkerCommand { program: "sh".into(), args: vec![path.display().to_string()] };
         let subject = (&plan.variants[0], Path::new("x.cubin"));
-        let twins = twins(&phase, subject, &worker, folder.path()).unwrap();
-        (twins, serde_json::from_slice(&std::fs::read(folder.path().join("job")).unwrap()).unwrap())
+        let samples = aa_test(&phase, subject, &worker, folder.path()).unwrap();
+        (samples, serde_json::from_slice(&std::fs::read(folder.path().join("job")).unwrap()).unwrap())
     }
 
     #[test]
     fn a_variant_is_timed_against_itself_in_the_same_rounds() {
         let outcome = |us| LatencyOutcome::Timed { samples: vec![us; 60], launches: 3 };
-        let (twins, job) = timed([outcome(1.0), outcome(2.0)]);
-        assert_eq!(twins.unwrap(), [(ShapeName("only".to_owned()), [vec![1.0; 60], vec![2.0; 60]])]);
+        let (samples, job) = timed([outcome(1.0), outcome(2.0)]);
+        assert_eq!(samples.unwrap(), [(ShapeName("only".to_owned()), [vec![1.0; 60], vec![2.0; 60]])]);
         assert_eq!(job.kernels.len(), 2);
         assert_eq!(job.kernels[0].cubin, job.kernels[1].cubin);
         assert!(job.kernels.iter().all(|kernel| kernel.cases.is_empty()));
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn a_side_that_crashes_gives_no_noise() {
         let good = LatencyOutcome::Timed { samples: vec![1.0; 60], launches: 3 };
-        let (twins, _) = timed([good, LatencyOutcome::Failed { reason: "crashed".to_owned() }]);
-        assert!(twins.unwrap_err().ends_with("(B) at only: crashed"));
+        let (samples, _) = timed([good, LatencyOutcome::Failed { reason: "crashed".to_owned() }]);
+        assert!(samples.unwrap_err().ends_with("(B) at only: crashed"));
     }
 }

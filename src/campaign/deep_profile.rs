@@ -1,17 +1,20 @@
-//! A close look: the selected variant profiled once more, with ncu's sections, its samples of instructions, and sources.
+//! The deep profile: the selected variant profiled once more, with ncu's sections, its samples of instructions, and sources.
 //!
 //! It comes after everything that gates judge, in records of its own, and its counters replace none of those. What goes
 //! wrong with it is said in the run's warnings and ends nothing.
 
-use super::profile::{ByRange, CommandTarget, Folders, WorkerTarget};
-use super::{CampaignError, Progress, Tools, is_correct, wanted};
-use crate::bench::{Job as WorkerJob, Purpose};
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::progress::Progress;
+use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
+use super::tools::Tools;
+use super::wanted;
 use crate::config::{CloseLookAt, Phase};
 use crate::explain::listing::{Code, Disassembler, ListingError, Own};
 use crate::explain::{Samples, source_of, texts};
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
-use crate::model::BuildOutcome;
+use crate::host::{JobPurpose, WorkerJob};
 use crate::model::Listing;
 use crate::model::VariantId;
 use crate::model::{DeepProfile, ProfileOutcome};
@@ -22,16 +25,16 @@ use crate::ncu_rep::{Report, ReportError};
 use crate::plan::{Method, Plan, Standing};
 use crate::store::{Run, RunWriter, StoreError, sha256};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 /// Beginning of the names of its reports and logs.
-const STEM: &str = "close";
-/// Unknown metrics that are left out before it is given up.
-const UNKNOWN: usize = 8;
+const STEM: &str = "deep";
+/// Unknown metrics that are left out before the deep profile fails.
+const MAX_UNKNOWN: usize = 8;
 
-/// Looks closely at variants of a run that is measured.
-pub struct CloseLooks<'a> {
+/// Takes deep profiles of variants of a run that is measured.
+pub struct DeepProfiler<'a> {
     /// The phase.
     pub phase: &'a Phase,
     /// Its variants.
@@ -45,41 +48,41 @@ pub struct CloseLooks<'a> {
 }
 
 /// One ncu process, read.
-struct Looked {
+struct Profiled {
     ran: Ran,
     metrics: Vec<String>,
     contents: Contents,
     seconds: f64,
 }
 
-impl CloseLooks<'_> {
-    /// Looks at the selected variant and at the first baseline that is a kernel, at the objective's shape, unless the
-    /// phase wants none. What was looked at before is left alone.
+impl DeepProfiler<'_> {
+    /// Profiles the selected variant and the first baseline that is a kernel, at the objective's shape, unless the phase
+    /// wants none. What has a deep profile already is left alone.
     ///
     /// # Errors
     /// The run cannot be written. Anything else is a warning of the run.
-    pub fn take(&mut self, selected: &VariantId) -> Result<(), StoreError> {
+    pub fn run(&mut self, selected: &VariantId) -> Result<(), StoreError> {
         match self.phase.profile.close_look {
             CloseLookAt::None => return Ok(()),
             CloseLookAt::Selected => {}
         }
         let started = Instant::now();
-        self.progress.stage("close look", 1);
+        self.progress.stage("deep profile", 1);
         self.progress.step(&selected.0);
-        match self.looks(selected) {
+        match self.profile(selected) {
             Ok(()) => {}
             Err(CampaignError::Store(error)) => return Err(error),
-            Err(error) => self.writer.warn(&format!("no close look: {error}"))?,
+            Err(error) => self.writer.warn(&format!("no deep profile: {error}"))?,
         }
-        self.writer.spent("close look", started.elapsed().as_secs_f64())
+        self.writer.spent("deep profile", started.elapsed().as_secs_f64())
     }
 
-    fn looks(&mut self, selected: &VariantId) -> Result<(), CampaignError> {
+    fn profile(&mut self, selected: &VariantId) -> Result<(), CampaignError> {
         let run = Run::load(self.writer.folder())?;
         let io = |what| move |source| CampaignError::Io { what, source };
         let cases = self.cases(&run, selected);
-        let logs = run.folder.join("logs").join("close-look");
-        std::fs::create_dir_all(&logs).map_err(io("make a folder for a close look"))?;
+        let logs = run.folder.join("logs").join("deep-profile");
+        std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
         let scratch = scratch_folder().map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: run.folder.join("reports"), logs, scratch };
         let runner = folders.runner(self.tools, self.phase);
@@ -91,9 +94,9 @@ impl CloseLooks<'_> {
             .filter(|variant| cases.iter().any(|(id, _)| *id == variant.id))
             .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs))
             .collect();
-        let cubins = cubins(&run, &cases);
+        let cubins = cubins(&run.builds, |build| cases.iter().any(|(id, _)| *id == build.variant));
         let kernels: Vec<Case> = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
-        let job = WorkerJob::new(&phase, self.plan, &cubins, Purpose::Profile)?;
+        let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
         let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools);
         let of_worker = Subject {
             cases: kernels,
@@ -106,7 +109,7 @@ impl CloseLooks<'_> {
             cases.iter().filter(|(id, _)| *id == target.variant).map(|case| target.subject(case.clone()))
         });
         let subjects: Vec<Subject<'_>> = std::iter::once(of_worker).chain(by_command).collect();
-        subjects.iter().try_for_each(|subject| self.look(&run, &runner, subject, &subject.cases))
+        subjects.iter().try_for_each(|subject| self.profile_cases(&run, &runner, subject, &subject.cases))
     }
 
     /// The phase with one launch at the objective's shape.
@@ -117,13 +120,14 @@ impl CloseLooks<'_> {
         phase
     }
 
-    /// Variants that nobody has looked at: whoever was measured for the selected one, and the first baseline that is a
+    /// Variants without a deep profile: whoever was measured for the selected one, and the first baseline that is a
     /// kernel and correct.
     fn cases(&self, run: &Run, selected: &VariantId) -> Vec<Case> {
         let shape = &self.phase.objective.shape;
+        let tolerance = self.phase.workload.tolerance;
         let correct = |id: &VariantId| {
             let mut checks = run.checks.iter().filter(|check| &check.variant == run.measured_as(id)).peekable();
-            checks.peek().is_some() && checks.all(is_correct)
+            checks.peek().is_some() && checks.all(|check| check.outcome.is_correct(&tolerance))
         };
         let baseline = self.plan.variants.iter().find(|variant| {
             variant.standing == Standing::Baseline
@@ -136,17 +140,17 @@ impl CloseLooks<'_> {
             .collect();
         wanted.dedup();
         let known = |case: &Case| {
-            run.close_looks.iter().any(|look| {
-                (&look.variant, &look.shape) == (&case.0, &case.1)
-                    && matches!(look.outcome, ProfileOutcome::Profiled { .. })
+            run.close_looks.iter().any(|known| {
+                (&known.variant, &known.shape) == (&case.0, &case.1)
+                    && matches!(known.outcome, ProfileOutcome::Profiled { .. })
             })
         };
         wanted.retain(|case| !known(case));
         wanted
     }
 
-    /// Looks at cases of one program; those that a process lacks are tried alone.
-    fn look(
+    /// Profiles cases of one program; those that a process lacks are tried alone.
+    fn profile_cases(
         &mut self,
         run: &Run,
         runner: &Runner<'_>,
@@ -156,32 +160,32 @@ impl CloseLooks<'_> {
         if cases.is_empty() {
             return Ok(());
         }
-        let looked = self.process(runner, subject, cases)?;
-        let file = looked.ran.report.as_deref().and_then(Path::file_name);
+        let profiled = self.process(runner, subject, cases)?;
+        let file = profiled.ran.report.as_deref().and_then(Path::file_name);
         let file = file.map(|name| name.to_string_lossy().into_owned());
         for case in cases {
-            let outcome = match (&file, looked.contents.launches.contains_key(case)) {
+            let outcome = match (&file, profiled.contents.launches.contains_key(case)) {
                 (Some(report), true) => ProfileOutcome::Profiled { report: report.clone() },
                 _ if cases.len() > 1 => {
-                    self.look(run, runner, subject, std::slice::from_ref(case))?;
+                    self.profile_cases(run, runner, subject, std::slice::from_ref(case))?;
                     continue;
                 }
-                _ => ProfileOutcome::Failed { reason: reason(&looked.ran) },
+                _ => ProfileOutcome::Failed { reason: reason(&profiled.ran) },
             };
             if let ProfileOutcome::Failed { reason } = &outcome {
-                self.writer.warn(&format!("no close look at {}: {reason}", case.0))?;
+                self.writer.warn(&format!("no deep profile of {}: {reason}", case.0))?;
             }
-            let listing = match (&outcome, &looked.ran.report) {
+            let listing = match (&outcome, &profiled.ran.report) {
                 (ProfileOutcome::Profiled { .. }, Some(path)) => self.listing(run, path, case, runner.logs),
                 _ => Listing::default(),
             };
             self.writer.close_look(&DeepProfile {
                 variant: case.0.clone(),
                 shape: case.1.clone(),
-                metrics: looked.metrics.clone(),
+                metrics: profiled.metrics.clone(),
                 sections: Detail::SECTIONS.map(str::to_owned).to_vec(),
-                passes: looked.contents.passes,
-                seconds: looked.seconds,
+                passes: profiled.contents.passes,
+                seconds: profiled.seconds,
                 listing,
                 outcome,
             })?;
@@ -190,11 +194,11 @@ impl CloseLooks<'_> {
     }
 
     /// One ncu process; metrics that this ncu does not know are left out.
-    fn process(&self, runner: &Runner<'_>, subject: &Subject<'_>, cases: &[Case]) -> Result<Looked, CampaignError> {
-        let io = |source| CampaignError::Io { what: "look closely", source };
+    fn process(&self, runner: &Runner<'_>, subject: &Subject<'_>, cases: &[Case]) -> Result<Profiled, CampaignError> {
+        let io = |source| CampaignError::Io { what: "take a deep profile", source };
         let mut metrics = wanted::close_counters(Some(self.tools.device.compute_capability));
         let started = Instant::now();
-        for _ in 0..UNKNOWN {
+        for _ in 0..MAX_UNKNOWN {
             let target = subject.target.command(cases).map_err(io)?;
             let ran = runner
                 .run(&Job {
@@ -221,7 +225,7 @@ impl CloseLooks<'_> {
                     (Ran { failure: Some(NcuFailure::UnreadableReport { reason }), ..ran }, Contents::default())
                 }
             };
-            return Ok(Looked { ran, metrics, contents, seconds });
+            return Ok(Profiled { ran, metrics, contents, seconds });
         }
         Err(io(std::io::Error::other("this ncu does not know too many of its metrics")))
     }
@@ -276,18 +280,6 @@ fn own_texts(run: &Run, mut add: impl FnMut(&str, &[u8])) {
             add(path, &content);
         }
     }
-}
-
-fn cubins(run: &Run, cases: &[Case]) -> BTreeMap<VariantId, PathBuf> {
-    let looked_at = |id: &VariantId| cases.iter().any(|(case, _)| case == id);
-    run.builds
-        .iter()
-        .filter(|build| looked_at(&build.variant))
-        .filter_map(|build| match &build.outcome {
-            BuildOutcome::Built { cubin, .. } => Some((build.variant.clone(), cubin.clone())),
-            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
-        })
-        .collect()
 }
 
 fn reason(ran: &Ran) -> String {

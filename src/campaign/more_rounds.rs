@@ -1,24 +1,26 @@
 //! More rounds of a few variants, where the noise of those there are leaves a required gate open.
 
-use super::{CampaignError, Progress, profile};
-use crate::bench::external::{self, Early};
-use crate::bench::{Event, Finish, Job, Purpose, SinkError, WorkerCommand, measure};
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::progress::Progress;
+use super::targets;
 use crate::config::Phase;
-use crate::model::BuildOutcome;
+use crate::host::external::{self, PrestartedCommands};
+use crate::host::{Finish, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{LatencyOutcome, LatencyRecord};
 use crate::plan::Plan;
 use crate::store::{Run, RunWriter, StoreError};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Variants at shapes.
-pub type Cases = BTreeSet<(VariantId, ShapeName)>;
+pub type TimedCases = BTreeSet<(VariantId, ShapeName)>;
 
 /// Measures more rounds of a run that is complete.
-pub struct Rounds<'a> {
+pub struct MoreRounds<'a> {
     /// The phase.
     pub phase: &'a Phase,
     /// Its variants.
@@ -31,8 +33,8 @@ pub struct Rounds<'a> {
     pub progress: &'a (dyn Progress + Sync),
 }
 
-/// How often variants that come to matter late are timed anew with those that mattered before.
-const LATECOMERS: usize = 4;
+/// How often all open cases are timed anew because more rounds opened another one.
+const MAX_RETIMES: usize = 4;
 
 /// How samples of more rounds are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,18 +45,18 @@ pub enum Keep {
     Replace,
 }
 
-impl Rounds<'_> {
+impl MoreRounds<'_> {
     /// Measures until `open` finds nothing open, or `[bench] max_rounds` is reached. Each time the samples are doubled.
     ///
     /// What was open once stays among what is timed, so that samples of the same index are of the same round. Where more
     /// rounds open another case (the selected variant is another now), all of them are timed anew for as many rounds as
-    /// they have had, up to [`LATECOMERS`] times: what comes late has the budget of what came first.
+    /// they have had, up to [`MAX_RETIMES`] times: what is opened late has the budget of what was open first.
     pub fn settle<E: From<CampaignError> + From<StoreError>>(
         &mut self,
-        mut open: impl FnMut(&Run) -> Result<Cases, E>,
+        mut open: impl FnMut(&Run) -> Result<TimedCases, E>,
     ) -> Result<(), E> {
-        let mut cases = Cases::new();
-        let mut late = 0;
+        let mut cases = TimedCases::new();
+        let mut retimes = 0;
         loop {
             let run = Run::load(self.writer.folder())?;
             let found = open(&run)?;
@@ -63,12 +65,12 @@ impl Rounds<'_> {
             }
             let known = cases.len();
             cases.extend(found.iter().map(|(id, shape)| (run.measured_as(id).clone(), shape.clone())));
-            let is_late = known > 0 && cases.len() > known;
+            let is_new = known > 0 && cases.len() > known;
             let have = cases.iter().filter_map(|case| Some(samples(&run, case)?.len())).max().unwrap_or(0);
             let have = u32::try_from(have).unwrap_or(u32::MAX);
             let more = have.min(self.phase.bench.max_rounds.saturating_sub(have));
-            if is_late && late < LATECOMERS {
-                late += 1;
+            if is_new && retimes < MAX_RETIMES {
+                retimes += 1;
                 self.measure(&run, &cases, have, Keep::Replace)?;
             } else if more > 0 {
                 self.measure(&run, &cases, more, Keep::Append)?;
@@ -79,7 +81,7 @@ impl Rounds<'_> {
     }
 
     /// Times these cases for so many rounds, interleaved.
-    pub fn measure(&mut self, run: &Run, cases: &Cases, rounds: u32, keep: Keep) -> Result<(), CampaignError> {
+    pub fn measure(&mut self, run: &Run, cases: &TimedCases, rounds: u32, keep: Keep) -> Result<(), CampaignError> {
         let started = Instant::now();
         let mut phase = self.phase.clone();
         phase.bench.rounds = rounds;
@@ -96,7 +98,9 @@ impl Rounds<'_> {
     }
 
     fn kernels(&mut self, batch: &Batch<'_>) -> Result<(), CampaignError> {
-        let mut job = Job::new(batch.phase, self.plan, &cubins(batch.run, batch.cases), Purpose::Time)?;
+        let wanted: BTreeSet<&VariantId> = batch.cases.iter().map(|(variant, _)| variant).collect();
+        let cubins = cubins(&batch.run.builds, |build| wanted.contains(&build.variant));
+        let mut job = WorkerJob::new(batch.phase, self.plan, &cubins, JobPurpose::Time)?;
         for kernel in &mut job.kernels {
             kernel.shapes.retain(|shape| batch.cases.contains(&(kernel.variant.clone(), shape.clone())));
         }
@@ -113,20 +117,20 @@ impl Rounds<'_> {
         for (variant, command) in
             plan.commands().filter(|(variant, _)| batch.cases.iter().any(|(id, _)| id == *variant))
         {
-            let place = batch.folder.join(profile::file_name(variant));
+            let place = batch.folder.join(targets::file_name(variant));
             std::fs::create_dir_all(&place)
                 .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
             let mut keep = |event| self.keep(batch, event);
-            external::measure(batch.phase, variant, command, &place, &mut Early::default(), &mut keep)?;
+            external::measure(batch.phase, variant, command, &place, &mut PrestartedCommands::default(), &mut keep)?;
         }
         Ok(())
     }
 
     /// A variant that fails now has failed: its samples of before do not stand for it any more.
-    fn keep(&mut self, batch: &Batch<'_>, event: Event) -> Result<(), SinkError> {
+    fn keep(&mut self, batch: &Batch<'_>, event: WorkerEvent) -> Result<(), SinkError> {
         match event {
-            Event::Checked(record) => self.writer.check(&record)?,
-            Event::Timed(record) if batch.cases.contains(&(record.variant.clone(), record.shape.clone())) => {
+            WorkerEvent::Checked(record) => self.writer.check(&record)?,
+            WorkerEvent::Timed(record) if batch.cases.contains(&(record.variant.clone(), record.shape.clone())) => {
                 self.progress.step(&record.variant.0);
                 let record = match batch.before {
                     Some(run) => appended(run, record),
@@ -140,7 +144,7 @@ impl Rounds<'_> {
     }
 }
 
-/// Cases that are timed together.
+/// TimedCases that are timed together.
 struct Batch<'a> {
     /// The phase, with as many rounds as are asked for now.
     phase: &'a Phase,
@@ -149,7 +153,7 @@ struct Batch<'a> {
     /// The run whose samples come before the ones that are taken now.
     before: Option<&'a Run>,
     /// Variants at shapes.
-    cases: &'a Cases,
+    cases: &'a TimedCases,
     /// For the worker's files.
     folder: &'a Path,
 }
@@ -177,18 +181,6 @@ fn samples<'r>(run: &'r Run, (variant, shape): &(VariantId, ShapeName)) -> Optio
         LatencyOutcome::Timed { samples, .. } => Some(samples),
         LatencyOutcome::Failed { .. } => None,
     }
-}
-
-fn cubins(run: &Run, cases: &Cases) -> BTreeMap<VariantId, PathBuf> {
-    let wanted: BTreeSet<&VariantId> = cases.iter().map(|(variant, _)| variant).collect();
-    run.builds
-        .iter()
-        .filter(|build| wanted.contains(&build.variant))
-        .filter_map(|build| match &build.outcome {
-            BuildOutcome::Built { cubin, .. } => Some((build.variant.clone(), cubin.clone())),
-            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
-        })
-        .collect()
 }
 
 #[cfg(test)]

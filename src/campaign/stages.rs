@@ -1,82 +1,25 @@
-//! Measures a plan, stage by stage: build, check and time, profile. Every record is kept as it comes, so that a
-//! campaign that ends early goes on where it stopped.
-//!
-//! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
+//! The stages of a campaign: build, check and time, profile.
 
-mod calibrate;
-mod close_look;
-mod profile;
-mod progress;
-mod provenance;
-mod rounds;
-mod tools;
-pub mod wanted;
-
-pub use calibrate::{Twins, built, twins};
-pub use close_look::CloseLooks;
-pub use progress::{Progress, Silent, Terminal};
-pub use provenance::{manifest, sources};
-pub use rounds::{Cases, Rounds};
-pub use tools::{Tools, device, gpu};
-
-use crate::bench::external::{self, Early, ExternalError};
-use crate::bench::{Event, Finish, Job, JobError, MeasureError, Purpose, SinkError, measure};
-use crate::build::{BuildError, Builder, Cache, Sharing};
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::profile::Profiling;
+use super::progress::Progress;
+use super::targets;
+use super::tools::Tools;
+use crate::build::{Builder, Cache, Sharing};
 use crate::config::Phase;
+use crate::host::external::{self, PrestartedCommands};
+use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
-use crate::ncu::{ProfileError, ToolError};
+use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord};
 use crate::plan::Plan;
 use crate::process;
-use crate::store::{Run, RunState, RunWriter, StoreError};
+use crate::store::{Run, RunState, RunWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
-
-/// Why a campaign ended early. What was measured is kept.
-#[derive(Debug, thiserror::Error)]
-pub enum CampaignError {
-    /// No GPU.
-    #[error("no GPU to measure on: {reason}; a recorded run can be judged with --source recorded")]
-    NoGpu {
-        /// What is missing.
-        reason: String,
-    },
-    /// nvcc, its cache, or the architecture.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// ncu is not usable.
-    #[error(transparent)]
-    Ncu(#[from] ToolError),
-    /// The workload cannot be made into a job.
-    #[error(transparent)]
-    Job(#[from] JobError),
-    /// The worker cannot work.
-    #[error(transparent)]
-    Measure(#[from] MeasureError),
-    /// An external command cannot be asked.
-    #[error(transparent)]
-    External(#[from] ExternalError),
-    /// Profiling cannot go on.
-    #[error(transparent)]
-    Profile(#[from] ProfileError),
-    /// A record cannot be kept.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The system refused something.
-    #[error("cannot {what}: {source}")]
-    Io {
-        /// What was being done.
-        what: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The user asked to stop.
-    #[error("interrupted; run again to go on where it stopped")]
-    Interrupted,
-}
 
 /// One execution of a plan.
 pub struct Campaign<'a> {
@@ -94,7 +37,7 @@ pub struct Campaign<'a> {
     pub writer: RunWriter,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
-    /// Hears what was built, before anything is launched.
+    /// Called with what was built, before anything is launched.
     pub built: &'a dyn Fn(&[BuildRecord]),
 }
 
@@ -113,17 +56,18 @@ impl Campaign<'_> {
 
     fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
         let (checks, latencies) = earlier.map_or((&[][..], &[][..]), |run| (&run.checks[..], &run.latencies[..]));
-        let known = Known { checks, latencies };
-        let mut early = self.start_commands(&known)?;
+        let earlier_records = EarlierRecords { checks, latencies };
+        let mut prestarted = self.start_commands(&earlier_records)?;
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
-        let cubins = cubins(&builds);
-        let sound = self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &known, &mut early))?;
-        self.keep_unprofiled(&builds, &sound)?;
+        let cubins = cubins(&builds, |build| build.shares.is_none());
+        let verified =
+            self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &earlier_records, &mut prestarted))?;
+        self.keep_unprofiled(&builds, &verified)?;
         let profiles = earlier.map_or(&[][..], |run| &run.profiles[..]);
         self.timed("profile", |campaign| {
-            campaign.progress.stage("profile", sound.len());
-            campaign.profile(&cubins, &sound, profiles)
+            campaign.progress.stage("profile", verified.len());
+            campaign.profiling().run(&cubins, &verified, profiles)
         })
     }
 
@@ -159,37 +103,45 @@ impl Campaign<'_> {
         &mut self,
         builds: &[BuildRecord],
         cubins: &BTreeMap<VariantId, PathBuf>,
-        known: &Known<'_>,
-        early: &mut Early,
+        earlier_records: &EarlierRecords<'_>,
+        prestarted: &mut PrestartedCommands,
     ) -> Result<BTreeSet<VariantId>, CampaignError> {
-        let mut heard = Heard::default();
-        let mut job = Job::new(self.phase, self.plan, cubins, Purpose::Bench)?;
-        known.checks.iter().for_each(|record| job.settle_check(record));
-        known.latencies.iter().for_each(|record| job.settle_latency(record));
-        heard.wrong.extend(known.checks.iter().filter(|r| !is_correct(r)).map(|r| r.variant.clone()));
+        let mut totals = BenchTotals::default();
+        let tolerance = self.phase.workload.tolerance;
+        let mut job = WorkerJob::new(self.phase, self.plan, cubins, JobPurpose::Bench)?;
+        earlier_records.checks.iter().for_each(|record| job.settle_check(record));
+        earlier_records.latencies.iter().for_each(|record| job.settle_latency(record));
+        totals.wrong.extend(
+            earlier_records.checks.iter().filter(|r| !r.outcome.is_correct(&tolerance)).map(|r| r.variant.clone()),
+        );
         self.progress
             .stage("check and time", job.kernels.len() * (job.kernels.first().map_or(0, |k| k.cases.len()) + 1));
-        self.timed("bench: kernels", |campaign| campaign.kernels(job, early, &mut heard))?;
-        self.timed("bench: external commands", |campaign| campaign.commands(known, early, &mut heard))?;
-        self.writer.spent("bench: samples on the GPU", heard.sampled_us * 1e-6)?;
+        self.timed("bench: kernels", |campaign| campaign.kernels(job, prestarted, &mut totals))?;
+        self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, prestarted, &mut totals))?;
+        self.writer.spent("bench: samples on the GPU", totals.sampled_us * 1e-6)?;
         let unbuilt = self.keep_unbuilt(builds)?;
         let shared: BTreeSet<&VariantId> = builds.iter().filter(|b| b.shares.is_some()).map(|b| &b.variant).collect();
         let ids = self.plan.variants.iter().map(|v| &v.id);
         Ok(ids
-            .filter(|id| !heard.wrong.contains(id) && !unbuilt.contains(id) && !shared.contains(id))
+            .filter(|id| !totals.wrong.contains(id) && !unbuilt.contains(id) && !shared.contains(id))
             .cloned()
             .collect())
     }
 
     /// Checks kernels while external commands may still load, and times them once those are idle.
-    fn kernels(&mut self, job: Job, early: &mut Early, heard: &mut Heard) -> Result<(), CampaignError> {
+    fn kernels(
+        &mut self,
+        job: WorkerJob,
+        prestarted: &mut PrestartedCommands,
+        totals: &mut BenchTotals,
+    ) -> Result<(), CampaignError> {
         let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
         let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| {
-            if event == Event::Proven && !early.is_empty() {
+            if event == WorkerEvent::Proven && !prestarted.is_empty() {
                 self.progress.note("external commands load");
-                early.settle();
+                prestarted.settle();
             }
-            self.keep(event, heard)
+            self.keep(event, totals)
         })?;
         match finish {
             Finish::Complete => Ok(()),
@@ -197,54 +149,59 @@ impl Campaign<'_> {
         }
     }
 
-    fn keep(&mut self, event: Event, heard: &mut Heard) -> Result<(), SinkError> {
+    fn keep(&mut self, event: WorkerEvent, totals: &mut BenchTotals) -> Result<(), SinkError> {
         match event {
-            Event::Checked(record) => {
-                if !is_correct(&record) {
-                    heard.wrong.insert(record.variant.clone());
+            WorkerEvent::Checked(record) => {
+                if !record.outcome.is_correct(&self.phase.workload.tolerance) {
+                    totals.wrong.insert(record.variant.clone());
                 }
                 self.progress.step(&record.variant.0);
                 self.writer.check(&record)?;
             }
-            Event::Timed(record) => {
+            WorkerEvent::Timed(record) => {
                 if let LatencyOutcome::Timed { samples, launches } = &record.outcome {
-                    heard.sampled_us += samples.iter().sum::<f64>() * f64::from(*launches);
+                    totals.sampled_us += samples.iter().sum::<f64>() * f64::from(*launches);
                 }
                 self.progress.step(&record.variant.0);
                 self.writer.latency(&record)?;
             }
-            Event::Device(_)
-            | Event::DeviceLost { .. }
-            | Event::NoDevice { .. }
-            | Event::Preparing { .. }
-            | Event::Proven
-            | Event::Started { .. }
-            | Event::Launched { .. }
-            | Event::LaunchFailed { .. }
-            | Event::Failed { .. }
-            | Event::Done => {}
+            WorkerEvent::Device(_)
+            | WorkerEvent::DeviceLost { .. }
+            | WorkerEvent::NoDevice { .. }
+            | WorkerEvent::Preparing { .. }
+            | WorkerEvent::Proven
+            | WorkerEvent::Started { .. }
+            | WorkerEvent::Launched { .. }
+            | WorkerEvent::LaunchFailed { .. }
+            | WorkerEvent::Failed { .. }
+            | WorkerEvent::Done => {}
         }
         Ok(())
     }
 
     /// Starts every external command that has something to measure, to load while variants are built.
-    fn start_commands(&self, known: &Known<'_>) -> Result<Early, CampaignError> {
-        let mut early = Early::default();
-        for (variant, command) in self.plan.commands().filter(|(variant, _)| !known.of(variant)) {
-            early.start(variant, command, &self.place(variant)?);
+    fn start_commands(&self, earlier_records: &EarlierRecords<'_>) -> Result<PrestartedCommands, CampaignError> {
+        let mut prestarted = PrestartedCommands::default();
+        for (variant, command) in self.plan.commands().filter(|(variant, _)| !earlier_records.of(variant)) {
+            prestarted.start(variant, command, &self.place(variant)?);
         }
-        Ok(early)
+        Ok(prestarted)
     }
 
     /// External commands, one after the other and never beside anything that is timed.
-    fn commands(&mut self, known: &Known<'_>, early: &mut Early, heard: &mut Heard) -> Result<(), CampaignError> {
-        early.settle();
+    fn commands(
+        &mut self,
+        earlier_records: &EarlierRecords<'_>,
+        prestarted: &mut PrestartedCommands,
+        totals: &mut BenchTotals,
+    ) -> Result<(), CampaignError> {
+        prestarted.settle();
         let (phase, plan) = (self.phase, self.plan);
-        for (variant, command) in plan.commands().filter(|(variant, _)| !known.of(variant)) {
+        for (variant, command) in plan.commands().filter(|(variant, _)| !earlier_records.of(variant)) {
             self.progress.note(&variant.0);
             let place = self.place(variant)?;
-            let mut keep = |event| self.keep(event, heard);
-            let measured = external::measure(phase, variant, command, &place, early, &mut keep)?;
+            let mut keep = |event| self.keep(event, totals);
+            let measured = external::measure(phase, variant, command, &place, prestarted, &mut keep)?;
             self.writer.used(variant, measured.software)?;
         }
         Ok(())
@@ -252,7 +209,7 @@ impl Campaign<'_> {
 
     /// The folder of an external command's request and result.
     fn place(&self, variant: &VariantId) -> Result<PathBuf, CampaignError> {
-        let place = self.writer.folder().join("logs").join(profile::file_name(variant));
+        let place = self.writer.folder().join("logs").join(targets::file_name(variant));
         std::fs::create_dir_all(&place)
             .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
         Ok(place)
@@ -275,14 +232,19 @@ impl Campaign<'_> {
         Ok(unbuilt)
     }
 
-    fn keep_unprofiled(&mut self, builds: &[BuildRecord], sound: &BTreeSet<VariantId>) -> Result<(), CampaignError> {
-        for build in builds.iter().filter(|b| b.shares.is_none() && !sound.contains(&b.variant)) {
+    fn profiling(&mut self) -> Profiling<'_> {
+        let Self { phase, plan, tools, metrics, ref mut writer, progress, .. } = *self;
+        Profiling { phase, plan, tools, metrics, writer, progress }
+    }
+
+    fn keep_unprofiled(&mut self, builds: &[BuildRecord], verified: &BTreeSet<VariantId>) -> Result<(), CampaignError> {
+        for build in builds.iter().filter(|b| b.shares.is_none() && !verified.contains(&b.variant)) {
             let reason = match &build.outcome {
                 BuildOutcome::Failed { .. } => "did not build",
                 BuildOutcome::Refused { .. } => "cannot be launched on this chip",
                 BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => "was not profiled: it is not proven correct",
             };
-            for record in profile::unprofiled(&build.variant, &self.phase.profile.shapes, reason) {
+            for record in targets::unprofiled(&build.variant, &self.phase.profile.shapes, reason) {
                 self.writer.profile(&record)?;
             }
         }
@@ -292,7 +254,7 @@ impl Campaign<'_> {
 
 /// What measuring has come to.
 #[derive(Default)]
-struct Heard {
+struct BenchTotals {
     /// Variants with a case that is not correct.
     wrong: BTreeSet<VariantId>,
     /// How long the GPU worked on samples of latency, in microseconds.
@@ -300,33 +262,14 @@ struct Heard {
 }
 
 /// What an unfinished run measured already.
-struct Known<'a> {
+struct EarlierRecords<'a> {
     checks: &'a [CheckRecord],
     latencies: &'a [LatencyRecord],
 }
 
-impl Known<'_> {
+impl EarlierRecords<'_> {
     /// Whether an external command was measured: it gives all its records at once.
     fn of(&self, variant: &VariantId) -> bool {
         self.checks.iter().any(|r| &r.variant == variant) && self.latencies.iter().any(|r| &r.variant == variant)
     }
-}
-
-fn is_correct(record: &CheckRecord) -> bool {
-    match record.outcome {
-        CheckOutcome::Correct { .. } => true,
-        CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => false,
-    }
-}
-
-/// Cubins to measure: of variants that were built and share nobody else's results.
-fn cubins(builds: &[BuildRecord]) -> BTreeMap<VariantId, PathBuf> {
-    builds
-        .iter()
-        .filter(|build| build.shares.is_none())
-        .filter_map(|build| match &build.outcome {
-            BuildOutcome::Built { cubin, .. } => Some((build.variant.clone(), cubin.clone())),
-            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
-        })
-        .collect()
 }

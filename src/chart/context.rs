@@ -1,7 +1,6 @@
 //! What charts need to know beside the report's rows.
 
 use crate::explain::{self, Effect, Roofline};
-use crate::expr::{Scope, Value};
 use crate::model::Better;
 use crate::model::VariantId;
 use crate::plan::Standing;
@@ -32,10 +31,7 @@ impl Context {
         let objective = &inputs.phase.objective;
         let all: Vec<VariantId> = inputs.plan.variants.iter().map(|v| v.id.clone()).collect();
         let shape = workload.shapes.iter().find(|s| s.name == objective.shape);
-        let operations = shape.and_then(|shape| {
-            let scope: Scope = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
-            workload.flops.as_ref()?.eval_number(&scope).ok().filter(|f| *f > 0.0)
-        });
+        let operations = shape.and_then(|shape| workload.flops_at(shape).ok().flatten().filter(|f| *f > 0.0));
         let occupancy = occupancy(inputs);
         Self {
             objective: objective.metric.clone(),

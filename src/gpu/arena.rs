@@ -3,8 +3,7 @@
 //! One allocation is filled with one copy and read back with one copy, and whatever a kernel writes where it should
 //! not is found by comparing the two images. Pure: bytes and offsets, no device.
 
-use super::element;
-use super::job::{JobBuffer, JobShape};
+use super::buffer::BufferSpec;
 use crate::config::Role;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -20,14 +19,14 @@ pub const POISON: u8 = 0xff;
 
 /// Where each buffer of a shape is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub struct ArenaLayout {
     regions: Vec<Range<usize>>,
     bytes: usize,
 }
 
-impl Layout {
+impl ArenaLayout {
     /// Lays out the buffers in their order.
-    pub fn new(buffers: &[JobBuffer]) -> Self {
+    pub fn new(buffers: &[BufferSpec]) -> Self {
         let mut end = 0;
         let regions = buffers
             .iter()
@@ -51,32 +50,32 @@ impl Layout {
     }
 
     /// The buffer of that name in an allocation that starts at `base`, with its address.
-    pub fn find<'s>(&self, shape: &'s JobShape, name: &str, base: u64) -> Option<(u64, &'s JobBuffer)> {
-        let index = shape.buffers.iter().position(|b| b.name == name)?;
-        Some((base + self.region(index).start as u64, &shape.buffers[index]))
+    pub fn find<'s>(&self, buffers: &'s [BufferSpec], name: &str, base: u64) -> Option<(u64, &'s BufferSpec)> {
+        let index = buffers.iter().position(|b| b.name == name)?;
+        Some((base + self.region(index).start as u64, &buffers[index]))
     }
 
     /// Writes what the allocation holds before a launch: `contents` of inputs, zero in scratch, poison in outputs
     /// (`contents` of an output, if any, is its expected bytes, so that integer poison is far from every one of them).
-    pub fn write_fresh(&self, shape: &JobShape, contents: &[Vec<u8>], image: &mut [u8]) {
+    pub fn write_fresh(&self, buffers: &[BufferSpec], contents: &[Vec<u8>], image: &mut [u8]) {
         for gap in self.gaps() {
             let start = gap.start;
             image[gap].iter_mut().enumerate().for_each(|(i, byte)| *byte = guard_byte(start + i));
         }
-        for ((buffer, region), content) in shape.buffers.iter().zip(&self.regions).zip(contents) {
+        for ((buffer, region), content) in buffers.iter().zip(&self.regions).zip(contents) {
             let target = &mut image[region.clone()];
             match buffer.role {
                 Role::Input => target.copy_from_slice(content),
                 Role::Scratch => target.fill(0),
-                Role::Output if element::has_nan(buffer.dtype) || content.len() != target.len() => target.fill(POISON),
+                Role::Output if buffer.dtype.has_nan() || content.len() != target.len() => target.fill(POISON),
                 Role::Output => target.iter_mut().zip(content).for_each(|(byte, expected)| *byte = expected ^ 0x80),
             }
         }
     }
 
     /// What a launch wrote beside its outputs and scratch, if anything.
-    pub fn trespass(&self, shape: &JobShape, before: &[u8], after: &[u8]) -> Option<String> {
-        let inputs = shape.buffers.iter().zip(&self.regions).filter(|(b, _)| b.role == Role::Input);
+    pub fn out_of_bounds_write(&self, buffers: &[BufferSpec], before: &[u8], after: &[u8]) -> Option<String> {
+        let inputs = buffers.iter().zip(&self.regions).filter(|(b, _)| b.role == Role::Input);
         for (buffer, region) in inputs {
             if let Some(at) = first_difference(&before[region.clone()], &after[region.clone()]) {
                 return Some(format!("input '{}' was written (first at byte {at})", buffer.name));
@@ -84,13 +83,13 @@ impl Layout {
         }
         self.gaps().enumerate().find_map(|(index, gap)| {
             let at = first_difference(&before[gap.clone()], &after[gap.clone()])?;
-            Some(self.overrun(shape, index, at, gap.len()))
+            Some(self.overrun(buffers, index, at, gap.len()))
         })
     }
 
-    fn overrun(&self, shape: &JobShape, gap: usize, at: usize, len: usize) -> String {
-        let before_it = gap.checked_sub(1).and_then(|i| shape.buffers.get(i));
-        let after_it = shape.buffers.get(gap);
+    fn overrun(&self, buffers: &[BufferSpec], gap: usize, at: usize, len: usize) -> String {
+        let before_it = gap.checked_sub(1).and_then(|i| buffers.get(i));
+        let after_it = buffers.get(gap);
         match (before_it, after_it) {
             (Some(buffer), next) if next.is_none() || at < len / 2 => {
                 format!("guard band overrun: wrote past the end of '{}' (first {at} bytes behind it)", buffer.name)
@@ -131,20 +130,20 @@ fn first_difference(before: &[u8], after: &[u8]) -> Option<usize> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::bench::fixtures::{buffer, shape};
     use crate::config::Dtype;
+    use crate::gpu::fixtures::buffer;
 
-    fn example() -> (JobShape, Layout, Vec<u8>) {
-        let shape = shape(vec![
+    fn example() -> (Vec<BufferSpec>, ArenaLayout, Vec<u8>) {
+        let buffers = vec![
             buffer("x", Dtype::F32, &[3], Role::Input),
             buffer("y", Dtype::F16, &[5], Role::Output),
             buffer("n", Dtype::I8, &[2], Role::Output),
             buffer("w", Dtype::U8, &[7], Role::Scratch),
-        ]);
-        let layout = Layout::new(&shape.buffers);
+        ];
+        let layout = ArenaLayout::new(&buffers);
         let mut image = vec![0; layout.bytes()];
-        layout.write_fresh(&shape, &[vec![7; 12], vec![], vec![0xff, 5], vec![]], &mut image);
-        (shape, layout, image)
+        layout.write_fresh(&buffers, &[vec![7; 12], vec![], vec![0xff, 5], vec![]], &mut image);
+        (buffers, layout, image)
     }
 
     #[test]
@@ -161,19 +160,19 @@ mod tests {
     }
 
     #[test]
-    fn trespass_is_named() {
-        let (shape, layout, before) = example();
-        let told = |at: usize| {
+    fn an_out_of_bounds_write_is_named() {
+        let (buffers, layout, before) = example();
+        let found = |at: usize| {
             let mut after = before.clone();
             after[at] ^= 1;
-            layout.trespass(&shape, &before, &after)
+            layout.out_of_bounds_write(&buffers, &before, &after)
         };
-        assert_eq!(told(layout.region(1).start), None, "outputs may be written");
-        assert_eq!(told(layout.region(3).start), None, "scratch may be written");
-        assert_eq!(told(layout.region(0).start + 4).unwrap(), "input 'x' was written (first at byte 4)");
-        assert!(told(layout.region(1).end).unwrap().contains("past the end of 'y' (first 0 bytes"));
-        assert!(told(layout.region(1).start - 1).unwrap().contains("before the start of 'y' (1 bytes"));
-        assert!(told(0).unwrap().contains("before the start of 'x'"));
-        assert!(told(layout.bytes() - 1).unwrap().contains("past the end of 'w'"));
+        assert_eq!(found(layout.region(1).start), None, "outputs may be written");
+        assert_eq!(found(layout.region(3).start), None, "scratch may be written");
+        assert_eq!(found(layout.region(0).start + 4).unwrap(), "input 'x' was written (first at byte 4)");
+        assert!(found(layout.region(1).end).unwrap().contains("past the end of 'y' (first 0 bytes"));
+        assert!(found(layout.region(1).start - 1).unwrap().contains("before the start of 'y' (1 bytes"));
+        assert!(found(0).unwrap().contains("before the start of 'x'"));
+        assert!(found(layout.bytes() - 1).unwrap().contains("past the end of 'w'"));
     }
 }

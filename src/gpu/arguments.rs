@@ -2,8 +2,8 @@
 //!
 //! Pure: the driver's own encoding of a tensor map is the device's, and is handed in.
 
-use super::device::DeviceError;
-use super::job::JobBuffer;
+use super::buffer::BufferSpec;
+use super::error::DeviceError;
 use crate::config::Dtype;
 use crate::plan::{Arg, ScalarValue, Swizzle, TensorMap};
 use cudarc::driver::sys::{CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapSwizzle as DriverSwizzle};
@@ -12,9 +12,9 @@ use std::ffi::c_void;
 /// Most axes of a tensor map.
 const AXES: usize = 5;
 
-/// Arguments of one launch, on the buffers that it was made for.
+/// KernelArguments of one launch, on the buffers that it was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arguments(Vec<Argument>);
+pub struct KernelArguments(Vec<Argument>);
 
 /// A value that a kernel's parameter is copied from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +25,11 @@ enum Argument {
     TensorMap(CUtensorMap),
 }
 
-impl Arguments {
+impl KernelArguments {
     /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map.
     pub fn new<'b>(
         args: &[Arg],
-        buffer: impl Fn(&str) -> Option<(u64, &'b JobBuffer)>,
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
         encode: impl Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
     ) -> Result<Self, DeviceError> {
         let found =
@@ -90,7 +90,7 @@ pub struct Tiling<'m> {
 
 impl<'m> Tiling<'m> {
     /// A map of the whole buffer, contiguous at that address.
-    fn new(map: &'m TensorMap, address: u64, buffer: &JobBuffer) -> Result<Self, DeviceError> {
+    fn new(map: &'m TensorMap, address: u64, buffer: &BufferSpec) -> Result<Self, DeviceError> {
         let rank = buffer.extents.len();
         if map.box_dims.len() != rank || !(1..=AXES).contains(&rank) {
             let reason = format!("a box of {} axes on a buffer of {rank}; each has 1 to {AXES}", map.box_dims.len());
@@ -133,8 +133,8 @@ const fn data_type(dtype: Dtype) -> DataType {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::bench::fixtures::buffer;
     use crate::config::Role;
+    use crate::gpu::fixtures::buffer;
 
     fn refused(_: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
         Err(DeviceError::Launch("no driver".to_owned()))
@@ -153,9 +153,9 @@ mod tests {
             Arg::Scalar(ScalarValue::I64(-1)),
         ];
         let x = buffer("x", Dtype::F32, &[4], Role::Input);
-        let arguments = Arguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused).unwrap();
+        let arguments = KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused).unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
-        assert!(Arguments::new(&args, |_| None, refused).unwrap_err().to_string().contains("no buffer 'x'"));
+        assert!(KernelArguments::new(&args, |_| None, refused).unwrap_err().to_string().contains("no buffer 'x'"));
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_box_that_is_not_the_buffers_is_told() {
+    fn a_box_of_other_axes_than_its_buffer_is_refused() {
         let k = buffer("k", Dtype::F16, &[64, 64], Role::Input);
         let error = Tiling::new(&map(&[64], Swizzle::None), 0x2000, &k).unwrap_err().to_string();
         assert_eq!(
@@ -199,11 +199,11 @@ mod tests {
             Arg::Buffer("k".to_owned()),
         ];
         let encode = |tiling: &Tiling<'_>| Ok(CUtensorMap { opaque: [tiling.address; 16] });
-        let arguments = Arguments::new(&args, |_| Some((0x4000, &k)), encode).unwrap();
+        let arguments = KernelArguments::new(&args, |_| Some((0x4000, &k)), encode).unwrap();
         assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
         assert_eq!(arguments.0[2], Argument::Word(0x4000));
         assert_eq!(arguments.pointers()[1] as usize % 64, 0);
-        let error = Arguments::new(&args, |_| Some((0x4000, &k)), refused).unwrap_err();
+        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused).unwrap_err();
         assert_eq!(error.to_string(), "cannot launch: no driver");
     }
 }

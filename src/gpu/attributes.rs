@@ -1,6 +1,6 @@
 //! What a device is, asked of the driver without making a context.
 
-use super::device::{DeviceError, cuda};
+use super::error::{DeviceError, cuda};
 use crate::model::ComputeCapability;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
@@ -11,7 +11,7 @@ const OLDEST_CUDA: (u32, u32) = (11, 8);
 
 /// What a device is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeviceFacts {
+pub struct DeviceAttributes {
     /// `NVIDIA H200`.
     pub name: String,
     /// Compute capability.
@@ -46,10 +46,10 @@ pub struct DeviceFacts {
     pub cuda: (u32, u32),
 }
 
-/// The device's facts, or none where there is no driver library or no device.
-pub fn probe(ordinal: u32) -> Result<Option<DeviceFacts>, DeviceError> {
-    match find(ordinal).and_then(facts) {
-        Ok(facts) => Ok(Some(facts)),
+/// The device's attributes, or none where there is no driver library or no device.
+pub fn query_attributes(ordinal: u32) -> Result<Option<DeviceAttributes>, DeviceError> {
+    match find(ordinal).and_then(attributes_of) {
+        Ok(attributes) => Ok(Some(attributes)),
         Err(DeviceError::NoLibrary | DeviceError::NoDevice { .. }) => Ok(None),
         Err(error) => Err(error),
     }
@@ -79,17 +79,17 @@ pub(super) fn find(ordinal: u32) -> Result<sys::CUdevice, DeviceError> {
     }
 }
 
-/// The facts of a device.
-pub(super) fn facts(device: sys::CUdevice) -> Result<DeviceFacts, DeviceError> {
+/// The attributes of a device.
+pub(super) fn attributes_of(device: sys::CUdevice) -> Result<DeviceAttributes, DeviceError> {
     let attribute = |attribute: Attribute| {
         // SAFETY: `device` comes from cuDeviceGet.
         let value = unsafe { result::device::get_attribute(device, attribute) };
         value.map(|v| u32::try_from(v).unwrap_or(0)).map_err(cuda("cuDeviceGetAttribute"))
     };
-    let told = |which: Attribute| attribute(which).ok().filter(|&value| value > 0);
+    let known = |which: Attribute| attribute(which).ok().filter(|&value| value > 0);
     // SAFETY: as above.
     let memory = unsafe { result::device::total_mem(device) }.map_err(cuda("cuDeviceTotalMem"))?;
-    Ok(DeviceFacts {
+    Ok(DeviceAttributes {
         name: result::device::get_name(device).map_err(cuda("cuDeviceGetName"))?,
         compute_capability: ComputeCapability::new(
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -104,9 +104,9 @@ pub(super) fn facts(device: sys::CUdevice) -> Result<DeviceFacts, DeviceError> {
         l2_bytes: u64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
         blocks_sm: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
         shared_memory_reserved: attribute(Attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?,
-        clock_khz: told(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
-        memory_clock_khz: told(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
-        memory_bus_bits: told(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
+        clock_khz: known(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        memory_clock_khz: known(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+        memory_bus_bits: known(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
         driver: driver_version(),
         cuda: cuda_version()?,
     })

@@ -3,85 +3,25 @@
 //! The library is loaded when a device is opened; where it is absent that is an error, not the end of the program.
 //! One thread uses a device. Fills are copies from the host: the driver's memset may launch kernels a profiler sees.
 
-use super::arguments::{Arguments, Tiling};
-use super::facts::{DeviceFacts, facts, find};
-use super::job::JobBuffer;
+use super::arguments::{KernelArguments, Tiling};
+use super::attributes::{DeviceAttributes, attributes_of, find};
+use super::buffer::BufferSpec;
+use super::error::{DeviceError, cuda};
+use super::kernel::{ExecutableGraph, LoadedKernel};
+use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
 use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch};
-use cudarc::driver::result::{self, DriverError};
-use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
+use cudarc::driver::{result, sys};
 use std::ffi::{CString, c_void};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The CUDA version that brought tensor maps, and the compute capability.
 const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability::new(9, 0));
 
-/// Why the device did not do what was asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DeviceError {
-    /// There is no CUDA driver library.
-    #[error("the CUDA driver library (libcuda.so.1) is not on this machine; install the NVIDIA driver")]
-    NoLibrary,
-    /// The driver sees no device of this ordinal.
-    #[error("there is no CUDA device {ordinal} ({count} visible); look at nvidia-smi and CUDA_VISIBLE_DEVICES")]
-    NoDevice {
-        /// The ordinal asked for.
-        ordinal: u32,
-        /// How many there are.
-        count: i32,
-    },
-    /// The driver lacks calls that are used here.
-    #[error("the driver knows CUDA {}.{}, and 11.8 is the oldest that has all calls used here; update it", cuda.0, cuda.1)]
-    OldDriver {
-        /// Newest CUDA version it knows, major and minor.
-        cuda: (u32, u32),
-    },
-    /// A call of the driver failed.
-    #[error("{call}: {reason}")]
-    Cuda {
-        /// What was being done.
-        call: &'static str,
-        /// The driver's name and text of the error.
-        reason: String,
-    },
-    /// A cubin cannot be read.
-    #[error("cannot read cubin {}: {reason}", path.display())]
-    Cubin {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// A tensor map cannot be encoded.
-    #[error("cannot make tensor map '{name}' of buffer '{buffer}': {reason}")]
-    TensorMap {
-        /// The tensor map.
-        name: String,
-        /// The buffer.
-        buffer: String,
-        /// What the driver said.
-        reason: String,
-    },
-    /// A launch cannot be made as planned.
-    #[error("cannot launch: {0}")]
-    Launch(String),
-}
-
-/// The error of a call of the driver.
-pub(super) fn cuda(call: &'static str) -> impl Fn(DriverError) -> DeviceError {
-    move |error| {
-        let text = |t: Result<&std::ffi::CStr, DriverError>| {
-            t.map_or_else(|_| "unknown error".to_owned(), |t| t.to_string_lossy().into_owned())
-        };
-        let reason = format!("{} ({})", text(error.error_name()), text(error.error_string()));
-        DeviceError::Cuda { call, reason }
-    }
-}
-
 /// An opened device: its primary context, current on this thread, and a stream.
 #[derive(Debug)]
 pub struct Device {
-    facts: DeviceFacts,
+    attributes: DeviceAttributes,
     stream: sys::CUstream,
     start: sys::CUevent,
     end: sys::CUevent,
@@ -91,7 +31,7 @@ impl Device {
     /// Opens the device of that ordinal.
     pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
         let device = find(ordinal)?;
-        let facts = facts(device)?;
+        let attributes = attributes_of(device)?;
         // SAFETY: `device` comes from cuDeviceGet; the context is kept until the process ends.
         unsafe {
             let context = result::primary_ctx::retain(device).map_err(cuda("cuDevicePrimaryCtxRetain"))?;
@@ -99,12 +39,12 @@ impl Device {
         }
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
         let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
-        Ok(Self { facts, stream, start: event()?, end: event()? })
+        Ok(Self { attributes, stream, start: event()?, end: event()? })
     }
 
     /// What it is.
-    pub const fn facts(&self) -> &DeviceFacts {
-        &self.facts
+    pub const fn attributes(&self) -> &DeviceAttributes {
+        &self.attributes
     }
 
     /// Waits for everything launched; an error of a kernel comes out here.
@@ -119,23 +59,23 @@ impl Device {
     }
 
     /// Device memory of that many bytes, not initialised.
-    pub fn allocate(&self, bytes: usize) -> Result<Memory, DeviceError> {
+    pub fn allocate(&self, bytes: usize) -> Result<DeviceMemory, DeviceError> {
         // SAFETY: nothing reads it before it is written.
         let address = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(cuda("cuMemAlloc"))?;
-        Ok(Memory { address, bytes })
+        Ok(DeviceMemory { address, bytes })
     }
 
     /// Page-locked host memory of that many bytes, zeroed.
-    pub fn pinned(&self, bytes: usize) -> Result<Pinned, DeviceError> {
+    pub fn pinned(&self, bytes: usize) -> Result<PinnedMemory, DeviceError> {
         // SAFETY: the memory is zeroed before anybody sees it.
         let pointer = unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(cuda("cuMemHostAlloc"))?;
         // SAFETY: `pointer` is good for `bytes` bytes.
         unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
-        Ok(Pinned { pointer: pointer.cast(), bytes })
+        Ok(PinnedMemory { pointer: pointer.cast(), bytes })
     }
 
     /// Copies host memory to device memory and waits.
-    pub fn upload(&self, to: &Memory, from: &Pinned) -> Result<(), DeviceError> {
+    pub fn upload(&self, to: &DeviceMemory, from: &PinnedMemory) -> Result<(), DeviceError> {
         check_sizes(to, from)?;
         // SAFETY: both are allocations of at least that many bytes, alive until the synchronisation.
         unsafe { result::memcpy_htod_async(to.address, from.as_slice(), self.stream) }.map_err(cuda("cuMemcpyHtoD"))?;
@@ -143,7 +83,7 @@ impl Device {
     }
 
     /// Copies device memory to host memory and waits.
-    pub fn download(&self, to: &mut Pinned, from: &Memory) -> Result<(), DeviceError> {
+    pub fn download(&self, to: &mut PinnedMemory, from: &DeviceMemory) -> Result<(), DeviceError> {
         check_sizes(from, to)?;
         // SAFETY: as in `upload`.
         unsafe { result::memcpy_dtoh_async(to.as_mut_slice(), from.address, self.stream) }
@@ -152,7 +92,7 @@ impl Device {
     }
 
     /// Loads a cubin and finds an entry in it.
-    pub fn load(&self, cubin: &Path, entry: &str) -> Result<Kernel, DeviceError> {
+    pub fn load(&self, cubin: &Path, entry: &str) -> Result<LoadedKernel, DeviceError> {
         let unreadable = |reason: String| DeviceError::Cubin { path: cubin.to_owned(), reason };
         let mut image = std::fs::read(cubin).map_err(|e| unreadable(e.to_string()))?;
         if !image.starts_with(b"\x7fELF") {
@@ -164,7 +104,7 @@ impl Device {
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
         // SAFETY: the module was just loaded.
         match unsafe { result::module::get_function(module, name) } {
-            Ok(function) => Ok(Kernel { module, function }),
+            Ok(function) => Ok(LoadedKernel { module, function }),
             Err(error) => {
                 // SAFETY: as above.
                 let _ = unsafe { result::module::unload(module) };
@@ -177,21 +117,21 @@ impl Device {
     pub fn arguments<'b>(
         &self,
         args: &[Arg],
-        buffer: impl Fn(&str) -> Option<(u64, &'b JobBuffer)>,
-    ) -> Result<Arguments, DeviceError> {
-        Arguments::new(args, buffer, |tiling| self.encode(tiling))
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    ) -> Result<KernelArguments, DeviceError> {
+        KernelArguments::new(args, buffer, |tiling| self.encode(tiling))
     }
 
     /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.
     fn encode(&self, tiling: &Tiling<'_>) -> Result<sys::CUtensorMap, DeviceError> {
         let (name, buffer) = (tiling.map.name.clone(), tiling.map.buffer.clone());
-        let (known, needed) = ((self.facts.cuda, self.facts.compute_capability), TENSOR_MAPS);
+        let (known, needed) = ((self.attributes.cuda, self.attributes.compute_capability), TENSOR_MAPS);
         // The bindings panic where the driver lacks a call.
         if known.0 < needed.0 || known.1 < needed.1 {
-            let told = |((major, minor), capability): ((u32, u32), ComputeCapability)| {
+            let words = |((major, minor), capability): ((u32, u32), ComputeCapability)| {
                 format!("CUDA {major}.{minor} and compute capability {capability}")
             };
-            let reason = format!("it needs {}; this driver and device have {}", told(needed), told(known));
+            let reason = format!("it needs {}; this driver and device have {}", words(needed), words(known));
             return Err(DeviceError::TensorMap { name, buffer, reason });
         }
         let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
@@ -222,7 +162,12 @@ impl Device {
     }
 
     /// Launches a kernel on the stream, or adds it to the graph being captured.
-    pub fn launch(&self, kernel: &Kernel, launch: &Launch, arguments: &Arguments) -> Result<(), DeviceError> {
+    pub fn launch(
+        &self,
+        kernel: &LoadedKernel,
+        launch: &Launch,
+        arguments: &KernelArguments,
+    ) -> Result<(), DeviceError> {
         let mut parameters = arguments.pointers();
         // SAFETY: an all-zero attribute is a valid value of this plain C struct.
         let mut cluster: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
@@ -252,7 +197,7 @@ impl Device {
     }
 
     /// A graph of everything that `body` launches.
-    pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
+    pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as `self` and is not captured twice: `body` cannot reach this method's
         // stream but through launches.
@@ -267,14 +212,14 @@ impl Device {
             let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
             let _ = result::graph::destroy(graph);
             let exec = exec.map_err(cuda("cuGraphInstantiate"))?;
-            let graph = Graph { exec };
+            let graph = ExecutableGraph { exec };
             result::graph::upload(exec, self.stream).map_err(cuda("cuGraphUpload"))?;
             Ok(graph)
         }
     }
 
     /// Launches a graph.
-    pub fn replay(&self, graph: &Graph) -> Result<(), DeviceError> {
+    pub fn replay(&self, graph: &ExecutableGraph) -> Result<(), DeviceError> {
         // SAFETY: both live.
         unsafe { result::graph::launch(graph.exec, self.stream) }.map_err(cuda("cuGraphLaunch"))
     }
@@ -305,119 +250,17 @@ impl Drop for Device {
     }
 }
 
-fn check_sizes(memory: &Memory, pinned: &Pinned) -> Result<(), DeviceError> {
-    if memory.bytes == pinned.bytes {
-        return Ok(());
-    }
-    Err(DeviceError::Launch(format!("device memory of {} bytes against {} on the host", memory.bytes, pinned.bytes)))
-}
-
-/// Device memory.
-#[derive(Debug)]
-pub struct Memory {
-    address: sys::CUdeviceptr,
-    bytes: usize,
-}
-
-impl Memory {
-    /// Its address.
-    pub const fn address(&self) -> u64 {
-        self.address
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: allocated by `Device::allocate` and freed once.
-        let _ = unsafe { result::free_sync(self.address) };
-    }
-}
-
-/// Page-locked host memory.
-#[derive(Debug)]
-pub struct Pinned {
-    pointer: *mut u8,
-    bytes: usize,
-}
-
-impl Pinned {
-    /// Its bytes.
-    pub const fn as_slice(&self) -> &[u8] {
-        // SAFETY: the allocation is of that many initialised bytes, and copies into it end before they return.
-        unsafe { std::slice::from_raw_parts(self.pointer, self.bytes) }
-    }
-
-    /// Its bytes, to write.
-    pub const fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and `self` is borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer, self.bytes) }
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        // SAFETY: allocated by `Device::pinned` and freed once.
-        let _ = unsafe { result::free_host(self.pointer.cast()) };
-    }
-}
-
-/// A loaded entry.
-#[derive(Debug)]
-pub struct Kernel {
-    module: sys::CUmodule,
-    function: sys::CUfunction,
-}
-
-impl Kernel {
-    /// Lets it have the dynamic shared memory and the cluster that a launch asks for.
-    pub fn allow(&self, launch: &Launch) -> Result<(), DeviceError> {
-        let set = |attribute, value: u32| {
-            let value = i32::try_from(value).unwrap_or(i32::MAX);
-            // SAFETY: the function lives as long as `self`.
-            unsafe { result::function::set_function_attribute(self.function, attribute, value) }
-                .map_err(cuda("cuFuncSetAttribute"))
-        };
-        if launch.dynamic_shared > 0 {
-            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.dynamic_shared)?;
-        }
-        // Eight blocks are the largest cluster that every chip with clusters can launch.
-        if launch.cluster.iter().product::<u32>() > 8 {
-            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        // SAFETY: loaded by `Device::load` and unloaded once.
-        let _ = unsafe { result::module::unload(self.module) };
-    }
-}
-
-/// An executable graph of launches.
-#[derive(Debug)]
-pub struct Graph {
-    exec: sys::CUgraphExec,
-}
-
-impl Drop for Graph {
-    fn drop(&mut self) {
-        // SAFETY: instantiated by `Device::capture` and destroyed once.
-        let _ = unsafe { result::graph::exec_destroy(self.exec) };
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::attributes::query_attributes;
     use super::*;
 
     #[test]
-    fn a_machine_without_a_driver_is_told_not_panicked_about() {
-        // Where there is a device this proves the other half: that its facts can be read.
-        match crate::bench::probe(0) {
-            Ok(Some(facts)) => assert!(facts.sms > 0 && facts.memory > 0),
+    fn a_machine_without_a_driver_is_an_error_and_no_panic() {
+        // Where there is a device this proves the other half: that its attributes can be read.
+        match query_attributes(0) {
+            Ok(Some(attributes)) => assert!(attributes.sms > 0 && attributes.memory > 0),
             Ok(None) => {
                 assert!(matches!(Device::open(0).unwrap_err(), DeviceError::NoLibrary | DeviceError::NoDevice { .. }))
             }

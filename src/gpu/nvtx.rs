@@ -12,12 +12,12 @@ unsafe extern "C" {
 }
 
 /// A range of this thread that is open as long as the value lives.
-pub struct Range {
+pub struct NvtxRange {
     /// The pop has to be made by the thread that made the push.
     not_send: PhantomData<*const ()>,
 }
 
-impl Range {
+impl NvtxRange {
     /// Opens a range. The name goes to the profiler as bytes: of a wide string ncu keeps the terminating NUL as a
     /// character of the name.
     pub fn open(name: &CStr) -> Self {
@@ -27,7 +27,7 @@ impl Range {
     }
 }
 
-impl Drop for Range {
+impl Drop for NvtxRange {
     fn drop(&mut self) {
         // SAFETY: takes nothing; `self` was made by a push on this thread.
         unsafe { ncugate_nvtx_pop() };
@@ -40,8 +40,8 @@ mod tests {
 
     #[test]
     fn a_range_without_a_profiler_does_nothing() {
-        let outer = Range::open(c"outer");
-        drop(Range::open(c"inner"));
+        let outer = NvtxRange::open(c"outer");
+        drop(NvtxRange::open(c"inner"));
         drop(outer);
     }
 }

@@ -1,11 +1,13 @@
 //! A phase's expressions, evaluated for a job.
 
-use super::{JobBuffer, JobError, JobReference, JobShape, Timing};
-use crate::bench::reference::Builtin;
+use super::job_error::JobError;
 use crate::config::{Buffer, Init, Phase, Reference, Role, ScalarType, Shape};
 use crate::expr::{Expr, ExprError, Scope, Value};
+use crate::gpu::BufferSpec;
 use crate::model::VariantId;
 use crate::plan::{Arg, KernelPlan, Launch, Method, Plan};
+use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
+use crate::time::TimingSettings;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,10 +23,7 @@ pub(super) fn built<'a>(
 }
 
 pub(super) fn check_provable(phase: &Phase) -> Result<(), JobError> {
-    let tolerance = phase.workload.tolerance;
-    let bounds = [tolerance.max_abs, tolerance.rel_l2];
-    let usable = |b: &f64| b.is_finite() && *b >= 0.0;
-    if bounds.iter().flatten().next().is_none() || !bounds.iter().flatten().all(usable) {
+    if !phase.workload.tolerance.is_usable() {
         return Err(JobError::Tolerance);
     }
     if phase.workload.seeds.is_empty() {
@@ -55,9 +54,9 @@ pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &P
     Ok(())
 }
 
-pub(super) fn timing(phase: &Phase) -> Timing {
+pub(super) fn timing(phase: &Phase) -> TimingSettings {
     let bench = &phase.bench;
-    Timing {
+    TimingSettings {
         warmup: bench.warmup,
         rounds: bench.rounds,
         min_sample_us: micros(bench.min_sample),
@@ -70,8 +69,8 @@ fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-pub(super) fn job_shape(phase: &Phase, shape: &Shape) -> Result<JobShape, JobError> {
-    let scope: Scope = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
+pub(super) fn job_shape(phase: &Phase, shape: &Shape) -> Result<ShapeSpec, JobError> {
+    let scope = shape.scope();
     let buffers = phase.workload.buffers.iter().map(|b| job_buffer(b, shape, &scope)).collect::<Result<Vec<_>, _>>()?;
     let mut scalars = BTreeMap::new();
     let mut varying = Vec::new();
@@ -87,7 +86,7 @@ pub(super) fn job_shape(phase: &Phase, shape: &Shape) -> Result<JobShape, JobErr
             }
         }
     }
-    Ok(JobShape { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, varying })
+    Ok(ShapeSpec { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, varying })
 }
 
 /// The value a kernel sees behind its C type.
@@ -101,7 +100,7 @@ fn as_passed(dtype: ScalarType, value: f64) -> f64 {
     }
 }
 
-fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Scope) -> Result<JobBuffer, JobError> {
+fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Scope) -> Result<BufferSpec, JobError> {
     let evaluated = buffer.shape.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
     let extents = evaluated.map_err(|source| JobError::Expression {
         what: format!("buffer '{}'", buffer.name),
@@ -125,22 +124,22 @@ fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Scope) -> Result<JobBuffer
         Role::Input => buffer.init.or(Some(Init::Normal { mean: 0.0, std: 1.0 })),
         Role::Output | Role::Scratch => None,
     };
-    Ok(JobBuffer { name: buffer.name.clone(), dtype: buffer.dtype, extents: sizes, init, role: buffer.role })
+    Ok(BufferSpec { name: buffer.name.clone(), dtype: buffer.dtype, extents: sizes, init, role: buffer.role })
 }
 
 pub(super) fn job_reference(
     phase: &Phase,
     plan: &Plan,
     cubins: &BTreeMap<VariantId, PathBuf>,
-    shapes: &[JobShape],
-) -> Result<JobReference, JobError> {
+    shapes: &[ShapeSpec],
+) -> Result<ReferenceSpec, JobError> {
     match &phase.workload.reference {
         Reference::Builtin { name, options } => {
             let builtin = Builtin::parse(name, options)?;
             shapes.iter().try_for_each(|shape| builtin.bind(shape).map(drop))?;
-            Ok(JobReference::Builtin(builtin))
+            Ok(ReferenceSpec::Builtin(builtin))
         }
-        Reference::Npy { path } => Ok(JobReference::Npy { path: path.to_string_lossy().into_owned() }),
+        Reference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         Reference::Entry { entry, grid, block } => {
             let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| k.source == plan.source);
             let host = built(plan, cubins).find(|(_, kernel, _)| of_phase(kernel));
@@ -161,12 +160,12 @@ pub(super) fn job_reference(
                     })
                 })
                 .collect::<Result<Vec<_>, JobError>>()?;
-            Ok(JobReference::Entry { entry: entry.clone(), cubin: cubin.clone(), launches })
+            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin: cubin.clone(), launches })
         }
     }
 }
 
-fn extent3(texts: &[String], shape: &JobShape, entry: &str, what: &'static str) -> Result<[u32; 3], JobError> {
+fn extent3(texts: &[String], shape: &ShapeSpec, entry: &str, what: &'static str) -> Result<[u32; 3], JobError> {
     let wrong = || JobError::ReferenceLaunch { entry: entry.to_owned(), what };
     let scope: Scope = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
     let failed = |source| JobError::Expression {

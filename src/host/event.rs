@@ -1,6 +1,6 @@
-//! What a worker says while it works: one JSON object a line.
+//! What a worker reports while it works: one JSON object a line.
 
-use super::DeviceFacts;
+use crate::gpu::DeviceAttributes;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{CheckRecord, LatencyRecord};
@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 /// A line of a worker's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
+pub enum WorkerEvent {
     /// The device it works on.
-    Device(DeviceFacts),
+    Device(DeviceAttributes),
     /// There is no device to work on (asked by a probe).
     NoDevice {
         /// What is missing.
         reason: String,
     },
-    /// It makes inputs and reference of a shape and seed; no variant is to blame for what happens now.
+    /// It makes inputs and reference of a shape and seed; no variant is the cause of what happens now.
     Preparing {
         /// The shape.
         shape: ShapeName,
         /// The seed.
         seed: u64,
     },
-    /// It starts something that only this variant is to blame for.
+    /// It starts something that only this variant can be the cause of.
     Started {
         /// The variant.
         variant: VariantId,
         /// The shape.
         shape: ShapeName,
         /// What.
-        task: Task,
+        task: WorkerTask,
     },
     /// A correctness case ended.
     Checked(CheckRecord),
@@ -64,7 +64,7 @@ pub enum Event {
         /// What the driver said.
         reason: String,
     },
-    /// It cannot go on, and no variant is to blame.
+    /// It cannot go on, and no variant is the cause.
     Failed {
         /// Why.
         reason: String,
@@ -76,7 +76,7 @@ pub enum Event {
 /// What a worker does with one variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
-pub enum Task {
+pub enum WorkerTask {
     /// A correctness case.
     Check {
         /// The seed.
@@ -96,7 +96,7 @@ pub enum Task {
     },
 }
 
-impl Event {
+impl WorkerEvent {
     /// The event on a line, or none where the line is something else (ncu and kernels print too).
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
@@ -113,19 +113,19 @@ mod tests {
     fn events_survive_their_line() {
         let differences = Differences { max_abs: 1e-3, rel_l2: f64::MAX, nonfinite: 2, compared: 3 };
         let (variant, shape) = (VariantId("a=1".into()), ShapeName("s".into()));
-        let outcome = CheckOutcome::Wrong { differences, reason: "x".into() };
+        let outcome = CheckOutcome::Wrong { differences, reason: "x".into(), defects: Some(Vec::new()) };
         let events = [
-            Event::Checked(CheckRecord { variant: variant.clone(), shape: shape.clone(), seed: 3, outcome }),
-            Event::Started { variant, shape: shape.clone(), task: Task::Sample { round: 4 } },
-            Event::Preparing { shape, seed: 0 },
-            Event::Done,
+            WorkerEvent::Checked(CheckRecord { variant: variant.clone(), shape: shape.clone(), seed: 3, outcome }),
+            WorkerEvent::Started { variant, shape: shape.clone(), task: WorkerTask::Sample { round: 4 } },
+            WorkerEvent::Preparing { shape, seed: 0 },
+            WorkerEvent::Done,
         ];
         for event in events {
             let line = serde_json::to_string(&event).unwrap();
             assert!(!line.contains('\n'));
-            assert_eq!(Event::parse(&line), Some(event));
+            assert_eq!(WorkerEvent::parse(&line), Some(event));
         }
-        assert_eq!(Event::parse("==PROF== Connected"), None);
-        assert_eq!(Event::parse("{\"event\":\"other\"}"), None);
+        assert_eq!(WorkerEvent::parse("==PROF== Connected"), None);
+        assert_eq!(WorkerEvent::parse("{\"event\":\"other\"}"), None);
     }
 }

@@ -1,9 +1,8 @@
-//! Small shapes, and a small phase with its plan, for tests.
+//! A small phase with its plan, for tests.
 
-use super::job::{JobBuffer, JobShape};
 use crate::config::GatePlan;
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Init, Objective, Phase, ProfileSettings, Reference, Role,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Objective, Phase, ProfileSettings, Reference, Role,
     Shape, Sweep, Workload,
 };
 use crate::expr::Expr;
@@ -11,21 +10,8 @@ use crate::model::Better;
 use crate::model::VariantId;
 use crate::model::{ShapeName, Tolerance};
 use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, Standing, Variant};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// A buffer; inputs are standard normal.
-pub fn buffer(name: &str, dtype: Dtype, extents: &[usize], role: Role) -> JobBuffer {
-    let init = (role == Role::Input).then_some(Init::Normal { mean: 0.0, std: 1.0 });
-    JobBuffer { name: name.to_owned(), dtype, extents: extents.to_vec(), init, role }
-}
-
-/// A shape named `s` of these buffers, without scalars.
-pub fn shape(buffers: Vec<JobBuffer>) -> JobShape {
-    let name = ShapeName("s".to_owned());
-    JobShape { name, dims: Vec::new(), buffers, scalars: BTreeMap::new(), varying: Vec::new() }
-}
 
 /// A phase that copies `x` of `[N]` to `y`, shapes `s` (N = 8, not timed) and `l` (N = 64), seeds 0 and 1.
 pub fn phase() -> Phase {

@@ -1,9 +1,10 @@
-//! The parent of the workers: starts one, hands on what it says, and after a crash or a hang starts another for what
-//! is left, without the variant that is to blame.
+//! The parent of the workers: starts one, hands on its events, and after a crash or a hang starts another for what is
+//! left, without the variant that was being run.
 
-use super::DeviceFacts;
-use super::event::{Event, Task};
-use super::job::Job;
+use super::event::{WorkerEvent, WorkerTask};
+use super::job::WorkerJob;
+use super::tail::tail;
+use crate::gpu::DeviceAttributes;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
@@ -16,16 +17,12 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How long a worker may be silent while no variant is to blame: opening a device, computing a reference.
-const PATIENCE: Duration = Duration::from_secs(600);
-/// How often the parent looks at a worker that says nothing.
-const TICK: Duration = Duration::from_millis(5);
+/// How long a worker may be silent while no variant is being run: opening a device, computing a reference.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
+/// How often the parent looks at a worker that reports nothing.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// How long the pipe of an ended worker is read on.
-const DRAIN: Duration = Duration::from_secs(2);
-/// Lines of standard error that go into the reason of a crash.
-const LAST_LINES: usize = 5;
-/// Characters of them at most.
-const LAST_CHARACTERS: usize = 600;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The program that works, and its arguments before the job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +41,7 @@ impl WorkerCommand {
     }
 }
 
-/// How a campaign ended.
+/// How the work on a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
     /// Every case and latency of the job has a record.
@@ -56,10 +53,10 @@ pub enum Finish {
 /// What the receiver of events may fail with.
 pub type SinkError = Box<dyn Error + Send + Sync>;
 
-/// Why measuring ended early, with no variant to blame.
+/// Why measuring ended early, where no variant is the cause.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// A file or process of the campaign itself.
+    /// A file or process of the supervisor itself.
     #[error("cannot {what}")]
     Io {
         /// What was being done.
@@ -67,14 +64,14 @@ pub enum MeasureError {
         /// Why not.
         source: io::Error,
     },
-    /// The worker said that it cannot work.
+    /// The worker reported that it cannot work.
     #[error("{reason}")]
     Worker {
         /// Why.
         reason: String,
     },
-    /// The worker ended without blaming a variant.
-    #[error("the worker process {ending} before it was done{}", said(stderr))]
+    /// The worker ended while it ran no variant.
+    #[error("the worker process {ending} before it was done{}", quoted(stderr))]
     Died {
         /// How.
         ending: Ending,
@@ -86,15 +83,15 @@ pub enum MeasureError {
     Sink(#[source] SinkError),
 }
 
-fn said(stderr: &str) -> String {
+fn quoted(stderr: &str) -> String {
     if stderr.is_empty() { String::new() } else { format!("; it said: {stderr}") }
 }
 
 /// What there is to measure on.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Probe {
+pub enum DeviceProbe {
     /// A device.
-    Present(DeviceFacts),
+    Present(DeviceAttributes),
     /// None.
     Absent {
         /// What is missing.
@@ -103,36 +100,36 @@ pub enum Probe {
 }
 
 /// Asks a worker, started with `--probe`, for its device.
-pub fn probe_device(worker: &WorkerCommand, limit: Duration) -> Result<Probe, MeasureError> {
+pub fn find_device(worker: &WorkerCommand, limit: Duration) -> Result<DeviceProbe, MeasureError> {
     let output = process::run(worker.command().arg("--probe"), limit)
         .map_err(|source| MeasureError::Io { what: format!("start {}", worker.program.display()), source })?;
-    match output.stdout.lines().find_map(Event::parse) {
-        Some(Event::Device(facts)) => Ok(Probe::Present(facts)),
-        Some(Event::NoDevice { reason }) => Ok(Probe::Absent { reason }),
-        Some(Event::Failed { reason }) => Err(MeasureError::Worker { reason }),
+    match output.stdout.lines().find_map(WorkerEvent::parse) {
+        Some(WorkerEvent::Device(device)) => Ok(DeviceProbe::Present(device)),
+        Some(WorkerEvent::NoDevice { reason }) => Ok(DeviceProbe::Absent { reason }),
+        Some(WorkerEvent::Failed { reason }) => Err(MeasureError::Worker { reason }),
         Some(_) | None => Err(MeasureError::Died { ending: output.ending, stderr: tail(&output.stderr) }),
     }
 }
 
 /// Does `job` in worker processes and hands every event to `sink` before the worker's next is looked at; a worker times
-/// nothing until `sink` has taken its [`Event::Proven`].
+/// nothing until `sink` has taken its [`WorkerEvent::Proven`].
 ///
 /// `folder` takes each worker's job file and standard error. A case or sample that takes longer than `timeout` is a
 /// hang. Every case and latency of the job comes out as a record, whatever its variant does.
 pub fn measure(
-    job: Job,
+    job: WorkerJob,
     worker: &WorkerCommand,
     timeout: Duration,
     folder: &Path,
-    sink: &mut dyn FnMut(Event) -> Result<(), SinkError>,
+    sink: &mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
 ) -> Result<Finish, MeasureError> {
-    let mut campaign = Campaign { job, worker, timeout, folder, sink };
+    let mut supervisor = Supervisor { job, worker, timeout, folder, sink };
     let mut attempt = 0;
-    while !campaign.job.is_settled() {
-        let left = campaign.remaining();
-        match campaign.attempt(attempt)? {
+    while !supervisor.job.is_settled() {
+        let left = supervisor.remaining();
+        match supervisor.attempt(attempt)? {
             Attempt::Interrupted => return Ok(Finish::Interrupted),
-            Attempt::Done { stderr } | Attempt::Lost { stderr } if campaign.remaining() == left => {
+            Attempt::Done { stderr } | Attempt::Lost { stderr } if supervisor.remaining() == left => {
                 return Err(MeasureError::Died { ending: Ending::Completed, stderr });
             }
             Attempt::Done { .. } | Attempt::Lost { .. } => attempt += 1,
@@ -142,43 +139,43 @@ pub fn measure(
 }
 
 /// Records for what will not be run of a variant: `Skipped` for each case, `Failed` for each latency.
-pub fn exclude(job: &mut Job, variant: &VariantId, reason: &str) -> Vec<Event> {
+pub fn exclude(job: &mut WorkerJob, variant: &VariantId, reason: &str) -> Vec<WorkerEvent> {
     let Some(kernel) = job.kernel_mut(variant) else { return Vec::new() };
     let mut events = Vec::new();
     for case in std::mem::take(&mut kernel.cases) {
         let outcome = CheckOutcome::Skipped { reason: reason.to_owned() };
         let record = CheckRecord { variant: variant.clone(), shape: case.shape, seed: case.seed, outcome };
-        events.push(Event::Checked(record));
+        events.push(WorkerEvent::Checked(record));
     }
     for shape in std::mem::take(&mut kernel.shapes) {
         let outcome = LatencyOutcome::Failed { reason: reason.to_owned() };
-        events.push(Event::Timed(LatencyRecord { variant: variant.clone(), shape, outcome }));
+        events.push(WorkerEvent::Timed(LatencyRecord { variant: variant.clone(), shape, outcome }));
     }
     events
 }
 
 /// What a worker was last seen doing for one variant.
 #[derive(Debug, Clone)]
-struct Doing {
+struct Activity {
     variant: VariantId,
     shape: ShapeName,
-    task: Task,
+    task: WorkerTask,
 }
 
-impl std::fmt::Display for Doing {
+impl std::fmt::Display for Activity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.task {
-            Task::Check { seed } => write!(f, "{}, seed {seed}", self.shape),
-            Task::Warm => write!(f, "{}, warming up", self.shape),
-            Task::Sample { round } => write!(f, "{}, round {round}", self.shape),
-            Task::Profile { repeat } => write!(f, "{}, profiled launch {repeat}", self.shape),
+            WorkerTask::Check { seed } => write!(f, "{}, seed {seed}", self.shape),
+            WorkerTask::Warm => write!(f, "{}, warming up", self.shape),
+            WorkerTask::Sample { round } => write!(f, "{}, round {round}", self.shape),
+            WorkerTask::Profile { repeat } => write!(f, "{}, profiled launch {repeat}", self.shape),
         }
     }
 }
 
 /// How one worker ended.
 enum Attempt {
-    /// It said it did everything.
+    /// It reported that it did everything.
     Done { stderr: String },
     /// A variant took it down and is out.
     Lost { stderr: String },
@@ -186,24 +183,25 @@ enum Attempt {
     Interrupted,
 }
 
-struct Campaign<'a> {
-    job: Job,
+/// One job being done by workers, one after the other.
+struct Supervisor<'a> {
+    job: WorkerJob,
     worker: &'a WorkerCommand,
     timeout: Duration,
     folder: &'a Path,
-    sink: &'a mut dyn FnMut(Event) -> Result<(), SinkError>,
+    sink: &'a mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
 }
 
-/// What was heard of a worker until it ended.
+/// What a worker's events came to until it ended.
 #[derive(Default)]
-struct Heard {
-    doing: Option<Doing>,
+struct WorkerEvents {
+    activity: Option<Activity>,
     lost: Option<(VariantId, String)>,
     failed: Option<String>,
     done: bool,
 }
 
-impl Campaign<'_> {
+impl Supervisor<'_> {
     fn remaining(&self) -> usize {
         self.job.kernels.iter().map(|k| k.cases.len() + k.shapes.len()).sum()
     }
@@ -217,10 +215,10 @@ impl Campaign<'_> {
             return Err(MeasureError::Io { what: "read the worker".to_owned(), source });
         };
         let lines = read_lines(stdout);
-        let mut heard = Heard::default();
-        let ending = self.listen(&mut child, &lines, &mut heard)?;
+        let mut events = WorkerEvents::default();
+        let ending = self.listen(&mut child, &lines, &mut events)?;
         let stderr = tail(&String::from_utf8_lossy(&std::fs::read(&errors).unwrap_or_default()));
-        self.conclude(ending, heard, stderr)
+        self.conclude(ending, events, stderr)
     }
 
     fn spawn(&self, job: &Path, errors: &Path) -> Result<Supervised, MeasureError> {
@@ -230,7 +228,8 @@ impl Campaign<'_> {
         let stderr = File::create(errors).map_err(io(format!("write {}", errors.display())))?;
         let mut command = self.worker.command();
         command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
-        Supervised::spawn(&mut command, Some(PATIENCE)).map_err(io(format!("start {}", self.worker.program.display())))
+        Supervised::spawn(&mut command, Some(SILENCE_TIMEOUT))
+            .map_err(io(format!("start {}", self.worker.program.display())))
     }
 
     /// Hands on events until the worker has ended and its pipe is empty.
@@ -238,18 +237,19 @@ impl Campaign<'_> {
         &mut self,
         child: &mut Supervised,
         lines: &Receiver<String>,
-        heard: &mut Heard,
+        events: &mut WorkerEvents,
     ) -> Result<Ending, MeasureError> {
         let io = |source| MeasureError::Io { what: "wait for the worker".to_owned(), source };
         let mut ended: Option<(Ending, Instant)> = None;
         loop {
-            match lines.recv_timeout(TICK) {
+            match lines.recv_timeout(POLL_INTERVAL) {
                 Ok(line) => {
-                    if let Some(event) = Event::parse(&line) {
-                        let limit = if matches!(event, Event::Started { .. }) { self.timeout } else { PATIENCE };
+                    if let Some(event) = WorkerEvent::parse(&line) {
+                        let limit =
+                            if matches!(event, WorkerEvent::Started { .. }) { self.timeout } else { SILENCE_TIMEOUT };
                         child.extend(limit);
-                        let proven = event == Event::Proven;
-                        self.hear(event, heard)?;
+                        let proven = event == WorkerEvent::Proven;
+                        self.take(event, events)?;
                         if proven {
                             drop(child.child().stdin.take());
                         }
@@ -260,77 +260,79 @@ impl Campaign<'_> {
             }
             ended = match ended {
                 None => child.poll().map_err(io)?.map(|ending| (ending, Instant::now())),
-                Some((ending, when)) if when.elapsed() > DRAIN => return Ok(ending),
+                Some((ending, when)) if when.elapsed() > DRAIN_TIMEOUT => return Ok(ending),
                 still => still,
             };
         }
     }
 
-    fn hear(&mut self, event: Event, heard: &mut Heard) -> Result<(), MeasureError> {
-        heard.doing = None;
+    /// Notes what an event says and hands it on.
+    fn take(&mut self, event: WorkerEvent, events: &mut WorkerEvents) -> Result<(), MeasureError> {
+        events.activity = None;
         match &event {
-            Event::Started { variant, shape, task } => {
-                heard.doing = Some(Doing { variant: variant.clone(), shape: shape.clone(), task: *task });
+            WorkerEvent::Started { variant, shape, task } => {
+                events.activity = Some(Activity { variant: variant.clone(), shape: shape.clone(), task: *task });
             }
-            Event::Checked(record) => self.job.settle_check(record),
-            Event::Timed(record) => self.job.settle_latency(record),
-            Event::DeviceLost { variant, reason } => heard.lost = Some((variant.clone(), reason.clone())),
-            Event::Failed { reason } => heard.failed = Some(reason.clone()),
-            Event::Done => heard.done = true,
-            Event::Device(_)
-            | Event::NoDevice { .. }
-            | Event::Preparing { .. }
-            | Event::Proven
-            | Event::Launched { .. }
-            | Event::LaunchFailed { .. } => {}
+            WorkerEvent::Checked(record) => self.job.settle_check(record),
+            WorkerEvent::Timed(record) => self.job.settle_latency(record),
+            WorkerEvent::DeviceLost { variant, reason } => events.lost = Some((variant.clone(), reason.clone())),
+            WorkerEvent::Failed { reason } => events.failed = Some(reason.clone()),
+            WorkerEvent::Done => events.done = true,
+            WorkerEvent::Device(_)
+            | WorkerEvent::NoDevice { .. }
+            | WorkerEvent::Preparing { .. }
+            | WorkerEvent::Proven
+            | WorkerEvent::Launched { .. }
+            | WorkerEvent::LaunchFailed { .. } => {}
         }
         (self.sink)(event).map_err(MeasureError::Sink)
     }
 
-    fn conclude(&mut self, ending: Ending, heard: Heard, stderr: String) -> Result<Attempt, MeasureError> {
+    fn conclude(&mut self, ending: Ending, events: WorkerEvents, stderr: String) -> Result<Attempt, MeasureError> {
         if ending == Ending::Interrupted || process::interrupted() {
             return Ok(Attempt::Interrupted);
         }
-        if let Some(reason) = heard.failed {
+        if let Some(reason) = events.failed {
             return Err(MeasureError::Worker { reason });
         }
-        if let Some((variant, reason)) = heard.lost {
-            self.give_up(&variant, &format!("not run after it took the device down ({reason})"))?;
+        if let Some((variant, reason)) = events.lost {
+            self.quarantine(&variant, &format!("not run after it took the device down ({reason})"))?;
             return Ok(Attempt::Lost { stderr });
         }
-        if heard.done {
+        if events.done {
             return Ok(Attempt::Done { stderr });
         }
-        let Some(doing) = heard.doing else { return Err(MeasureError::Died { ending, stderr }) };
+        let Some(activity) = events.activity else { return Err(MeasureError::Died { ending, stderr }) };
         let reason = match ending {
             Ending::TimedOut => format!("hung: no result within {:?}", self.timeout),
             Ending::Completed | Ending::NonZero(_) | Ending::Signaled(_) | Ending::Interrupted => {
-                format!("the worker process {ending}{}", said(&stderr))
+                format!("the worker process {ending}{}", quoted(&stderr))
             }
         };
-        self.blame(&doing, reason)?;
+        self.attribute_crash(&activity, reason)?;
         Ok(Attempt::Lost { stderr })
     }
 
-    /// Records what a variant did to the worker, and that the rest of it is not run.
-    fn blame(&mut self, doing: &Doing, reason: String) -> Result<(), MeasureError> {
-        let (variant, shape) = (doing.variant.clone(), doing.shape.clone());
-        let event = match doing.task {
-            Task::Check { seed } => {
+    /// Records a crash as the result of the variant that the worker was at, and that the rest of the variant is not run.
+    fn attribute_crash(&mut self, activity: &Activity, reason: String) -> Result<(), MeasureError> {
+        let (variant, shape) = (activity.variant.clone(), activity.shape.clone());
+        let event = match activity.task {
+            WorkerTask::Check { seed } => {
                 let outcome = CheckOutcome::Crashed { reason };
-                Event::Checked(CheckRecord { variant, shape, seed, outcome })
+                WorkerEvent::Checked(CheckRecord { variant, shape, seed, outcome })
             }
-            Task::Warm | Task::Sample { .. } => {
+            WorkerTask::Warm | WorkerTask::Sample { .. } => {
                 let outcome = LatencyOutcome::Failed { reason: format!("crashed while it was timed: {reason}") };
-                Event::Timed(LatencyRecord { variant, shape, outcome })
+                WorkerEvent::Timed(LatencyRecord { variant, shape, outcome })
             }
-            Task::Profile { .. } => Event::LaunchFailed { variant, shape, reason },
+            WorkerTask::Profile { .. } => WorkerEvent::LaunchFailed { variant, shape, reason },
         };
-        self.hear(event, &mut Heard::default())?;
-        self.give_up(&doing.variant, &format!("not run after it crashed at {doing}"))
+        self.take(event, &mut WorkerEvents::default())?;
+        self.quarantine(&activity.variant, &format!("not run after it crashed at {activity}"))
     }
 
-    fn give_up(&mut self, variant: &VariantId, reason: &str) -> Result<(), MeasureError> {
+    /// Records that nothing more is run of a variant.
+    fn quarantine(&mut self, variant: &VariantId, reason: &str) -> Result<(), MeasureError> {
         exclude(&mut self.job, variant, reason)
             .into_iter()
             .try_for_each(|event| (self.sink)(event).map_err(MeasureError::Sink))
@@ -350,14 +352,6 @@ fn read_lines(pipe: impl io::Read + Send + 'static) -> Receiver<String> {
         }
     });
     lines
-}
-
-/// The last lines of what a process said, on one line.
-pub(super) fn tail(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    let joined = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
-    let skip = joined.chars().count().saturating_sub(LAST_CHARACTERS);
-    joined.chars().skip(skip).collect()
 }
 
 #[cfg(test)]

@@ -1,23 +1,23 @@
-//! The worker process: opens the device, does a job, and says each thing that happens before it goes on.
-//!
-//! Between checking and timing it waits for its standard input to be closed: the parent may have programs that still load.
+//! What every task of the worker process shares: the device, the kernels loaded on it, the job, and the line to the
+//! parent.
 //!
 //! A CUDA context does not survive an illegal access. The worker then says so and ends; the parent starts another.
 
-use super::device::{Device, DeviceError, Kernel};
-use super::event::Event;
-use super::facts::probe;
-use super::job::{Job, Mode};
-use super::question::AnswerError;
+use super::event::{WorkerEvent, WorkerTask};
+use super::job::WorkerJob;
+use crate::gpu::{ArenaLayout, BufferSet, Device, DeviceError, LoadedKernel};
 use crate::model::ShapeName;
 use crate::model::VariantId;
+use crate::plan::Launch;
+use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
 
-/// Why a worker could not do its job, with no variant to blame.
+/// Why a worker could not do its job, where no variant is the cause.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
     /// The job cannot be read.
@@ -31,8 +31,8 @@ pub enum WorkError {
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// Buffers of a shape cannot be had.
-    #[error("cannot have buffers of {bytes} bytes for shape '{shape}'")]
+    /// Buffers of a shape cannot be allocated.
+    #[error("cannot allocate buffers of {bytes} bytes for shape '{shape}'")]
     Buffers {
         /// The shape.
         shape: ShapeName,
@@ -60,92 +60,39 @@ pub enum WorkError {
 }
 
 impl WorkError {
-    /// An answer that failed, as an error of the worker.
-    pub(super) fn reference(shape: &ShapeName, seed: u64, error: &AnswerError) -> Self {
+    /// Buffers of a shape that cannot be allocated.
+    pub(super) fn buffers(shape: &ShapeSpec, source: DeviceError) -> Self {
+        let bytes = ArenaLayout::new(&shape.buffers).bytes();
+        Self::Buffers { shape: shape.name.clone(), bytes, source }
+    }
+
+    /// A reference that failed, as an error of the worker.
+    pub(super) fn reference(shape: &ShapeName, seed: u64, error: &ExpectedOutputError) -> Self {
         Self::Reference { shape: shape.clone(), seed, reason: chain(error) }
     }
 }
 
 /// An error with its causes, on one line.
-fn chain(error: &(dyn Error + 'static)) -> String {
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&e| e.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Whether the worker can go on.
+/// The device does not work any more, and the parent has been told after which variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Flow {
-    /// It can.
-    Onward,
-    /// The device is lost, and the parent has been told.
-    Lost,
-}
-
-/// Does the job in `job`, with events on standard output.
-///
-/// Whatever else writes to standard output from here on (`printf` in a kernel) goes to standard error. Every error has
-/// been said as an event when this returns it.
-pub fn work(job: &Path) -> Result<(), WorkError> {
-    let mut reporter = Reporter::stdout()?;
-    match read(job).and_then(|job| run(job, &mut reporter)) {
-        Ok(Flow::Onward) => Ok(reporter.say(&Event::Done)?),
-        Ok(Flow::Lost) => Err(WorkError::Lost),
-        Err(error) => {
-            reporter.say(&Event::Failed { reason: chain(&error) })?;
-            Err(error)
-        }
-    }
-}
-
-/// Says on standard output what the device is, or that there is none.
-pub fn report_device(ordinal: u32) -> Result<(), WorkError> {
-    let mut reporter = Reporter::stdout()?;
-    match probe(ordinal) {
-        Ok(Some(facts)) => reporter.say(&Event::Device(facts))?,
-        Ok(None) => {
-            let reason = Device::open(ordinal).err().map_or_else(String::new, |e| e.to_string());
-            reporter.say(&Event::NoDevice { reason })?;
-        }
-        Err(error) => reporter.say(&Event::Failed { reason: error.to_string() })?,
-    }
-    Ok(())
-}
-
-fn read(path: &Path) -> Result<Job, WorkError> {
-    let unreadable = |reason: String| WorkError::Job { path: path.to_owned(), reason };
-    let text = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
-    serde_json::from_slice(&text).map_err(|e| unreadable(e.to_string()))
-}
-
-fn run(job: Job, reporter: &mut Reporter) -> Result<Flow, WorkError> {
-    let device = Device::open(job.device)?;
-    reporter.say(&Event::Device(device.facts().clone()))?;
-    let mut worker = Worker { device, kernels: HashMap::new(), reporter, job };
-    match worker.job.mode.clone() {
-        Mode::Bench(timing) => {
-            if worker.check()? == Flow::Lost {
-                return Ok(Flow::Lost);
-            }
-            worker.reporter.say(&Event::Proven)?;
-            io::copy(&mut io::stdin(), &mut io::sink())?;
-            worker.time(&timing)
-        }
-        Mode::Profile { repeat } => worker.trace(repeat),
-    }
-}
+pub(super) struct DeviceLost;
 
 /// A worker at work. Fields are dropped in their order: kernels before the device that they are loaded on.
 pub(super) struct Worker<'a> {
-    pub(super) kernels: HashMap<VariantId, Result<Kernel, DeviceError>>,
+    pub(super) kernels: HashMap<VariantId, Result<LoadedKernel, DeviceError>>,
     pub(super) device: Device,
     pub(super) reporter: &'a mut Reporter,
-    pub(super) job: Job,
+    pub(super) job: WorkerJob,
 }
 
 impl Worker<'_> {
     /// Loads a variant's kernel unless that was done, or failed, before.
-    pub(super) fn kernel(&mut self, index: usize) -> Result<&Kernel, DeviceError> {
+    pub(super) fn kernel(&mut self, index: usize) -> Result<&LoadedKernel, DeviceError> {
         let kernel = &self.job.kernels[index];
         let (cubin, entry) = (&kernel.cubin, &kernel.entry);
         let device = &self.device;
@@ -153,13 +100,42 @@ impl Worker<'_> {
         loaded.as_ref().map_err(Clone::clone)
     }
 
+    /// The variant's launch at a shape.
+    pub(super) fn launch(&self, index: usize, shape: &ShapeSpec) -> Result<Launch, DeviceError> {
+        let launch = self.job.kernels[index].launch(&shape.name).cloned();
+        launch.ok_or_else(|| DeviceError::Launch(format!("no launch for shape '{}'", shape.name)))
+    }
+
+    /// Indices of the kernels that are to be timed or profiled at a shape.
+    pub(super) fn wanted_at(&self, shape: &ShapeSpec) -> Vec<usize> {
+        (0..self.job.kernels.len()).filter(|&i| self.job.kernels[i].shapes.contains(&shape.name)).collect()
+    }
+
+    /// `count` sets of buffers on the device with the inputs of the first seed.
+    pub(super) fn buffer_sets(&mut self, shape: &ShapeSpec, count: u32) -> Result<Vec<BufferSet>, WorkError> {
+        let seed = self.job.seeds.first().copied().unwrap_or(0);
+        self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+        let contents = CaseInputs::draw(shape, seed).bytes;
+        BufferSet::several(&self.device, &shape.buffers, &contents, count)
+            .map_err(|source| WorkError::buffers(shape, source))
+    }
+
+    /// Tells the parent what is done for a variant from now on.
+    pub(super) fn started(&mut self, variant: &VariantId, shape: &ShapeSpec, task: WorkerTask) -> io::Result<()> {
+        self.reporter.report(&WorkerEvent::Started { variant: variant.clone(), shape: shape.name.clone(), task })
+    }
+
     /// After a failure of a variant: whether the device still works, telling the parent if it does not.
-    pub(super) fn survey(&mut self, variant: &VariantId, reason: &str) -> Result<Flow, WorkError> {
+    pub(super) fn probe_device(
+        &mut self,
+        variant: &VariantId,
+        reason: &str,
+    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
         if self.device.is_alive() {
-            return Ok(Flow::Onward);
+            return Ok(ControlFlow::Continue(()));
         }
-        self.reporter.say(&Event::DeviceLost { variant: variant.clone(), reason: reason.to_owned() })?;
-        Ok(Flow::Lost)
+        self.reporter.report(&WorkerEvent::DeviceLost { variant: variant.clone(), reason: reason.to_owned() })?;
+        Ok(ControlFlow::Break(DeviceLost))
     }
 }
 
@@ -170,14 +146,14 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// Takes standard output for itself and points it at standard error for everybody else.
-    fn stdout() -> io::Result<Self> {
+    pub(super) fn stdout() -> io::Result<Self> {
         let out = nix::unistd::dup(io::stdout())?;
         nix::unistd::dup2_stdout(io::stderr())?;
         Ok(Self { out: File::from(out) })
     }
 
     /// Writes one event as one line, at once.
-    pub(super) fn say(&mut self, event: &Event) -> io::Result<()> {
+    pub(super) fn report(&mut self, event: &WorkerEvent) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
         self.out.write_all(&line)

@@ -1,9 +1,9 @@
-//! Output against reference: how far, and whether that is near enough.
+//! Output against reference: how far it is, and what is wrong with it however far. Whether that is near enough is for
+//! [`crate::model::Tolerance`] to say.
 
 use super::element;
 use crate::config::Dtype;
-use crate::model::Tolerance;
-use crate::model::{CheckOutcome, Differences};
+use crate::model::{Defect, Differences};
 use rayon::prelude::*;
 
 /// Elements compared by one task.
@@ -11,7 +11,7 @@ const CHUNK: usize = 1 << 13;
 
 /// Sums over the elements compared so far; output buffers of a case are added to one another.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Tally {
+pub struct DifferenceTally {
     max_abs: f64,
     squared_difference: f64,
     squared_reference: f64,
@@ -21,7 +21,7 @@ pub struct Tally {
     compared: u64,
 }
 
-impl Tally {
+impl DifferenceTally {
     /// Compares a buffer as it came from the device with its expected values; `before` is what it held.
     pub fn of(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8]) -> Self {
         let size = dtype.size();
@@ -86,61 +86,38 @@ impl Tally {
         }
     }
 
-    /// Correct, or wrong with every reason; `trespass` is what was written beside the outputs.
-    pub fn outcome(&self, tolerance: &Tolerance, trespass: Option<String>) -> CheckOutcome {
-        let differences = self.differences();
-        let mut reasons: Vec<String> = trespass.into_iter().collect();
+    /// What is wrong whatever the tolerance; `place` is where the launch wrote out of bounds, if it did.
+    pub fn defects(&self, place: Option<String>) -> Vec<Defect> {
+        let mut defects: Vec<Defect> = place.map(|place| Defect::OutOfBoundsWrite { place }).into_iter().collect();
         if self.unwritten > 0 {
-            reasons.push(format!("{} of {} output elements were never written", self.unwritten, self.compared));
+            defects.push(Defect::Unwritten { elements: self.unwritten, compared: self.compared });
         }
         if self.finite == 0 {
-            reasons.push("no finite element could be compared".to_owned());
+            defects.push(Defect::NothingFinite);
         }
-        reasons.extend(broken_bounds(&differences, tolerance));
-        if reasons.is_empty() {
-            return CheckOutcome::Correct { differences };
-        }
-        CheckOutcome::Wrong { differences, reason: reasons.join("; ") }
+        defects
     }
-}
-
-/// Why these differences are not within the tolerance; empty when they are.
-pub fn broken_bounds(differences: &Differences, tolerance: &Tolerance) -> Vec<String> {
-    let mut reasons = Vec::new();
-    if differences.compared == 0 {
-        reasons.push("no element was compared".to_owned());
-    }
-    if differences.nonfinite > 0 {
-        reasons.push(format!("{} of {} elements are NaN or infinite", differences.nonfinite, differences.compared));
-    }
-    let bounds =
-        [("max |diff|", differences.max_abs, tolerance.max_abs), ("relative L2", differences.rel_l2, tolerance.rel_l2)];
-    for (name, value, bound) in bounds {
-        // NaN is within no bound.
-        if let Some(bound) = bound.filter(|bound| value.is_nan() || value > *bound) {
-            reasons.push(format!("{name} {value:.3e} exceeds {bound:e}"));
-        }
-    }
-    if tolerance.max_abs.is_none() && tolerance.rel_l2.is_none() {
-        reasons.push("no tolerance to judge by".to_owned());
-    }
-    reasons
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::model::{CheckOutcome, Tolerance};
 
     const TOLERANCE: Tolerance = Tolerance { max_abs: Some(0.5), rel_l2: None };
 
-    fn tally(expected: &[f64], values: &[f64]) -> Tally {
+    fn tally(expected: &[f64], values: &[f64]) -> DifferenceTally {
         let after = element::encode(Dtype::F32, values);
-        Tally::of(Dtype::F32, expected, &vec![0xff; after.len()], &after)
+        DifferenceTally::of(Dtype::F32, expected, &vec![0xff; after.len()], &after)
     }
 
-    fn reason(outcome: CheckOutcome) -> String {
-        match outcome {
+    fn outcome(tally: &DifferenceTally, tolerance: &Tolerance, place: Option<String>) -> CheckOutcome {
+        CheckOutcome::of(tally.differences(), tally.defects(place), tolerance)
+    }
+
+    fn reason(tally: &DifferenceTally, tolerance: &Tolerance) -> String {
+        match outcome(tally, tolerance, None) {
             CheckOutcome::Wrong { reason, .. } => reason,
             other => panic!("{other:?} is not wrong"),
         }
@@ -155,41 +132,38 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_inclusive() {
-        assert!(matches!(tally(&[1.0], &[1.5]).outcome(&TOLERANCE, None), CheckOutcome::Correct { .. }));
-        let wrong = reason(tally(&[1.0], &[1.75]).outcome(&TOLERANCE, None));
-        assert_eq!(wrong, "max |diff| 7.500e-1 exceeds 5e-1");
-        let relative = Tolerance { max_abs: None, rel_l2: Some(0.1) };
-        assert!(reason(tally(&[1.0], &[1.75]).outcome(&relative, None)).contains("relative L2"));
-        let none = Tolerance { max_abs: None, rel_l2: None };
-        assert!(reason(tally(&[1.0], &[1.0]).outcome(&none, None)).contains("no tolerance"));
+    fn a_difference_at_its_bound_is_correct_and_one_beyond_it_is_wrong() {
+        assert!(matches!(outcome(&tally(&[1.0], &[1.5]), &TOLERANCE, None), CheckOutcome::Correct { .. }));
+        assert_eq!(reason(&tally(&[1.0], &[1.75]), &TOLERANCE), "max_abs 7.500e-1 exceeds the tolerance 5e-1");
     }
 
     #[test]
     fn nan_infinity_and_nothing_are_wrong() {
         let loose = Tolerance { max_abs: Some(1e30), rel_l2: None };
-        assert!(reason(tally(&[1.0, 2.0], &[f64::NAN, 2.0]).outcome(&loose, None)).contains("1 of 2 elements are NaN"));
-        assert!(reason(tally(&[1.0], &[f64::INFINITY]).outcome(&loose, None)).contains("NaN or infinite"));
-        assert!(reason(tally(&[], &[]).outcome(&loose, None)).contains("no finite element"));
+        assert!(reason(&tally(&[1.0, 2.0], &[f64::NAN, 2.0]), &loose).contains("1 of 2 elements are NaN"));
+        assert!(reason(&tally(&[1.0], &[f64::INFINITY]), &loose).contains("NaN or infinite"));
+        assert!(reason(&tally(&[], &[]), &loose).contains("no finite element"));
         let masked = tally(&[f64::NAN, 1.0], &[f64::NAN, 1.0]);
-        assert!(matches!(masked.outcome(&loose, None), CheckOutcome::Correct { .. }), "NaN where NaN is right");
-        assert!(reason(tally(&[f64::INFINITY, 1.0], &[9.0, 1.0]).outcome(&loose, None)).contains("1 of 2"));
+        assert!(matches!(outcome(&masked, &loose, None), CheckOutcome::Correct { .. }), "NaN where NaN is right");
+        assert!(reason(&tally(&[f64::INFINITY, 1.0], &[9.0, 1.0]), &loose).contains("1 of 2"));
     }
 
     #[test]
-    fn what_was_never_written_is_wrong_even_where_nan_is_right() {
+    fn an_unwritten_element_is_wrong_even_where_nan_is_right() {
         let poison = vec![0xff; 8];
         let after = [vec![0xff; 4], element::encode(Dtype::F32, &[1.0])].concat();
-        let tally = Tally::of(Dtype::F32, &[f64::NAN, 1.0], &poison, &after);
-        assert!(reason(tally.outcome(&TOLERANCE, None)).contains("1 of 2 output elements were never written"));
+        let tally = DifferenceTally::of(Dtype::F32, &[f64::NAN, 1.0], &poison, &after);
+        assert_eq!(tally.defects(None), [Defect::Unwritten { elements: 1, compared: 2 }]);
+        assert!(reason(&tally, &TOLERANCE).contains("1 of 2 output elements were never written"));
     }
 
     #[test]
-    fn trespass_is_wrong_whatever_the_values() {
-        assert_eq!(
-            reason(tally(&[1.0], &[1.0]).outcome(&TOLERANCE, Some("input 'q' was written".into()))),
-            "input 'q' was written"
-        );
+    fn an_out_of_bounds_write_is_wrong_whatever_the_values() {
+        let place = "input 'q' was written".to_owned();
+        match outcome(&tally(&[1.0], &[1.0]), &TOLERANCE, Some(place.clone())) {
+            CheckOutcome::Wrong { reason, .. } => assert_eq!(reason, place),
+            other => panic!("{other:?} is not wrong"),
+        }
     }
 
     #[test]

@@ -73,14 +73,6 @@ fn take<const N: usize>(bytes: &[u8], values: &mut [f64], decode: impl Fn([u8; N
     }
 }
 
-/// Whether the dtype has NaN, so that an element nobody wrote can be told by its poison.
-pub const fn has_nan(dtype: Dtype) -> bool {
-    match dtype {
-        Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::Fp8E4m3 | Dtype::Fp8E5m2 => true,
-        Dtype::I32 | Dtype::I8 | Dtype::U8 => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,7 +101,7 @@ mod tests {
     fn all_bits_set_is_nan_where_there_is_one() {
         for dtype in Dtype::ALL {
             let value = decode(dtype, &vec![0xff; dtype.size()]);
-            assert_eq!(value[0].is_nan(), has_nan(dtype), "{}", dtype.name());
+            assert_eq!(value[0].is_nan(), dtype.has_nan(), "{}", dtype.name());
         }
     }
 }

@@ -1,13 +1,13 @@
 //! More rounds through a worker that is a shell script, judged by the real gates.
 
 use super::*;
-use crate::bench::Mode;
 use crate::campaign::{Silent, manifest};
 use crate::frame::{Counted, Measured, quantities};
+use crate::host::JobMode;
 use crate::judge::{Context, Judgement, correctness, judge, unresolved};
 use crate::model::ComputeCapability;
 use crate::model::Verdict;
-use crate::model::{BuildRecord, Resources};
+use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, Differences};
 use crate::plan::unroll;
 use crate::store::Fingerprint;
@@ -35,7 +35,7 @@ on = "a"
 );
 
 /// A complete run in a folder of its own, and a worker that says what a test wrote for each of its starts.
-struct Bench {
+struct NoisyRun {
     folder: tempfile::TempDir,
     phase: Phase,
     plan: Plan,
@@ -53,7 +53,7 @@ fn latency(name: &str, us: f64, spread: f64, rounds: usize) -> LatencyRecord {
     LatencyRecord { variant: id(name), shape: ShapeName("only".to_owned()), outcome }
 }
 
-impl Bench {
+impl NoisyRun {
     fn new() -> Self {
         Self::with(PHASE)
     }
@@ -96,12 +96,12 @@ impl Bench {
     }
 
     /// Settles with a worker whose starts say these records, one list a start; gives the jobs it was started with.
-    fn settle(&self, writer: &mut RunWriter, starts: &[&[LatencyRecord]]) -> Vec<Job> {
+    fn settle(&self, writer: &mut RunWriter, starts: &[&[LatencyRecord]]) -> Vec<WorkerJob> {
         let place = self.folder.path().display();
         for (number, records) in starts.iter().enumerate() {
             let mut lines: Vec<String> =
-                records.iter().map(|r| serde_json::to_string(&Event::Timed(r.clone())).unwrap()).collect();
-            lines.push(serde_json::to_string(&Event::Done).unwrap());
+                records.iter().map(|r| serde_json::to_string(&WorkerEvent::Timed(r.clone())).unwrap()).collect();
+            lines.push(serde_json::to_string(&WorkerEvent::Done).unwrap());
             std::fs::write(self.folder.path().join(format!("say-{number}")), lines.join("\n") + "\n").unwrap();
         }
         let script = self.folder.path().join("worker.sh");
@@ -110,7 +110,8 @@ impl Bench {
         );
         std::fs::write(&script, text).unwrap();
         let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
-        let mut rounds = Rounds { phase: &self.phase, plan: &self.plan, worker: &worker, writer, progress: &Silent };
+        let mut rounds =
+            MoreRounds { phase: &self.phase, plan: &self.plan, worker: &worker, writer, progress: &Silent };
         rounds.settle::<CampaignError>(|run| Ok(unresolved(&self.phase, &self.judged(run), &[]))).unwrap();
         let job = |n: usize| std::fs::read(self.folder.path().join(format!("job-{n}"))).ok();
         (0..).map_while(job).map(|text| serde_json::from_slice(&text).unwrap()).collect()
@@ -145,8 +146,8 @@ impl Bench {
     }
 }
 
-fn asked(job: &Job) -> (u32, Vec<&str>) {
-    let Mode::Bench(timing) = &job.mode else { panic!("not a bench") };
+fn asked(job: &WorkerJob) -> (u32, Vec<&str>) {
+    let JobMode::Bench(timing) = &job.mode else { panic!("not a bench") };
     assert!(job.kernels.iter().all(|kernel| kernel.cases.is_empty()), "nothing is checked again");
     let timed = job.kernels.iter().filter(|kernel| !kernel.shapes.is_empty());
     (timing.rounds, timed.map(|kernel| kernel.variant.0.as_str()).collect())
@@ -154,7 +155,7 @@ fn asked(job: &Job) -> (u32, Vec<&str>) {
 
 #[test]
 fn what_noise_leaves_open_is_timed_until_it_can_be_told() {
-    let bench = Bench::new();
+    let bench = NoisyRun::new();
     let mut writer = bench.writer(9.9, 0.03);
     assert_eq!(bench.verdict(), Verdict::Inconclusive);
     let more = [latency("a", 9.9, 0.001, 30), latency("b", 10.0, 0.001, 30)];
@@ -166,7 +167,7 @@ fn what_noise_leaves_open_is_timed_until_it_can_be_told() {
 
 #[test]
 fn the_budget_ends_it() {
-    let bench = Bench::new();
+    let bench = NoisyRun::new();
     let mut writer = bench.writer(9.95, 0.03);
     let more = |n| [latency("a", 9.95, 0.03, n), latency("b", 10.0, 0.03, n)];
     let jobs = bench.settle(&mut writer, &[&more(30), &more(40)]);
@@ -177,7 +178,7 @@ fn the_budget_ends_it() {
 
 #[test]
 fn what_more_rounds_select_is_timed_with_what_they_selected_before() {
-    let bench = Bench::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
+    let bench = NoisyRun::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
     let mut writer = bench.writer(9.9, 0.03);
     writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
     assert_eq!((bench.selected().as_str(), bench.verdict()), ("a", Verdict::Inconclusive));
@@ -194,7 +195,7 @@ fn what_more_rounds_select_is_timed_with_what_they_selected_before() {
 
 #[test]
 fn what_comes_late_has_no_more_than_what_came_first() {
-    let bench = Bench::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
+    let bench = NoisyRun::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
     let mut writer = bench.writer(9.9, 0.03);
     writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
     let slow = |us: f64, n| [latency("a", us, 0.03, n), latency("b", 10.0, 0.03, n)];
@@ -206,14 +207,14 @@ fn what_comes_late_has_no_more_than_what_came_first() {
 
 #[test]
 fn what_can_be_told_is_not_timed_again() {
-    let bench = Bench::new();
+    let bench = NoisyRun::new();
     let mut writer = bench.writer(8.0, 0.03);
     assert!(bench.settle(&mut writer, &[]).is_empty());
 }
 
 #[test]
 fn a_variant_that_fails_in_later_rounds_has_failed() {
-    let bench = Bench::new();
+    let bench = NoisyRun::new();
     let mut writer = bench.writer(9.9, 0.03);
     let outcome = LatencyOutcome::Failed { reason: "crashed".to_owned() };
     let crashed = LatencyRecord { outcome, ..latency("a", 1.0, 0.0, 1) };

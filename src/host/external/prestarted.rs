@@ -5,7 +5,8 @@
 //! ready, so that nothing is timed beside a program that still loads. A program that is not ready in time, that ends, or
 //! that a pipe does not suit is taken back and started at its turn, with a file.
 
-use super::{ExternalError, Request, command, request_path};
+use super::error::ExternalError;
+use super::request::{Request, command, request_path};
 use crate::model::VariantId;
 use crate::plan::CommandPlan;
 use crate::process::{self, Output, Piped};
@@ -18,21 +19,21 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long everything waits for programs that still load.
-const PATIENCE: Duration = Duration::from_secs(120);
+const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often they are looked at.
-const TICK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Programs that were started before their turn.
 #[derive(Debug, Default)]
-pub struct Early {
-    waiting: Vec<Waiting>,
+pub struct PrestartedCommands {
+    waiting: Vec<PrestartedCommand>,
 }
 
-impl Early {
+impl PrestartedCommands {
     /// Starts the program of `plan`, to wait for the request that will be in `folder`; one that cannot be started so is
     /// left for its turn.
     pub fn start(&mut self, variant: &VariantId, plan: &CommandPlan, folder: &Path) {
-        self.waiting.extend(Waiting::start(variant, plan, &request_path(folder)));
+        self.waiting.extend(PrestartedCommand::start(variant, plan, &request_path(folder)));
     }
 
     /// Whether nothing was started early.
@@ -42,30 +43,30 @@ impl Early {
 
     /// Waits until every program is ready, that is idle; takes back those that are not within two minutes.
     pub fn settle(&mut self) {
-        let patience = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LOAD_TIMEOUT;
         self.waiting.retain_mut(|waiting| {
             loop {
                 match waiting.state() {
-                    State::Ready => return true,
-                    State::Over => return false,
-                    State::Loading if Instant::now() >= patience || process::interrupted() => return false,
-                    State::Loading => std::thread::sleep(TICK),
+                    CommandState::Ready => return true,
+                    CommandState::Over => return false,
+                    CommandState::Loading if Instant::now() >= deadline || process::interrupted() => return false,
+                    CommandState::Loading => std::thread::sleep(POLL_INTERVAL),
                 }
             }
         });
     }
 
     /// The program that waits for this variant's turn; every program has to be settled.
-    pub(super) fn take(&mut self, variant: &VariantId) -> Option<Waiting> {
+    pub(super) fn take(&mut self, variant: &VariantId) -> Option<PrestartedCommand> {
         let at = self.waiting.iter().position(|waiting| &waiting.variant == variant)?;
         let mut waiting = self.waiting.swap_remove(at);
-        matches!(waiting.state(), State::Ready).then_some(waiting)
+        matches!(waiting.state(), CommandState::Ready).then_some(waiting)
     }
 }
 
 /// What a program that was started early is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CommandState {
     /// It has not asked for its request yet.
     Loading,
     /// It waits for its request.
@@ -76,14 +77,14 @@ enum State {
 
 /// A program that was started early. Dropped, it is ended and its pipe taken away.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct PrestartedCommand {
     variant: VariantId,
     child: Option<Piped>,
     path: PathBuf,
     pipe: Option<File>,
 }
 
-impl Waiting {
+impl PrestartedCommand {
     fn start(variant: &VariantId, plan: &CommandPlan, path: &Path) -> Option<Self> {
         let mut command = command(plan, path)?;
         match std::fs::remove_file(path) {
@@ -96,29 +97,29 @@ impl Waiting {
         Some(waiting)
     }
 
-    fn state(&mut self) -> State {
+    fn state(&mut self) -> CommandState {
         let running = self.child.as_mut().is_some_and(|child| matches!(child.poll(), Ok(None)));
         if !running {
-            return State::Over;
+            return CommandState::Over;
         }
         if self.pipe.is_some() {
-            return State::Ready;
+            return CommandState::Ready;
         }
         match OpenOptions::new().write(true).custom_flags(nix::libc::O_NONBLOCK).open(&self.path) {
             Ok(pipe) => {
                 self.pipe = Some(pipe);
-                State::Ready
+                CommandState::Ready
             }
             // Nobody has opened it for reading.
-            Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => State::Loading,
-            Err(_) => State::Over,
+            Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => CommandState::Loading,
+            Err(_) => CommandState::Over,
         }
     }
 
     /// Lets it have `request`, and waits until it ends.
     ///
     /// A file takes the pipe's place first, for a program that reads its request twice.
-    pub(super) fn go(
+    pub(super) fn release(
         mut self,
         request: &Request,
         limit: Duration,
@@ -136,7 +137,7 @@ fn hand(mut pipe: File, text: &[u8], child: &mut Piped) -> io::Result<()> {
     while !left.is_empty() && child.poll()?.is_none() {
         match pipe.write(left) {
             Ok(written) => left = &left[written..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(TICK),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(POLL_INTERVAL),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
             Err(error) => return Err(error),
         }
@@ -144,7 +145,7 @@ fn hand(mut pipe: File, text: &[u8], child: &mut Piped) -> io::Result<()> {
     Ok(())
 }
 
-impl Drop for Waiting {
+impl Drop for PrestartedCommand {
     fn drop(&mut self) {
         use std::os::unix::fs::FileTypeExt;
         let pipe = std::fs::symlink_metadata(&self.path).is_ok_and(|about| about.file_type().is_fifo());

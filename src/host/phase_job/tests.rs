@@ -1,17 +1,17 @@
 //! Jobs made of a small phase.
 
 use super::*;
-use crate::bench::fixtures::{phase, plan};
-use crate::config::{Reference, Scalar, ScalarType};
+use crate::config::{Init, Reference, Scalar, ScalarType};
 use crate::expr::Expr;
-use crate::model::LatencyOutcome;
+use crate::host::fixtures::{phase, plan};
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName};
 
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, PathBuf> {
     names.iter().map(|n| (VariantId((*n).to_owned()), PathBuf::from(format!("{n}.cubin")))).collect()
 }
 
-fn job(phase: &Phase) -> Result<Job, JobError> {
-    Job::new(phase, &plan(&["a", "b", "c"]), &cubins(&["a", "c"]), Purpose::Bench)
+fn job(phase: &Phase) -> Result<WorkerJob, JobError> {
+    WorkerJob::new(phase, &plan(&["a", "b", "c"]), &cubins(&["a", "c"]), JobPurpose::Bench)
 }
 
 fn scalar(name: &str, dtype: ScalarType, value: &str) -> Scalar {
@@ -32,13 +32,13 @@ fn a_job_has_everything_evaluated_and_survives_its_file() {
     assert_eq!(job.shapes[0].scalars["third"], f64::from(1f32 / 3f32), "as the kernel sees it");
     assert_eq!(job.shapes[0].varying, ["tiles"]);
     let text = serde_json::to_string(&job).unwrap();
-    assert_eq!(serde_json::from_str::<Job>(&text).unwrap(), job);
+    assert_eq!(serde_json::from_str::<WorkerJob>(&text).unwrap(), job);
 }
 
 #[test]
 fn a_profile_job_launches_and_checks_nothing() {
-    let job = Job::new(&phase(), &plan(&["a"]), &cubins(&["a"]), Purpose::Profile).unwrap();
-    assert_eq!((job.mode, job.reference), (Mode::Profile { repeat: 1 }, JobReference::None));
+    let job = WorkerJob::new(&phase(), &plan(&["a"]), &cubins(&["a"]), JobPurpose::Profile).unwrap();
+    assert_eq!((job.mode, job.reference), (JobMode::Profile { repeat: 1 }, ReferenceSpec::None));
     assert!(job.kernels[0].cases.is_empty() && !job.kernels[0].shapes.is_empty());
 }
 
@@ -49,7 +49,7 @@ fn settled_work_is_taken_off() {
     let outcome = CheckOutcome::Crashed { reason: "x".to_owned() };
     job.settle_check(&CheckRecord { variant: variant.clone(), shape: shape.clone(), seed: 1, outcome });
     assert_eq!(job.kernels[0].cases.len(), 3);
-    assert_eq!(job.kernels[0].unsound.as_deref(), Some("not timed: crashed (x) at l, seed 1"));
+    assert_eq!(job.kernels[0].unverified.as_deref(), Some("not timed: crashed (x) at l, seed 1"));
     let outcome = LatencyOutcome::Failed { reason: String::new() };
     job.settle_latency(&LatencyRecord { variant, shape, outcome });
     assert!(job.kernels[0].shapes.is_empty() && !job.is_settled());
@@ -85,12 +85,12 @@ fn a_reference_entry_is_launched_from_a_cubin_of_the_source() {
         block: vec!["1".to_owned(), "2".to_owned()],
     };
     phase.workload.reference = entry("N // 2");
-    let JobReference::Entry { cubin, launches, .. } = job(&phase).unwrap().reference else { panic!("not an entry") };
+    let ReferenceSpec::Entry { cubin, launches, .. } = job(&phase).unwrap().reference else { panic!("not an entry") };
     assert_eq!(cubin, PathBuf::from("a.cubin"));
     assert_eq!((launches[1].grid, launches[1].block), ([32, 1, 1], [1, 2, 1]));
     assert_eq!(launches[1].args.len(), 2);
     phase.workload.reference = entry("N - 8");
     assert!(matches!(job(&phase), Err(JobError::ReferenceLaunch { what: "grid", .. })));
-    let none = Job::new(&phase, &plan(&["a"]), &cubins(&[]), Purpose::Bench);
+    let none = WorkerJob::new(&phase, &plan(&["a"]), &cubins(&[]), JobPurpose::Bench);
     assert!(matches!(none, Err(JobError::NoReferenceCubin { .. })));
 }

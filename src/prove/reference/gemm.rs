@@ -1,7 +1,8 @@
 //! Matrix product: `c = alpha * a b + beta * c_in`.
 
 use super::dense::{add_scaled, dot};
-use super::{Fit, ReferenceError, Values};
+use super::error::ReferenceError;
+use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;
 
 /// Rows of `c` computed by one task.
@@ -46,7 +47,7 @@ impl Gemm {
         Ok(Self { a, b, c, c_in, rows, inner, columns, transpose_b, alpha, beta })
     }
 
-    pub(super) fn compute(&self, values: &Values) -> Vec<f64> {
+    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
         let mut c = vec![0.0; self.rows * self.columns];
         c.par_chunks_mut(ROWS * self.columns).enumerate().for_each(|(block, c)| {
             let a = &values[self.a][block * ROWS * self.inner..];

@@ -1,7 +1,7 @@
 //! NumPy's `.npy` files, versions 1 to 3: C order, little endian, real numbers.
 
-use super::super::element;
 use crate::config::Dtype;
+use crate::prove::element;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8] = b"\x93NUMPY";

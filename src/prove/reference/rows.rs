@@ -1,7 +1,23 @@
 //! References over the last axis: softmax, reductions, and the identity that a copy is held to.
 
-use super::{Fit, ReduceOp, ReferenceError, Values};
+use super::error::ReferenceError;
+use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReduceOp {
+    /// Sum.
+    Sum,
+    /// Largest.
+    Max,
+    /// Smallest.
+    Min,
+    /// Arithmetic mean.
+    Mean,
+}
 
 /// Softmax over the last axis of `x`; `y` has the same extents.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +35,7 @@ impl Softmax {
         Ok(Self { x, y, width: last_axis(fit, x) })
     }
 
-    pub(super) fn compute(&self, values: &Values) -> Vec<f64> {
+    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
         let mut y = values[self.x].clone();
         y.par_chunks_mut(self.width).for_each(|row| {
             let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -55,7 +71,7 @@ impl Reduce {
         Ok(Self { x, y, width: last_axis(fit, x), op })
     }
 
-    pub(super) fn compute(&self, values: &Values) -> Vec<f64> {
+    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
         values[self.x].par_chunks(self.width).map(|row| reduced(self.op, row)).collect()
     }
 }

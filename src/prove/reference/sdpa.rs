@@ -1,7 +1,8 @@
 //! Scaled dot-product attention: `o = softmax(scale * q k^T) v` for every batch and head.
 
 use super::dense::{add_scaled, dot};
-use super::{Fit, ReferenceError, Values};
+use super::error::ReferenceError;
+use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;
 
 /// Query rows computed by one task.
@@ -47,7 +48,7 @@ impl Sdpa {
         Ok(Self { q, k, v, o, k_scale, v_scale, queries, keys, depth, value_depth, scale, causal })
     }
 
-    pub(super) fn compute(&self, values: &Values) -> Vec<f64> {
+    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
         let heads = values[self.q].len() / (self.queries * self.depth);
         let mut output = vec![0.0; heads * self.queries * self.value_depth];
         output.par_chunks_mut(self.queries * self.value_depth).enumerate().for_each(|(head, output)| {
@@ -59,7 +60,7 @@ impl Sdpa {
     }
 
     /// The rows from `first` of one head that `output` has room for.
-    fn rows(&self, values: &Values, head: usize, first: usize, output: &mut [f64]) {
+    fn rows(&self, values: &BufferValues, head: usize, first: usize, output: &mut [f64]) {
         let of_head = |buffer: usize, row: usize| &values[buffer][head * row..][..row];
         let q = of_head(self.q, self.queries * self.depth);
         let k = of_head(self.k, self.keys * self.depth);

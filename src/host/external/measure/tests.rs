@@ -1,8 +1,11 @@
 //! External programs that are shell scripts, and results that are wrong in every way there is.
 
+use super::super::result::unmeasured;
 use super::*;
-use crate::bench::fixtures::phase;
+use crate::host::fixtures::phase;
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 fn id() -> VariantId {
     VariantId("flash".to_owned())
@@ -17,14 +20,14 @@ fn good() -> Value {
     })
 }
 
-fn judge(edit: impl Fn(&mut Value)) -> Measured {
+fn judge(edit: impl Fn(&mut Value)) -> ExternalRecords {
     let mut value = good();
     edit(&mut value);
-    Expected::new(&phase(), &id()).judge(&value.to_string())
+    ExpectedRecords::new(&phase(), &id()).records(&value.to_string())
 }
 
 /// Kinds of the check outcomes, and the reason of the one latency if it failed.
-fn summary(measured: &Measured) -> (String, Option<String>) {
+fn summary(measured: &ExternalRecords) -> (String, Option<String>) {
     assert_eq!((measured.checks.len(), measured.latencies.len()), (4, 1), "every case and latency has a record");
     let letter = |c: &CheckRecord| match c.outcome {
         CheckOutcome::Correct { .. } => '.',
@@ -49,7 +52,7 @@ fn a_good_result_is_taken_whole() {
 }
 
 #[test]
-fn tolerance_is_judged_here() {
+fn a_program_does_not_judge_itself_by_the_tolerance() {
     let far = judge(|v| v["checks"][2]["max_abs"] = json!(0.5));
     assert_eq!(summary(&far), ("..w.".to_owned(), Some("not timed: not correct at l, seed 0".to_owned())));
     assert_eq!(summary(&judge(|v| v["checks"][0]["nonfinite"] = json!(1))).0, "w...");
@@ -85,7 +88,7 @@ fn numbers_that_mean_nothing_are_refused() {
         assert!(checks == "...." && latency.is_some(), "{key} {value}");
     }
     let nan = good().to_string().replace("5.5", "NaN");
-    let (checks, latency) = summary(&Expected::new(&phase(), &id()).judge(&nan));
+    let (checks, latency) = summary(&ExpectedRecords::new(&phase(), &id()).records(&nan));
     assert!(checks == "cccc" && latency.unwrap().contains("NaN and Infinity are not JSON"));
 }
 
@@ -98,12 +101,12 @@ fn absent_is_skipped_and_other_versions_are_refused() {
     assert_eq!(summary(&judge(|v| v["extra"] = json!(1))).0, "cccc");
 }
 
-fn program(script: &str) -> (Measured, Vec<Event>) {
+fn program(script: &str) -> (ExternalRecords, Vec<WorkerEvent>) {
     let folder = tempfile::tempdir().unwrap();
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
     let mut events = Vec::new();
     let plan = CommandPlan { argv, kernel_filter: None };
-    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut Early::default(), &mut |event| {
+    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut PrestartedCommands::default(), &mut |event| {
         events.push(event);
         Ok(())
     });
@@ -111,19 +114,19 @@ fn program(script: &str) -> (Measured, Vec<Event>) {
 }
 
 /// A program that is started early, and then has its turn: what it measured, and what its folder held before its turn.
-fn early(script: &str) -> (Measured, Vec<String>) {
+fn prestarted(script: &str) -> (ExternalRecords, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let argv = ["sh", "-c", &format!("cd {}; {script}", here.display())].map(str::to_owned).to_vec();
     let plan = CommandPlan { argv, kernel_filter: None };
-    let mut early = Early::default();
-    early.start(&id(), &plan, here);
-    early.settle();
+    let mut waiting = PrestartedCommands::default();
+    waiting.start(&id(), &plan, here);
+    waiting.settle();
     std::thread::sleep(Duration::from_millis(30));
     let mut before: Vec<String> =
         std::fs::read_dir(here).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     before.sort();
-    let measured = measure(&phase(), &id(), &plan, here, &mut early, &mut |_| Ok(())).unwrap();
+    let measured = measure(&phase(), &id(), &plan, here, &mut waiting, &mut |_| Ok(())).unwrap();
     (measured, before)
 }
 
@@ -133,7 +136,7 @@ fn a_program_started_early_loads_and_waits_for_its_turn() {
         "touch loaded; grep -q f16 $NCUGATE_REQUEST && touch asked && cp asked asked-again; echo '{}' > result.json",
         good()
     );
-    let (measured, before) = early(&script);
+    let (measured, before) = prestarted(&script);
     assert_eq!(summary(&measured), ("....".to_owned(), None));
     assert_eq!(before, ["loaded", "request.json"], "it has loaded, and knows nothing yet");
 }
@@ -144,7 +147,7 @@ fn a_request_can_be_read_again() {
         "cat $NCUGATE_REQUEST > one; cat $NCUGATE_REQUEST > two; cmp -s one two && echo '{}' > result.json",
         good()
     );
-    assert_eq!(summary(&early(&script).0), ("....".to_owned(), None));
+    assert_eq!(summary(&prestarted(&script).0), ("....".to_owned(), None));
 }
 
 #[test]
@@ -153,10 +156,10 @@ fn a_program_that_a_pipe_does_not_suit_is_started_at_its_turn() {
         "test -f $NCUGATE_REQUEST || exit 7; cat $NCUGATE_REQUEST > /dev/null; echo '{}' > result.json",
         good()
     );
-    let (measured, before) = early(&script);
+    let (measured, before) = prestarted(&script);
     assert_eq!(summary(&measured), ("....".to_owned(), None));
     assert!(before.is_empty(), "the pipe is taken away: {before:?}");
-    let (failed, _) = early("echo broken >&2; exit 3");
+    let (failed, _) = prestarted("echo broken >&2; exit 3");
     assert_eq!(summary(&failed).1.unwrap(), "the program exited with status 3; it said: broken");
 }
 
@@ -165,11 +168,11 @@ fn a_program_whose_turn_does_not_come_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let argv = ["sh", "-c", "echo $$ > $0/pid; cat $NCUGATE_REQUEST", folder.path().to_str().unwrap()];
     let plan = CommandPlan { argv: argv.map(str::to_owned).to_vec(), kernel_filter: None };
-    let mut early = Early::default();
-    early.start(&id(), &plan, folder.path());
-    early.settle();
+    let mut waiting = PrestartedCommands::default();
+    waiting.start(&id(), &plan, folder.path());
+    waiting.settle();
     let pid: i32 = std::fs::read_to_string(folder.path().join("pid")).unwrap().trim().parse().unwrap();
-    drop(early);
+    drop(waiting);
     assert!(!folder.path().join("request.json").exists());
     assert_eq!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None), Err(nix::errno::Errno::ESRCH));
 }
@@ -205,7 +208,8 @@ fn a_program_that_fails_is_a_result() {
     assert!(summary(&program("exit 0").0).1.unwrap().contains("left no readable result"));
     let plan = CommandPlan { argv: vec!["/nonexistent/program".to_owned()], kernel_filter: None };
     let folder = tempfile::tempdir().unwrap();
-    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut Early::default(), &mut |_| Ok(())).unwrap();
+    let measured =
+        measure(&phase(), &id(), &plan, folder.path(), &mut PrestartedCommands::default(), &mut |_| Ok(())).unwrap();
     assert!(summary(&measured).1.unwrap().contains("cannot start '/nonexistent/program'"));
 }
 

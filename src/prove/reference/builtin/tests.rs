@@ -1,15 +1,17 @@
 //! References against values worked out by hand or by plain loops.
 
 use super::*;
-use crate::bench::fill;
-use crate::bench::fixtures::{buffer, shape};
 use crate::config::{Dtype, Init, Role};
+use crate::gpu::BufferSpec;
+use crate::gpu::fixtures::buffer;
+use crate::prove::fill;
+use crate::prove::fixtures::shape;
 
-fn input(name: &str, extents: &[usize]) -> JobBuffer {
+fn input(name: &str, extents: &[usize]) -> BufferSpec {
     buffer(name, Dtype::F32, extents, Role::Input)
 }
 
-fn output(name: &str, extents: &[usize]) -> JobBuffer {
+fn output(name: &str, extents: &[usize]) -> BufferSpec {
     buffer(name, Dtype::F32, extents, Role::Output)
 }
 
@@ -18,7 +20,7 @@ fn parse(name: &str, options: &[(&str, &str)]) -> Result<Builtin, ReferenceError
     Builtin::parse(name, &options)
 }
 
-fn compute(builtin: Builtin, shape: &JobShape, inputs: &[&[f64]]) -> Vec<f64> {
+fn compute(builtin: Builtin, shape: &ShapeSpec, inputs: &[&[f64]]) -> Vec<f64> {
     let mut values: Vec<Vec<f64>> = inputs.iter().map(|v| v.to_vec()).collect();
     values.resize(shape.buffers.len(), Vec::new());
     builtin.bind(shape).unwrap().compute(&values).1
@@ -142,7 +144,7 @@ fn buffers_are_found_by_role_when_names_differ() {
 
 #[test]
 fn misfits_are_named() {
-    let error = |name: &str, shape: &JobShape| parse(name, &[]).unwrap().bind(shape).unwrap_err().to_string();
+    let error = |name: &str, shape: &ShapeSpec| parse(name, &[]).unwrap().bind(shape).unwrap_err().to_string();
     let q = [1, 2, 8, 4];
     let bad = shape(vec![input("q", &q), input("k", &[1, 2, 8, 5]), input("v", &q), output("o", &q)]);
     assert_eq!(
