@@ -1,10 +1,10 @@
-//! Compiles the C side of `src/bench/nvtx.rs` over NVIDIA's headers. Needs a C compiler and nothing else.
+//! Compiles the C side of `src/gpu/nvtx.rs` over NVIDIA's headers. Needs a C compiler and nothing else.
 
 fn main() {
-    println!("cargo::rerun-if-changed=src/bench/nvtx.c");
+    println!("cargo::rerun-if-changed=src/gpu/nvtx.c");
     println!("cargo::rerun-if-changed=third_party/nvtx/include");
     cc::Build::new()
-        .file("src/bench/nvtx.c")
+        .file("src/gpu/nvtx.c")
         .include("third_party/nvtx/include")
         // The headers make their callback tables global for other files to share; the compiler may not warn of theirs.
         .warnings(false)

@@ -36,7 +36,7 @@ pub enum Sharing {
 
 /// How far a build is, in variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct BuildProgress {
     /// Variants with an outcome.
     pub done: usize,
     /// Variants of the plan.
@@ -70,7 +70,7 @@ impl<'a> Builder<'a> {
     pub fn build(
         &self,
         plan: &Plan,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: &(dyn Fn(BuildProgress) + Sync),
         sink: &mut (dyn FnMut(&BuildRecord) -> io::Result<()> + Send),
     ) -> Result<Vec<BuildRecord>, BuildError> {
         let pool =
@@ -87,7 +87,7 @@ impl<'a> Builder<'a> {
             for (index, outcome) in outcomes {
                 line.waiting[index] = Some(outcome);
                 line.advance()?;
-                progress(Progress { done: line.known(), total: plan.variants.len() });
+                progress(BuildProgress { done: line.known(), total: plan.variants.len() });
             }
             Ok(())
         };

@@ -21,7 +21,7 @@ mod tests;
 pub use arch::Arch;
 pub use budget::{SharedArray, shared_arrays};
 pub use cache::Cache;
-pub use compile::{Builder, Progress, Sharing};
+pub use compile::{BuildProgress, Builder, Sharing};
 pub use cubin::{CubinError, Entry, Traffic};
 pub use error::BuildError;
 pub use nvcc::{Nvcc, Unit};

@@ -2,14 +2,10 @@
 
 use super::budget::SharedArray;
 use super::cubin::Entry;
-use crate::model::ComputeCapability;
-use crate::occupancy::{Chip, REGISTERS_PER_SM, THREADS_PER_BLOCK, WARP};
+use crate::model::{ComputeCapability, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
+use crate::occupancy::{Chip, REGISTERS_PER_SM, WARP};
 use crate::plan::{Arg, Launch, ScalarValue};
 
-/// Largest grid, by dimension.
-const GRID: [u32; 3] = [2_147_483_647, 65_535, 65_535];
-/// Largest block, by dimension.
-const BLOCK: [u32; 3] = [1024, 1024, 64];
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
 /// The first chips with bulk tensor copies.
@@ -64,14 +60,14 @@ pub fn unsupported(capability: ComputeCapability, launches: &[Launch]) -> Option
 fn dimensions(launch: &Launch) -> Option<String> {
     let (grid, block) = (launch.grid, launch.block);
     let over = |dims: [u32; 3], most: [u32; 3]| dims.iter().zip(most).any(|(&n, most)| n == 0 || n > most);
-    if over(grid, GRID) {
-        return Some(format!("a grid of {grid:?} blocks; each dimension must be from 1 to {GRID:?}"));
+    if over(grid, MAX_GRID) {
+        return Some(format!("a grid of {grid:?} blocks; each dimension must be from 1 to {MAX_GRID:?}"));
     }
     let threads: u64 = block.iter().map(|&n| u64::from(n)).product();
-    let wrong = over(block, BLOCK) || threads > u64::from(THREADS_PER_BLOCK);
+    let wrong = over(block, MAX_BLOCK) || threads > u64::from(MAX_BLOCK_THREADS);
     wrong.then(|| {
         format!(
-            "a block of {block:?} = {threads} threads; at most {THREADS_PER_BLOCK}, by dimension from 1 to {BLOCK:?}"
+            "a block of {block:?} = {threads} threads; at most {MAX_BLOCK_THREADS}, by dimension from 1 to {MAX_BLOCK:?}"
         )
     })
 }
@@ -93,7 +89,7 @@ fn bounds(entry: &Entry, launch: &Launch) -> Option<String> {
         return Some(format!("a cluster of {:?} blocks; the kernel was compiled for {cluster:?}", launch.cluster));
     }
     let divides = launch.grid.iter().zip(cluster).all(|(&grid, cluster)| cluster > 0 && grid % cluster == 0);
-    (!divides).then(|| format!("a grid of {:?} blocks is no multiple of the cluster of {cluster:?}", launch.grid))
+    (!divides).then(|| format!("a grid of {:?} blocks is not a multiple of the cluster of {cluster:?}", launch.grid))
 }
 
 fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
@@ -101,7 +97,7 @@ fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
     let per_thread = entry.resources.registers;
     let per_warp = (u64::from(per_thread) * u64::from(WARP)).next_multiple_of(REGISTER_UNIT);
     let total = per_warp * threads.div_ceil(u64::from(WARP)).next_multiple_of(4);
-    (threads <= u64::from(THREADS_PER_BLOCK) && total > u64::from(REGISTERS_PER_SM)).then(|| {
+    (threads <= u64::from(MAX_BLOCK_THREADS) && total > u64::from(REGISTERS_PER_SM)).then(|| {
         format!(
             "{per_thread} registers a thread x {threads} threads take {total} registers; a block has {REGISTERS_PER_SM}; \
              hint: fewer threads, or a lower -maxrregcount"

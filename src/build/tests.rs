@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::cache::Artifact;
-use super::compile::{Builder, Progress, Sharing};
+use super::compile::{BuildProgress, Builder, Sharing};
 use super::cubin::Entry;
 use super::nvcc::tests::for_test;
 use super::nvcc::{Nvcc, Unit};
@@ -67,7 +67,7 @@ fn build(nvcc: &Nvcc, cache: &Path, arch: &str, sharing: Sharing, plan: &Plan) -
     let (cache, arch) = (Cache::at(cache).unwrap(), arch.parse::<Arch>().unwrap());
     let builder = Builder::new(nvcc, &arch, &cache, sharing);
     let (mut seen, heard) = (Vec::new(), Mutex::new(Vec::new()));
-    let progress = |p: Progress| heard.lock().unwrap().push((p.done, p.total));
+    let progress = |p: BuildProgress| heard.lock().unwrap().push((p.done, p.total));
     let mut sink = |record: &BuildRecord| {
         seen.push(record.clone());
         Ok(())
@@ -301,7 +301,7 @@ fn launches_that_cannot_work_are_refused() {
     assert!(refusal(on("sm_90", wide)).contains("a block has 65536"));
     let mut cluster = kernel(data("calls.cu"), "clustered", "p");
     cluster.launches[0].grid = [3, 1, 1];
-    assert!(refusal(on("sm_90", cluster)).contains("no multiple of the cluster"));
+    assert!(refusal(on("sm_90", cluster)).contains("not a multiple of the cluster"));
 }
 
 #[test]

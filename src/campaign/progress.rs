@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, Write};
 use std::sync::Mutex;
 
-/// Hears how far a campaign is.
+/// What is told how far a campaign is.
 pub trait Progress {
     /// A stage starts that has so many steps.
     fn stage(&self, name: &str, steps: usize);

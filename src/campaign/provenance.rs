@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// git answers in milliseconds or not at all.
-const GIT: Duration = Duration::from_secs(10);
+const GIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The manifest of a run that starts now.
 pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifest {
@@ -76,7 +76,7 @@ fn measured_sha256(phase: &Phase, plan: &Plan, sources: &[(String, String)]) -> 
 /// The commit of the working directory, if it is in a git repository.
 fn git() -> Option<Git> {
     let ask = |args: &[&str]| {
-        let output = process::run(Command::new("git").args(args), GIT).ok()?;
+        let output = process::run(Command::new("git").args(args), GIT_TIMEOUT).ok()?;
         output.ending.completed().then(|| output.stdout.trim().to_owned())
     };
     let commit = ask(&["rev-parse", "HEAD"])?;

@@ -1,16 +1,17 @@
 //! What a campaign measures with: the GPU, nvcc, ncu, and this program as a worker.
 
-use super::CampaignError;
-use crate::bench::{DeviceFacts, Probe, WorkerCommand, probe_device};
+use super::error::CampaignError;
 use crate::build::{Arch, Nvcc};
 use crate::config::Phase;
+use crate::gpu::DeviceAttributes;
+use crate::host::{DeviceProbe, WorkerCommand, find_device};
 use crate::model::Gpu;
 use crate::ncu::{Knobs, Ncu};
 use crate::store::Fingerprint;
 use std::time::Duration;
 
 /// Opening a device takes a second; a driver that hangs takes forever.
-const PROBE: Duration = Duration::from_secs(60);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Everything that measuring needs.
 #[derive(Debug, Clone)]
@@ -20,7 +21,7 @@ pub struct Tools {
     /// The profiler.
     pub ncu: Ncu,
     /// The GPU.
-    pub device: DeviceFacts,
+    pub device: DeviceAttributes,
     /// This program as a worker.
     pub worker: WorkerCommand,
 }
@@ -29,9 +30,9 @@ impl Tools {
     /// Finds all of them, or says what is missing.
     pub fn find(phase: &Phase) -> Result<Self, CampaignError> {
         let worker = worker()?;
-        let device = match probe_device(&worker, PROBE)? {
-            Probe::Present(device) => device,
-            Probe::Absent { reason } => return Err(CampaignError::NoGpu { reason }),
+        let device = match find_device(&worker, PROBE_TIMEOUT)? {
+            DeviceProbe::Present(device) => device,
+            DeviceProbe::Absent { reason } => return Err(CampaignError::NoGpu { reason }),
         };
         let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
         let ncu = Ncu::find(phase.profile.ncu.as_deref())?;
@@ -50,7 +51,7 @@ impl Tools {
     pub fn fingerprint(&self) -> Fingerprint {
         let knobs = Knobs::default();
         Fingerprint {
-            gpu: Some(self.gpu()),
+            gpu: Some(gpu(&self.device)),
             driver: self.device.driver.clone(),
             ncu: Some(self.ncu.version.to_string()),
             nvcc: Some(self.nvcc.version().to_owned()),
@@ -59,14 +60,10 @@ impl Tools {
             replay_mode: knobs.replay_mode.as_str().to_owned(),
         }
     }
-
-    fn gpu(&self) -> Gpu {
-        gpu(&self.device)
-    }
 }
 
 /// A device as a run remembers it.
-pub fn gpu(device: &DeviceFacts) -> Gpu {
+pub fn gpu(device: &DeviceAttributes) -> Gpu {
     Gpu {
         name: device.name.clone(),
         compute_capability: device.compute_capability,
@@ -83,9 +80,9 @@ pub fn worker() -> Result<WorkerCommand, CampaignError> {
 }
 
 /// The GPU, if there is one, and why not otherwise.
-pub fn device() -> Result<Result<DeviceFacts, String>, CampaignError> {
-    Ok(match probe_device(&worker()?, PROBE)? {
-        Probe::Present(device) => Ok(device),
-        Probe::Absent { reason } => Err(reason),
+pub fn device() -> Result<Result<DeviceAttributes, String>, CampaignError> {
+    Ok(match find_device(&worker()?, PROBE_TIMEOUT)? {
+        DeviceProbe::Present(device) => Ok(device),
+        DeviceProbe::Absent { reason } => Err(reason),
     })
 }

@@ -11,7 +11,7 @@ use crate::frame::Quantities;
 use crate::judge::{Context, Stored};
 use crate::plan::unroll;
 use crate::report::Source;
-use crate::store::{self, Fingerprint, MANIFEST, Manifest, Run, RunState};
+use crate::store::{Fingerprint, MANIFEST, Manifest, Run, RunState};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -248,7 +248,7 @@ impl Finder<'_> {
     fn previous(&self, ours: &Manifest) -> Result<Option<Entry>, CommandError> {
         let Ok(folders) = std::fs::read_dir(self.profiles.join(&self.phase.name)) else { return Ok(None) };
         let manifest = |folder: PathBuf| {
-            let text = store::open::bytes(&folder.join("manifest.json"), MANIFEST).ok()?;
+            let text = crate::disk::open::bytes(&folder.join("manifest.json"), MANIFEST).ok()?;
             let manifest: Manifest = serde_json::from_slice(&text).ok()?;
             let earlier = manifest.started < ours.started && manifest.state == RunState::Complete;
             earlier.then_some((manifest.started, folder))

@@ -2,7 +2,7 @@
 
 use super::{CommandError, signal};
 use crate::baseline::{Calibration, Conditions, NoiseBook, ShapeNoise};
-use crate::campaign::{CampaignError, Tools, built, twins};
+use crate::campaign::{CampaignError, Tools, aa_test, built};
 use crate::cli::CalibrateArgs;
 use crate::config;
 use crate::exit::Outcome;
@@ -26,9 +26,9 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
     let folder = args.profiles.join(&phase.name).join("calibration");
     std::fs::create_dir_all(&folder)
         .map_err(|source| CampaignError::Io { what: "make a folder for the calibration", source })?;
-    let twins = twins(&phase, (variant, &cubin), &tools.worker, &folder)?.map_err(unable)?;
+    let samples = aa_test(&phase, (variant, &cubin), &tools.worker, &folder)?.map_err(unable)?;
     let noise = |(shape, [a, b]): &(_, [Vec<f64>; 2])| ShapeNoise::of(shape, a, b).map_err(|e| unable(e.to_string()));
-    let shapes = twins.iter().map(noise).collect::<Result<Vec<_>, _>>()?;
+    let shapes = samples.iter().map(noise).collect::<Result<Vec<_>, _>>()?;
     let conditions = Conditions::ahead(&phase, &tools.fingerprint());
     writeln!(out, "{} against itself:", variant.id)?;
     for noise in &shapes {

@@ -11,7 +11,6 @@ use crate::cli::{Against, Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape};
 use crate::exit::Outcome;
 use crate::explain;
-use crate::expr::{Scope, Value};
 use crate::frame::{Counted, Measured, Ownership, Quantities, quantities};
 use crate::judge::{Context, Judgement, correctness, judge};
 use crate::model::{ShapeName, VariantId, Verdict};
@@ -223,10 +222,7 @@ const FEW: usize = 16;
 
 /// Work of one launch at every shape: operations, as the workload says.
 fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
-    let of = |shape: &Shape| {
-        let scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
-        phase.workload.flops.as_ref().and_then(|flops| flops.eval_number(&scope).ok())
-    };
+    let of = |shape: &Shape| phase.workload.flops_at(shape).ok().flatten();
     phase.workload.shapes.iter().map(|shape| (shape.name.clone(), of(shape))).collect()
 }
 
@@ -234,7 +230,7 @@ fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
 pub(super) fn open_reports(paths: Vec<PathBuf>) -> Result<Vec<(String, NcuReport)>, StoreError> {
     let open = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        store::open::prove_report(&path)
+        store::prove_report(&path)
             .map_err(|e| e.to_string())
             .and_then(|()| NcuReport::open(&path).map_err(|e| e.to_string()))
             .map(|report| (name, report))

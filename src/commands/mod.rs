@@ -18,15 +18,15 @@ mod run;
 pub mod show;
 mod signal;
 
-use crate::bench;
 use crate::build::{BuildError, Nvcc};
 use crate::campaign::{self, CampaignError};
 use crate::cli::{Cli, Command, SchemaArgs, WorkerArgs};
 use crate::config::{self, ConfigErrors};
 use crate::exit::Outcome;
 use crate::frame::launches::FrameError;
+use crate::host;
 use crate::ncu::Ncu;
-use crate::ncu::preflight::{CompilerFacts, DeviceFacts, Facts};
+use crate::ncu::preflight::{CompilerFacts, Facts, VisibleGpu};
 use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::{RenderError, WriteError, json};
@@ -56,7 +56,7 @@ pub enum CommandError {
     Build(#[from] BuildError),
     /// The worker cannot work.
     #[error(transparent)]
-    Work(#[from] bench::WorkError),
+    Work(#[from] host::WorkError),
     /// Reports cannot be shown.
     #[error(transparent)]
     Show(#[from] ShowError),
@@ -189,8 +189,8 @@ pub fn report_error(error: &CommandError) -> Outcome {
 
 fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {
     match &args.job {
-        Some(job) if !args.probe => bench::work(job)?,
-        Some(_) | None => bench::report_device(0)?,
+        Some(job) if !args.probe => host::work(job)?,
+        Some(_) | None => host::report_device(0)?,
     }
     Ok(Outcome::Passed)
 }
@@ -211,7 +211,7 @@ fn show_command(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, Command
 
 fn doctor_command(out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let device = match campaign::device() {
-        Ok(Ok(facts)) => Ok(DeviceFacts { gpu: campaign::gpu(&facts), count: 1, cuda: facts.cuda }),
+        Ok(Ok(device)) => Ok(VisibleGpu { gpu: campaign::gpu(&device), count: 1, cuda: device.cuda }),
         Ok(Err(reason)) => Err(reason),
         Err(error) => Err(error.to_string()),
     };

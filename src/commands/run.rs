@@ -4,12 +4,12 @@ use super::against::Standings;
 use super::check::{Meant, gates};
 use super::judge::{Judged, Subject, conclude};
 use super::{CommandError, report_error, signal};
-use crate::bench::DeviceFacts;
 use crate::build::Sharing;
-use crate::campaign::{self, Campaign, CampaignError, Cases, CloseLooks, Rounds, Terminal, Tools, wanted};
+use crate::campaign::{self, Campaign, CampaignError, DeepProfiler, MoreRounds, Terminal, TimedCases, Tools, wanted};
 use crate::cli::{RunArgs, Source as Asked};
 use crate::config::{self, Phase};
 use crate::exit::Outcome;
+use crate::gpu::DeviceAttributes;
 use crate::judge::{preconditions, unresolved};
 use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, Level, VariantId, Verdict};
 use crate::plan::{Plan, unroll};
@@ -132,7 +132,7 @@ fn no_go(phase: &Phase, chip: Option<ComputeCapability>) -> Option<(String, Outc
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched: said before anything is.
-fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], device: &DeviceFacts) -> Vec<String> {
+fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], device: &DeviceAttributes) -> Vec<String> {
     let out = |record: &BuildRecord| match &record.outcome {
         BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
         BuildOutcome::Failed { message } => {
@@ -176,18 +176,18 @@ fn measure(
     let mut campaign = Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress, built: &built };
     let ended = campaign.run(earlier.as_ref()).map_err(CommandError::from);
     let Campaign { mut writer, .. } = campaign;
-    let mut rounds = Rounds { phase, plan, worker: &tools.worker, writer: &mut writer, progress };
+    let mut rounds = MoreRounds { phase, plan, worker: &tools.worker, writer: &mut writer, progress };
     let ended = ended.and_then(|()| rounds.settle(|run| open(args, phase, plan, run)));
     let ended = ended.and_then(|()| {
         let selected = selected(args, phase, plan, &Run::load(&folder)?)?;
-        let mut looks = CloseLooks { phase, plan, tools, writer: &mut writer, progress };
-        selected.map_or(Ok(()), |selected| looks.take(&selected).map_err(CommandError::from))
+        let mut profiler = DeepProfiler { phase, plan, tools, writer: &mut writer, progress };
+        selected.map_or(Ok(()), |selected| profiler.run(&selected).map_err(CommandError::from))
     });
     Ok((folder, ended))
 }
 
 /// What noise leaves open of a run.
-fn open(args: &RunArgs, phase: &Phase, plan: &Plan, run: &Run) -> Result<Cases, CommandError> {
+fn open(args: &RunArgs, phase: &Phase, plan: &Plan, run: &Run) -> Result<TimedCases, CommandError> {
     let (judged, standings) = judged(args, phase, plan, run)?;
     Ok(unresolved(phase, &judged.judgement, &standings.names()))
 }

@@ -1,6 +1,6 @@
 //! What a kernel computes: shapes, buffers, scalars, and the result it is held to.
 
-use crate::expr::Expr;
+use crate::expr::{Expr, ExprError, Scope, Value};
 use crate::model::ShapeName;
 use crate::model::Tolerance;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,13 @@ pub struct Shape {
     pub name: ShapeName,
     /// Dimension name to extent, all positive.
     pub dims: Vec<(String, i64)>,
+}
+
+impl Shape {
+    /// Its dimensions as the names of an expression.
+    pub fn scope(&self) -> Scope {
+        self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect()
+    }
 }
 
 /// The type of one element of a buffer.
@@ -64,6 +71,14 @@ impl Dtype {
             Self::I32 => "i32",
             Self::I8 => "i8",
             Self::U8 => "u8",
+        }
+    }
+
+    /// Whether it has NaN, so that an element nobody wrote can be told by its poison.
+    pub const fn has_nan(self) -> bool {
+        match self {
+            Self::F64 | Self::F32 | Self::F16 | Self::Bf16 | Self::Fp8E4m3 | Self::Fp8E5m2 => true,
+            Self::I32 | Self::I8 | Self::U8 => false,
         }
     }
 
@@ -210,4 +225,14 @@ pub struct Workload {
     pub flops: Option<Expr>,
     /// Bytes that have to move at least, for the roofline; an expression over the shape.
     pub bytes: Option<Expr>,
+}
+
+impl Workload {
+    /// Floating-point operations of one launch at a shape; none where the workload does not say.
+    ///
+    /// # Errors
+    /// The expression cannot be evaluated at the shape.
+    pub fn flops_at(&self, shape: &Shape) -> Result<Option<f64>, ExprError> {
+        self.flops.as_ref().map(|flops| flops.eval_number(&shape.scope())).transpose()
+    }
 }

@@ -2,7 +2,6 @@
 
 use super::{Counted, Quantities};
 use crate::config::{Phase, Shape};
-use crate::expr::{Scope, Value};
 use crate::metric::{Catalogue, Source};
 use crate::model::Cell;
 use crate::model::ComputeCapability;
@@ -240,11 +239,11 @@ impl Column<'_> {
     }
 
     fn tflops(&self, shape: &Shape, us: f64) -> Cell {
-        let Some(flops) = &self.measured.phase.workload.flops else {
-            return missing("the workload does not say how many operations a launch has ('flops')");
-        };
-        let scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
-        flops.eval_number(&scope).map_or_else(|e| missing(&e.to_string()), |flops| Cell::finite(flops / us / 1e6))
+        match self.measured.phase.workload.flops_at(shape) {
+            Ok(Some(flops)) => Cell::finite(flops / us / 1e6),
+            Ok(None) => missing("the workload does not say how many operations a launch has ('flops')"),
+            Err(error) => missing(&error.to_string()),
+        }
     }
 
     fn checked(&self, variant: &Variant, shape: &Shape) -> Cell {
@@ -257,8 +256,12 @@ impl Column<'_> {
         let mut worst = 0.0_f64;
         for record in records {
             match (&record.outcome, self.metric) {
-                (CheckOutcome::Correct { .. }, "correct") => {}
-                (CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. }, "correct") => return Cell::Value(0.0),
+                (CheckOutcome::Correct { .. } | CheckOutcome::Wrong { .. }, "correct") => {
+                    if !record.outcome.is_correct(&self.measured.phase.workload.tolerance) {
+                        return Cell::Value(0.0);
+                    }
+                }
+                (CheckOutcome::Crashed { .. }, "correct") => return Cell::Value(0.0),
                 (CheckOutcome::Skipped { reason } | CheckOutcome::Crashed { reason }, _) => return missing(reason),
                 (CheckOutcome::Correct { differences } | CheckOutcome::Wrong { differences, .. }, name) => {
                     if differences.nonfinite > 0 {

@@ -1,25 +1,53 @@
 //! What checking and timing a variant gave.
 
-use crate::model::Differences;
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use super::{Differences, ShapeName, Tolerance, VariantId};
 use serde::{Deserialize, Serialize};
 
+/// What is wrong with the output of a launch whatever the tolerance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "defect", rename_all = "snake_case")]
+pub enum Defect {
+    /// The launch wrote to an input or a guard band.
+    #[error("{place}")]
+    OutOfBoundsWrite {
+        /// Which, and where in it first.
+        place: String,
+    },
+    /// Elements of outputs still hold what they held before the launch.
+    #[error("{elements} of {compared} output elements were never written")]
+    Unwritten {
+        /// How many.
+        elements: u64,
+        /// Output elements.
+        compared: u64,
+    },
+    /// The reference and the output have no element that is finite in both.
+    #[error("no finite element could be compared")]
+    NothingFinite,
+}
+
 /// How one correctness case (variant, shape, seed) ended.
+///
+/// `Correct` and `Wrong` are by the tolerance that the phase had when the case ran. What counts is what the phase has when
+/// the run is judged: [`CheckOutcome::judged_by`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum CheckOutcome {
-    /// Within tolerance, inputs and guard bands untouched.
+    /// Within the tolerance and without a defect.
     Correct {
         /// How near.
         differences: Differences,
     },
-    /// Wrong.
+    /// Beyond the tolerance, or with a defect.
     Wrong {
         /// How far.
         differences: Differences,
-        /// Why it counts as wrong, with the bound it broke, the input it wrote, or the guard band it overran.
+        /// Why it counted as wrong when it ran: every defect and every bound that it broke.
         reason: String,
+        /// What is wrong with it whatever the tolerance. None in a record of an earlier version, which kept the reason
+        /// alone: such a case stays wrong.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        defects: Option<Vec<Defect>>,
     },
     /// The launch failed, the worker died, or it ran past its time.
     Crashed {
@@ -31,6 +59,37 @@ pub enum CheckOutcome {
         /// Why.
         reason: String,
     },
+}
+
+impl CheckOutcome {
+    /// The outcome of a comparison under a tolerance, with every reason where it is wrong.
+    pub fn of(differences: Differences, defects: Vec<Defect>, tolerance: &Tolerance) -> Self {
+        let violations = tolerance.violations(&differences);
+        if defects.is_empty() && violations.is_empty() {
+            return Self::Correct { differences };
+        }
+        let reasons = defects.iter().map(ToString::to_string).chain(violations.iter().map(ToString::to_string));
+        let reason = reasons.collect::<Vec<_>>().join("; ");
+        Self::Wrong { differences, reason, defects: Some(defects) }
+    }
+
+    /// The outcome of the same measurement under another tolerance. What is wrong for another reason stays wrong, and so
+    /// does a record that does not say whether it has another one.
+    #[must_use]
+    pub fn judged_by(&self, tolerance: &Tolerance) -> Self {
+        match self {
+            Self::Correct { differences } => Self::of(*differences, Vec::new(), tolerance),
+            Self::Wrong { differences, defects: Some(defects), .. } => {
+                Self::of(*differences, defects.clone(), tolerance)
+            }
+            Self::Wrong { defects: None, .. } | Self::Crashed { .. } | Self::Skipped { .. } => self.clone(),
+        }
+    }
+
+    /// Whether it is correct under a tolerance.
+    pub fn is_correct(&self, tolerance: &Tolerance) -> bool {
+        matches!(self.judged_by(tolerance), Self::Correct { .. })
+    }
 }
 
 /// A line of `checks.jsonl`.
@@ -73,4 +132,61 @@ pub struct LatencyRecord {
     pub shape: ShapeName,
     /// What came of it.
     pub outcome: LatencyOutcome,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const TIGHT: Tolerance = Tolerance { max_abs: Some(0.1), rel_l2: None };
+    const LOOSE: Tolerance = Tolerance { max_abs: Some(1.0), rel_l2: None };
+    const DIFFERENCES: Differences = Differences { max_abs: 0.5, rel_l2: 0.25, nonfinite: 0, compared: 8 };
+
+    fn reason(outcome: &CheckOutcome) -> &str {
+        match outcome {
+            CheckOutcome::Wrong { reason, .. } => reason,
+            CheckOutcome::Correct { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => "",
+        }
+    }
+
+    #[test]
+    fn another_tolerance_judges_both_ways() {
+        let wrong = CheckOutcome::of(DIFFERENCES, Vec::new(), &TIGHT);
+        assert_eq!(reason(&wrong), "max_abs 5.000e-1 exceeds the tolerance 1e-1");
+        let correct = CheckOutcome::of(DIFFERENCES, Vec::new(), &LOOSE);
+        assert_eq!(wrong.judged_by(&LOOSE), correct);
+        assert_eq!(correct.judged_by(&TIGHT), wrong);
+        assert!(wrong.is_correct(&LOOSE) && !wrong.is_correct(&TIGHT));
+    }
+
+    #[test]
+    fn a_defect_is_wrong_under_every_tolerance() {
+        let defects = vec![
+            Defect::OutOfBoundsWrite { place: "input 'q' was written".to_owned() },
+            Defect::Unwritten { elements: 1, compared: 8 },
+        ];
+        let wrong = CheckOutcome::of(DIFFERENCES, defects, &TIGHT);
+        let expected = "input 'q' was written; 1 of 8 output elements were never written";
+        assert_eq!(reason(&wrong.judged_by(&LOOSE)), expected);
+        assert!(reason(&wrong).starts_with(expected), "and beyond its bound: {wrong:?}");
+    }
+
+    #[test]
+    fn a_wrong_case_of_an_earlier_version_is_read_and_stays_wrong() {
+        let stored = r#"{"status":"wrong","differences":{"max_abs":0.5,"rel_l2":0.25,"nonfinite":0,"compared":8},"reason":"max |diff| 5.000e-1 exceeds 1e-1"}"#;
+        let outcome: CheckOutcome = serde_json::from_str(stored).unwrap();
+        assert_eq!(outcome.judged_by(&LOOSE), outcome);
+        assert_eq!(serde_json::to_string(&outcome).unwrap(), stored);
+        let kept = CheckOutcome::of(DIFFERENCES, vec![Defect::NothingFinite], &LOOSE);
+        let text = serde_json::to_string(&kept).unwrap();
+        assert_eq!(serde_json::from_str::<CheckOutcome>(&text).unwrap(), kept);
+    }
+
+    #[test]
+    fn crashed_and_skipped_cases_are_not_judged_by_a_tolerance() {
+        let crashed = CheckOutcome::Crashed { reason: "hang".to_owned() };
+        let skipped = CheckOutcome::Skipped { reason: "absent".to_owned() };
+        assert_eq!((crashed.judged_by(&LOOSE), skipped.judged_by(&LOOSE)), (crashed, skipped));
+    }
 }

@@ -40,7 +40,7 @@ pub struct Check {
 
 /// The GPU as the CUDA driver shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DeviceFacts {
+pub struct VisibleGpu {
     /// The GPU that would measure.
     pub gpu: Gpu,
     /// GPUs that are visible.
@@ -80,7 +80,7 @@ pub struct LockFile {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// The GPU.
-    pub device: Result<DeviceFacts, String>,
+    pub device: Result<VisibleGpu, String>,
     /// Version of the kernel module (`580.159.04`), when one is loaded.
     pub driver: Option<String>,
     /// nvcc.
@@ -111,7 +111,7 @@ const TELLING_VARIABLES: [&str; 5] = [
 impl Facts {
     /// Reads what this machine says; device and compiler are found by their own rooms.
     pub fn gather(
-        device: Result<DeviceFacts, String>,
+        device: Result<VisibleGpu, String>,
         nvcc: Result<CompilerFacts, String>,
         ncu: Result<Ncu, ToolError>,
     ) -> Self {
@@ -341,7 +341,7 @@ pub(crate) mod tests {
 
     pub(crate) fn healthy() -> Facts {
         Facts {
-            device: Ok(DeviceFacts {
+            device: Ok(VisibleGpu {
                 gpu: Gpu {
                     name: "NVIDIA H200".into(),
                     compute_capability: ComputeCapability::new(9, 0),

@@ -3,8 +3,8 @@
 use super::command::{Detail, Knobs, Processes, Selection, Session, argv, written};
 use super::failure::NcuFailure;
 use super::tool::Ncu;
+use crate::disk::open;
 use crate::process::{Ending, Supervised};
-use crate::store::open;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};

@@ -9,8 +9,6 @@ use crate::model::ComputeCapability;
 pub const WARP: u32 = 32;
 /// 32-bit registers a multiprocessor, also the most a block may use; the same on every chip here.
 pub const REGISTERS_PER_SM: u32 = 65_536;
-/// Most threads a block; the same on every chip here.
-pub const THREADS_PER_BLOCK: u32 = 1024;
 
 const KIB: u32 = 1024;
 

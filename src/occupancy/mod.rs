@@ -6,5 +6,5 @@
 mod chip;
 mod theoretical;
 
-pub use chip::{Chip, REGISTERS_PER_SM, THREADS_PER_BLOCK, WARP};
+pub use chip::{Chip, REGISTERS_PER_SM, WARP};
 pub use theoretical::{Demand, Limiter, Limits, Occupancy, theoretical, waves};

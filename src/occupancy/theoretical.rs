@@ -1,6 +1,7 @@
 //! Blocks a multiprocessor, from NVIDIA's occupancy calculation (`cuda_occupancy.h` of CUDA 13.0).
 
-use super::chip::{Chip, REGISTERS_PER_SM, THREADS_PER_BLOCK, WARP};
+use super::chip::{Chip, REGISTERS_PER_SM, WARP};
+use crate::model::MAX_BLOCK_THREADS;
 
 /// Sub-partitions of a multiprocessor; each has its own quarter of the registers.
 const PARTITIONS: u32 = 4;
@@ -89,7 +90,7 @@ pub fn theoretical(chip: &Chip, demand: &Demand, carveout: Option<u32>) -> Occup
     let limits = Limits {
         registers: by_registers(chip, demand.registers, warps),
         shared: by_shared(chip, demand, carveout),
-        warps: if warps == 0 || demand.threads > THREADS_PER_BLOCK { 0 } else { chip.warps / warps },
+        warps: if warps == 0 || demand.threads > MAX_BLOCK_THREADS { 0 } else { chip.warps / warps },
         blocks: chip.blocks,
         barriers: match chip.barriers {
             Some(barriers) if demand.barriers > 0 => (barriers / demand.barriers).min(chip.blocks),

@@ -4,14 +4,8 @@ use super::fault::{Faults, reason};
 use super::variant::{Arg, Launch, ScalarValue};
 use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};
 use crate::expr::{Expr, ExprError, Scope, Value, render, template_names};
+use crate::model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
 use std::collections::HashMap;
-
-/// Largest grid by axis.
-const GRID: [i64; 3] = [i32::MAX as i64, 65_535, 65_535];
-/// Largest block by axis.
-const BLOCK: [i64; 3] = [1024, 1024, 64];
-/// Largest cluster by axis; more than 8 blocks need a kernel that asks for it.
-const CLUSTER: [i64; 3] = [16, 16, 16];
 
 /// An expression and the values of the names it uses, in their order; none for a name that is not in scope.
 type Question = (String, Vec<Option<String>>);
@@ -63,9 +57,9 @@ pub struct Launching<'p> {
 impl Launching<'_> {
     /// Evaluates the launch; faults are recorded and give none.
     pub fn plan(&self, memo: &mut Memo, faults: &mut Faults) -> Option<Launch> {
-        let grid = self.axes("grid", &self.kernel.grid, GRID, memo, faults);
-        let block = self.axes("block", &self.kernel.block, BLOCK, memo, faults);
-        let cluster = self.axes("cluster", &self.kernel.cluster, CLUSTER, memo, faults);
+        let grid = self.axes("grid", &self.kernel.grid, MAX_GRID, memo, faults);
+        let block = self.axes("block", &self.kernel.block, MAX_BLOCK, memo, faults);
+        let cluster = self.axes("cluster", &self.kernel.cluster, MAX_CLUSTER, memo, faults);
         let dynamic_shared = self.dynamic_shared(memo, faults);
         let args: Vec<Option<Arg>> =
             self.kernel.args.iter().enumerate().map(|(at, name)| self.arg(at, name, memo, faults)).collect();
@@ -91,14 +85,14 @@ impl Launching<'_> {
         &self,
         what: &str,
         exprs: &[Expr],
-        limits: [i64; 3],
+        limits: [u32; 3],
         memo: &mut Memo,
         faults: &mut Faults,
     ) -> Option<[u32; 3]> {
         let mut axes = Some([1_u32; 3]);
         for (at, (expr, limit)) in exprs.iter().zip(limits).enumerate() {
             let help = format!("{what} axis {at} is a whole number from 1 to {limit}");
-            match self.whole(&format!("{what}[{at}]"), expr, 1..=limit, &help, memo, faults) {
+            match self.whole(&format!("{what}[{at}]"), expr, 1..=i64::from(limit), &help, memo, faults) {
                 Some(extent) => {
                     if let Some(axes) = &mut axes {
                         axes[at] = extent;
@@ -198,13 +192,13 @@ impl Launching<'_> {
     fn check_products(&self, launch: &Launch, faults: &mut Faults) -> bool {
         let product = |axes: [u32; 3]| axes.iter().map(|&n| u64::from(n)).product::<u64>();
         let before = faults.count();
-        if product(launch.block) > 1024 {
+        if product(launch.block) > u64::from(MAX_BLOCK_THREADS) {
             let message = format!("gives {} threads a block", product(launch.block));
-            self.fault(faults, "block", message, "a block has at most 1024 threads");
+            self.fault(faults, "block", message, &format!("a block has at most {MAX_BLOCK_THREADS} threads"));
         }
-        if product(launch.cluster) > 16 {
+        if product(launch.cluster) > u64::from(MAX_CLUSTER_BLOCKS) {
             let message = format!("gives {} blocks a cluster", product(launch.cluster));
-            self.fault(faults, "cluster", message, "a cluster has at most 16 blocks");
+            self.fault(faults, "cluster", message, &format!("a cluster has at most {MAX_CLUSTER_BLOCKS} blocks"));
         }
         if launch.grid.iter().zip(launch.cluster).any(|(grid, cluster)| grid % cluster != 0) {
             let message = format!("{:?} does not divide the grid {:?}", launch.cluster, launch.grid);

@@ -10,7 +10,8 @@ use super::text;
 use crate::explain::Said;
 use crate::judge::{Case, Correctness, GateResult, VariantResult};
 use crate::model::{
-    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, Level, Line, Resources, ShapeName, VariantId, Verdict,
+    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, Level, Line, Resources, ShapeName, Tolerance,
+    VariantId, Verdict,
 };
 use crate::plan::{Method, Standing, Variant};
 use ncu_rep::SpeedupScope;
@@ -92,7 +93,11 @@ fn row(
         rank: result.and_then(|r| r.rank),
         verdict: result.map_or(Verdict::Inconclusive, |r| r.verdict),
         params: params.iter().map(parameter).collect(),
-        correctness: correctness(result.map(|r| &r.correctness), index.checks.get(&variant.id)),
+        correctness: correctness(
+            result.map(|r| &r.correctness),
+            index.checks.get(&variant.id),
+            &inputs.phase.workload.tolerance,
+        ),
         stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(&s.text)).collect()),
         shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
         build: build_row(variant, build.map(|b| &b.outcome)),
@@ -216,7 +221,11 @@ fn case_text(gate: &GateResult, case: &Case) -> String {
     }
 }
 
-fn correctness(result: Option<&Correctness>, checks: Option<&Vec<&CheckRecord>>) -> CorrectnessRow {
+fn correctness(
+    result: Option<&Correctness>,
+    checks: Option<&Vec<&CheckRecord>>,
+    tolerance: &Tolerance,
+) -> CorrectnessRow {
     let (verdict, words) = match result {
         Some(Correctness::Proven { cases, max_abs }) => {
             (Verdict::Pass, format!("{}, max |diff| {max_abs:.2e}", number::counted(*cases, "case")))
@@ -225,14 +234,15 @@ fn correctness(result: Option<&Correctness>, checks: Option<&Vec<&CheckRecord>>)
         Some(Correctness::Unproven { reason }) => (Verdict::Inconclusive, text::line(reason)),
         None => (Verdict::Inconclusive, "not judged".to_owned()),
     };
-    let cases = checks.map_or_else(Vec::new, |checks| checks.iter().map(|c| check(c)).collect());
+    let cases = checks.map_or_else(Vec::new, |checks| checks.iter().map(|c| check(c, tolerance)).collect());
     CorrectnessRow { verdict, text: words, cases }
 }
 
-fn check(record: &CheckRecord) -> CheckRow {
-    let (verdict, differences, reason) = match &record.outcome {
+fn check(record: &CheckRecord, tolerance: &Tolerance) -> CheckRow {
+    let outcome = record.outcome.judged_by(tolerance);
+    let (verdict, differences, reason) = match &outcome {
         CheckOutcome::Correct { differences } => (Verdict::Pass, Some(differences), None),
-        CheckOutcome::Wrong { differences, reason } => (Verdict::Fail, Some(differences), Some(reason)),
+        CheckOutcome::Wrong { differences, reason, .. } => (Verdict::Fail, Some(differences), Some(reason)),
         CheckOutcome::Crashed { reason } => (Verdict::Fail, None, Some(reason)),
         CheckOutcome::Skipped { reason } => (Verdict::Inconclusive, None, Some(reason)),
     };

@@ -1,8 +1,9 @@
 //! Where a recording goes: a folder that is not there yet, is empty, or holds an older recording and nothing else. Whatever
 //! else a folder holds is somebody's, and stays.
 
-use super::open::{self, is_report_name};
+use super::is_report_name;
 use super::{MANIFEST, StoreError};
+use crate::disk::open;
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::fs;

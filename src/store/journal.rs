@@ -1,6 +1,7 @@
 //! Records on disk as JSON lines: appended and flushed one by one, read back with a torn last line forgiven.
 
-use super::{StoreError, open};
+use super::StoreError;
+use crate::disk::open;
 use serde::{Serialize, de::DeserializeOwned};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};

@@ -7,13 +7,14 @@ mod coverage;
 mod destination;
 mod journal;
 mod manifest;
-pub mod open;
 mod recording;
+mod report_file;
 mod run;
 
 pub use coverage::lacks;
 pub use manifest::{Fingerprint, Git, Manifest, RunState};
 pub use recording::record;
+pub use report_file::{is_report_name, prove_report};
 pub use run::{Run, RunWriter, SCHEMA, runs, unfinished};
 
 use serde::Serialize;

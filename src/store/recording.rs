@@ -1,7 +1,7 @@
 //! Runs kept in the repository: small, and without what is nobody's business.
 
 use super::destination::{self, Destination};
-use super::{Run, StoreError, open, write_atomically};
+use super::{Run, StoreError, write_atomically};
 use crate::model::{BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ fn reports(run: &Run, draft: &Path) -> Result<BTreeMap<String, String>, StoreErr
     let mut names = BTreeMap::new();
     for path in run.reports().into_iter().chain(run.close_reports()) {
         let failed = |reason: String| StoreError::Report { path: path.clone(), reason };
-        open::prove_report(&path).map_err(|e| failed(e.to_string()))?;
+        super::prove_report(&path).map_err(|e| failed(e.to_string()))?;
         let bytes = std::fs::read(&path).map_err(|e| failed(e.to_string()))?;
         let redacted = ncu_rep::redact_with(&bytes, redaction).map_err(|e| failed(e.to_string()))?;
         let packed = ncu_rep::compress(&redacted).map_err(|e| failed(e.to_string()))?;

@@ -1,8 +1,9 @@
 //! A run's folder: created, continued, read back.
 
 use super::journal::{self, Journal};
-use super::{Manifest, RunState, StoreError, open};
+use super::{Manifest, RunState, StoreError};
 use crate::config::is_name;
+use crate::disk::open;
 use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId};
 use crate::plan::Plan;
 use serde::Serialize;
@@ -271,7 +272,7 @@ fn reported<'a>(
 ) -> Result<(), StoreError> {
     for outcome in outcomes {
         if let ProfileOutcome::Profiled { report } = outcome
-            && !open::is_report_name(report)
+            && !super::is_report_name(report)
         {
             let name = report.chars().take(SHOWN).collect();
             return Err(StoreError::ReportName { path: folder.join(journal), name });

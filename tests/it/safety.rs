@@ -3,8 +3,8 @@
 
 use crate::command::{Finished, Place, SOON, wait_for};
 use crate::stored::Stored;
-use ncugate::bench::external::{Early, measure};
 use ncugate::config::parse;
+use ncugate::host::external::{PrestartedCommands, measure};
 use ncugate::model::{CheckOutcome, VariantId};
 use ncugate::plan::CommandPlan;
 use ncugate::store::RunState;
@@ -330,7 +330,8 @@ fn external(script: &str) -> (Vec<CheckOutcome>, Duration) {
     let argv = ["sh", "-c", script, "sh"].map(str::to_owned).into_iter().chain([result.display().to_string()]);
     let plan = CommandPlan { argv: argv.collect(), kernel_filter: None };
     let (started, variant) = (Instant::now(), VariantId("program".to_owned()));
-    let measured = measure(&phase, &variant, &plan, place.path(), &mut Early::default(), &mut |_| Ok(())).unwrap();
+    let measured =
+        measure(&phase, &variant, &plan, place.path(), &mut PrestartedCommands::default(), &mut |_| Ok(())).unwrap();
     (measured.checks.into_iter().map(|check| check.outcome).collect(), started.elapsed())
 }
 

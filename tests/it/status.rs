@@ -2,8 +2,8 @@
 
 use crate::command::{Finished, Place, root};
 use crate::stored::{Stored, wiggle};
-use ncugate::bench::external::{Early, measure};
 use ncugate::config::parse;
+use ncugate::host::external::{PrestartedCommands, measure};
 use ncugate::model::VariantId;
 use ncugate::model::{CheckOutcome, CheckRecord};
 use ncugate::plan::CommandPlan;
@@ -184,7 +184,8 @@ fn four_when_the_software_of_a_baseline_is_absent() {
     let phase = parse(Path::new("phase.toml"), &text).unwrap();
     let plan = CommandPlan { argv, kernel_filter: None };
     let asked = VariantId(name.to_owned());
-    let measured = measure(&phase, &asked, &plan, place.path(), &mut Early::default(), &mut |_| Ok(())).unwrap();
+    let measured =
+        measure(&phase, &asked, &plan, place.path(), &mut PrestartedCommands::default(), &mut |_| Ok(())).unwrap();
     let absent =
         |c: &CheckRecord| matches!(&c.outcome, CheckOutcome::Skipped { reason } if reason.starts_with("absent: "));
     assert!(!measured.checks.is_empty() && measured.checks.iter().all(absent), "{measured:?}");

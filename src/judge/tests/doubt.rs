@@ -3,7 +3,7 @@
 use super::*;
 use crate::judge::{Doubt, correctness};
 use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{CheckOutcome, CheckRecord, Differences};
+use crate::model::{CheckOutcome, CheckRecord, Defect, Differences};
 
 #[test]
 fn a_missing_metric_is_inconclusive_with_its_reason() {
@@ -121,7 +121,9 @@ fn correctness_takes_every_shape_and_seed_within_the_tolerance_of_today() {
     };
     assert_eq!(found[0], Correctness::Proven { cases: 9, max_abs: 1e-3 });
     assert!(matches!(&found[1], Correctness::Unproven { reason } if reason.contains("seed 2")));
-    assert!(matches!(&found[2], Correctness::Wrong { reason } if reason.contains("max_abs is 3.000e-3")));
+    assert!(
+        matches!(&found[2], Correctness::Wrong { reason } if reason.contains("max_abs 3.000e-3 exceeds the tolerance 2e-3"))
+    );
     assert!(matches!(&found[3], Correctness::Wrong { reason } if reason.contains("illegal address")));
     assert!(matches!(&found[4], Correctness::Wrong { .. }));
 }
@@ -150,6 +152,57 @@ fn a_case_that_was_once_wrong_is_wrong() {
     records.extend(records.clone().into_iter().take(1));
     let map = correctness(&fixture.phase, &fixture.plan, &records, &[]);
     assert!(matches!(map[&fixture.plan.variants[0].id], Correctness::Wrong { .. }));
+}
+
+fn wrong(max_abs: f64, defects: Option<Vec<Defect>>) -> CheckOutcome {
+    let differences = Differences { max_abs, rel_l2: 0.0, nonfinite: 0, compared: 8 };
+    CheckOutcome::Wrong { differences, reason: "as it was measured".to_owned(), defects }
+}
+
+#[test]
+fn a_case_beyond_an_older_tolerance_is_judged_by_the_one_of_today() {
+    let fixture = Fixture::new(&gate("registers <= 64"));
+    let place = "input 'x' was written (first at byte 0)".to_owned();
+    let records = checks(&fixture, |variant, _| {
+        Some(match variant {
+            0 => wrong(1e-3, Some(Vec::new())),
+            1 => wrong(3e-3, Some(Vec::new())),
+            2 => wrong(1e-3, Some(vec![Defect::OutOfBoundsWrite { place: place.clone() }])),
+            3 => wrong(1e-3, None),
+            _ => correct(0.0),
+        })
+    });
+    let map = correctness(&fixture.phase, &fixture.plan, &records, &[]);
+    let found = |at: usize| &map[&fixture.plan.variants[at].id];
+    let reason = |at: usize| match found(at) {
+        Correctness::Wrong { reason } => reason.rsplit(": ").next().unwrap_or_default(),
+        Correctness::Proven { .. } | Correctness::Unproven { .. } => "",
+    };
+    assert_eq!(*found(0), Correctness::Proven { cases: 9, max_abs: 1e-3 });
+    assert_eq!(reason(1), "max_abs 3.000e-3 exceeds the tolerance 2e-3");
+    assert_eq!(reason(2), place);
+    assert_eq!(reason(3), "as it was measured", "an older record does not say what else was wrong");
+}
+
+#[test]
+fn the_worse_of_two_records_of_a_case_counts_by_the_tolerance_of_today() {
+    let fixture = Fixture::new(&gate("registers <= 64"));
+    let after = |first: CheckOutcome, second: CheckOutcome| {
+        let mut records = checks(&fixture, |_, _| Some(correct(0.0)));
+        records[0].outcome = first;
+        records.push(CheckRecord { outcome: second, ..records[0].clone() });
+        correctness(&fixture.phase, &fixture.plan, &records, &[])[&fixture.plan.variants[0].id].clone()
+    };
+    let crashed = CheckOutcome::Crashed { reason: "hang".into() };
+    let near_enough_now = wrong(1e-3, Some(Vec::new()));
+    assert!(
+        matches!(after(near_enough_now.clone(), crashed), Correctness::Wrong { reason } if reason.contains("hang"))
+    );
+    assert!(matches!(after(near_enough_now, correct(0.0)), Correctness::Proven { .. }));
+    assert!(
+        matches!(after(correct(0.0), correct(3e-3)), Correctness::Wrong { .. }),
+        "too far for the tolerance of today"
+    );
 }
 
 /// Verdict of a gate when the launches of every candidate counted these eligible warps, those of the baseline others.

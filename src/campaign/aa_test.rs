@@ -1,0 +1,124 @@
+//! The A/A test: one variant timed against itself, interleaved as any two variants are.
+
+use super::error::CampaignError;
+use super::tools::Tools;
+use crate::build::{Builder, Cache, Sharing};
+use crate::config::Phase;
+use crate::host::{Finish, JobPurpose, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use crate::model::LatencyOutcome;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord};
+use crate::plan::{Method, Plan, Variant};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Samples of a variant and of itself at a shape, in microseconds.
+pub type AaSamples = Vec<(ShapeName, [Vec<f64>; 2])>;
+
+/// Builds the variant, or else the first candidate that builds; gives it with its cubin.
+pub fn built<'a>(
+    phase: &Phase,
+    plan: &'a Plan,
+    asked: Option<&str>,
+    tools: &Tools,
+) -> Result<Option<(&'a Variant, PathBuf)>, CampaignError> {
+    let (arch, cache) = (tools.arch(phase)?, Cache::of_user()?);
+    let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Each);
+    let wanted = |variant: &&Variant| asked.is_none_or(|id| variant.id.0 == id);
+    for variant in plan.candidates().filter(|v| matches!(v.method, Method::Kernel(_))).filter(wanted) {
+        let alone = Plan { variants: vec![variant.clone()] };
+        let mut sink = |_: &BuildRecord| io::Result::Ok(());
+        let records = builder.build(&alone, &|_| {}, &mut sink)?;
+        if let Some(BuildOutcome::Built { cubin, .. }) = records.into_iter().next().map(|record| record.outcome) {
+            return Ok(Some((variant, cubin)));
+        }
+    }
+    Ok(None)
+}
+
+/// Times a variant against itself at every timed shape; `folder` takes the worker's files. A shape at which it cannot be
+/// timed gives the reason.
+pub fn aa_test(
+    phase: &Phase,
+    (variant, cubin): (&Variant, &Path),
+    worker: &WorkerCommand,
+    folder: &Path,
+) -> Result<Result<AaSamples, String>, CampaignError> {
+    let names = ["A", "B"].map(|side| VariantId(format!("{} ({side})", variant.id)));
+    let side = |id: &VariantId| Variant { id: id.clone(), ..variant.clone() };
+    let plan = Plan { variants: names.iter().map(side).collect() };
+    let cubins: BTreeMap<VariantId, PathBuf> = names.iter().map(|id| (id.clone(), cubin.to_owned())).collect();
+    let job = WorkerJob::new(phase, &plan, &cubins, JobPurpose::Time)?;
+    let mut records = Vec::new();
+    let mut sink = |event| {
+        if let WorkerEvent::Timed(record) = event {
+            records.push(record);
+        }
+        Ok(())
+    };
+    if measure(job, worker, phase.bench.timeout, folder, &mut sink)? == Finish::Interrupted {
+        return Err(CampaignError::Interrupted);
+    }
+    let samples = |id: &VariantId, shape: &ShapeName| {
+        let record = records.iter().find(|record| &record.variant == id && &record.shape == shape);
+        match record.map(|record| &record.outcome) {
+            Some(LatencyOutcome::Timed { samples, .. }) => Ok(samples.clone()),
+            Some(LatencyOutcome::Failed { reason }) => Err(format!("{id} at {shape}: {reason}")),
+            None => Err(format!("{id} was not timed at {shape}")),
+        }
+    };
+    let pair = |shape: &ShapeName| Ok((shape.clone(), [samples(&names[0], shape)?, samples(&names[1], shape)?]));
+    Ok(phase.bench.shapes.iter().map(pair).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model::LatencyRecord;
+    use crate::plan::unroll;
+
+    const PHASE: &str = concat!(
+        include_str!("../../tests/data/copy.toml"),
+        "[[variant]]\nname = \"copy\"\nparams = { THREADS = 64 }\n"
+    );
+
+    /// The A/A test by a worker that reports these records.
+    fn timed(outcomes: [LatencyOutcome; 2]) -> (Result<AaSamples, String>, WorkerJob) {
+        let phase = crate::config::parse(Path::new("calm.toml"), PHASE).unwrap();
+        let plan = unroll(&phase).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut script = format!("cp $1 {}/job\n", folder.path().display());
+        for (side, outcome) in ["A", "B"].into_iter().zip(outcomes) {
+            let variant = VariantId(format!("{} ({side})", plan.variants[0].id));
+            let record = LatencyRecord { variant, shape: ShapeName("only".to_owned()), outcome };
+            script.push_str(&format!("echo '{}'\n", serde_json::to_string(&WorkerEvent::Timed(record)).unwrap()));
+        }
+        script.push_str(&format!("echo '{}'\n", serde_json::to_string(&WorkerEvent::Done).unwrap()));
+        let path = folder.path().join("worker.sh");
+        std::fs::write(&path, script).unwrap();
+        let worker = WorkerCommand { program: "sh".into(), args: vec![path.display().to_string()] };
+        let subject = (&plan.variants[0], Path::new("x.cubin"));
+        let samples = aa_test(&phase, subject, &worker, folder.path()).unwrap();
+        (samples, serde_json::from_slice(&std::fs::read(folder.path().join("job")).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_variant_is_timed_against_itself_in_the_same_rounds() {
+        let outcome = |us| LatencyOutcome::Timed { samples: vec![us; 60], launches: 3 };
+        let (samples, job) = timed([outcome(1.0), outcome(2.0)]);
+        assert_eq!(samples.unwrap(), [(ShapeName("only".to_owned()), [vec![1.0; 60], vec![2.0; 60]])]);
+        assert_eq!(job.kernels.len(), 2);
+        assert_eq!(job.kernels[0].cubin, job.kernels[1].cubin);
+        assert!(job.kernels.iter().all(|kernel| kernel.cases.is_empty()));
+    }
+
+    #[test]
+    fn a_side_that_crashes_gives_no_noise() {
+        let good = LatencyOutcome::Timed { samples: vec![1.0; 60], launches: 3 };
+        let (samples, _) = timed([good, LatencyOutcome::Failed { reason: "crashed".to_owned() }]);
+        assert!(samples.unwrap_err().ends_with("(B) at only: crashed"));
+    }
+}

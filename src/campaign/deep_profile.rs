@@ -1,0 +1,295 @@
+//! The deep profile: the selected variant profiled once more, with ncu's sections, its samples of instructions, and sources.
+//!
+//! It comes after everything that gates judge, in records of its own, and its counters replace none of those. What goes
+//! wrong with it is said in the run's warnings and ends nothing.
+
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::progress::Progress;
+use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
+use super::tools::Tools;
+use super::wanted;
+use crate::config::{CloseLookAt, Phase};
+use crate::explain::listing::{Code, Disassembler, ListingError, Own};
+use crate::explain::{Samples, source_of, texts};
+use crate::frame::case_of;
+use crate::frame::launches::nvtx_text;
+use crate::host::{JobPurpose, WorkerJob};
+use crate::model::Listing;
+use crate::model::VariantId;
+use crate::model::{DeepProfile, ProfileOutcome};
+use crate::ncu::{
+    Case, Contents, Detail, Expect, Job, NcuFailure, Processes, Ran, Runner, Selection, Subject, Verify, scratch_folder,
+};
+use crate::plan::{Method, Plan, Standing};
+use crate::store::{Run, RunWriter, StoreError, sha256};
+use ncu_rep::{Report, ReportError};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+/// Beginning of the names of its reports and logs.
+const STEM: &str = "deep";
+/// Unknown metrics that are left out before the deep profile fails.
+const MAX_UNKNOWN: usize = 8;
+
+/// Takes deep profiles of variants of a run that is measured.
+pub struct DeepProfiler<'a> {
+    /// The phase.
+    pub phase: &'a Phase,
+    /// Its variants.
+    pub plan: &'a Plan,
+    /// What to profile with.
+    pub tools: &'a Tools,
+    /// Where records go.
+    pub writer: &'a mut RunWriter,
+    /// What the user sees meanwhile.
+    pub progress: &'a (dyn Progress + Sync),
+}
+
+/// One ncu process, read.
+struct Profiled {
+    ran: Ran,
+    metrics: Vec<String>,
+    contents: Contents,
+    seconds: f64,
+}
+
+impl DeepProfiler<'_> {
+    /// Profiles the selected variant and the first baseline that is a kernel, at the objective's shape, unless the phase
+    /// wants none. What has a deep profile already is left alone.
+    ///
+    /// # Errors
+    /// The run cannot be written. Anything else is a warning of the run.
+    pub fn run(&mut self, selected: &VariantId) -> Result<(), StoreError> {
+        match self.phase.profile.close_look {
+            CloseLookAt::None => return Ok(()),
+            CloseLookAt::Selected => {}
+        }
+        let started = Instant::now();
+        self.progress.stage("deep profile", 1);
+        self.progress.step(&selected.0);
+        match self.profile(selected) {
+            Ok(()) => {}
+            Err(CampaignError::Store(error)) => return Err(error),
+            Err(error) => self.writer.warn(&format!("no deep profile: {error}"))?,
+        }
+        self.writer.spent("deep profile", started.elapsed().as_secs_f64())
+    }
+
+    fn profile(&mut self, selected: &VariantId) -> Result<(), CampaignError> {
+        let run = Run::load(self.writer.folder())?;
+        let io = |what| move |source| CampaignError::Io { what, source };
+        let cases = self.cases(&run, selected);
+        let logs = run.folder.join("logs").join("deep-profile");
+        std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
+        let scratch = scratch_folder().map_err(io("make a folder for ncu's locks"))?;
+        let folders = Folders { reports: run.folder.join("reports"), logs, scratch };
+        let runner = folders.runner(self.tools, self.phase);
+        let phase = self.once();
+        let commands: Vec<CommandTarget> = self
+            .plan
+            .variants
+            .iter()
+            .filter(|variant| cases.iter().any(|(id, _)| *id == variant.id))
+            .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs))
+            .collect();
+        let cubins = cubins(&run.builds, |build| cases.iter().any(|(id, _)| *id == build.variant));
+        let kernels: Vec<Case> = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
+        let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
+        let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools);
+        let of_worker = Subject {
+            cases: kernels,
+            target: &worker,
+            selection: Selection::Everything,
+            processes: Processes::Application,
+            expect: Expect::Exactly(1),
+        };
+        let by_command = commands.iter().flat_map(|target| {
+            cases.iter().filter(|(id, _)| *id == target.variant).map(|case| target.subject(case.clone()))
+        });
+        let subjects: Vec<Subject<'_>> = std::iter::once(of_worker).chain(by_command).collect();
+        subjects.iter().try_for_each(|subject| self.profile_cases(&run, &runner, subject, &subject.cases))
+    }
+
+    /// The phase with one launch at the objective's shape.
+    fn once(&self) -> Phase {
+        let mut phase = self.phase.clone();
+        phase.profile.shapes = vec![phase.objective.shape.clone()];
+        phase.profile.repeat = 1;
+        phase
+    }
+
+    /// Variants without a deep profile: whoever was measured for the selected one, and the first baseline that is a
+    /// kernel and correct.
+    fn cases(&self, run: &Run, selected: &VariantId) -> Vec<Case> {
+        let shape = &self.phase.objective.shape;
+        let tolerance = self.phase.workload.tolerance;
+        let correct = |id: &VariantId| {
+            let mut checks = run.checks.iter().filter(|check| &check.variant == run.measured_as(id)).peekable();
+            checks.peek().is_some() && checks.all(|check| check.outcome.is_correct(&tolerance))
+        };
+        let baseline = self.plan.variants.iter().find(|variant| {
+            variant.standing == Standing::Baseline
+                && matches!(variant.method, Method::Kernel(_))
+                && correct(&variant.id)
+        });
+        let mut wanted: Vec<Case> = std::iter::once(selected)
+            .chain(baseline.map(|variant| &variant.id))
+            .map(|id| (run.measured_as(id).clone(), shape.clone()))
+            .collect();
+        wanted.dedup();
+        let known = |case: &Case| {
+            run.close_looks.iter().any(|known| {
+                (&known.variant, &known.shape) == (&case.0, &case.1)
+                    && matches!(known.outcome, ProfileOutcome::Profiled { .. })
+            })
+        };
+        wanted.retain(|case| !known(case));
+        wanted
+    }
+
+    /// Profiles cases of one program; those that a process lacks are tried alone.
+    fn profile_cases(
+        &mut self,
+        run: &Run,
+        runner: &Runner<'_>,
+        subject: &Subject<'_>,
+        cases: &[Case],
+    ) -> Result<(), CampaignError> {
+        if cases.is_empty() {
+            return Ok(());
+        }
+        let profiled = self.process(runner, subject, cases)?;
+        let file = profiled.ran.report.as_deref().and_then(Path::file_name);
+        let file = file.map(|name| name.to_string_lossy().into_owned());
+        for case in cases {
+            let outcome = match (&file, profiled.contents.launches.contains_key(case)) {
+                (Some(report), true) => ProfileOutcome::Profiled { report: report.clone() },
+                _ if cases.len() > 1 => {
+                    self.profile_cases(run, runner, subject, std::slice::from_ref(case))?;
+                    continue;
+                }
+                _ => ProfileOutcome::Failed { reason: reason(&profiled.ran) },
+            };
+            if let ProfileOutcome::Failed { reason } = &outcome {
+                self.writer.warn(&format!("no deep profile of {}: {reason}", case.0))?;
+            }
+            let listing = match (&outcome, &profiled.ran.report) {
+                (ProfileOutcome::Profiled { .. }, Some(path)) => self.listing(run, path, case, runner.logs),
+                _ => Listing::default(),
+            };
+            self.writer.close_look(&DeepProfile {
+                variant: case.0.clone(),
+                shape: case.1.clone(),
+                metrics: profiled.metrics.clone(),
+                sections: Detail::SECTIONS.map(str::to_owned).to_vec(),
+                passes: profiled.contents.passes,
+                seconds: profiled.seconds,
+                listing,
+                outcome,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// One ncu process; metrics that this ncu does not know are left out.
+    fn process(&self, runner: &Runner<'_>, subject: &Subject<'_>, cases: &[Case]) -> Result<Profiled, CampaignError> {
+        let io = |source| CampaignError::Io { what: "take a deep profile", source };
+        let mut metrics = wanted::close_counters(Some(self.tools.device.compute_capability));
+        let started = Instant::now();
+        for _ in 0..MAX_UNKNOWN {
+            let target = subject.target.command(cases).map_err(io)?;
+            let ran = runner
+                .run(&Job {
+                    stem: STEM,
+                    metrics: &metrics,
+                    detail: Detail::Close,
+                    target: &target,
+                    selection: &subject.selection,
+                    processes: subject.processes,
+                })
+                .map_err(io)?;
+            let before = metrics.len();
+            if let Some(NcuFailure::UnknownMetric { name }) = &ran.failure {
+                metrics.retain(|metric| metric != name && !metric.starts_with(&format!("{name}.")));
+            }
+            if metrics.len() < before {
+                continue;
+            }
+            let seconds = started.elapsed().as_secs_f64();
+            let read = ran.report.as_deref().map(|path| ByRange.read(path, cases));
+            let (ran, contents) = match read.transpose() {
+                Ok(contents) => (ran, contents.unwrap_or_default()),
+                Err(reason) => {
+                    (Ran { failure: Some(NcuFailure::UnreadableReport { reason }), ..ran }, Contents::default())
+                }
+            };
+            return Ok(Profiled { ran, metrics, contents, seconds });
+        }
+        Err(io(std::io::Error::other("this ncu does not know too many of its metrics")))
+    }
+
+    /// What the sampled instructions of a case are. A listing that cannot be made says why.
+    fn listing(&self, run: &Run, report: &Path, case: &Case, logs: &Path) -> Listing {
+        let lacking = |reason: String| Listing { lacks: vec![reason], ..Listing::default() };
+        match Report::open(report).and_then(|report| self.listing_of(run, &report, case, logs)) {
+            Ok(Some(listing)) => listing,
+            Ok(None) => lacking("the report holds no machine code".to_owned()),
+            Err(error) => lacking(error.to_string()),
+        }
+    }
+
+    fn listing_of(&self, run: &Run, report: &Report, case: &Case, logs: &Path) -> Result<Option<Listing>, ReportError> {
+        for launch in report.launches() {
+            let samples = Samples::of(&launch)?;
+            if case_of(&nvtx_text(&launch.nvtx()?)).as_ref() != Some(case) || samples.places.is_empty() {
+                continue;
+            }
+            let Some(source) = source_of(report, &launch)? else { return Ok(None) };
+            let entry = launch.mangled_name();
+            let mut texts = texts(&source);
+            let here = std::env::current_dir().ok().map(|folder| folder.display().to_string());
+            let own = Own::new(run.manifest.sources.iter().map(|(path, _)| path.clone()), here.as_deref());
+            own_texts(run, |path, content| texts.add(path, content));
+            let disassembly = self.disassembly(source.binary, &entry, logs);
+            let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
+            return Ok(Some(Listing::of(code, samples.places.keys().copied(), &texts, &own, disassembly)));
+        }
+        Ok(None)
+    }
+
+    fn disassembly(&self, cubin: &[u8], entry: &str, logs: &Path) -> Result<BTreeMap<u64, String>, ListingError> {
+        let disassembler = Disassembler::find(self.tools.nvcc.path())?;
+        let path = logs.join("module.cubin");
+        let unwritten = |error: std::io::Error| ListingError::Disassembler { reason: format!("has no input: {error}") };
+        std::fs::write(&path, cubin).map_err(unwritten)?;
+        let instructions = disassembler.instructions(&path, cubin, entry);
+        // The cubin is in the report; a copy that stays is in nobody's way.
+        let _ = std::fs::remove_file(&path);
+        instructions
+    }
+}
+
+/// The kernel sources that the run hashed, as long as they are still what was hashed.
+fn own_texts(run: &Run, mut add: impl FnMut(&str, &[u8])) {
+    for (path, hash) in &run.manifest.sources {
+        if let Ok(content) = std::fs::read(path)
+            && sha256(&content) == *hash
+        {
+            add(path, &content);
+        }
+    }
+}
+
+fn reason(ran: &Ran) -> String {
+    let missing = || match ran.report {
+        Some(_) => NcuFailure::Missing { ending: ran.ending.to_string() },
+        None => NcuFailure::NoKernelsProfiled,
+    };
+    ran.explain(&ran.failure.clone().unwrap_or_else(missing))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

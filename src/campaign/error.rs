@@ -1,0 +1,51 @@
+//! Why a campaign ended early.
+
+use crate::build::BuildError;
+use crate::host::external::ExternalError;
+use crate::host::{JobError, MeasureError};
+use crate::ncu::{ProfileError, ToolError};
+use crate::store::StoreError;
+use std::io;
+
+/// Why a campaign ended early. What was measured is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    /// No GPU.
+    #[error("no GPU to measure on: {reason}; a recorded run can be judged with --source recorded")]
+    NoGpu {
+        /// What is missing.
+        reason: String,
+    },
+    /// nvcc, its cache, or the architecture.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// ncu is not usable.
+    #[error(transparent)]
+    Ncu(#[from] ToolError),
+    /// The workload cannot be made into a job.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The worker cannot work.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// An external command cannot be asked.
+    #[error(transparent)]
+    External(#[from] ExternalError),
+    /// Profiling cannot go on.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A record cannot be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system refused something.
+    #[error("cannot {what}: {source}")]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The user asked to stop.
+    #[error("interrupted; run again to go on where it stopped")]
+    Interrupted,
+}

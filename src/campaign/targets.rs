@@ -1,0 +1,153 @@
+//! What ncu starts, where it writes, and how its reports are tied to cases.
+
+use super::tools::Tools;
+use crate::config::Phase;
+use crate::frame::case_of;
+use crate::frame::launches::nvtx_text;
+use crate::host::external::{self, Request, RequestMode};
+use crate::host::{WorkerCommand, WorkerJob, range_name};
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{ProfileOutcome, ProfileRecord};
+use crate::ncu::{Case, Contents, Expect, Knobs, Processes, Runner, Selection, Subject, Target, Verify};
+use crate::plan::{CommandPlan, Method, Variant};
+use ncu_rep::Report;
+use std::cell::Cell;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// ncu's own count of the replay passes of a launch.
+const PASSES: &str = "profiler__replayer_passes";
+
+/// Where ncu processes read and write.
+pub(super) struct Folders {
+    pub reports: PathBuf,
+    pub logs: PathBuf,
+    pub scratch: PathBuf,
+}
+
+impl Folders {
+    pub fn runner<'r>(&'r self, tools: &'r Tools, phase: &Phase) -> Runner<'r> {
+        Runner {
+            ncu: &tools.ncu,
+            reports: &self.reports,
+            logs: &self.logs,
+            scratch: &self.scratch,
+            timeout: phase.profile.timeout,
+            knobs: Knobs::default(),
+        }
+    }
+}
+
+/// A variant's id as part of a file's name.
+pub(super) fn file_name(variant: &VariantId) -> String {
+    variant.0.chars().map(|c| if c.is_ascii_alphanumeric() || "._-=".contains(c) { c } else { '_' }).collect()
+}
+
+/// Our own worker, launching the kernels of some cases.
+pub(super) struct WorkerTarget {
+    job: WorkerJob,
+    folder: PathBuf,
+    worker: WorkerCommand,
+    jobs: Cell<u32>,
+}
+
+impl WorkerTarget {
+    /// Job files go to `folder`.
+    pub fn new(job: WorkerJob, folder: PathBuf, tools: &Tools) -> Self {
+        Self { job, folder, worker: tools.worker.clone(), jobs: Cell::new(0) }
+    }
+}
+
+impl Target for WorkerTarget {
+    fn command(&self, cases: &[Case]) -> io::Result<Command> {
+        let mut job = self.job.clone();
+        for kernel in &mut job.kernels {
+            kernel.shapes.retain(|shape| cases.contains(&(kernel.variant.clone(), shape.clone())));
+        }
+        job.kernels.retain(|kernel| !kernel.shapes.is_empty());
+        let number = self.jobs.replace(self.jobs.get() + 1);
+        let path = self.folder.join(format!("profile-{number}.json"));
+        std::fs::write(&path, serde_json::to_vec(&job)?)?;
+        let mut command = Command::new(&self.worker.program);
+        command.args(&self.worker.args).arg(path);
+        Ok(command)
+    }
+}
+
+/// An external command in profile mode.
+pub(super) struct CommandTarget {
+    pub variant: VariantId,
+    plan: CommandPlan,
+    request: Request,
+    path: PathBuf,
+}
+
+impl CommandTarget {
+    /// The command of a variant that is one; requests go to `folder`.
+    pub fn of(phase: &Phase, variant: &Variant, folder: &Path) -> Option<Self> {
+        let Method::Command(plan) = &variant.method else { return None };
+        let name = file_name(&variant.id);
+        let answer = folder.join(format!("{name}.profile.json"));
+        Some(Self {
+            variant: variant.id.clone(),
+            plan: plan.clone(),
+            request: Request::new(phase, &variant.id, RequestMode::Profile, answer)?,
+            path: folder.join(format!("{name}.request.json")),
+        })
+    }
+
+    /// Its launches in the range of a case.
+    pub fn subject(&self, case: Case) -> Subject<'_> {
+        let range = Selection::Range(range_name(&case.0, &case.1));
+        Subject {
+            cases: vec![case],
+            target: self,
+            selection: self.plan.kernel_filter.clone().map_or(range, Selection::Kernels),
+            processes: Processes::All,
+            expect: Expect::Some,
+        }
+    }
+}
+
+impl Target for CommandTarget {
+    fn command(&self, cases: &[Case]) -> io::Result<Command> {
+        let mut request = self.request.clone();
+        request.shapes.retain(|shape| cases.iter().any(|(_, name)| *name == shape.name));
+        request.write(&self.path).map_err(io::Error::other)?;
+        external::command(&self.plan, &self.path).ok_or_else(|| io::Error::other("the command is empty"))
+    }
+}
+
+/// Ties launches to cases by their NVTX range.
+pub(super) struct ByRange;
+
+impl Verify for ByRange {
+    fn read(&self, report: &Path, cases: &[Case]) -> Result<Contents, String> {
+        let report = Report::open(report).map_err(|e| e.to_string())?;
+        let mut contents = Contents::default();
+        for launch in report.launches() {
+            let ranges = launch.nvtx().map_err(|e| e.to_string())?;
+            let case = case_of(&nvtx_text(&ranges)).filter(|case| cases.contains(case));
+            if let Some(case) = case {
+                *contents.launches.entry(case).or_default() += 1;
+            }
+            let passes = launch.metric(PASSES).map_err(|e| e.to_string())?.and_then(|value| value.as_f64());
+            let passes = passes.filter(|n| *n >= 0.0).map(|n| n as u32);
+            contents.passes = contents.passes.max(passes);
+        }
+        Ok(contents)
+    }
+}
+
+/// Records for variants that are not profiled, and why.
+pub(super) fn unprofiled(variant: &VariantId, shapes: &[ShapeName], reason: &str) -> Vec<ProfileRecord> {
+    let record = |shape: &ShapeName| ProfileRecord {
+        variant: variant.clone(),
+        shape: shape.clone(),
+        metrics: Vec::new(),
+        outcome: ProfileOutcome::Failed { reason: reason.to_owned() },
+    };
+    shapes.iter().map(record).collect()
+}

@@ -1,0 +1,3 @@
+//! Files opened without trust, whatever room they are for.
+
+pub mod open;

@@ -1,0 +1,209 @@
+//! Kernel arguments as the driver wants them: values behind pointers, tensor maps described for its encoder.
+//!
+//! Pure: the driver's own encoding of a tensor map is the device's, and is handed in.
+
+use super::buffer::BufferSpec;
+use super::error::DeviceError;
+use crate::config::Dtype;
+use crate::plan::{Arg, ScalarValue, Swizzle, TensorMap};
+use cudarc::driver::sys::{CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapSwizzle as DriverSwizzle};
+use std::ffi::c_void;
+
+/// Most axes of a tensor map.
+const AXES: usize = 5;
+
+/// KernelArguments of one launch, on the buffers that it was made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelArguments(Vec<Argument>);
+
+/// A value that a kernel's parameter is copied from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Argument {
+    /// Little endian, at the start of 8 bytes.
+    Word(u64),
+    /// Encoded by the driver, aligned as its type says.
+    TensorMap(CUtensorMap),
+}
+
+impl KernelArguments {
+    /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map.
+    pub fn new<'b>(
+        args: &[Arg],
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+        encode: impl Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
+    ) -> Result<Self, DeviceError> {
+        let found =
+            |name: &str| buffer(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")));
+        let value = |arg: &Arg| match arg {
+            Arg::Buffer(name) => found(name).map(|(address, _)| Argument::Word(address)),
+            Arg::TensorMap(map) => {
+                let (address, buffer) = found(&map.buffer)?;
+                encode(&Tiling::new(map, address, buffer)?).map(Argument::TensorMap)
+            }
+            Arg::Scalar(value) => Ok(Argument::Word(word(*value))),
+        };
+        args.iter().map(value).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Where each value is, for as long as `self` stays where it is.
+    pub fn pointers(&self) -> Vec<*mut c_void> {
+        let pointer = |argument: &Argument| -> *mut c_void {
+            match argument {
+                Argument::Word(value) => std::ptr::from_ref(value).cast_mut().cast(),
+                Argument::TensorMap(map) => std::ptr::from_ref(map).cast_mut().cast(),
+            }
+        };
+        self.0.iter().map(pointer).collect()
+    }
+}
+
+fn word(value: ScalarValue) -> u64 {
+    match value {
+        ScalarValue::F32(v) => u64::from(v.to_bits()),
+        ScalarValue::F64(v) => v.to_bits(),
+        ScalarValue::I32(v) => u64::from(v.cast_unsigned()),
+        ScalarValue::I64(v) => v.cast_unsigned(),
+        ScalarValue::U32(v) => u64::from(v),
+    }
+}
+
+/// What the driver encodes a tensor map from. Arrays hold `rank` axes, innermost first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tiling<'m> {
+    /// What the phase says of it.
+    pub map: &'m TensorMap,
+    /// Address of the buffer.
+    pub address: u64,
+    /// Type of an element.
+    pub data_type: DataType,
+    /// Axes of the buffer.
+    pub rank: u32,
+    /// Elements of the buffer along each axis.
+    pub sizes: [u64; AXES],
+    /// Bytes between neighbours on each axis but the innermost.
+    pub strides: [u64; AXES],
+    /// Elements of a copy along each axis.
+    pub box_dims: [u32; AXES],
+    /// Swizzle of shared memory.
+    pub swizzle: DriverSwizzle,
+}
+
+impl<'m> Tiling<'m> {
+    /// A map of the whole buffer, contiguous at that address.
+    fn new(map: &'m TensorMap, address: u64, buffer: &BufferSpec) -> Result<Self, DeviceError> {
+        let rank = buffer.extents.len();
+        if map.box_dims.len() != rank || !(1..=AXES).contains(&rank) {
+            let reason = format!("a box of {} axes on a buffer of {rank}; each has 1 to {AXES}", map.box_dims.len());
+            return Err(DeviceError::TensorMap { name: map.name.clone(), buffer: map.buffer.clone(), reason });
+        }
+        let (mut sizes, mut strides, mut box_dims) = ([1; AXES], [0; AXES], [1; AXES]);
+        let mut apart = buffer.dtype.size() as u64;
+        for (at, (&extent, &elements)) in buffer.extents.iter().zip(&map.box_dims).rev().enumerate() {
+            sizes[at] = extent as u64;
+            box_dims[at] = elements;
+            apart *= extent as u64;
+            strides[at] = apart;
+        }
+        // Of the outermost axis there is no next one.
+        strides[rank - 1] = 0;
+        let swizzle = match map.swizzle {
+            Swizzle::None => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+            Swizzle::Span32 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
+            Swizzle::Span64 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+            Swizzle::Span128 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+        };
+        let data_type = data_type(buffer.dtype);
+        Ok(Self { map, address, data_type, rank: rank as u32, sizes, strides, box_dims, swizzle })
+    }
+}
+
+/// The driver's type for an element; bytes of any meaning are `UINT8`.
+const fn data_type(dtype: Dtype) -> DataType {
+    match dtype {
+        Dtype::F64 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+        Dtype::F32 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        Dtype::F16 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        Dtype::Bf16 => DataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        Dtype::I32 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT32,
+        Dtype::Fp8E4m3 | Dtype::Fp8E5m2 | Dtype::I8 | Dtype::U8 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::Role;
+    use crate::gpu::fixtures::buffer;
+
+    fn refused(_: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
+        Err(DeviceError::Launch("no driver".to_owned()))
+    }
+
+    fn map(box_dims: &[u32], swizzle: Swizzle) -> TensorMap {
+        TensorMap { name: "tiles".to_owned(), buffer: "k".to_owned(), box_dims: box_dims.to_vec(), swizzle }
+    }
+
+    #[test]
+    fn arguments_are_laid_out_as_c_passes_them() {
+        let args = [
+            Arg::Buffer("x".to_owned()),
+            Arg::Scalar(ScalarValue::F32(1.0)),
+            Arg::Scalar(ScalarValue::I32(-1)),
+            Arg::Scalar(ScalarValue::I64(-1)),
+        ];
+        let x = buffer("x", Dtype::F32, &[4], Role::Input);
+        let arguments = KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused).unwrap();
+        assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
+        assert!(KernelArguments::new(&args, |_| None, refused).unwrap_err().to_string().contains("no buffer 'x'"));
+    }
+
+    #[test]
+    fn a_tensor_map_is_of_its_buffer_innermost_axis_first() {
+        let k = buffer("k", Dtype::F16, &[2, 8, 512, 64], Role::Input);
+        let map = map(&[1, 1, 128, 32], Swizzle::Span64);
+        let tiling = Tiling::new(&map, 0x2000, &k).unwrap();
+        assert_eq!(tiling.data_type, DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+        assert_eq!((tiling.rank, tiling.address), (4, 0x2000));
+        assert_eq!(tiling.sizes, [64, 512, 8, 2, 1]);
+        assert_eq!(tiling.strides, [128, 128 * 512, 128 * 512 * 8, 0, 0]);
+        assert_eq!(tiling.box_dims, [32, 128, 1, 1, 1]);
+        assert_eq!(tiling.swizzle, DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_64B);
+    }
+
+    #[test]
+    fn a_tensor_map_of_one_axis_has_no_strides() {
+        let k = buffer("k", Dtype::Fp8E4m3, &[96], Role::Input);
+        let map = map(&[32], Swizzle::None);
+        let tiling = Tiling::new(&map, 0x2000, &k).unwrap();
+        assert_eq!((tiling.rank, tiling.sizes[0], tiling.strides), (1, 96, [0; AXES]));
+        assert_eq!(tiling.data_type, DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8);
+    }
+
+    #[test]
+    fn a_box_of_other_axes_than_its_buffer_is_refused() {
+        let k = buffer("k", Dtype::F16, &[64, 64], Role::Input);
+        let error = Tiling::new(&map(&[64], Swizzle::None), 0x2000, &k).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "cannot make tensor map 'tiles' of buffer 'k': a box of 1 axes on a buffer of 2; each has 1 to 5"
+        );
+    }
+
+    #[test]
+    fn a_tensor_map_is_encoded_for_the_address_of_its_buffer_and_aligned() {
+        let k = buffer("k", Dtype::F16, &[64, 64], Role::Input);
+        let args = [
+            Arg::Scalar(ScalarValue::I32(1)),
+            Arg::TensorMap(map(&[64, 64], Swizzle::Span128)),
+            Arg::Buffer("k".to_owned()),
+        ];
+        let encode = |tiling: &Tiling<'_>| Ok(CUtensorMap { opaque: [tiling.address; 16] });
+        let arguments = KernelArguments::new(&args, |_| Some((0x4000, &k)), encode).unwrap();
+        assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
+        assert_eq!(arguments.0[2], Argument::Word(0x4000));
+        assert_eq!(arguments.pointers()[1] as usize % 64, 0);
+        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused).unwrap_err();
+        assert_eq!(error.to_string(), "cannot launch: no driver");
+    }
+}

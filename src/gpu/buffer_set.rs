@@ -1,0 +1,53 @@
+//! A shape's buffers on the device, filled once and launched on many times.
+
+use super::arena::ArenaLayout;
+use super::arguments::KernelArguments;
+use super::buffer::BufferSpec;
+use super::device::Device;
+use super::error::DeviceError;
+use super::memory::DeviceMemory;
+use crate::plan::Launch;
+
+/// One set of a shape's buffers on the device.
+#[derive(Debug)]
+pub struct BufferSet {
+    layout: ArenaLayout,
+    memory: DeviceMemory,
+}
+
+impl BufferSet {
+    /// `count` sets that hold `contents` (bytes of every input, by buffer), uploaded from one image.
+    ///
+    /// # Errors
+    /// There is not enough memory on the device or on the host, or a copy fails.
+    pub fn several(
+        device: &Device,
+        buffers: &[BufferSpec],
+        contents: &[Vec<u8>],
+        count: u32,
+    ) -> Result<Vec<Self>, DeviceError> {
+        let layout = ArenaLayout::new(buffers);
+        let bytes = layout.bytes();
+        let mut image = device.pinned(bytes)?;
+        layout.write_fresh(buffers, contents, image.as_mut_slice());
+        let set = || {
+            let memory = device.allocate(bytes)?;
+            device.upload(&memory, &image)?;
+            Ok(Self { layout: layout.clone(), memory })
+        };
+        (0..count).map(|_| set()).collect()
+    }
+
+    /// The arguments of a launch on this set, whose buffers are `buffers`.
+    ///
+    /// # Errors
+    /// The launch names a buffer that is not there, or a tensor map cannot be encoded.
+    pub fn arguments(
+        &self,
+        device: &Device,
+        launch: &Launch,
+        buffers: &[BufferSpec],
+    ) -> Result<KernelArguments, DeviceError> {
+        device.arguments(&launch.args, |name| self.layout.find(buffers, name, self.memory.address()))
+    }
+}

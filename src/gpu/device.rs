@@ -1,0 +1,270 @@
+//! The CUDA driver behind safe types that own what they hold.
+//!
+//! The library is loaded when a device is opened; where it is absent that is an error, not the end of the program.
+//! One thread uses a device. Fills are copies from the host: the driver's memset may launch kernels a profiler sees.
+
+use super::arguments::{KernelArguments, Tiling};
+use super::attributes::{DeviceAttributes, attributes_of, find};
+use super::buffer::BufferSpec;
+use super::error::{DeviceError, cuda};
+use super::kernel::{ExecutableGraph, LoadedKernel};
+use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
+use crate::model::ComputeCapability;
+use crate::plan::{Arg, Launch};
+use cudarc::driver::{result, sys};
+use std::ffi::{CString, c_void};
+use std::path::Path;
+
+/// The CUDA version that brought tensor maps, and the compute capability.
+const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability::new(9, 0));
+
+/// An opened device: its primary context, current on this thread, and a stream.
+#[derive(Debug)]
+pub struct Device {
+    attributes: DeviceAttributes,
+    stream: sys::CUstream,
+    start: sys::CUevent,
+    end: sys::CUevent,
+}
+
+impl Device {
+    /// Opens the device of that ordinal.
+    pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
+        let device = find(ordinal)?;
+        let attributes = attributes_of(device)?;
+        // SAFETY: `device` comes from cuDeviceGet; the context is kept until the process ends.
+        unsafe {
+            let context = result::primary_ctx::retain(device).map_err(cuda("cuDevicePrimaryCtxRetain"))?;
+            result::ctx::set_current(context).map_err(cuda("cuCtxSetCurrent"))?;
+        }
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
+        let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
+        Ok(Self { attributes, stream, start: event()?, end: event()? })
+    }
+
+    /// What it is.
+    pub const fn attributes(&self) -> &DeviceAttributes {
+        &self.attributes
+    }
+
+    /// Waits for everything launched; an error of a kernel comes out here.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        // SAFETY: the stream lives as long as `self`.
+        unsafe { result::stream::synchronize(self.stream) }.map_err(cuda("the kernel failed"))
+    }
+
+    /// Whether the context still works; after an illegal address, say, it does not.
+    pub fn is_alive(&self) -> bool {
+        result::ctx::synchronize().is_ok()
+    }
+
+    /// Device memory of that many bytes, not initialised.
+    pub fn allocate(&self, bytes: usize) -> Result<DeviceMemory, DeviceError> {
+        // SAFETY: nothing reads it before it is written.
+        let address = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(cuda("cuMemAlloc"))?;
+        Ok(DeviceMemory { address, bytes })
+    }
+
+    /// Page-locked host memory of that many bytes, zeroed.
+    pub fn pinned(&self, bytes: usize) -> Result<PinnedMemory, DeviceError> {
+        // SAFETY: the memory is zeroed before anybody sees it.
+        let pointer = unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(cuda("cuMemHostAlloc"))?;
+        // SAFETY: `pointer` is good for `bytes` bytes.
+        unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
+        Ok(PinnedMemory { pointer: pointer.cast(), bytes })
+    }
+
+    /// Copies host memory to device memory and waits.
+    pub fn upload(&self, to: &DeviceMemory, from: &PinnedMemory) -> Result<(), DeviceError> {
+        check_sizes(to, from)?;
+        // SAFETY: both are allocations of at least that many bytes, alive until the synchronisation.
+        unsafe { result::memcpy_htod_async(to.address, from.as_slice(), self.stream) }.map_err(cuda("cuMemcpyHtoD"))?;
+        self.synchronize()
+    }
+
+    /// Copies device memory to host memory and waits.
+    pub fn download(&self, to: &mut PinnedMemory, from: &DeviceMemory) -> Result<(), DeviceError> {
+        check_sizes(from, to)?;
+        // SAFETY: as in `upload`.
+        unsafe { result::memcpy_dtoh_async(to.as_mut_slice(), from.address, self.stream) }
+            .map_err(cuda("cuMemcpyDtoH"))?;
+        self.synchronize()
+    }
+
+    /// Loads a cubin and finds an entry in it.
+    pub fn load(&self, cubin: &Path, entry: &str) -> Result<LoadedKernel, DeviceError> {
+        let unreadable = |reason: String| DeviceError::Cubin { path: cubin.to_owned(), reason };
+        let mut image = std::fs::read(cubin).map_err(|e| unreadable(e.to_string()))?;
+        if !image.starts_with(b"\x7fELF") {
+            return Err(unreadable("it is not an ELF file".to_owned()));
+        }
+        image.push(0);
+        let name = CString::new(entry).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
+        // SAFETY: `image` is an ELF image that ends with NUL; the driver checks what is in it.
+        let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
+        // SAFETY: the module was just loaded.
+        match unsafe { result::module::get_function(module, name) } {
+            Ok(function) => Ok(LoadedKernel { module, function }),
+            Err(error) => {
+                // SAFETY: as above.
+                let _ = unsafe { result::module::unload(module) };
+                Err(cuda("cuModuleGetFunction")(error))
+            }
+        }
+    }
+
+    /// The arguments of a launch on buffers that `buffer` knows with their addresses.
+    pub fn arguments<'b>(
+        &self,
+        args: &[Arg],
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    ) -> Result<KernelArguments, DeviceError> {
+        KernelArguments::new(args, buffer, |tiling| self.encode(tiling))
+    }
+
+    /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.
+    fn encode(&self, tiling: &Tiling<'_>) -> Result<sys::CUtensorMap, DeviceError> {
+        let (name, buffer) = (tiling.map.name.clone(), tiling.map.buffer.clone());
+        let (known, needed) = ((self.attributes.cuda, self.attributes.compute_capability), TENSOR_MAPS);
+        // The bindings panic where the driver lacks a call.
+        if known.0 < needed.0 || known.1 < needed.1 {
+            let words = |((major, minor), capability): ((u32, u32), ComputeCapability)| {
+                format!("CUDA {major}.{minor} and compute capability {capability}")
+            };
+            let reason = format!("it needs {}; this driver and device have {}", words(needed), words(known));
+            return Err(DeviceError::TensorMap { name, buffer, reason });
+        }
+        let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
+        // SAFETY: every array has at least `rank` values; the address is only written into the map, which is aligned by
+        // its type.
+        unsafe {
+            sys::cuTensorMapEncodeTiled(
+                &raw mut encoded,
+                tiling.data_type,
+                tiling.rank,
+                tiling.address as *mut c_void,
+                tiling.sizes.as_ptr(),
+                tiling.strides.as_ptr(),
+                tiling.box_dims.as_ptr(),
+                [1; 5].as_ptr(),
+                sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                tiling.swizzle,
+                sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        }
+        .result()
+        .map_err(|error| {
+            let reason = cuda("cuTensorMapEncodeTiled")(error).to_string();
+            DeviceError::TensorMap { name, buffer, reason }
+        })?;
+        Ok(encoded)
+    }
+
+    /// Launches a kernel on the stream, or adds it to the graph being captured.
+    pub fn launch(
+        &self,
+        kernel: &LoadedKernel,
+        launch: &Launch,
+        arguments: &KernelArguments,
+    ) -> Result<(), DeviceError> {
+        let mut parameters = arguments.pointers();
+        // SAFETY: an all-zero attribute is a valid value of this plain C struct.
+        let mut cluster: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
+        cluster.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        let [x, y, z] = launch.cluster;
+        cluster.value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+        let config = sys::CUlaunchConfig {
+            gridDimX: launch.grid[0],
+            gridDimY: launch.grid[1],
+            gridDimZ: launch.grid[2],
+            blockDimX: launch.block[0],
+            blockDimY: launch.block[1],
+            blockDimZ: launch.block[2],
+            sharedMemBytes: launch.dynamic_shared,
+            hStream: self.stream,
+            attrs: &raw mut cluster,
+            numAttrs: u32::from(launch.cluster != [1, 1, 1]),
+        };
+        // SAFETY: parameters point at values as large as the kernel takes (builds whose cubin tells are held to that) that outlive the
+        // call, which copies them; what the kernel does with its pointers is the kernel's, and the reason that this runs
+        // in a process of its own.
+        unsafe {
+            sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
+        }
+        .result()
+        .map_err(cuda("cuLaunchKernelEx"))
+    }
+
+    /// A graph of everything that `body` launches.
+    pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream lives as long as `self` and is not captured twice: `body` cannot reach this method's
+        // stream but through launches.
+        unsafe { result::stream::begin_capture(self.stream, mode) }.map_err(cuda("cuStreamBeginCapture"))?;
+        let launched = body();
+        // SAFETY: capture began above.
+        let graph = unsafe { result::stream::end_capture(self.stream) }.map_err(cuda("cuStreamEndCapture"));
+        launched?;
+        let graph = graph?;
+        // SAFETY: the graph was just made, is instantiated once and then destroyed.
+        unsafe {
+            let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
+            let _ = result::graph::destroy(graph);
+            let exec = exec.map_err(cuda("cuGraphInstantiate"))?;
+            let graph = ExecutableGraph { exec };
+            result::graph::upload(exec, self.stream).map_err(cuda("cuGraphUpload"))?;
+            Ok(graph)
+        }
+    }
+
+    /// Launches a graph.
+    pub fn replay(&self, graph: &ExecutableGraph) -> Result<(), DeviceError> {
+        // SAFETY: both live.
+        unsafe { result::graph::launch(graph.exec, self.stream) }.map_err(cuda("cuGraphLaunch"))
+    }
+
+    /// Microseconds of the device between two events around `body`, which is waited for.
+    pub fn time(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
+        // SAFETY: events and stream live as long as `self`.
+        let record = |event| unsafe { result::event::record(event, self.stream) }.map_err(cuda("cuEventRecord"));
+        record(self.start)?;
+        body()?;
+        record(self.end)?;
+        self.synchronize()?;
+        // SAFETY: both were recorded and have happened.
+        let milliseconds =
+            unsafe { result::event::elapsed(self.start, self.end) }.map_err(cuda("cuEventElapsedTime"))?;
+        Ok(f64::from(milliseconds) * 1e3)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: nothing uses them after this; the context goes with the process.
+        unsafe {
+            let _ = result::event::destroy(self.start);
+            let _ = result::event::destroy(self.end);
+            let _ = result::stream::destroy(self.stream);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::attributes::query_attributes;
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_driver_is_an_error_and_no_panic() {
+        // Where there is a device this proves the other half: that its attributes can be read.
+        match query_attributes(0) {
+            Ok(Some(attributes)) => assert!(attributes.sms > 0 && attributes.memory > 0),
+            Ok(None) => {
+                assert!(matches!(Device::open(0).unwrap_err(), DeviceError::NoLibrary | DeviceError::NoDevice { .. }))
+            }
+            Err(error) => assert!(matches!(error, DeviceError::Cuda { .. })),
+        }
+    }
+}

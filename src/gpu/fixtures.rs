@@ -1,0 +1,10 @@
+//! Buffers for tests.
+
+use super::buffer::BufferSpec;
+use crate::config::{Dtype, Init, Role};
+
+/// A buffer; inputs are standard normal.
+pub fn buffer(name: &str, dtype: Dtype, extents: &[usize], role: Role) -> BufferSpec {
+    let init = (role == Role::Input).then_some(Init::Normal { mean: 0.0, std: 1.0 });
+    BufferSpec { name: name.to_owned(), dtype, extents: extents.to_vec(), init, role }
+}

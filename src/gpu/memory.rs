@@ -1,0 +1,61 @@
+//! Memory of the device and page-locked memory of the machine, freed with the value.
+
+use super::error::DeviceError;
+use cudarc::driver::{result, sys};
+
+/// Device memory.
+#[derive(Debug)]
+pub struct DeviceMemory {
+    pub(super) address: sys::CUdeviceptr,
+    pub(super) bytes: usize,
+}
+
+impl DeviceMemory {
+    /// Its address.
+    pub const fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `Device::allocate` and freed once.
+        let _ = unsafe { result::free_sync(self.address) };
+    }
+}
+
+/// Page-locked host memory.
+#[derive(Debug)]
+pub struct PinnedMemory {
+    pub(super) pointer: *mut u8,
+    pub(super) bytes: usize,
+}
+
+impl PinnedMemory {
+    /// Its bytes.
+    pub const fn as_slice(&self) -> &[u8] {
+        // SAFETY: the allocation is of that many initialised bytes, and copies into it end before they return.
+        unsafe { std::slice::from_raw_parts(self.pointer, self.bytes) }
+    }
+
+    /// Its bytes, to write.
+    pub const fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer, self.bytes) }
+    }
+}
+
+impl Drop for PinnedMemory {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `Device::pinned` and freed once.
+        let _ = unsafe { result::free_host(self.pointer.cast()) };
+    }
+}
+
+/// Refuses a copy between allocations that are not of one size.
+pub(super) fn check_sizes(memory: &DeviceMemory, pinned: &PinnedMemory) -> Result<(), DeviceError> {
+    if memory.bytes == pinned.bytes {
+        return Ok(());
+    }
+    Err(DeviceError::Launch(format!("device memory of {} bytes against {} on the host", memory.bytes, pinned.bytes)))
+}

@@ -1,0 +1,27 @@
+//! The CUDA driver: memory, launches, graphs, events, tensor maps, what a device is, and NVTX ranges.
+//!
+//! What is launched, and what comes of it, is the business of others.
+
+mod arena;
+mod arguments;
+mod attributes;
+mod buffer;
+mod buffer_set;
+mod device;
+mod error;
+#[cfg(test)]
+pub(crate) mod fixtures;
+mod kernel;
+mod memory;
+mod nvtx;
+
+pub use arena::ArenaLayout;
+pub use arguments::KernelArguments;
+pub use attributes::{DeviceAttributes, query_attributes};
+pub use buffer::BufferSpec;
+pub use buffer_set::BufferSet;
+pub use device::Device;
+pub use error::DeviceError;
+pub use kernel::{ExecutableGraph, LoadedKernel};
+pub use memory::{DeviceMemory, PinnedMemory};
+pub use nvtx::NvtxRange;

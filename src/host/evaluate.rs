@@ -1,0 +1,185 @@
+//! A phase's expressions, evaluated for a job.
+
+use super::job_error::JobError;
+use crate::config::{Buffer, Init, Phase, Reference, Role, ScalarType, Shape};
+use crate::expr::{Expr, ExprError, Scope, Value};
+use crate::gpu::BufferSpec;
+use crate::model::VariantId;
+use crate::plan::{Arg, KernelPlan, Launch, Method, Plan};
+use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
+use crate::time::TimingSettings;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub(super) fn built<'a>(
+    plan: &'a Plan,
+    cubins: &'a BTreeMap<VariantId, PathBuf>,
+) -> impl Iterator<Item = (&'a VariantId, &'a KernelPlan, &'a PathBuf)> {
+    plan.variants.iter().filter_map(|v| match &v.method {
+        Method::Kernel(kernel) => cubins.get(&v.id).map(|cubin| (&v.id, kernel, cubin)),
+        Method::Command(_) => None,
+    })
+}
+
+pub(super) fn check_provable(phase: &Phase) -> Result<(), JobError> {
+    if !phase.workload.tolerance.is_usable() {
+        return Err(JobError::Tolerance);
+    }
+    if phase.workload.seeds.is_empty() {
+        return Err(JobError::NoSeeds);
+    }
+    if !phase.workload.buffers.iter().any(|b| b.role == Role::Output) {
+        return Err(JobError::NoOutput);
+    }
+    Ok(())
+}
+
+pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &Phase) -> Result<(), JobError> {
+    for shape in &phase.workload.shapes {
+        if !kernel.launches.iter().any(|l| l.shape == shape.name) {
+            return Err(JobError::NoLaunch { variant: variant.clone(), shape: shape.name.clone() });
+        }
+    }
+    for arg in kernel.launches.iter().flat_map(|l| &l.args) {
+        let name = match arg {
+            Arg::Buffer(name) => name,
+            Arg::TensorMap(map) => &map.buffer,
+            Arg::Scalar(_) => continue,
+        };
+        if !phase.workload.buffers.iter().any(|b| &b.name == name) {
+            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn timing(phase: &Phase) -> TimingSettings {
+    let bench = &phase.bench;
+    TimingSettings {
+        warmup: bench.warmup,
+        rounds: bench.rounds,
+        min_sample_us: micros(bench.min_sample),
+        max_launches: bench.max_launches.max(1),
+        buffer_sets: bench.buffer_sets.max(1),
+    }
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+pub(super) fn job_shape(phase: &Phase, shape: &Shape) -> Result<ShapeSpec, JobError> {
+    let scope = shape.scope();
+    let buffers = phase.workload.buffers.iter().map(|b| job_buffer(b, shape, &scope)).collect::<Result<Vec<_>, _>>()?;
+    let mut scalars = BTreeMap::new();
+    let mut varying = Vec::new();
+    for scalar in &phase.workload.scalars {
+        match scalar.value.eval_number(&scope) {
+            Ok(value) => {
+                scalars.insert(scalar.name.clone(), as_passed(scalar.dtype, value));
+            }
+            Err(ExprError::Unknown { .. }) => varying.push(scalar.name.clone()),
+            Err(source) => {
+                let what = format!("scalar '{}'", scalar.name);
+                return Err(JobError::Expression { what, shape: shape.name.clone(), source });
+            }
+        }
+    }
+    Ok(ShapeSpec { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, varying })
+}
+
+/// The value a kernel sees behind its C type.
+fn as_passed(dtype: ScalarType, value: f64) -> f64 {
+    match dtype {
+        ScalarType::F32 => f64::from(value as f32),
+        ScalarType::F64 => value,
+        ScalarType::I32 => f64::from(value as i32),
+        ScalarType::I64 => value as i64 as f64,
+        ScalarType::U32 => f64::from(value as u32),
+    }
+}
+
+fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Scope) -> Result<BufferSpec, JobError> {
+    let evaluated = buffer.shape.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
+    let extents = evaluated.map_err(|source| JobError::Expression {
+        what: format!("buffer '{}'", buffer.name),
+        shape: shape.name.clone(),
+        source,
+    })?;
+    let fits = || {
+        let mut bytes = buffer.dtype.size();
+        let mut sizes = Vec::new();
+        for &extent in &extents {
+            let extent = usize::try_from(extent).ok().filter(|&e| e > 0)?;
+            bytes = bytes.checked_mul(extent).filter(|&b| b < isize::MAX as usize / 2)?;
+            sizes.push(extent);
+        }
+        Some(sizes)
+    };
+    let Some(sizes) = fits().filter(|s| !s.is_empty()) else {
+        return Err(JobError::Extents { buffer: buffer.name.clone(), shape: shape.name.clone(), extents });
+    };
+    let init = match buffer.role {
+        Role::Input => buffer.init.or(Some(Init::Normal { mean: 0.0, std: 1.0 })),
+        Role::Output | Role::Scratch => None,
+    };
+    Ok(BufferSpec { name: buffer.name.clone(), dtype: buffer.dtype, extents: sizes, init, role: buffer.role })
+}
+
+pub(super) fn job_reference(
+    phase: &Phase,
+    plan: &Plan,
+    cubins: &BTreeMap<VariantId, PathBuf>,
+    shapes: &[ShapeSpec],
+) -> Result<ReferenceSpec, JobError> {
+    match &phase.workload.reference {
+        Reference::Builtin { name, options } => {
+            let builtin = Builtin::parse(name, options)?;
+            shapes.iter().try_for_each(|shape| builtin.bind(shape).map(drop))?;
+            Ok(ReferenceSpec::Builtin(builtin))
+        }
+        Reference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
+        Reference::Entry { entry, grid, block } => {
+            let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| k.source == plan.source);
+            let host = built(plan, cubins).find(|(_, kernel, _)| of_phase(kernel));
+            let (_, kernel, cubin) = host.ok_or_else(|| JobError::NoReferenceCubin { entry: entry.clone() })?;
+            let launches = kernel
+                .launches
+                .iter()
+                .filter_map(|launch| shapes.iter().find(|s| s.name == launch.shape).map(|shape| (launch, shape)))
+                .map(|(launch, shape)| {
+                    Ok(Launch {
+                        shape: launch.shape.clone(),
+                        grid: extent3(grid, shape, entry, "grid")?,
+                        block: extent3(block, shape, entry, "block")?,
+                        cluster: [1, 1, 1],
+                        dynamic_shared: 0,
+                        dynamic_arrays: Vec::new(),
+                        args: launch.args.clone(),
+                    })
+                })
+                .collect::<Result<Vec<_>, JobError>>()?;
+            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin: cubin.clone(), launches })
+        }
+    }
+}
+
+fn extent3(texts: &[String], shape: &ShapeSpec, entry: &str, what: &'static str) -> Result<[u32; 3], JobError> {
+    let wrong = || JobError::ReferenceLaunch { entry: entry.to_owned(), what };
+    let scope: Scope = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
+    let failed = |source| JobError::Expression {
+        what: format!("{what} of reference entry '{entry}'"),
+        shape: shape.name.clone(),
+        source,
+    };
+    if texts.is_empty() || texts.len() > 3 {
+        return Err(wrong());
+    }
+    let mut extents = [1; 3];
+    for (extent, text) in extents.iter_mut().zip(texts) {
+        let value = Expr::parse(text).and_then(|e| e.eval_int(&scope)).map_err(failed)?;
+        *extent = u32::try_from(value).ok().filter(|v| (1..=i32::MAX as u32).contains(v)).ok_or_else(wrong)?;
+    }
+    Ok(extents)
+}

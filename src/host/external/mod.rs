@@ -1,0 +1,16 @@
+//! External programs as variants: a request in a file, a result in a file, and nothing taken on trust.
+//!
+//! The program finds the request's path in `NCUGATE_REQUEST`. It reports differences and samples; whether those are
+//! within the tolerance, and whether they are all there, is not its business.
+
+mod error;
+mod measure;
+mod prestarted;
+mod request;
+mod result;
+
+pub use error::ExternalError;
+pub use measure::measure;
+pub use prestarted::PrestartedCommands;
+pub use request::{PROTOCOL, REQUEST_VARIABLE, Request, RequestMode, RequestShape, command};
+pub use result::{ExternalRecords, unmeasured};

@@ -1,0 +1,98 @@
+//! A small phase with its plan, for tests.
+
+use crate::config::GatePlan;
+use crate::config::{
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Objective, Phase, ProfileSettings, Reference, Role,
+    Shape, Sweep, Workload,
+};
+use crate::expr::Expr;
+use crate::model::Better;
+use crate::model::VariantId;
+use crate::model::{ShapeName, Tolerance};
+use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, Standing, Variant};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A phase that copies `x` of `[N]` to `y`, shapes `s` (N = 8, not timed) and `l` (N = 64), seeds 0 and 1.
+pub fn phase() -> Phase {
+    let shapes = [("s", 8), ("l", 64)]
+        .map(|(name, n)| Shape { name: ShapeName(name.to_owned()), dims: vec![("N".to_owned(), n)] })
+        .to_vec();
+    let buffer = |name: &str, dtype, role| Buffer {
+        name: name.to_owned(),
+        dtype,
+        shape: vec![Expr::parse("N").unwrap()],
+        init: None,
+        role,
+    };
+    let large = ShapeName("l".to_owned());
+    Phase {
+        file: PathBuf::new(),
+        text: String::new(),
+        name: "copy".to_owned(),
+        title: "Copy".to_owned(),
+        objective: Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape: large.clone() },
+        recording: None,
+        build: BuildSettings::default(),
+        bench: BenchSettings {
+            warmup: 1,
+            rounds: 3,
+            max_rounds: 3,
+            min_sample: Duration::from_millis(1),
+            max_launches: 100,
+            buffer_sets: 2,
+            timeout: Duration::from_secs(20),
+            shapes: vec![large.clone()],
+        },
+        profile: ProfileSettings {
+            ncu: None,
+            shapes: vec![large],
+            metrics: Vec::new(),
+            timeout: Duration::from_secs(60),
+            repeat: 1,
+            close_look: CloseLookAt::default(),
+        },
+        workload: Workload {
+            seeds: vec![0, 1],
+            reference: Reference::Builtin { name: "copy".to_owned(), options: Vec::new() },
+            tolerance: Tolerance { max_abs: Some(1e-3), rel_l2: None },
+            scalars: Vec::new(),
+            shapes,
+            buffers: vec![buffer("x", Dtype::F32, Role::Input), buffer("y", Dtype::F16, Role::Output)],
+            flops: None,
+            bytes: None,
+        },
+        kernel: None,
+        sweep: Sweep::default(),
+        variants: Vec::new(),
+        baselines: Vec::new(),
+        gates: Vec::new(),
+        gate_plan: GatePlan::default(),
+    }
+}
+
+/// A plan of kernel variants with these names, launched at both shapes of [`phase`].
+pub fn plan(names: &[&str]) -> Plan {
+    let launch = |shape: &str| Launch {
+        shape: ShapeName(shape.to_owned()),
+        grid: [1, 1, 1],
+        block: [32, 1, 1],
+        cluster: [1, 1, 1],
+        dynamic_shared: 0,
+        dynamic_arrays: Vec::new(),
+        args: vec![Arg::Buffer("x".to_owned()), Arg::Buffer("y".to_owned())],
+    };
+    let variant = |name: &&str| Variant {
+        id: VariantId((*name).to_owned()),
+        standing: Standing::Candidate,
+        params: Vec::new(),
+        method: Method::Kernel(KernelPlan {
+            source: PathBuf::from("copy.cu"),
+            entry: "copy".to_owned(),
+            flags: Vec::new(),
+            defines: Vec::new(),
+            launches: vec![launch("s"), launch("l")],
+        }),
+    };
+    Plan { variants: names.iter().map(variant).collect() }
+}

@@ -1,0 +1,123 @@
+//! A worker's job: everything it needs, evaluated, in one JSON file that no config has to be read beside.
+//!
+//! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
+
+use crate::model::{CheckOutcome, CheckRecord, LatencyRecord, ShapeName, Tolerance, VariantId};
+use crate::plan::Launch;
+use crate::prove::{ReferenceSpec, ShapeSpec};
+use crate::time::TimingSettings;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a worker is asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerJob {
+    /// Ordinal of the CUDA device.
+    pub device: u32,
+    /// Measure, or launch under a profiler.
+    pub mode: JobMode,
+    /// Seeds of the inputs; the first also fills what is timed and profiled.
+    pub seeds: Vec<u64>,
+    /// The right answer.
+    pub reference: ReferenceSpec,
+    /// How near to it an output must be.
+    pub tolerance: Tolerance,
+    /// Problem sizes, evaluated.
+    pub shapes: Vec<ShapeSpec>,
+    /// Variants, in the order of the plan.
+    pub kernels: Vec<JobKernel>,
+}
+
+/// What the worker does with each variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "snake_case")]
+pub enum JobMode {
+    /// Check, then time.
+    Bench(TimingSettings),
+    /// Launch inside NVTX ranges and nothing else.
+    Profile {
+        /// Launches of each variant and shape.
+        repeat: u32,
+    },
+}
+
+/// A correctness case of one variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckCase {
+    /// The shape.
+    pub shape: ShapeName,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// A variant, and what is still to do for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobKernel {
+    /// The variant.
+    pub variant: VariantId,
+    /// Its cubin.
+    pub cubin: PathBuf,
+    /// Entry name.
+    pub entry: String,
+    /// Its launch at every shape.
+    pub launches: Vec<Launch>,
+    /// Correctness cases to run.
+    pub cases: Vec<CheckCase>,
+    /// Shapes to time or to profile.
+    pub shapes: Vec<ShapeName>,
+    /// Why it is not to be timed, once a case was not correct by the job's tolerance.
+    pub unverified: Option<String>,
+}
+
+impl JobKernel {
+    /// Its launch at a shape.
+    pub fn launch(&self, shape: &ShapeName) -> Option<&Launch> {
+        self.launches.iter().find(|l| &l.shape == shape)
+    }
+
+    /// Notes a case that is settled.
+    pub fn note_check(&mut self, record: &CheckRecord, tolerance: &Tolerance) {
+        self.cases.retain(|c| c.shape != record.shape || c.seed != record.seed);
+        let what = match record.outcome.judged_by(tolerance) {
+            CheckOutcome::Correct { .. } => return,
+            CheckOutcome::Wrong { reason, .. } => format!("wrong ({reason})"),
+            CheckOutcome::Crashed { reason } => format!("crashed ({reason})"),
+            CheckOutcome::Skipped { reason } => format!("not checked ({reason})"),
+        };
+        if self.unverified.is_none() {
+            self.unverified = Some(format!("not timed: {what} at {}, seed {}", record.shape, record.seed));
+        }
+    }
+}
+
+impl WorkerJob {
+    /// The shape of that name.
+    pub fn shape(&self, name: &ShapeName) -> Option<&ShapeSpec> {
+        self.shapes.iter().find(|s| &s.name == name)
+    }
+
+    /// The variant's part.
+    pub fn kernel_mut(&mut self, variant: &VariantId) -> Option<&mut JobKernel> {
+        self.kernels.iter_mut().find(|k| &k.variant == variant)
+    }
+
+    /// Takes a case that is already known off the list; a run that continues starts with this.
+    pub fn settle_check(&mut self, record: &CheckRecord) {
+        let tolerance = self.tolerance;
+        if let Some(kernel) = self.kernel_mut(&record.variant) {
+            kernel.note_check(record, &tolerance);
+        }
+    }
+
+    /// Takes a latency that is already known off the list.
+    pub fn settle_latency(&mut self, record: &LatencyRecord) {
+        if let Some(kernel) = self.kernel_mut(&record.variant) {
+            kernel.shapes.retain(|s| s != &record.shape);
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_settled(&self) -> bool {
+        self.kernels.iter().all(|k| k.cases.is_empty() && k.shapes.is_empty())
+    }
+}

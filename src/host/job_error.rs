@@ -1,0 +1,74 @@
+//! Why a phase cannot be made into a job.
+
+use crate::expr::ExprError;
+use crate::model::{ShapeName, VariantId};
+use crate::prove::ReferenceError;
+
+/// Why a phase cannot be made into a job.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum JobError {
+    /// An expression failed.
+    #[error("{what} at shape '{shape}'")]
+    Expression {
+        /// The buffer, scalar or reference launch.
+        what: String,
+        /// The shape.
+        shape: ShapeName,
+        /// Why.
+        source: ExprError,
+    },
+    /// An extent is not positive, or the buffer is larger than memory can be.
+    #[error(
+        "buffer '{buffer}' at shape '{shape}' has extents {extents:?}; each must be positive and all fit in memory"
+    )]
+    Extents {
+        /// The buffer.
+        buffer: String,
+        /// The shape.
+        shape: ShapeName,
+        /// What the expressions gave.
+        extents: Vec<i64>,
+    },
+    /// The workload has no output, so nothing could be proved.
+    #[error("the workload has no output buffer; give one `role = \"output\"`")]
+    NoOutput,
+    /// Neither bound of the tolerance is given, or one is not a number that can be held.
+    #[error("the tolerance has no usable bound; give `max_abs` or `rel_l2`, finite and not negative")]
+    Tolerance,
+    /// There is no seed.
+    #[error("the workload has no seeds; give at least one")]
+    NoSeeds,
+    /// The plan has no launch for a shape.
+    #[error("variant '{variant}' has no launch for shape '{shape}'")]
+    NoLaunch {
+        /// The variant.
+        variant: VariantId,
+        /// The shape.
+        shape: ShapeName,
+    },
+    /// A launch names a buffer that the workload does not have.
+    #[error("variant '{variant}' passes buffer '{buffer}', which the workload does not declare")]
+    UnknownBuffer {
+        /// The variant.
+        variant: VariantId,
+        /// The name.
+        buffer: String,
+    },
+    /// The built-in reference does not fit the workload.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// A reference entry needs a cubin of its source, and no variant was built.
+    #[error("the reference entry '{entry}' needs a variant of the phase's kernel that builds; none did")]
+    NoReferenceCubin {
+        /// The entry.
+        entry: String,
+    },
+    /// Grid or block of a reference entry is not 1 to 3 positive numbers.
+    #[error("{what} of reference entry '{entry}' must be 1 to 3 numbers from 1 to 2147483647")]
+    ReferenceLaunch {
+        /// The entry.
+        entry: String,
+        /// Grid or block.
+        what: &'static str,
+    },
+}

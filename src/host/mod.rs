@@ -1,0 +1,32 @@
+//! The process that runs programs, and its parent: correctness, then latency, in a worker process that a crash takes
+//! down alone.
+//!
+//! The parent ([`measure`]) plans jobs and keeps what comes back; the worker ([`work`], this program under a hidden
+//! subcommand) owns the CUDA context. Neither judges gates: they measure. External programs that compute, check and
+//! time by themselves are run and held to their protocol by [`external`].
+
+mod check_task;
+mod evaluate;
+mod event;
+pub mod external;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) mod fixtures;
+mod job;
+mod job_error;
+mod phase_job;
+mod supervisor;
+mod tail;
+mod time_task;
+mod trace_task;
+mod worker;
+mod worker_process;
+
+pub use event::{WorkerEvent, WorkerTask};
+pub use job::{CheckCase, JobKernel, JobMode, WorkerJob};
+pub use job_error::JobError;
+pub use phase_job::{JobPurpose, cases};
+pub use supervisor::{DeviceProbe, Finish, MeasureError, SinkError, WorkerCommand, exclude, find_device, measure};
+pub use trace_task::range_name;
+pub use worker::WorkError;
+pub use worker_process::{report_device, work};

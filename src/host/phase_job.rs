@@ -1,0 +1,84 @@
+//! The job that a phase and its plan make.
+
+use super::evaluate::{built, check_launches, check_provable, job_reference, job_shape, timing};
+use super::job::{CheckCase, JobKernel, JobMode, WorkerJob};
+use super::job_error::JobError;
+use crate::config::{Phase, Shape};
+use crate::model::VariantId;
+use crate::plan::Plan;
+use crate::prove::ReferenceSpec;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Which job to make of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobPurpose {
+    /// Check and time.
+    Bench,
+    /// Time what was checked before.
+    Time,
+    /// Launch under a profiler.
+    Profile,
+}
+
+impl WorkerJob {
+    /// The job over those variants of `plan` that `cubins` has a cubin for; external commands are not part of it.
+    pub fn new(
+        phase: &Phase,
+        plan: &Plan,
+        cubins: &BTreeMap<VariantId, PathBuf>,
+        purpose: JobPurpose,
+    ) -> Result<Self, JobError> {
+        let shapes = phase.workload.shapes.iter().map(|s| job_shape(phase, s)).collect::<Result<Vec<_>, _>>()?;
+        let (mode, reference, timed) = match purpose {
+            JobPurpose::Bench => {
+                check_provable(phase)?;
+                (JobMode::Bench(timing(phase)), job_reference(phase, plan, cubins, &shapes)?, &phase.bench.shapes)
+            }
+            JobPurpose::Time => (JobMode::Bench(timing(phase)), ReferenceSpec::None, &phase.bench.shapes),
+            JobPurpose::Profile => {
+                (JobMode::Profile { repeat: phase.profile.repeat }, ReferenceSpec::None, &phase.profile.shapes)
+            }
+        };
+        let mut kernels = Vec::new();
+        for (variant, kernel, cubin) in built(plan, cubins) {
+            check_launches(variant, kernel, phase)?;
+            let cases = match purpose {
+                JobPurpose::Bench => cases(phase),
+                JobPurpose::Time | JobPurpose::Profile => Vec::new(),
+            };
+            kernels.push(JobKernel {
+                variant: variant.clone(),
+                cubin: cubin.clone(),
+                entry: kernel.entry.clone(),
+                launches: kernel.launches.clone(),
+                cases,
+                shapes: timed.clone(),
+                unverified: None,
+            });
+        }
+        let workload = &phase.workload;
+        Ok(Self {
+            device: 0,
+            mode,
+            seeds: workload.seeds.clone(),
+            reference,
+            tolerance: workload.tolerance,
+            shapes,
+            kernels,
+        })
+    }
+}
+
+/// Every correctness case of a phase, shape by shape.
+pub fn cases(phase: &Phase) -> Vec<CheckCase> {
+    let of_shape = |shape: &Shape| {
+        let name = shape.name.clone();
+        phase.workload.seeds.iter().map(move |&seed| CheckCase { shape: name.clone(), seed })
+    };
+    phase.workload.shapes.iter().flat_map(of_shape).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

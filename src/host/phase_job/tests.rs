@@ -1,0 +1,96 @@
+//! Jobs made of a small phase.
+
+use super::*;
+use crate::config::{Init, Reference, Scalar, ScalarType};
+use crate::expr::Expr;
+use crate::host::fixtures::{phase, plan};
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName};
+
+fn cubins(names: &[&str]) -> BTreeMap<VariantId, PathBuf> {
+    names.iter().map(|n| (VariantId((*n).to_owned()), PathBuf::from(format!("{n}.cubin")))).collect()
+}
+
+fn job(phase: &Phase) -> Result<WorkerJob, JobError> {
+    WorkerJob::new(phase, &plan(&["a", "b", "c"]), &cubins(&["a", "c"]), JobPurpose::Bench)
+}
+
+fn scalar(name: &str, dtype: ScalarType, value: &str) -> Scalar {
+    Scalar { name: name.to_owned(), dtype, value: Expr::parse(value).unwrap() }
+}
+
+#[test]
+fn a_job_has_everything_evaluated_and_survives_its_file() {
+    let mut phase = phase();
+    phase.workload.scalars =
+        vec![scalar("third", ScalarType::F32, "1 / 3"), scalar("tiles", ScalarType::I32, "N // TILE")];
+    let job = job(&phase).unwrap();
+    assert_eq!(job.kernels.iter().map(|k| k.variant.0.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+    assert_eq!(job.kernels[0].cases.len(), 4);
+    assert_eq!(job.kernels[0].shapes, [ShapeName("l".to_owned())]);
+    assert_eq!(job.shapes[1].buffers[0].extents, [64]);
+    assert_eq!(job.shapes[1].buffers[0].init, Some(Init::Normal { mean: 0.0, std: 1.0 }));
+    assert_eq!(job.shapes[0].scalars["third"], f64::from(1f32 / 3f32), "as the kernel sees it");
+    assert_eq!(job.shapes[0].varying, ["tiles"]);
+    let text = serde_json::to_string(&job).unwrap();
+    assert_eq!(serde_json::from_str::<WorkerJob>(&text).unwrap(), job);
+}
+
+#[test]
+fn a_profile_job_launches_and_checks_nothing() {
+    let job = WorkerJob::new(&phase(), &plan(&["a"]), &cubins(&["a"]), JobPurpose::Profile).unwrap();
+    assert_eq!((job.mode, job.reference), (JobMode::Profile { repeat: 1 }, ReferenceSpec::None));
+    assert!(job.kernels[0].cases.is_empty() && !job.kernels[0].shapes.is_empty());
+}
+
+#[test]
+fn settled_work_is_taken_off() {
+    let mut job = job(&phase()).unwrap();
+    let (variant, shape) = (VariantId("a".to_owned()), ShapeName("l".to_owned()));
+    let outcome = CheckOutcome::Crashed { reason: "x".to_owned() };
+    job.settle_check(&CheckRecord { variant: variant.clone(), shape: shape.clone(), seed: 1, outcome });
+    assert_eq!(job.kernels[0].cases.len(), 3);
+    assert_eq!(job.kernels[0].unverified.as_deref(), Some("not timed: crashed (x) at l, seed 1"));
+    let outcome = LatencyOutcome::Failed { reason: String::new() };
+    job.settle_latency(&LatencyRecord { variant, shape, outcome });
+    assert!(job.kernels[0].shapes.is_empty() && !job.is_settled());
+    job.kernels.clear();
+    assert!(job.is_settled());
+}
+
+#[test]
+fn what_could_prove_nothing_is_refused() {
+    let refused = |edit: &dyn Fn(&mut Phase)| {
+        let mut phase = phase();
+        edit(&mut phase);
+        job(&phase).unwrap_err()
+    };
+    assert_eq!(refused(&|p| p.workload.tolerance.max_abs = None), JobError::Tolerance);
+    assert_eq!(refused(&|p| p.workload.tolerance.max_abs = Some(f64::INFINITY)), JobError::Tolerance);
+    assert_eq!(refused(&|p| p.workload.seeds.clear()), JobError::NoSeeds);
+    assert_eq!(refused(&|p| drop(p.workload.buffers.pop())), JobError::NoOutput);
+    let expression = |text: &str| vec![Expr::parse(text).unwrap()];
+    assert!(matches!(refused(&|p| p.workload.buffers[0].shape = expression("N - 8")), JobError::Extents { .. }));
+    assert!(matches!(refused(&|p| p.workload.buffers[0].shape = expression("N * 10 ** 17")), JobError::Extents { .. }));
+    assert!(matches!(refused(&|p| p.workload.buffers[0].shape = expression("M")), JobError::Expression { .. }));
+    assert!(matches!(refused(&|p| p.workload.buffers[0].shape = expression("N * 2")), JobError::Reference(_)));
+    assert!(matches!(refused(&|p| p.workload.buffers[0].name = "z".to_owned()), JobError::UnknownBuffer { .. }));
+}
+
+#[test]
+fn a_reference_entry_is_launched_from_a_cubin_of_the_source() {
+    let mut phase = phase();
+    let entry = |grid: &str| Reference::Entry {
+        entry: "plain".to_owned(),
+        grid: vec![grid.to_owned()],
+        block: vec!["1".to_owned(), "2".to_owned()],
+    };
+    phase.workload.reference = entry("N // 2");
+    let ReferenceSpec::Entry { cubin, launches, .. } = job(&phase).unwrap().reference else { panic!("not an entry") };
+    assert_eq!(cubin, PathBuf::from("a.cubin"));
+    assert_eq!((launches[1].grid, launches[1].block), ([32, 1, 1], [1, 2, 1]));
+    assert_eq!(launches[1].args.len(), 2);
+    phase.workload.reference = entry("N - 8");
+    assert!(matches!(job(&phase), Err(JobError::ReferenceLaunch { what: "grid", .. })));
+    let none = WorkerJob::new(&phase, &plan(&["a"]), &cubins(&[]), JobPurpose::Bench);
+    assert!(matches!(none, Err(JobError::NoReferenceCubin { .. })));
+}

@@ -1,0 +1,25 @@
+//! What of a process's standard error goes into the reason of its failure.
+
+/// Lines of it.
+const LAST_LINES: usize = 5;
+/// Characters of them at most.
+const LAST_CHARACTERS: usize = 600;
+
+/// The last lines of what a process said, on one line.
+pub(super) fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    let joined = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
+    let skip = joined.chars().count().saturating_sub(LAST_CHARACTERS);
+    joined.chars().skip(skip).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_short_and_on_one_line() {
+        assert_eq!(tail("a\n\nb\n"), "a | b");
+        assert!(tail(&"x".repeat(5000)).len() <= LAST_CHARACTERS);
+    }
+}

@@ -1,0 +1,72 @@
+//! Launches for a profiler: each variant's kernel inside an NVTX range that names it, and no other launch at all.
+
+use super::event::{WorkerEvent, WorkerTask};
+use super::worker::{DeviceLost, WorkError, Worker};
+use crate::gpu::{BufferSet, DeviceError, NvtxRange};
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::prove::ShapeSpec;
+use std::ffi::CString;
+use std::ops::ControlFlow;
+
+/// The NVTX range of a profiled launch.
+pub fn range_name(variant: &VariantId, shape: &ShapeName) -> String {
+    format!("{variant}@{shape}")
+}
+
+impl Worker<'_> {
+    /// Launches every variant `repeats` times at every shape it is to be profiled at, waiting for each.
+    pub(super) fn trace(&mut self, repeats: u32) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        for shape in self.job.shapes.clone() {
+            let wanted = self.wanted_at(&shape);
+            if wanted.is_empty() {
+                continue;
+            }
+            for set in self.buffer_sets(&shape, 1)? {
+                for &index in &wanted {
+                    if let lost @ ControlFlow::Break(_) = self.trace_variant(index, &shape, &set, repeats)? {
+                        return Ok(lost);
+                    }
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn trace_variant(
+        &mut self,
+        index: usize,
+        shape: &ShapeSpec,
+        set: &BufferSet,
+        repeats: u32,
+    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
+        for repeat in 0..repeats {
+            self.started(&variant, shape, WorkerTask::Profile { repeat })?;
+            if let Err(error) = self.trace_launch(index, shape, set) {
+                let reason = error.to_string();
+                let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape: name, reason: reason.clone() };
+                self.reporter.report(&event)?;
+                return self.probe_device(&variant, &reason);
+            }
+            let event = WorkerEvent::Launched { variant: variant.clone(), shape: name.clone(), repeat };
+            self.reporter.report(&event)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn trace_launch(&mut self, index: usize, shape: &ShapeSpec, set: &BufferSet) -> Result<(), DeviceError> {
+        self.kernel(index)?;
+        let launch = self.launch(index, shape)?;
+        let variant = &self.job.kernels[index].variant;
+        let kernel = self.kernels[variant].as_ref().map_err(Clone::clone)?;
+        kernel.allow(&launch)?;
+        let arguments = set.arguments(&self.device, &launch, &shape.buffers)?;
+        let name = CString::new(range_name(variant, &shape.name))
+            .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;
+        let range = NvtxRange::open(&name);
+        let launched = self.device.launch(kernel, &launch, &arguments).and_then(|()| self.device.synchronize());
+        drop(range);
+        launched
+    }
+}

@@ -1,0 +1,161 @@
+//! What every task of the worker process shares: the device, the kernels loaded on it, the job, and the line to the
+//! parent.
+//!
+//! A CUDA context does not survive an illegal access. The worker then says so and ends; the parent starts another.
+
+use super::event::{WorkerEvent, WorkerTask};
+use super::job::WorkerJob;
+use crate::gpu::{ArenaLayout, BufferSet, Device, DeviceError, LoadedKernel};
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::plan::Launch;
+use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
+use std::collections::HashMap;
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// Why a worker could not do its job, where no variant is the cause.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// The job cannot be read.
+    #[error("cannot read job {}: {reason}", path.display())]
+    Job {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The device cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Buffers of a shape cannot be allocated.
+    #[error("cannot allocate buffers of {bytes} bytes for shape '{shape}'")]
+    Buffers {
+        /// The shape.
+        shape: ShapeName,
+        /// Bytes of one set.
+        bytes: usize,
+        /// What the driver said.
+        source: DeviceError,
+    },
+    /// There is no right answer to compare with.
+    #[error("no reference for shape '{shape}', seed {seed}: {reason}")]
+    Reference {
+        /// The shape.
+        shape: ShapeName,
+        /// The seed.
+        seed: u64,
+        /// Why.
+        reason: String,
+    },
+    /// A variant took the device down; the parent was told which.
+    #[error("the device was lost; what is left needs another process")]
+    Lost,
+    /// The parent is gone.
+    #[error("cannot report to the parent process")]
+    Report(#[from] io::Error),
+}
+
+impl WorkError {
+    /// Buffers of a shape that cannot be allocated.
+    pub(super) fn buffers(shape: &ShapeSpec, source: DeviceError) -> Self {
+        let bytes = ArenaLayout::new(&shape.buffers).bytes();
+        Self::Buffers { shape: shape.name.clone(), bytes, source }
+    }
+
+    /// A reference that failed, as an error of the worker.
+    pub(super) fn reference(shape: &ShapeName, seed: u64, error: &ExpectedOutputError) -> Self {
+        Self::Reference { shape: shape.clone(), seed, reason: chain(error) }
+    }
+}
+
+/// An error with its causes, on one line.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |&e| e.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// The device does not work any more, and the parent has been told after which variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DeviceLost;
+
+/// A worker at work. Fields are dropped in their order: kernels before the device that they are loaded on.
+pub(super) struct Worker<'a> {
+    pub(super) kernels: HashMap<VariantId, Result<LoadedKernel, DeviceError>>,
+    pub(super) device: Device,
+    pub(super) reporter: &'a mut Reporter,
+    pub(super) job: WorkerJob,
+}
+
+impl Worker<'_> {
+    /// Loads a variant's kernel unless that was done, or failed, before.
+    pub(super) fn kernel(&mut self, index: usize) -> Result<&LoadedKernel, DeviceError> {
+        let kernel = &self.job.kernels[index];
+        let (cubin, entry) = (&kernel.cubin, &kernel.entry);
+        let device = &self.device;
+        let loaded = self.kernels.entry(kernel.variant.clone()).or_insert_with(|| device.load(cubin, entry));
+        loaded.as_ref().map_err(Clone::clone)
+    }
+
+    /// The variant's launch at a shape.
+    pub(super) fn launch(&self, index: usize, shape: &ShapeSpec) -> Result<Launch, DeviceError> {
+        let launch = self.job.kernels[index].launch(&shape.name).cloned();
+        launch.ok_or_else(|| DeviceError::Launch(format!("no launch for shape '{}'", shape.name)))
+    }
+
+    /// Indices of the kernels that are to be timed or profiled at a shape.
+    pub(super) fn wanted_at(&self, shape: &ShapeSpec) -> Vec<usize> {
+        (0..self.job.kernels.len()).filter(|&i| self.job.kernels[i].shapes.contains(&shape.name)).collect()
+    }
+
+    /// `count` sets of buffers on the device with the inputs of the first seed.
+    pub(super) fn buffer_sets(&mut self, shape: &ShapeSpec, count: u32) -> Result<Vec<BufferSet>, WorkError> {
+        let seed = self.job.seeds.first().copied().unwrap_or(0);
+        self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+        let contents = CaseInputs::draw(shape, seed).bytes;
+        BufferSet::several(&self.device, &shape.buffers, &contents, count)
+            .map_err(|source| WorkError::buffers(shape, source))
+    }
+
+    /// Tells the parent what is done for a variant from now on.
+    pub(super) fn started(&mut self, variant: &VariantId, shape: &ShapeSpec, task: WorkerTask) -> io::Result<()> {
+        self.reporter.report(&WorkerEvent::Started { variant: variant.clone(), shape: shape.name.clone(), task })
+    }
+
+    /// After a failure of a variant: whether the device still works, telling the parent if it does not.
+    pub(super) fn probe_device(
+        &mut self,
+        variant: &VariantId,
+        reason: &str,
+    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        if self.device.is_alive() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.reporter.report(&WorkerEvent::DeviceLost { variant: variant.clone(), reason: reason.to_owned() })?;
+        Ok(ControlFlow::Break(DeviceLost))
+    }
+}
+
+/// The line to the parent.
+pub(super) struct Reporter {
+    out: File,
+}
+
+impl Reporter {
+    /// Takes standard output for itself and points it at standard error for everybody else.
+    pub(super) fn stdout() -> io::Result<Self> {
+        let out = nix::unistd::dup(io::stdout())?;
+        nix::unistd::dup2_stdout(io::stderr())?;
+        Ok(Self { out: File::from(out) })
+    }
+
+    /// Writes one event as one line, at once.
+    pub(super) fn report(&mut self, event: &WorkerEvent) -> io::Result<()> {
+        let mut line = serde_json::to_vec(event)?;
+        line.push(b'\n');
+        self.out.write_all(&line)
+    }
+}

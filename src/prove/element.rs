@@ -1,0 +1,107 @@
+//! Elements of every dtype: float64 values to little-endian bytes and back.
+
+use super::minifloat::{BF16, F16, FP8_E4M3, FP8_E5M2, Minifloat};
+use crate::config::Dtype;
+use rayon::prelude::*;
+
+/// Elements converted by one task.
+const CHUNK: usize = 1 << 14;
+
+/// The bytes of `values`: floats rounded to nearest even, integers rounded and saturated (NaN becomes 0).
+pub fn encode(dtype: Dtype, values: &[f64]) -> Vec<u8> {
+    let mut bytes = vec![0; values.len() * dtype.size()];
+    bytes
+        .par_chunks_mut(CHUNK * dtype.size())
+        .zip(values.par_chunks(CHUNK))
+        .for_each(|(bytes, values)| encode_into(dtype, values, bytes));
+    bytes
+}
+
+fn encode_into(dtype: Dtype, values: &[f64], bytes: &mut [u8]) {
+    match dtype {
+        Dtype::F64 => put(values, bytes, f64::to_le_bytes),
+        Dtype::F32 => put(values, bytes, |v| (v as f32).to_le_bytes()),
+        Dtype::F16 => put(values, bytes, |v| F16.encode(v).to_le_bytes()),
+        Dtype::Bf16 => put(values, bytes, |v| BF16.encode(v).to_le_bytes()),
+        Dtype::Fp8E4m3 => put(values, bytes, |v| fp8(FP8_E4M3, v)),
+        Dtype::Fp8E5m2 => put(values, bytes, |v| fp8(FP8_E5M2, v)),
+        Dtype::I32 => put(values, bytes, |v| (v.round_ties_even() as i32).to_le_bytes()),
+        Dtype::I8 => put(values, bytes, |v| (v.round_ties_even() as i8).to_le_bytes()),
+        Dtype::U8 => put(values, bytes, |v| (v.round_ties_even() as u8).to_le_bytes()),
+    }
+}
+
+fn fp8(format: Minifloat, value: f64) -> [u8; 1] {
+    [format.encode(value).to_le_bytes()[0]]
+}
+
+fn put<const N: usize>(values: &[f64], bytes: &mut [u8], encode: impl Fn(f64) -> [u8; N]) {
+    for (slot, &value) in bytes.chunks_exact_mut(N).zip(values) {
+        slot.copy_from_slice(&encode(value));
+    }
+}
+
+/// The values in `bytes`; a last partial element is left out.
+pub fn decode(dtype: Dtype, bytes: &[u8]) -> Vec<f64> {
+    let mut values = vec![0.0; bytes.len() / dtype.size()];
+    values
+        .par_chunks_mut(CHUNK)
+        .zip(bytes.par_chunks(CHUNK * dtype.size()))
+        .for_each(|(values, bytes)| decode_into(dtype, bytes, values));
+    values
+}
+
+/// As [`decode`], into a slice and on this thread.
+pub fn decode_into(dtype: Dtype, bytes: &[u8], values: &mut [f64]) {
+    match dtype {
+        Dtype::F64 => take(bytes, values, f64::from_le_bytes),
+        Dtype::F32 => take(bytes, values, |b| f64::from(f32::from_le_bytes(b))),
+        Dtype::F16 => take(bytes, values, |b| half::f16::from_le_bytes(b).to_f64()),
+        Dtype::Bf16 => take(bytes, values, |b| half::bf16::from_le_bytes(b).to_f64()),
+        Dtype::Fp8E4m3 => take(bytes, values, |[b]| FP8_E4M3.decode(u16::from(b))),
+        Dtype::Fp8E5m2 => take(bytes, values, |[b]| FP8_E5M2.decode(u16::from(b))),
+        Dtype::I32 => take(bytes, values, |b| f64::from(i32::from_le_bytes(b))),
+        Dtype::I8 => take(bytes, values, |b| f64::from(i8::from_le_bytes(b))),
+        Dtype::U8 => take(bytes, values, |[b]| f64::from(b)),
+    }
+}
+
+fn take<const N: usize>(bytes: &[u8], values: &mut [f64], decode: impl Fn([u8; N]) -> f64) {
+    let (elements, _) = bytes.as_chunks::<N>();
+    for (value, &element) in values.iter_mut().zip(elements) {
+        *value = decode(element);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_values_survive_every_dtype() {
+        let values = [0.0, 1.0, 2.0, 3.0, 4.0, 112.0];
+        for dtype in Dtype::ALL {
+            let bytes = encode(dtype, &values);
+            assert_eq!(bytes.len(), values.len() * dtype.size());
+            assert_eq!(decode(dtype, &bytes), values, "{}", dtype.name());
+        }
+    }
+
+    #[test]
+    fn integers_round_and_saturate() {
+        assert_eq!(
+            decode(Dtype::I8, &encode(Dtype::I8, &[300.0, -300.0, 0.5, 1.5, f64::NAN])),
+            [127.0, -128.0, 0.0, 2.0, 0.0]
+        );
+        assert_eq!(decode(Dtype::U8, &encode(Dtype::U8, &[-1.0, 256.0])), [0.0, 255.0]);
+        assert_eq!(decode(Dtype::I32, &encode(Dtype::I32, &[3e9])), [f64::from(i32::MAX)]);
+    }
+
+    #[test]
+    fn all_bits_set_is_nan_where_there_is_one() {
+        for dtype in Dtype::ALL {
+            let value = decode(dtype, &vec![0xff; dtype.size()]);
+            assert_eq!(value[0].is_nan(), dtype.has_nan(), "{}", dtype.name());
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The outputs that are right, computed on the host or read from files.
+
+use super::reference::{BufferValues, Builtin, NpyError, ReferenceError, read_npy};
+use super::shape::ShapeSpec;
+use crate::config::Role;
+use crate::expr::{ExprError, Scope, Value, render};
+use crate::plan::Launch;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Where the right answer comes from, with everything evaluated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ReferenceSpec {
+    /// Computed in float64 on the host.
+    Builtin(Builtin),
+    /// Another entry, launched on the GPU.
+    Entry {
+        /// Entry name.
+        entry: String,
+        /// A cubin of the source it is in.
+        cubin: PathBuf,
+        /// Its launch at every shape.
+        launches: Vec<Launch>,
+    },
+    /// NumPy files; a minijinja template over `shape`, `seed` and `buffer`.
+    Npy {
+        /// The template.
+        path: String,
+    },
+    /// None: nothing is checked in this mode.
+    None,
+}
+
+/// What one output should be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpectedOutput {
+    /// Index of the buffer in its shape.
+    pub buffer: usize,
+    /// Its elements.
+    pub values: Vec<f64>,
+}
+
+/// Why expected outputs are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum ExpectedOutputError {
+    /// The built-in does not fit.
+    #[error(transparent)]
+    Builtin(#[from] ReferenceError),
+    /// The file does not give it.
+    #[error(transparent)]
+    Npy(#[from] NpyError),
+    /// The path does not render.
+    #[error("path of the reference file")]
+    Path(#[from] ExprError),
+    /// There is no reference.
+    #[error("the job has none")]
+    NoReference,
+    /// The reference entry is not launched at the shape.
+    #[error("entry '{entry}' has no launch for it")]
+    NoLaunch {
+        /// The entry.
+        entry: String,
+    },
+    /// The reference entry cannot be launched, or writes where it should not.
+    #[error("entry '{entry}': {reason}")]
+    Entry {
+        /// The entry.
+        entry: String,
+        /// What the driver said, or what was written.
+        reason: String,
+    },
+    /// The reference entry does not write all outputs.
+    #[error("entry '{entry}' leaves an output unwritten")]
+    Unwritten {
+        /// The entry.
+        entry: String,
+    },
+}
+
+/// What the outputs of a shape should be for a seed and the inputs' values, unless it takes the device to know
+/// ([`ReferenceSpec::Entry`]) or there is no reference.
+///
+/// # Errors
+/// The built-in does not fit the shape, or a file cannot be read or holds something else.
+pub fn expected_on_host(
+    reference: &ReferenceSpec,
+    shape: &ShapeSpec,
+    seed: u64,
+    inputs: &BufferValues,
+) -> Result<Option<Vec<ExpectedOutput>>, ExpectedOutputError> {
+    match reference {
+        ReferenceSpec::Builtin(builtin) => {
+            let (buffer, values) = builtin.bind(shape)?.compute(inputs);
+            Ok(Some(vec![ExpectedOutput { buffer, values }]))
+        }
+        ReferenceSpec::Npy { path } => from_files(path, shape, seed).map(Some),
+        ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),
+    }
+}
+
+fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
+    let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role == Role::Output);
+    outputs
+        .map(|(index, buffer)| {
+            let mut scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+            scope.insert("shape".to_owned(), Value::Text(shape.name.0.clone()));
+            scope.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
+            scope.insert("buffer".to_owned(), Value::Text(buffer.name.clone()));
+            let path = render(template, &scope)?;
+            Ok(ExpectedOutput { buffer: index, values: read_npy(Path::new(&path), &buffer.extents)? })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::Dtype;
+    use crate::gpu::fixtures::buffer;
+    use crate::prove::fixtures::shape;
+    use crate::prove::inputs::CaseInputs;
+
+    #[test]
+    fn the_reference_sees_rounded_inputs() {
+        let shape = shape(vec![
+            buffer("x", Dtype::Fp8E4m3, &[100], Role::Input),
+            buffer("y", Dtype::F32, &[100], Role::Output),
+        ]);
+        let inputs = CaseInputs::draw(&shape, 5);
+        let reference = ReferenceSpec::Builtin(Builtin::Copy);
+        let expected = expected_on_host(&reference, &shape, 5, &inputs.values).unwrap().unwrap();
+        assert_eq!(expected, [ExpectedOutput { buffer: 1, values: inputs.values[0].clone() }]);
+    }
+
+    #[test]
+    fn a_file_is_found_by_shape_seed_and_buffer() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }\n";
+        let bytes = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes(), &[4, 9]];
+        std::fs::write(folder.path().join("s-3-y.npy"), bytes.concat()).unwrap();
+        let template = format!("{}/{{{{ shape }}}}-{{{{ seed }}}}-{{{{ buffer }}}}.npy", folder.path().display());
+        let shape = shape(vec![buffer("y", Dtype::U8, &[2], Role::Output)]);
+        let expected = ExpectedOutput { buffer: 0, values: vec![4.0, 9.0] };
+        assert_eq!(from_files(&template, &shape, 3).unwrap(), [expected]);
+        let error = from_files(&template, &shape, 4).unwrap_err().to_string();
+        assert!(error.contains("s-4-y.npy"), "{error}");
+        assert!(from_files("{{ nope }}", &shape, 3).is_err());
+    }
+}

@@ -1,0 +1,22 @@
+//! Whether a kernel computes the right thing: inputs, references, and how far outputs are from them.
+//!
+//! Differences are measured here; which are near enough is the tolerance's to say.
+
+mod check_buffers;
+mod compare;
+mod element;
+mod expected;
+mod fill;
+#[cfg(test)]
+pub(crate) mod fixtures;
+mod inputs;
+mod minifloat;
+mod reference;
+mod shape;
+
+pub use check_buffers::CheckBuffers;
+pub use compare::DifferenceTally;
+pub use expected::{ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host};
+pub use inputs::CaseInputs;
+pub use reference::{BoundBuiltin, BufferValues, Builtin, NpyError, ReduceOp, ReferenceError};
+pub use shape::ShapeSpec;

@@ -1,0 +1,149 @@
+//! The references that are built in, by name.
+
+use super::error::{BUILT_IN, ReferenceError};
+use super::fit::{BufferValues, Fit};
+use super::gemm::Gemm;
+use super::rows::{Identity, Reduce, ReduceOp, Softmax};
+use super::sdpa::Sdpa;
+use crate::model::nearest;
+use crate::prove::shape::ShapeSpec;
+use serde::{Deserialize, Serialize};
+
+/// A reference that is built in, with its options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Builtin {
+    /// Scaled dot-product attention: `q`, `k`, `v` -> `o`.
+    Sdpa {
+        /// Row `i` sees keys `0..=i` only.
+        causal: bool,
+    },
+    /// Matrix product: `a`, `b` -> `c`.
+    Gemm {
+        /// `b` is `[N, K]`.
+        transpose_b: bool,
+    },
+    /// Softmax over the last axis: `x` -> `y`.
+    Softmax,
+    /// Reduction over the last axis: `x` -> `y`.
+    Reduce {
+        /// Which.
+        op: ReduceOp,
+    },
+    /// The same values: `x` -> `y`.
+    Copy,
+}
+
+/// A built-in fitted to the buffers of one shape.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BoundBuiltin {
+    /// Attention.
+    Sdpa(Sdpa),
+    /// Matrix product.
+    Gemm(Gemm),
+    /// Softmax.
+    Softmax(Softmax),
+    /// Reduction.
+    Reduce(Reduce),
+    /// Copy.
+    Copy(Identity),
+}
+
+impl BoundBuiltin {
+    /// The output it gives (an index into the shape's buffers) and its values.
+    pub fn compute(&self, values: &BufferValues) -> (usize, Vec<f64>) {
+        match self {
+            Self::Sdpa(sdpa) => (sdpa.o, sdpa.compute(values)),
+            Self::Gemm(gemm) => (gemm.c, gemm.compute(values)),
+            Self::Softmax(softmax) => (softmax.y, softmax.compute(values)),
+            Self::Reduce(reduce) => (reduce.y, reduce.compute(values)),
+            Self::Copy(copy) => (copy.y, values[copy.x].clone()),
+        }
+    }
+}
+
+impl Builtin {
+    /// What can be named in a phase.
+    pub const NAMES: [&str; 5] = BUILT_IN;
+
+    /// The built-in of that name with its options.
+    pub fn parse(name: &str, options: &[(String, String)]) -> Result<Self, ReferenceError> {
+        let mut builtin = match name {
+            "sdpa" => Self::Sdpa { causal: false },
+            "gemm" => Self::Gemm { transpose_b: false },
+            "softmax" => Self::Softmax,
+            "reduce" => Self::Reduce { op: ReduceOp::Sum },
+            "copy" => Self::Copy,
+            _ => {
+                let hint = nearest(name, Self::NAMES.into_iter())
+                    .map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
+                return Err(ReferenceError::Unknown { name: name.to_owned(), hint });
+            }
+        };
+        options.iter().try_for_each(|(key, value)| builtin.set(key, value))?;
+        Ok(builtin)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ReferenceError> {
+        let (taken, allowed) = match self {
+            Self::Sdpa { causal } => (key == "causal" && set_bool(causal, value), "only causal = true or false"),
+            Self::Gemm { transpose_b } => {
+                (key == "transpose_b" && set_bool(transpose_b, value), "only transpose_b = true or false")
+            }
+            Self::Reduce { op } => (key == "op" && set_op(op, value), "only op = sum, max, min or mean"),
+            Self::Softmax | Self::Copy => (false, "it has no options"),
+        };
+        if taken {
+            return Ok(());
+        }
+        let builtin = self.name();
+        Err(ReferenceError::Option { builtin, key: key.to_owned(), value: value.to_owned(), allowed })
+    }
+
+    /// The name a phase uses.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Sdpa { .. } => "sdpa",
+            Self::Gemm { .. } => "gemm",
+            Self::Softmax => "softmax",
+            Self::Reduce { .. } => "reduce",
+            Self::Copy => "copy",
+        }
+    }
+
+    /// Fits it to a shape: finds its buffers and checks their extents.
+    pub fn bind(&self, shape: &ShapeSpec) -> Result<BoundBuiltin, ReferenceError> {
+        let fit = Fit { builtin: self.name(), shape };
+        match *self {
+            Self::Sdpa { causal } => Sdpa::bind(&fit, causal).map(BoundBuiltin::Sdpa),
+            Self::Gemm { transpose_b } => Gemm::bind(&fit, transpose_b).map(BoundBuiltin::Gemm),
+            Self::Softmax => Softmax::bind(&fit).map(BoundBuiltin::Softmax),
+            Self::Reduce { op } => Reduce::bind(&fit, op).map(BoundBuiltin::Reduce),
+            Self::Copy => Identity::bind(&fit).map(BoundBuiltin::Copy),
+        }
+    }
+}
+
+fn set_bool(flag: &mut bool, value: &str) -> bool {
+    match value {
+        "true" => *flag = true,
+        "false" => *flag = false,
+        _ => return false,
+    }
+    true
+}
+
+fn set_op(op: &mut ReduceOp, value: &str) -> bool {
+    *op = match value {
+        "sum" => ReduceOp::Sum,
+        "max" => ReduceOp::Max,
+        "min" => ReduceOp::Min,
+        "mean" => ReduceOp::Mean,
+        _ => return false,
+    };
+    true
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,132 @@
+//! NumPy's `.npy` files, versions 1 to 3: C order, little endian, real numbers.
+
+use crate::config::Dtype;
+use crate::prove::element;
+use std::path::{Path, PathBuf};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Why a file does not give a reference.
+#[derive(Debug, thiserror::Error)]
+pub enum NpyError {
+    /// It cannot be read.
+    #[error("cannot read reference {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not what a reference needs.
+    #[error("reference {}: {what}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what is needed.
+        what: String,
+    },
+}
+
+/// Reads the array of a file, which must have these extents.
+pub fn read(path: &Path, extents: &[usize]) -> Result<Vec<f64>, NpyError> {
+    let bytes = std::fs::read(path).map_err(|source| NpyError::Read { path: path.to_owned(), source })?;
+    parse(&bytes, extents).map_err(|what| NpyError::Format { path: path.to_owned(), what })
+}
+
+fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
+    let (header, data) = split(bytes).ok_or("not a .npy file, or one that is cut short")?;
+    let dtype = match value_of(header, "descr").and_then(quoted) {
+        Some("<f8") => Dtype::F64,
+        Some("<f4") => Dtype::F32,
+        Some("<f2") => Dtype::F16,
+        Some("<i4") => Dtype::I32,
+        Some("|i1") => Dtype::I8,
+        Some("|u1") => Dtype::U8,
+        other => return Err(format!("dtype {other:?} is not one of <f8 <f4 <f2 <i4 |i1 |u1")),
+    };
+    match value_of(header, "fortran_order") {
+        Some(order) if order.starts_with("False") => {}
+        _ => return Err("array is not in C order; save it with numpy.ascontiguousarray".to_owned()),
+    }
+    let shape = value_of(header, "shape").and_then(tuple).ok_or("header has no shape")?;
+    if shape != extents {
+        return Err(format!("array has shape {shape:?}, the output has {extents:?}"));
+    }
+    let expected = shape.iter().try_fold(dtype.size(), |size, &extent| size.checked_mul(extent));
+    if expected != Some(data.len()) {
+        return Err(format!("array of shape {shape:?} does not fit its {} bytes", data.len()));
+    }
+    Ok(element::decode(dtype, data))
+}
+
+/// Header text and data.
+fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (&[major, _minor], rest) = rest.split_first_chunk::<2>()?;
+    let (length, rest) = match major {
+        1 => rest.split_first_chunk().map(|(n, rest)| (usize::from(u16::from_le_bytes(*n)), rest))?,
+        2 | 3 => rest.split_first_chunk().map(|(n, rest)| (u32::from_le_bytes(*n) as usize, rest))?,
+        _ => return None,
+    };
+    let (header, data) = rest.split_at_checked(length)?;
+    Some((std::str::from_utf8(header).ok()?, data))
+}
+
+/// What follows `'key':` in the header's Python dictionary.
+fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
+    let at = header.find(&format!("'{key}'"))? + key.len() + 2;
+    Some(header[at..].trim_start().strip_prefix(':')?.trim_start())
+}
+
+fn quoted(text: &str) -> Option<&str> {
+    text.strip_prefix('\'')?.split('\'').next()
+}
+
+fn tuple(text: &str) -> Option<Vec<usize>> {
+    let inner = text.strip_prefix('(')?.split(')').next()?;
+    inner.split(',').map(str::trim).filter(|t| !t.is_empty()).map(|t| t.parse().ok()).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn file(version: u8, descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+        let mut bytes = [MAGIC, &[version, 0]].concat();
+        match version {
+            1 => bytes.extend((header.len() as u16).to_le_bytes()),
+            _ => bytes.extend((header.len() as u32).to_le_bytes()),
+        }
+        bytes.extend(header.as_bytes());
+        bytes.extend(data);
+        bytes
+    }
+
+    #[test]
+    fn every_version_and_dtype_is_read() {
+        let floats: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        for version in 1..=3 {
+            assert_eq!(parse(&file(version, "<f4", "False", "(2,)", &floats), &[2]).unwrap(), [1.5, -2.0]);
+        }
+        let halves: Vec<u8> = [0x3c00u16, 0xc000].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(parse(&file(1, "<f2", "False", "(1, 2)", &halves), &[1, 2]).unwrap(), [1.0, -2.0]);
+        assert_eq!(parse(&file(1, "|i1", "False", "(2, 1)", &[255, 3]), &[2, 1]).unwrap(), [-1.0, 3.0]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let good = file(1, "|u1", "False", "(3,)", &[1, 2, 3]);
+        assert!(parse(&good, &[3]).is_ok());
+        assert!(parse(&good, &[1, 3]).unwrap_err().contains("shape [3]"));
+        assert!(parse(&file(1, "|u1", "True", "(3,)", &[1, 2, 3]), &[3]).unwrap_err().contains("C order"));
+        assert!(parse(&file(1, ">f4", "False", "(1,)", &[0; 4]), &[1]).unwrap_err().contains(">f4"));
+        assert!(parse(&file(9, "|u1", "False", "(3,)", &[1, 2, 3]), &[3]).is_err());
+        for length in 0..good.len() {
+            assert!(parse(&good[..length], &[3]).is_err(), "cut at {length}");
+        }
+        let huge = file(1, "<f8", "False", "(4294967296, 4294967296)", &[]);
+        assert!(parse(&huge, &[4_294_967_296, 4_294_967_296]).is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! References over the last axis: softmax, reductions, and the identity that a copy is held to.
+
+use super::error::ReferenceError;
+use super::fit::{BufferValues, Fit};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReduceOp {
+    /// Sum.
+    Sum,
+    /// Largest.
+    Max,
+    /// Smallest.
+    Min,
+    /// Arithmetic mean.
+    Mean,
+}
+
+/// Softmax over the last axis of `x`; `y` has the same extents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Softmax {
+    x: usize,
+    pub(super) y: usize,
+    width: usize,
+}
+
+impl Softmax {
+    pub(super) fn bind(fit: &Fit<'_>) -> Result<Self, ReferenceError> {
+        let [x] = fit.inputs(["x"], &[])?;
+        let y = fit.output("y")?;
+        fit.expect(y, &fit.buffer(x).extents)?;
+        Ok(Self { x, y, width: last_axis(fit, x) })
+    }
+
+    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
+        let mut y = values[self.x].clone();
+        y.par_chunks_mut(self.width).for_each(|row| {
+            let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            row.iter_mut().for_each(|v| *v = (*v - largest).exp());
+            let total: f64 = row.iter().sum();
+            row.iter_mut().for_each(|v| *v /= total);
+        });
+        y
+    }
+}
+
+/// A reduction over the last axis of `x`; `y` lacks that axis, or has 1 in its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reduce {
+    x: usize,
+    pub(super) y: usize,
+    width: usize,
+    op: ReduceOp,
+}
+
+impl Reduce {
+    pub(super) fn bind(fit: &Fit<'_>, op: ReduceOp) -> Result<Self, ReferenceError> {
+        let [x] = fit.inputs(["x"], &[])?;
+        let y = fit.output("y")?;
+        let extents = &fit.buffer(x).extents;
+        let mut kept = extents.clone();
+        kept.truncate(extents.len() - 1);
+        let mut flat = kept.clone();
+        flat.push(1);
+        if fit.buffer(y).extents != flat {
+            fit.expect(y, &kept)?;
+        }
+        Ok(Self { x, y, width: last_axis(fit, x), op })
+    }
+
+    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
+        values[self.x].par_chunks(self.width).map(|row| reduced(self.op, row)).collect()
+    }
+}
+
+fn reduced(op: ReduceOp, row: &[f64]) -> f64 {
+    match op {
+        ReduceOp::Sum => row.iter().sum(),
+        ReduceOp::Mean => row.iter().sum::<f64>() / row.len() as f64,
+        ReduceOp::Max => row.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        ReduceOp::Min => row.iter().copied().fold(f64::INFINITY, f64::min),
+    }
+}
+
+/// `y` is `x`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Identity {
+    pub(super) x: usize,
+    pub(super) y: usize,
+}
+
+impl Identity {
+    pub(super) fn bind(fit: &Fit<'_>) -> Result<Self, ReferenceError> {
+        let [x] = fit.inputs(["x"], &[])?;
+        let y = fit.output("y")?;
+        fit.expect(y, &fit.buffer(x).extents)?;
+        Ok(Self { x, y })
+    }
+}
+
+fn last_axis(fit: &Fit<'_>, index: usize) -> usize {
+    fit.buffer(index).extents.last().copied().unwrap_or(1)
+}
