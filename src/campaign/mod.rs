@@ -4,19 +4,20 @@
 //! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
 
 mod calibrate;
-mod close_look;
+mod deep_profile;
+mod live;
 mod profile;
 mod progress;
-mod provenance;
 mod rounds;
+mod static_check;
 mod tools;
-pub mod wanted;
 
-pub use calibrate::{Twins, built, twins};
-pub use close_look::CloseLooks;
+pub use calibrate::{CalibrationError, calibrate};
+pub use deep_profile::DeepProfiler;
+pub use live::{LiveError, LiveRun, Measured, Start};
 pub use progress::{Progress, Silent, Terminal};
-pub use provenance::{manifest, sources};
 pub use rounds::{Cases, Rounds};
+pub use static_check::{build_for, target};
 pub use tools::{Tools, device, gpu};
 
 use crate::bench::external::{self, Early, ExternalError};

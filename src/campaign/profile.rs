@@ -1,11 +1,11 @@
 //! Profiling as part of a campaign: what ncu starts, and how its reports are checked.
 
-use super::{Campaign, CampaignError, wanted};
+use super::{Campaign, CampaignError};
 use crate::bench::external::{self, Request, RequestMode};
 use crate::bench::{Job, Purpose, range_name};
 use crate::config::Phase;
-use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
+use crate::frame::{case_of, wanted};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{ProfileOutcome, ProfileRecord};

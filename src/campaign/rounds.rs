@@ -12,6 +12,7 @@ use crate::plan::Plan;
 use crate::store::{Run, RunWriter, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Variants at shapes.
@@ -51,12 +52,12 @@ impl Rounds<'_> {
     /// they have had, up to [`LATECOMERS`] times: what comes late has the budget of what came first.
     pub fn settle<E: From<CampaignError> + From<StoreError>>(
         &mut self,
-        mut open: impl FnMut(&Run) -> Result<Cases, E>,
+        mut open: impl FnMut(&Arc<Run>) -> Result<Cases, E>,
     ) -> Result<(), E> {
         let mut cases = Cases::new();
         let mut late = 0;
         loop {
-            let run = Run::load(self.writer.folder())?;
+            let run = Arc::new(Run::load(self.writer.folder())?);
             let found = open(&run)?;
             if found.is_empty() {
                 return Ok(());

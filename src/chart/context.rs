@@ -66,8 +66,8 @@ fn occupancy(inputs: &Inputs<'_>) -> Option<&'static str> {
 
 fn front(inputs: &Inputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     let objective = &inputs.phase.objective;
-    let x = explain::Axis { metric: occupancy, better: Better::Higher };
-    let y = explain::Axis { metric: &objective.metric, better: objective.better };
+    let x = explain::ParetoAxis { metric: occupancy, better: Better::Higher };
+    let y = explain::ParetoAxis { metric: &objective.metric, better: objective.better };
     let front = explain::pareto(inputs.quantities, &objective.shape, &ranked(inputs), x, y);
     let mut points: Vec<(f64, f64)> = front.points.iter().filter(|p| p.front).map(|p| (p.x, p.y)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -15,7 +15,7 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
     let roof = context.roofline.as_ref()?;
     let rows: HashMap<&str, &VariantRow> = report.variants.iter().map(|v| (v.id.as_str(), v)).collect();
     let points: Vec<(&VariantRow, f64, f64)> = roof
-        .standings
+        .points
         .iter()
         .filter_map(|s| Some((*rows.get(s.variant.0.as_str())?, s.intensity, s.performance / 1e12)))
         .collect();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bench::Mode;
-use crate::campaign::{Silent, manifest};
+use crate::campaign::Silent;
 use crate::frame::{Counted, Measured, quantities};
 use crate::judge::{Context, Judgement, correctness, judge, unresolved};
 use crate::model::ComputeCapability;
@@ -10,7 +10,7 @@ use crate::model::Verdict;
 use crate::model::{BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, Differences};
 use crate::plan::unroll;
-use crate::store::Fingerprint;
+use crate::store::{Fingerprint, manifest};
 
 const PHASE: &str = concat!(
     include_str!("../../../tests/data/copy.toml"),

@@ -1,16 +1,16 @@
-//! A close look: the selected variant profiled once more, with ncu's sections, its samples of instructions, and sources.
+//! The deep profile: the selected variant profiled once more, with ncu's sections, its samples of instructions, and sources.
 //!
 //! It comes after everything that gates judge, in records of its own, and its counters replace none of those. What goes
 //! wrong with it is said in the run's warnings and ends nothing.
 
 use super::profile::{ByRange, CommandTarget, Folders, WorkerTarget};
-use super::{CampaignError, Progress, Tools, is_correct, wanted};
+use super::{CampaignError, Progress, Tools, is_correct};
 use crate::bench::{Job as WorkerJob, Purpose};
 use crate::config::{CloseLookAt, Phase};
 use crate::explain::listing::{Code, Disassembler, ListingError, Own};
-use crate::explain::{Samples, source_of, texts};
-use crate::frame::case_of;
+use crate::explain::{InstructionSamples, source_of, texts};
 use crate::frame::launches::nvtx_text;
+use crate::frame::{case_of, wanted};
 use crate::model::BuildOutcome;
 use crate::model::Listing;
 use crate::model::VariantId;
@@ -30,8 +30,8 @@ const STEM: &str = "close";
 /// Unknown metrics that are left out before it is given up.
 const UNKNOWN: usize = 8;
 
-/// Looks closely at variants of a run that is measured.
-pub struct CloseLooks<'a> {
+/// Takes the deep profiles of a run that is measured.
+pub struct DeepProfiler<'a> {
     /// The phase.
     pub phase: &'a Phase,
     /// Its variants.
@@ -45,16 +45,16 @@ pub struct CloseLooks<'a> {
 }
 
 /// One ncu process, read.
-struct Looked {
+struct Taken {
     ran: Ran,
     metrics: Vec<String>,
     contents: Contents,
     seconds: f64,
 }
 
-impl CloseLooks<'_> {
-    /// Looks at the selected variant and at the first baseline that is a kernel, at the objective's shape, unless the
-    /// phase wants none. What was looked at before is left alone.
+impl DeepProfiler<'_> {
+    /// Profiles the selected variant and the first baseline that is a kernel, at the objective's shape, unless the
+    /// phase wants none. What has a deep profile already is left alone.
     ///
     /// # Errors
     /// The run cannot be written. Anything else is a warning of the run.
@@ -64,22 +64,22 @@ impl CloseLooks<'_> {
             CloseLookAt::Selected => {}
         }
         let started = Instant::now();
-        self.progress.stage("close look", 1);
+        self.progress.stage("deep profile", 1);
         self.progress.step(&selected.0);
-        match self.looks(selected) {
+        match self.profiles(selected) {
             Ok(()) => {}
             Err(CampaignError::Store(error)) => return Err(error),
-            Err(error) => self.writer.warn(&format!("no close look: {error}"))?,
+            Err(error) => self.writer.warn(&format!("no deep profile: {error}"))?,
         }
-        self.writer.spent("close look", started.elapsed().as_secs_f64())
+        self.writer.spent("deep profile", started.elapsed().as_secs_f64())
     }
 
-    fn looks(&mut self, selected: &VariantId) -> Result<(), CampaignError> {
+    fn profiles(&mut self, selected: &VariantId) -> Result<(), CampaignError> {
         let run = Run::load(self.writer.folder())?;
         let io = |what| move |source| CampaignError::Io { what, source };
         let cases = self.cases(&run, selected);
-        let logs = run.folder.join("logs").join("close-look");
-        std::fs::create_dir_all(&logs).map_err(io("make a folder for a close look"))?;
+        let logs = run.folder.join("logs").join("deep-profile");
+        std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
         let scratch = scratch_folder().map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: run.folder.join("reports"), logs, scratch };
         let runner = folders.runner(self.tools, self.phase);
@@ -106,7 +106,7 @@ impl CloseLooks<'_> {
             cases.iter().filter(|(id, _)| *id == target.variant).map(|case| target.subject(case.clone()))
         });
         let subjects: Vec<Subject<'_>> = std::iter::once(of_worker).chain(by_command).collect();
-        subjects.iter().try_for_each(|subject| self.look(&run, &runner, subject, &subject.cases))
+        subjects.iter().try_for_each(|subject| self.profile(&run, &runner, subject, &subject.cases))
     }
 
     /// The phase with one launch at the objective's shape.
@@ -117,7 +117,7 @@ impl CloseLooks<'_> {
         phase
     }
 
-    /// Variants that nobody has looked at: whoever was measured for the selected one, and the first baseline that is a
+    /// Variants without a deep profile: whoever was measured for the selected one, and the first baseline that is a
     /// kernel and correct.
     fn cases(&self, run: &Run, selected: &VariantId) -> Vec<Case> {
         let shape = &self.phase.objective.shape;
@@ -136,17 +136,17 @@ impl CloseLooks<'_> {
             .collect();
         wanted.dedup();
         let known = |case: &Case| {
-            run.close_looks.iter().any(|look| {
-                (&look.variant, &look.shape) == (&case.0, &case.1)
-                    && matches!(look.outcome, ProfileOutcome::Profiled { .. })
+            run.close_looks.iter().any(|deep| {
+                (&deep.variant, &deep.shape) == (&case.0, &case.1)
+                    && matches!(deep.outcome, ProfileOutcome::Profiled { .. })
             })
         };
         wanted.retain(|case| !known(case));
         wanted
     }
 
-    /// Looks at cases of one program; those that a process lacks are tried alone.
-    fn look(
+    /// Profiles cases of one program; those that a process lacks are tried alone.
+    fn profile(
         &mut self,
         run: &Run,
         runner: &Runner<'_>,
@@ -156,32 +156,32 @@ impl CloseLooks<'_> {
         if cases.is_empty() {
             return Ok(());
         }
-        let looked = self.process(runner, subject, cases)?;
-        let file = looked.ran.report.as_deref().and_then(Path::file_name);
+        let taken = self.process(runner, subject, cases)?;
+        let file = taken.ran.report.as_deref().and_then(Path::file_name);
         let file = file.map(|name| name.to_string_lossy().into_owned());
         for case in cases {
-            let outcome = match (&file, looked.contents.launches.contains_key(case)) {
+            let outcome = match (&file, taken.contents.launches.contains_key(case)) {
                 (Some(report), true) => ProfileOutcome::Profiled { report: report.clone() },
                 _ if cases.len() > 1 => {
-                    self.look(run, runner, subject, std::slice::from_ref(case))?;
+                    self.profile(run, runner, subject, std::slice::from_ref(case))?;
                     continue;
                 }
-                _ => ProfileOutcome::Failed { reason: reason(&looked.ran) },
+                _ => ProfileOutcome::Failed { reason: reason(&taken.ran) },
             };
             if let ProfileOutcome::Failed { reason } = &outcome {
-                self.writer.warn(&format!("no close look at {}: {reason}", case.0))?;
+                self.writer.warn(&format!("no deep profile of {}: {reason}", case.0))?;
             }
-            let listing = match (&outcome, &looked.ran.report) {
+            let listing = match (&outcome, &taken.ran.report) {
                 (ProfileOutcome::Profiled { .. }, Some(path)) => self.listing(run, path, case, runner.logs),
                 _ => Listing::default(),
             };
             self.writer.close_look(&DeepProfile {
                 variant: case.0.clone(),
                 shape: case.1.clone(),
-                metrics: looked.metrics.clone(),
+                metrics: taken.metrics.clone(),
                 sections: Detail::SECTIONS.map(str::to_owned).to_vec(),
-                passes: looked.contents.passes,
-                seconds: looked.seconds,
+                passes: taken.contents.passes,
+                seconds: taken.seconds,
                 listing,
                 outcome,
             })?;
@@ -190,8 +190,8 @@ impl CloseLooks<'_> {
     }
 
     /// One ncu process; metrics that this ncu does not know are left out.
-    fn process(&self, runner: &Runner<'_>, subject: &Subject<'_>, cases: &[Case]) -> Result<Looked, CampaignError> {
-        let io = |source| CampaignError::Io { what: "look closely", source };
+    fn process(&self, runner: &Runner<'_>, subject: &Subject<'_>, cases: &[Case]) -> Result<Taken, CampaignError> {
+        let io = |source| CampaignError::Io { what: "take a deep profile", source };
         let mut metrics = wanted::close_counters(Some(self.tools.device.compute_capability));
         let started = Instant::now();
         for _ in 0..UNKNOWN {
@@ -221,7 +221,7 @@ impl CloseLooks<'_> {
                     (Ran { failure: Some(NcuFailure::UnreadableReport { reason }), ..ran }, Contents::default())
                 }
             };
-            return Ok(Looked { ran, metrics, contents, seconds });
+            return Ok(Taken { ran, metrics, contents, seconds });
         }
         Err(io(std::io::Error::other("this ncu does not know too many of its metrics")))
     }
@@ -238,7 +238,7 @@ impl CloseLooks<'_> {
 
     fn listing_of(&self, run: &Run, report: &Report, case: &Case, logs: &Path) -> Result<Option<Listing>, ReportError> {
         for launch in report.launches() {
-            let samples = Samples::of(&launch)?;
+            let samples = InstructionSamples::of(&launch)?;
             if case_of(&nvtx_text(&launch.nvtx()?)).as_ref() != Some(case) || samples.places.is_empty() {
                 continue;
             }
@@ -279,10 +279,10 @@ fn own_texts(run: &Run, mut add: impl FnMut(&str, &[u8])) {
 }
 
 fn cubins(run: &Run, cases: &[Case]) -> BTreeMap<VariantId, PathBuf> {
-    let looked_at = |id: &VariantId| cases.iter().any(|(case, _)| case == id);
+    let profiled = |id: &VariantId| cases.iter().any(|(case, _)| case == id);
     run.builds
         .iter()
-        .filter(|build| looked_at(&build.variant))
+        .filter(|build| profiled(&build.variant))
         .filter_map(|build| match &build.outcome {
             BuildOutcome::Built { cubin, .. } => Some((build.variant.clone(), cubin.clone())),
             BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,

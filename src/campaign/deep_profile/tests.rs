@@ -1,10 +1,10 @@
-//! Close looks through the double of ncu, which replays the report of a real one (`tests/data/close.ncu-rep.zst`).
+//! Deep profiles through the double of ncu, which replays the report of a real one (`tests/data/close.ncu-rep.zst`).
 
 use super::*;
 use crate::bench::{DeviceFacts, WorkerCommand};
 use crate::build::Nvcc;
-use crate::campaign::{Silent, manifest};
-use crate::explain::{Listings, said};
+use crate::campaign::Silent;
+use crate::explain::{Listings, observations};
 use crate::model::ComputeCapability;
 use crate::model::{BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, Differences};
@@ -80,7 +80,7 @@ impl Bench {
         let text = std::fs::read_to_string(&path).unwrap();
         let phase = crate::config::parse(&path, &text).unwrap();
         let plan = unroll(&phase).unwrap();
-        let mut manifest = manifest(&phase, &plan, Fingerprint::default());
+        let mut manifest = crate::store::manifest(&phase, &plan, Fingerprint::default());
         // Not what is there now: lines have to come from the report.
         manifest.sources = vec![(SOURCE.to_owned(), "0".to_owned())];
         let mut writer = RunWriter::open(&folder.path().join("run"), manifest, &text, &plan, &phase.workload).unwrap();
@@ -104,11 +104,11 @@ impl Bench {
         Self { folder, phase, plan, tools, writer }
     }
 
-    /// Looks at the selected variant and reads the run back.
-    fn look(&mut self) -> Run {
+    /// Takes the deep profile of the selected variant and reads the run back.
+    fn profile(&mut self) -> Run {
         let (phase, plan, tools) = (&self.phase, &self.plan, &self.tools);
-        let mut looks = CloseLooks { phase, plan, tools, writer: &mut self.writer, progress: &Silent };
-        looks.take(&VariantId(SELECTED.to_owned())).unwrap();
+        let mut profiler = DeepProfiler { phase, plan, tools, writer: &mut self.writer, progress: &Silent };
+        profiler.take(&VariantId(SELECTED.to_owned())).unwrap();
         Run::load(self.writer.folder()).unwrap()
     }
 }
@@ -120,31 +120,31 @@ fn disassembled() -> String {
 #[test]
 fn what_was_seen_is_kept_apart_from_what_gates_judge() {
     let mut bench = Bench::new("", &disassembled());
-    let run = bench.look();
+    let run = bench.profile();
     assert_eq!(run.manifest.warnings, Vec::<String>::new());
-    let [look] = run.close_looks.as_slice() else { unreachable!("{:?}", run.close_looks) };
-    assert_eq!((look.variant.0.as_str(), look.shape.0.as_str(), look.passes), (SELECTED, "mission", Some(25)));
+    let [deep] = run.close_looks.as_slice() else { unreachable!("{:?}", run.close_looks) };
+    assert_eq!((deep.variant.0.as_str(), deep.shape.0.as_str(), deep.passes), (SELECTED, "mission", Some(25)));
     assert_eq!((run.reports().len(), run.close_reports().len(), run.profiles.len()), (0, 1, 0));
     let spent: Vec<&str> = run.manifest.stage_seconds.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(spent, ["close look"]);
-    assert!(look.metrics.iter().any(|name| name.contains("issue_stalled_long_scoreboard")));
-    assert!(look.metrics.iter().all(|name| !name.starts_with("derived__")), "ncu refuses those by name");
+    assert_eq!(spent, ["deep profile"]);
+    assert!(deep.metrics.iter().any(|name| name.contains("issue_stalled_long_scoreboard")));
+    assert!(deep.metrics.iter().all(|name| !name.starts_with("derived__")), "ncu refuses those by name");
 
-    let hottest = look.listing.at(0x1060).unwrap();
+    let hottest = deep.listing.at(0x1060).unwrap();
     assert_eq!(hottest.text.as_deref(), Some("@!P0 STS.128 [R69], R16"));
-    let line = look.listing.line(hottest.line).unwrap();
+    let line = deep.listing.line(hottest.line).unwrap();
     assert_eq!((line.file.as_str(), line.line), (SOURCE, 141));
     assert_eq!(line.text.as_deref(), Some("k_tile[key][chunk ^ (key & 7)] = inside ? k_head[from] : zero;"));
-    let inlined = look.listing.at(0x1900).unwrap();
-    assert_eq!(look.listing.line(inlined.line).map(|line| line.line), Some(87));
-    assert_eq!(look.listing.line(inlined.inlined).map(|line| line.file.as_str()), Some("cuda_fp16.hpp"));
+    let inlined = deep.listing.at(0x1900).unwrap();
+    assert_eq!(deep.listing.line(inlined.line).map(|line| line.line), Some(87));
+    assert_eq!(deep.listing.line(inlined.inlined).map(|line| line.file.as_str()), Some("cuda_fp16.hpp"));
 }
 
 #[test]
-fn a_variant_is_looked_at_once() {
+fn a_variant_is_profiled_in_depth_once() {
     let mut bench = Bench::new("", &disassembled());
-    bench.look();
-    let run = bench.look();
+    bench.profile();
+    let run = bench.profile();
     let reports = std::fs::read_dir(run.folder.join("reports")).unwrap().count();
     assert_eq!((run.close_looks.len(), reports), (1, 1));
 }
@@ -152,16 +152,16 @@ fn a_variant_is_looked_at_once() {
 #[test]
 fn a_recording_keeps_lines_and_instructions_without_sources() {
     let mut bench = Bench::new("", &disassembled());
-    let run = bench.look();
+    let run = bench.profile();
     let folder = bench.folder.path().join("kept");
     record(&run, &folder).unwrap();
     let kept = Run::load(&folder).unwrap();
     assert_eq!(kept.close_looks[0].listing, run.close_looks[0].listing);
     let report = Report::open(&kept.close_reports()[0]).unwrap();
     assert!(report.sources().unwrap().is_empty());
-    let look = &kept.close_looks[0];
-    let listings = Listings::from([((look.variant.clone(), look.shape.clone()), &look.listing)]);
-    let said = said(&[("close".to_owned(), report)], &bench.plan, &listings).unwrap();
+    let deep = &kept.close_looks[0];
+    let listings = Listings::from([((deep.variant.clone(), deep.shape.clone()), &deep.listing)]);
+    let said = observations(&[("close".to_owned(), report)], &bench.plan, &listings).unwrap();
     assert_eq!(said[0].hot[0].text.as_deref(), Some("@!P0 STS.128 [R69], R16"));
     assert_eq!(said[0].lines[0].line.line, 141);
     assert!((said[0].lines[0].share - 19.63).abs() < 0.01, "{}", said[0].lines[0].share);
@@ -170,11 +170,11 @@ fn a_recording_keeps_lines_and_instructions_without_sources() {
 #[test]
 fn a_failure_is_said_and_ends_nothing() {
     let mut bench = Bench::new("NCUGATE_DOUBLE_SCENARIO=permission", &disassembled());
-    let run = bench.look();
+    let run = bench.profile();
     assert!(matches!(run.close_looks[0].outcome, ProfileOutcome::Failed { .. }));
     let [warning] = run.manifest.warnings.as_slice() else { unreachable!("{:?}", run.manifest.warnings) };
     assert!(
-        warning.starts_with(&format!("no close look at {SELECTED}: ")) && warning.contains("permission"),
+        warning.starts_with(&format!("no deep profile of {SELECTED}: ")) && warning.contains("permission"),
         "{warning}"
     );
     assert!(run.close_reports().is_empty());
@@ -184,14 +184,14 @@ fn a_failure_is_said_and_ends_nothing() {
 fn a_metric_that_this_ncu_does_not_know_is_left_out() {
     let unknown = "sm__inst_executed.avg.per_cycle_active";
     let environment = format!("NCUGATE_DOUBLE_SCENARIO=unknown-metric NCUGATE_DOUBLE_UNKNOWN={unknown}");
-    let run = Bench::new(&environment, &disassembled()).look();
+    let run = Bench::new(&environment, &disassembled()).profile();
     assert!(matches!(run.close_looks[0].outcome, ProfileOutcome::Profiled { .. }), "{:?}", run.close_looks[0].outcome);
     assert!(!run.close_looks[0].metrics.iter().any(|name| name == unknown));
 }
 
 #[test]
 fn without_a_disassembler_lines_stay_and_the_reason_is_said() {
-    let run = Bench::new("", "echo no licence >&2; exit 3").look();
+    let run = Bench::new("", "echo no licence >&2; exit 3").profile();
     let listing = &run.close_looks[0].listing;
     let hottest = listing.at(0x1060).unwrap();
     assert_eq!((&hottest.text, listing.line(hottest.line).map(|line| line.line)), (&None, Some(141)));
@@ -202,6 +202,6 @@ fn without_a_disassembler_lines_stay_and_the_reason_is_said() {
 fn a_phase_can_want_none() {
     let mut bench = Bench::new("", "");
     bench.phase.profile.close_look = CloseLookAt::None;
-    let run = bench.look();
+    let run = bench.profile();
     assert!(run.close_looks.is_empty() && run.manifest.stage_seconds.is_empty());
 }
