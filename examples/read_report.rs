@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ncu_rep::{MetricSelection, Report};
 use ncugate::frame::launches::LaunchFrames;
-use ncugate::ncu_rep::{MetricSelection, Report};
 
 /// Metrics of a typical set of gates: those of the captures `g12` and `g1200`.
 const GATED: [&str; 12] = [
@@ -34,7 +34,7 @@ fn read(
     let report = Report::open(path)?;
     let opened = start.elapsed();
     let frames = LaunchFrames::of_report("report", &report, selection)?;
-    Ok((opened, start.elapsed(), frames.metrics.height(), report.len()))
+    Ok((opened, start.elapsed(), frames.metrics.height(), report.byte_count()))
 }
 
 /// Prints the first run (threads start and pages are mapped in it), the fastest and the median of `runs` runs.

@@ -56,11 +56,11 @@ pub enum Command {
 /// Where measurements come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MeasurementSource {
-    /// The GPU when there is one with ncu, else the recording that the phase names
+    /// The GPU; where there is no GPU, ncu or nvcc the phase's recording is shown, and does not pass (status 4 for 0)
     Auto,
     /// The GPU
     Gpu,
-    /// The recording that the phase names
+    /// The recording that the phase names, judged
     Recorded,
 }
 
@@ -302,7 +302,7 @@ pub struct RecordArgs {
     /// The run's folder
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Folder of the recording; replaced if it is there
+    /// Folder of the recording: new, empty, or an older recording, which is replaced; nothing else is
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 }

@@ -15,7 +15,7 @@
 //!
 //! - [`read_report`]: an ncu report as two polars frames; needs neither ncu nor a GPU,
 //! - [`load_run`]: a run or a recording with the phase that it was measured by,
-//! - [`judge`]: its verdicts,
+//! - [`judge()`]: its verdicts,
 //! - [`render`]: its report, as a page, Markdown, JSON or JUnit.
 //!
 //! The rest is public for the program, its tests and its benches alone, and changes without notice.
@@ -40,7 +40,6 @@ pub(crate) mod exit;
 pub mod explain;
 #[doc(hidden)]
 pub mod expr;
-mod facade;
 #[doc(hidden)]
 pub mod frame;
 #[doc(hidden)]
@@ -51,8 +50,6 @@ pub mod metric;
 pub mod model;
 #[doc(hidden)]
 pub mod ncu;
-#[doc(hidden)]
-pub mod ncu_rep;
 #[doc(hidden)]
 pub mod number;
 #[doc(hidden)]
@@ -67,6 +64,121 @@ pub mod stats;
 #[doc(hidden)]
 pub mod store;
 
-pub use facade::{Error, Rendering, judge, load_run, read_report, render};
 pub use frame::launches::LaunchFrames;
 pub use judge::{Judgement, PhaseRun, Session};
+
+use frame::launches::FrameError;
+use judge::JudgeError;
+use judge::reference_runs::ReferenceRuns;
+use ncu_rep::MetricSelection;
+use report::{RenderError, html, json, junit, markdown};
+use std::path::Path;
+use store::{StoreError, open_report};
+
+/// Why a report or a run could not be read, judged or rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An ncu report cannot be opened.
+    #[error(transparent)]
+    Open(#[from] StoreError),
+    /// An ncu report is damaged.
+    #[error(transparent)]
+    Decode(#[from] FrameError),
+    /// A run cannot be read or judged.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// A report cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+}
+
+/// Forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rendering {
+    /// One page with everything in it, which loads nothing.
+    Html,
+    /// Tables for a merge request.
+    Markdown,
+    /// The results; `schema/results.schema.json` describes them.
+    Json,
+    /// A test case a gate.
+    Junit,
+}
+
+/// An ncu report (`.ncu-rep`, `.ncu-repz`) as two polars frames: one row a launch, and one row a launch and metric, in
+/// base units.
+///
+/// ```
+/// let frames = ncugate::read_report("tests/data/full1.ncu-rep.zst".as_ref())?;
+/// assert_eq!(frames.launches.height(), 1);
+/// assert!(frames.metrics.height() > 1000);
+/// # Ok::<(), ncugate::Error>(())
+/// ```
+///
+/// # Errors
+/// The file is not a report, or it is damaged.
+pub fn read_report(path: &Path) -> Result<LaunchFrames, Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(LaunchFrames::of_report(&name, &open_report(path)?, MetricSelection::All)?)
+}
+
+/// A run (`profiles/<phase>/<run>/`) or a recording, with the phase that it was measured by.
+///
+/// ```
+/// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
+/// assert_eq!(run.phase.name, "phase_d");
+/// assert_eq!(run.plan.variants.len(), run.run.builds.len());
+/// # Ok::<(), ncugate::Error>(())
+/// ```
+///
+/// # Errors
+/// The folder is not a run, or its phase cannot be read.
+pub fn load_run(folder: &Path) -> Result<PhaseRun, Error> {
+    Ok(PhaseRun::load(folder)?)
+}
+
+/// Decodes a run's reports and judges it by the gates of its phase. Requirements that name `best` or `previous` find them
+/// in the folder of runs that it lies in.
+///
+/// ```
+/// use ncugate::model::Verdict;
+///
+/// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
+/// let session = ncugate::judge(&run)?;
+/// let judgement = session.judgement();
+/// assert_eq!(judgement.verdict, Verdict::Fail);
+/// assert!(judgement.gates.iter().any(|gate| gate.verdict == Verdict::Fail), "{}", judgement.reason);
+/// # Ok::<(), ncugate::Error>(())
+/// ```
+///
+/// # Errors
+/// A report of the run cannot be read or is damaged.
+pub fn judge(run: &PhaseRun) -> Result<Session<'_>, Error> {
+    Ok(Session::of(run, ReferenceRuns::around(run))?)
+}
+
+/// The report of a judged run. The same run renders to the same bytes on any day.
+///
+/// ```
+/// use ncugate::Rendering;
+///
+/// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
+/// let session = ncugate::judge(&run)?;
+/// let page = ncugate::render(&session, Rendering::Html)?;
+/// assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
+/// assert!(ncugate::render(&session, Rendering::Markdown)?.contains(&run.phase.title));
+/// # Ok::<(), ncugate::Error>(())
+/// ```
+///
+/// # Errors
+/// A report of the run is damaged, or a template or chart fails.
+pub fn render(session: &Session<'_>, rendering: Rendering) -> Result<String, Error> {
+    let folder = session.measurements().run().folder.display().to_string();
+    let report = report::assemble(session, report::Source::Recorded { folder }, report::Age::Unsaid)?;
+    Ok(match rendering {
+        Rendering::Html => html::html(&report)?,
+        Rendering::Markdown => markdown::markdown(&report)?,
+        Rendering::Json => json::json(&report)?,
+        Rendering::Junit => junit::junit(&report)?,
+    })
+}

@@ -1,11 +1,8 @@
 //! Reports of any bytes: values or an error, never a panic; what is redacted can be read again.
 #![no_main]
-#![allow(dead_code, unused_imports, missing_docs)]
+#![allow(missing_docs)]
 
-#[path = "../../src/ncu_rep/mod.rs"]
-mod ncu_rep;
-
-use ncu_rep::bulk::Turn;
+use ncu_rep::bulk::Occurrence;
 use ncu_rep::{Report, ReportError, redact};
 
 /// Asks a report for everything there is.
@@ -16,15 +13,15 @@ fn exhaust(report: &Report) -> Result<usize, ReportError> {
         launch.nvtx()?;
         launch.rule_results()?;
         launch.source_references()?;
-        let mut scan = ncu_rep::bulk::Scan::new(report);
+        let mut scan = report.bulk().scan();
         let mut first = 0;
-        scan.launch(launch.id() as usize, |_, body, turn| {
-            let value = body.value()?;
+        scan.launch(launch.id() as usize, |_, raw, occurrence| {
+            let value = raw.value()?;
             // The short way to a number gives what the long one does.
-            if let Some(number) = body.number() {
+            if let Some(number) = raw.number() {
                 assert_eq!(value.as_f64().map(f64::to_bits), Some(number.to_bits()));
             }
-            first += usize::from(turn == Turn::First);
+            first += usize::from(occurrence == Occurrence::First);
             Ok(())
         })?;
         assert_eq!(first, launch.metrics().count());

@@ -1,9 +1,6 @@
 //! CSV of any text: launches or an error, never a panic.
 #![no_main]
-#![allow(dead_code, unused_imports, missing_docs)]
-
-#[path = "../../src/ncu_rep/mod.rs"]
-mod ncu_rep;
+#![allow(missing_docs)]
 
 use ncu_rep::csv::CsvReport;
 

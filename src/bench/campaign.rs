@@ -8,6 +8,7 @@ use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
 use crate::process::{self, Ending, Supervised};
+use crate::store::open;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -18,12 +19,14 @@ use std::time::{Duration, Instant};
 
 /// How long a worker may be silent while no variant is to blame: opening a device, computing a reference.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How often the parent looks at a worker that says nothing.
-const TICK: Duration = Duration::from_millis(5);
+/// How often the parent looks at a worker that says nothing; what it says, and its end, wake the parent at once.
+const TICK: Duration = Duration::from_millis(50);
 /// How long the pipe of an ended worker is read on.
 const DRAIN: Duration = Duration::from_secs(2);
 /// Lines of standard error that go into the reason of a crash.
 const LAST_LINES: usize = 5;
+/// Bytes of it that are read.
+const LAST_BYTES: u64 = 64 << 10;
 /// Characters of them at most.
 const LAST_CHARACTERS: usize = 600;
 
@@ -219,7 +222,7 @@ impl Campaign<'_> {
         let lines = read_lines(stdout);
         let mut heard = Heard::default();
         let ending = self.listen(&mut child, &lines, &mut heard)?;
-        let stderr = tail(&String::from_utf8_lossy(&std::fs::read(&errors).unwrap_or_default()));
+        let stderr = tail(&String::from_utf8_lossy(&open::end(&errors, LAST_BYTES).unwrap_or_default()));
         self.conclude(ending, heard, stderr)
     }
 

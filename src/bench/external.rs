@@ -17,6 +17,7 @@ use crate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, Laten
 use crate::model::{ShapeName, Tolerance};
 use crate::plan::CommandPlan;
 use crate::process::{self, Ending, Output};
+use crate::store::open;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -30,6 +31,8 @@ pub const PROTOCOL: u32 = 1;
 pub const REQUEST_VARIABLE: &str = "NCUGATE_REQUEST";
 /// What a program may take beside its cases and samples (an interpreter and its libraries starting).
 const START_UP: Duration = Duration::from_secs(120);
+/// Most bytes of a result.
+const RESULT: u64 = 64 << 20;
 /// Launches a sample that a program is asked for.
 const LAUNCHES: u32 = 20;
 
@@ -233,13 +236,19 @@ fn answer(
     let said = tail(&output.stderr);
     let because = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
     Ok(match output.ending {
-        Ending::Completed => std::fs::read_to_string(&request.result)
-            .map_err(|e| format!("the program left no readable result ({e}){because}")),
+        Ending::Completed => {
+            result(&request.result).map_err(|e| format!("the program left no readable result ({e}){because}"))
+        }
         Ending::Interrupted => return Err(ExternalError::Interrupted),
         Ending::NonZero(_) | Ending::Signaled(_) | Ending::TimedOut => {
             Err(format!("the program {}{because}", output.ending))
         }
     })
+}
+
+/// Text of a result, which is whatever the program left there.
+fn result(path: &Path) -> io::Result<String> {
+    String::from_utf8(open::bytes(path, RESULT)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// A program's result as it wrote it.

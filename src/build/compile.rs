@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
         if process::interrupted() {
             return Err(BuildError::Interrupted);
         }
-        let output = process::run(command, LIMIT)
+        let output = process::run_whole(command, LIMIT)
             .map_err(|source| BuildError::Start { path: self.nvcc.path().to_owned(), source })?;
         let printed = format!("{}{}", output.stdout, output.stderr);
         match output.ending {

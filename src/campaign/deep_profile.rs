@@ -18,9 +18,9 @@ use crate::model::{DeepProfile, ProfileOutcome};
 use crate::ncu::{
     Case, Contents, Detail, Expect, Job, NcuFailure, Processes, Ran, Runner, Selection, Subject, Verify, scratch_folder,
 };
-use crate::ncu_rep::{Report, ReportError};
 use crate::plan::{Method, Plan, Standing};
 use crate::store::{Run, RunWriter, StoreError, sha256};
+use ncu_rep::{Report, ReportError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

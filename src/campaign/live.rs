@@ -57,7 +57,7 @@ pub struct LiveRun<'a> {
 }
 
 /// A run that was measured.
-pub struct Measured<'a> {
+pub struct MeasuredRun<'a> {
     /// The run, judged.
     pub session: Session<'a>,
     /// How measuring ended.
@@ -69,7 +69,7 @@ impl<'a> LiveRun<'a> {
     ///
     /// # Errors
     /// Nothing was measured, or what was measured cannot be judged.
-    pub fn measure(&self) -> Result<Measured<'a>, LiveError> {
+    pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
         let earlier = match self.start {
             Start::Continue => store::unfinished(self.profiles, &fresh),
@@ -87,7 +87,7 @@ impl<'a> LiveRun<'a> {
             .and_then(|()| self.settle(&mut writer, &mut session))
             .and_then(|()| self.deep_profile(&mut writer, &session));
         session.update(Arc::new(Run::load(&folder)?))?;
-        Ok(Measured { session, ended })
+        Ok(MeasuredRun { session, ended })
     }
 
     /// Builds, checks, times and profiles.

@@ -14,7 +14,7 @@ mod tools;
 
 pub use calibrate::{CalibrationError, calibrate};
 pub use deep_profile::DeepProfiler;
-pub use live::{LiveError, LiveRun, Measured, Start};
+pub use live::{LiveError, LiveRun, MeasuredRun, Start};
 pub use progress::{Progress, Silent, Terminal};
 pub use rounds::{Cases, Rounds};
 pub use static_check::{build_for, target};
@@ -77,6 +77,16 @@ pub enum CampaignError {
     /// The user asked to stop.
     #[error("interrupted; run again to go on where it stopped")]
     Interrupted,
+}
+
+impl CampaignError {
+    /// What measuring lacks, in a few words.
+    pub fn lacking(&self) -> String {
+        match self {
+            Self::NoGpu { .. } => "no GPU was found".to_owned(),
+            other => other.to_string().lines().next().unwrap_or("nothing can be measured here").to_owned(),
+        }
+    }
 }
 
 /// One execution of a plan.

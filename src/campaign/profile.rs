@@ -13,8 +13,8 @@ use crate::ncu::{
     Case, Collected, Contents, Counters, Covered, Expect, Knobs, PassBook, Processes, Profiler, Runner, Selection,
     Subject, Target, Verify, cache_folder, scratch_folder,
 };
-use crate::ncu_rep::Report;
 use crate::plan::{CommandPlan, Method, Variant};
+use ncu_rep::Report;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

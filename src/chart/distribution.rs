@@ -1,9 +1,9 @@
 //! All latency samples of the leading variants and the baselines, not a bar of means.
 
-use super::context::{Context, FAR, leaders, off_the_scale};
-use super::spec::{Axis, Chart, Glyph, Marks, Point, Scale, Series, Spread, Table, Tone, quartiles};
-use crate::plan::Standing;
-use crate::report::{Report, VariantRow, number};
+use super::charted::{ChartedRun, ChartedVariant, Standing};
+use super::far::{FAR, off_the_scale};
+use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Spread, Tone, five_numbers};
+use crate::number;
 
 /// Variants shown beside the baselines.
 const LEADERS: usize = 10;
@@ -11,14 +11,14 @@ const LEADERS: usize = 10;
 const DRAWN: usize = 250;
 
 /// The chart, when there are samples at the objective's shape.
-pub fn chart(report: &Report, _context: &Context) -> Option<Chart> {
-    let shape = report.objective_shape;
-    let shown: Vec<(&VariantRow, &[f64])> = leaders(report, LEADERS)
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let shown: Vec<(&ChartedVariant<'_>, &[f64])> = run
+        .leaders(LEADERS)
         .into_iter()
-        .map(|v| (v, v.shapes[shape].samples.as_slice()))
+        .map(|v| (v, run.samples(v)))
         .filter(|(_, samples)| !samples.is_empty())
         .collect();
-    let median = |samples: &[f64]| quartiles(samples).map_or(0.0, |q| q[2]);
+    let median = |samples: &[f64]| five_numbers(samples).map_or(0.0, |q| q[2]);
     let leaders = shown.iter().filter(|(v, _)| v.standing == Standing::Candidate);
     let slowest = leaders.map(|(_, s)| median(s)).fold(0.0, f64::max);
     let far = |samples: &[f64]| slowest > 0.0 && median(samples) > slowest * FAR;
@@ -27,13 +27,13 @@ pub fn chart(report: &Report, _context: &Context) -> Option<Chart> {
     if shown.is_empty() {
         return None;
     }
-    let spread = |row: usize, samples: &[f64], v: &VariantRow| {
-        let quartiles = quartiles(samples)?;
+    let spread = |row: usize, samples: &[f64], v: &ChartedVariant<'_>| {
+        let quartiles = five_numbers(samples)?;
         let label = format!("{}: median {}", v.label, number::with_unit(quartiles[2], "us"));
         Some(Spread { row, quartiles, label })
     };
     let boxes = |standing: Standing| -> Vec<Spread> {
-        let of = |(row, (v, samples)): (usize, &(&VariantRow, &[f64]))| {
+        let of = |(row, (v, samples)): (usize, &(&ChartedVariant<'_>, &[f64]))| {
             (v.standing == standing).then(|| spread(row, samples, v)).flatten()
         };
         shown.iter().enumerate().filter_map(of).collect()
@@ -52,32 +52,32 @@ pub fn chart(report: &Report, _context: &Context) -> Option<Chart> {
         note: format!(
             "{} at shape {}; boxes span the quartiles, whiskers all samples.{}",
             number::counted(samples, "sample"),
-            report.shapes[shape],
+            run.shape_name(run.objective_shape),
             off_the_scale(&beyond)
         ),
-        x: Axis::new("latency of a launch", "us", Scale::Linear),
-        y: Axis::new(
-            &super::context::variant_axis(report),
+        x: ChartAxis::new("latency of a launch", "us", Scale::Linear),
+        y: ChartAxis::new(
+            &run.variant_axis(),
             "",
-            Scale::Names(shown.iter().map(|(v, _)| v.short.clone()).collect()),
+            Scale::Names(shown.iter().map(|(v, _)| v.short.to_owned()).collect()),
         ),
         series,
         limits: Vec::new(),
         alt: format!("Distributions of {} variants and baselines.", shown.len()),
-        table: Table::new(
+        table: ChartTable::new(
             ["variant", "samples", "least", "first quartile", "median", "third quartile", "greatest"],
             shown.iter().filter_map(|(v, samples)| {
-                let cells = quartiles(samples)?.map(number::plain);
-                Some([v.label.clone(), samples.len().to_string()].into_iter().chain(cells).collect())
+                let cells = five_numbers(samples)?.map(number::plain);
+                Some([v.label.to_owned(), samples.len().to_string()].into_iter().chain(cells).collect())
             }),
         ),
     })
 }
 
 /// Samples spread over the height of a row by their order, so that equal ones do not hide each other.
-fn strip(row: usize, samples: &[f64]) -> Vec<Point> {
+fn strip(row: usize, samples: &[f64]) -> Vec<ChartPoint> {
     let step = samples.len().div_ceil(DRAWN).max(1);
     let offset = |at: usize| ((at * 7) % 11) as f64 / 11.0 - 0.5;
     let kept = samples.iter().copied().step_by(step).enumerate().filter(|(_, v)| v.is_finite());
-    kept.map(|(at, x)| Point { x, y: row as f64 + offset(at) * 0.62, label: String::new() }).collect()
+    kept.map(|(at, x)| ChartPoint { x, y: row as f64 + offset(at) * 0.62, label: String::new() }).collect()
 }

@@ -1,9 +1,13 @@
 //! Each gated metric with its limit, over the variants from best to last.
 
-use super::context::{Context, described, inside};
-use super::spec::{Across, Axis, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Stroke, Table, Tone, quartiles};
+use super::charted::{ChartedGate, ChartedRun, ChartedVariant};
+use super::spec::{
+    Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Stroke, Tone,
+    five_numbers,
+};
 use crate::model::Verdict;
-use crate::report::{GateRow, Report, VariantRow, number};
+use crate::number;
+use crate::number::text::inside;
 
 /// Variants above which groups of them are summarised.
 const SEPARATE: usize = 200;
@@ -14,19 +18,19 @@ const GROUPS: usize = 50;
 const SHAPES: usize = 4;
 
 /// A chart for every gate on a metric and shape; the first gate of a metric names the limit, the others add lines.
-pub fn charts(report: &Report, context: &Context) -> Vec<Chart> {
+pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
-    for gate in &report.gates {
-        let Some(metric) = gate.metric.as_deref() else { continue };
-        for place in places(report, gate) {
-            let id = match place.shape == report.objective_shape {
+    for gate in &run.gates {
+        let Some(metric) = gate.metric else { continue };
+        for place in places(run, gate) {
+            let id = match place.shape == run.objective_shape {
                 true => format!("gate-{}", slug(metric)),
-                false => format!("gate-{}-{}", slug(metric), slug(report.shapes.get(place.shape).map_or("", |s| s))),
+                false => format!("gate-{}-{}", slug(metric), slug(run.shape_name(place.shape))),
             };
             if let Some(known) = charts.iter_mut().find(|c| c.id == id) {
                 known.limits.extend(limit(gate, place));
             } else {
-                charts.extend(chart(report, context, (gate, place), metric, id));
+                charts.extend(chart(run, (gate, place), metric, id));
             }
         }
     }
@@ -42,41 +46,35 @@ struct Place {
 }
 
 /// Where a gate is judged, the objective's shape first; there alone where it was judged nowhere.
-fn places(report: &Report, gate: &GateRow) -> Vec<Place> {
-    let place = |(name, limit): &(String, number::Number)| {
-        Some(Place { shape: report.shapes.iter().position(|s| s == name)?, limit: Some(limit.value) })
+fn places(run: &ChartedRun<'_>, gate: &ChartedGate<'_>) -> Vec<Place> {
+    let place = |(name, limit): &(&str, f64)| {
+        Some(Place { shape: run.shapes.iter().position(|s| s.name == *name)?, limit: Some(*limit) })
     };
     let mut places: Vec<Place> = gate.limits.iter().filter_map(place).collect();
     if places.is_empty() {
-        places.push(Place { shape: report.objective_shape, limit: gate.limit.as_ref().map(|l| l.value) });
+        places.push(Place { shape: run.objective_shape, limit: gate.limit });
     }
-    places.sort_by_key(|p| p.shape != report.objective_shape);
+    places.sort_by_key(|p| p.shape != run.objective_shape);
     places.truncate(SHAPES);
     places
 }
 
-fn chart(
-    report: &Report,
-    context: &Context,
-    (gate, place): (&GateRow, Place),
-    metric: &str,
-    id: String,
-) -> Option<Chart> {
+fn chart(run: &ChartedRun<'_>, (gate, place): (&ChartedGate<'_>, Place), metric: &str, id: String) -> Option<Chart> {
     let shape = place.shape;
-    let shape_name = report.shapes.get(shape).map_or("", String::as_str);
-    let at = report.gates.iter().position(|g| g.name == gate.name)?;
-    let points: Vec<(&VariantRow, usize, f64)> =
-        report.variants.iter().filter_map(|v| Some((v, v.rank?, report.value(v, shape, metric)?))).collect();
+    let shape_name = run.shape_name(shape);
+    let at = run.gates.iter().position(|g| g.name == gate.name)?;
+    let points: Vec<(&ChartedVariant<'_>, usize, f64)> =
+        run.variants.iter().filter_map(|v| Some((v, v.rank?, run.value(v, shape, metric)?))).collect();
     if points.is_empty() {
         return None;
     }
-    let (title, unit) = described(report, metric);
+    let (title, unit) = run.described(metric);
     let series = if points.len() > SEPARATE { summary(&points) } else { separate(&points, at) };
     let values: Vec<f64> = points.iter().map(|p| p.2).collect();
-    let [least, _, median, _, most] = quartiles(&values)?;
+    let [least, _, median, _, most] = five_numbers(&values)?;
     Some(Chart {
         id,
-        title: match shape == report.objective_shape {
+        title: match shape == run.objective_shape {
             true => title.to_owned(),
             false => format!("{title} at shape {shape_name}"),
         },
@@ -88,8 +86,8 @@ fn chart(
                 gate.require
             ),
         },
-        x: Axis::new(&format!("rank by {}", inside(described(report, &context.objective).0)), "", Scale::Count),
-        y: Axis::new(title, unit, if least >= 0.0 { Scale::Zero } else { Scale::Linear }),
+        x: ChartAxis::new(&format!("rank by {}", inside(run.described(run.objective).0)), "", Scale::Count),
+        y: ChartAxis::new(title, unit, if least >= 0.0 { Scale::Zero } else { Scale::Linear }),
         series,
         limits: limit(gate, place).into_iter().collect(),
         alt: format!(
@@ -100,17 +98,17 @@ fn chart(
             number::plain(median),
             gate.require
         ),
-        table: Table::new(
+        table: ChartTable::new(
             ["rank", "variant", title],
-            points.iter().map(|(v, rank, y)| vec![rank.to_string(), v.label.clone(), number::plain(*y)]),
+            points.iter().map(|(v, rank, y)| vec![rank.to_string(), v.label.to_owned(), number::plain(*y)]),
         ),
     })
 }
 
-fn separate(points: &[(&VariantRow, usize, f64)], gate: usize) -> Vec<Series> {
-    let verdict = |v: &VariantRow| v.gates.get(gate).and_then(Option::as_ref).map(|c| c.verdict);
-    let of = |name: &str, tone, glyph, keep: &dyn Fn(&VariantRow) -> bool| {
-        let point = |(v, rank, y): &(&VariantRow, usize, f64)| Point {
+fn separate(points: &[(&ChartedVariant<'_>, usize, f64)], gate: usize) -> Vec<Series> {
+    let verdict = |v: &ChartedVariant<'_>| v.gates.get(gate).and_then(Option::as_ref).map(|c| c.verdict);
+    let of = |name: &str, tone, glyph, keep: &dyn Fn(&ChartedVariant<'_>) -> bool| {
+        let point = |(v, rank, y): &(&ChartedVariant<'_>, usize, f64)| ChartPoint {
             x: *rank as f64,
             y: *y,
             label: format!("{}: {}", v.label, number::plain(*y)),
@@ -129,13 +127,13 @@ fn separate(points: &[(&VariantRow, usize, f64)], gate: usize) -> Vec<Series> {
 }
 
 /// Least, median and greatest of groups of neighbours by rank.
-fn summary(points: &[(&VariantRow, usize, f64)]) -> Vec<Series> {
+fn summary(points: &[(&ChartedVariant<'_>, usize, f64)]) -> Vec<Series> {
     let size = points.len().div_ceil(GROUPS);
     let groups: Vec<(f64, [f64; 5])> = points
         .chunks(size)
         .filter_map(|group| {
             let values: Vec<f64> = group.iter().map(|p| p.2).collect();
-            Some((group[group.len() / 2].1 as f64, quartiles(&values)?))
+            Some((group[group.len() / 2].1 as f64, five_numbers(&values)?))
         })
         .collect();
     let line = |name: &str, tone, stroke, at: usize| Series {
@@ -150,8 +148,8 @@ fn summary(points: &[(&VariantRow, usize, f64)]) -> Vec<Series> {
     ]
 }
 
-fn limit(gate: &GateRow, place: Place) -> Option<LimitLine> {
-    Some(LimitLine { across: Across::Y, value: place.limit?, label: gate.require.clone() })
+fn limit(gate: &ChartedGate<'_>, place: Place) -> Option<LimitLine> {
+    Some(LimitLine { across: Across::Y, value: place.limit?, label: gate.require.to_owned() })
 }
 
 /// A metric's name as part of a file name.

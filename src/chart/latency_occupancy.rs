@@ -1,30 +1,33 @@
 //! The objective against occupancy, with the variants that nothing beats on both.
 
-use super::context::{Context, described, inside};
-use super::spec::{Across, Axis, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Stroke, Table, Tone};
+use super::charted::{ChartedGate, ChartedRun, ChartedVariant, Standing};
+use super::far::{FAR, off_the_scale};
+use super::spec::{
+    Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Stroke, Tone,
+};
 use crate::model::Verdict;
-use crate::plan::Standing;
-use crate::report::{GateRow, Report, VariantRow, number};
+use crate::number;
+use crate::number::text::inside;
 
 /// Points above which they are drawn as small dots without names.
 const NAMED: usize = 400;
 
 /// The chart, when occupancy and objective were measured for at least one variant.
-pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
-    let shape = report.objective_shape;
-    let occupancy = context.occupancy?;
-    let points: Vec<(&VariantRow, f64, f64)> = report
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let shape = run.objective_shape;
+    let occupancy = run.occupancy?;
+    let points: Vec<Measured<'_>> = run
         .variants
         .iter()
-        .filter_map(|v| Some((v, report.value(v, shape, occupancy)?, report.value(v, shape, &context.objective)?)))
+        .filter_map(|v| Some((v, run.value(v, shape, occupancy)?, run.value(v, shape, run.objective)?)))
         .collect();
     let (points, beyond) = within(points);
     if points.is_empty() {
         return None;
     }
-    let (x_title, x_unit) = described(report, occupancy);
-    let (y_title, y_unit) = described(report, &context.objective);
-    let front = context.front.clone();
+    let (x_title, x_unit) = run.described(occupancy);
+    let (y_title, y_unit) = run.described(run.objective);
+    let front = run.front.clone();
     let best = front.last().map_or_else(String::new, |(x, y)| {
         format!(" The front ends at {} and {}.", number::with_unit(*x, x_unit), number::with_unit(*y, y_unit))
     });
@@ -33,44 +36,45 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
         title: format!("{y_title} against {}", inside(x_title)),
         note: format!(
             "The line joins the variants that no other beats on both; where it is flat, more occupancy buys nothing.{}",
-            super::context::off_the_scale(&beyond)
+            off_the_scale(&beyond)
         ),
-        x: Axis::new(x_title, x_unit, Scale::Linear),
-        y: Axis::new(y_title, y_unit, Scale::Linear),
+        x: ChartAxis::new(x_title, x_unit, Scale::Linear),
+        y: ChartAxis::new(y_title, y_unit, Scale::Linear),
         series: series(&points, front),
-        limits: limits(report, occupancy, &context.objective),
-        alt: format!("{} points at shape {}.{best}", points.len(), report.shapes[shape]),
-        table: Table::new(
+        limits: limits(run, occupancy, run.objective),
+        alt: format!("{} points at shape {}.{best}", points.len(), run.shape_name(shape)),
+        table: ChartTable::new(
             ["variant", x_title, y_title],
-            points.iter().map(|(v, x, y)| vec![v.label.clone(), number::plain(*x), number::plain(*y)]),
+            points.iter().map(|(v, x, y)| vec![v.label.to_owned(), number::plain(*x), number::plain(*y)]),
         ),
     })
 }
 
-/// Points without the baselines that lie so far from every candidate that they would flatten the picture.
-#[expect(clippy::type_complexity, reason = "two lists, told apart by name at the one call")]
-fn within(points: Vec<(&VariantRow, f64, f64)>) -> (Vec<(&VariantRow, f64, f64)>, Vec<(&VariantRow, f64)>) {
+/// A variant with its occupancy and objective.
+type Measured<'r> = (&'r ChartedVariant<'r>, f64, f64);
+
+/// Points without the baselines that lie so far from every candidate that they would flatten the picture, and those.
+fn within<'r>(points: Vec<Measured<'r>>) -> (Vec<Measured<'r>>, Vec<(&'r ChartedVariant<'r>, f64)>) {
     let candidates = points.iter().filter(|(v, ..)| v.standing == Standing::Candidate);
     let highest = candidates.map(|p| p.2).fold(f64::NEG_INFINITY, f64::max);
-    let far = |v: &VariantRow, y: f64| {
-        v.standing == Standing::Baseline && highest.is_finite() && y > highest * super::context::FAR
-    };
+    let far =
+        |v: &ChartedVariant<'_>, y: f64| v.standing == Standing::Baseline && highest.is_finite() && y > highest * FAR;
     let beyond = points.iter().filter(|(v, _, y)| far(v, *y)).map(|(v, _, y)| (*v, *y)).collect();
     (points.into_iter().filter(|(v, _, y)| !far(v, *y)).collect(), beyond)
 }
 
-fn series(points: &[(&VariantRow, f64, f64)], front: Vec<(f64, f64)>) -> Vec<Series> {
+fn series(points: &[Measured<'_>], front: Vec<(f64, f64)>) -> Vec<Series> {
     let many = points.len() > NAMED;
-    let kept = |keep: &dyn Fn(&VariantRow) -> bool| -> Vec<Point> {
-        let point = |(v, x, y): &(&VariantRow, f64, f64)| {
+    let kept = |keep: &dyn Fn(&ChartedVariant<'_>) -> bool| -> Vec<ChartPoint> {
+        let point = |(v, x, y): &Measured<'_>| {
             let label = format!("{}: {} and {}", v.label, number::plain(*x), number::plain(*y));
-            Point { x: *x, y: *y, label }
+            ChartPoint { x: *x, y: *y, label }
         };
         points.iter().filter(|(v, ..)| keep(v)).map(point).collect()
     };
-    let candidate = |v: &VariantRow| v.standing == Standing::Candidate;
-    let passes = |v: &VariantRow| candidate(v) && v.verdict == Verdict::Pass;
-    let fails = |v: &VariantRow| candidate(v) && v.verdict != Verdict::Pass;
+    let candidate = |v: &ChartedVariant<'_>| v.standing == Standing::Candidate;
+    let passes = |v: &ChartedVariant<'_>| candidate(v) && v.verdict == Verdict::Pass;
+    let fails = |v: &ChartedVariant<'_>| candidate(v) && v.verdict != Verdict::Pass;
     let of =
         |name: &str, tone, glyph, points| Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, points) };
     let (good, bad) = if many { (Glyph::Dot, Glyph::Dot) } else { (Glyph::Disc, Glyph::Cross) };
@@ -86,14 +90,14 @@ fn series(points: &[(&VariantRow, f64, f64)], front: Vec<(f64, f64)>) -> Vec<Ser
     series
 }
 
-fn limits(report: &Report, x: &str, y: &str) -> Vec<LimitLine> {
-    let line = |gate: &GateRow| {
-        let across = match gate.metric.as_deref()? {
+fn limits(run: &ChartedRun<'_>, x: &str, y: &str) -> Vec<LimitLine> {
+    let line = |gate: &ChartedGate<'_>| {
+        let across = match gate.metric? {
             metric if metric == x => Across::X,
             metric if metric == y => Across::Y,
             _ => return None,
         };
-        Some(LimitLine { across, value: gate.limit.as_ref()?.value, label: gate.require.clone() })
+        Some(LimitLine { across, value: gate.limit?, label: gate.require.to_owned() })
     };
-    report.gates.iter().filter_map(line).collect()
+    run.gates.iter().filter_map(line).collect()
 }

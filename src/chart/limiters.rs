@@ -1,22 +1,22 @@
 //! What holds the blocks of a multiprocessor down: registers, shared memory, warps, or the block limit.
 
-use super::context::leaders;
-use super::spec::{Axis, Bar, Chart, Marks, Scale, Series, Table, Tone};
-use crate::report::{Report, number};
+use super::charted::ChartedRun;
+use super::spec::{Bar, Chart, ChartAxis, ChartTable, Marks, Scale, Series, Tone};
+use crate::number;
 
 /// Variants shown.
 const LEADERS: usize = 3;
 const PREFIX: &str = "occupancy_limit_";
 
 /// The chart, when occupancy limits were collected.
-pub fn chart(report: &Report) -> Option<Chart> {
-    let shape = report.objective_shape;
-    let limits: Vec<&str> =
-        report.metrics.iter().map(|m| m.name.as_str()).filter(|name| name.starts_with(PREFIX)).collect();
-    let shown: Vec<_> = leaders(report, LEADERS)
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let shape = run.objective_shape;
+    let limits: Vec<&str> = run.metrics.iter().map(|m| m.name).filter(|name| name.starts_with(PREFIX)).collect();
+    let shown: Vec<_> = run
+        .leaders(LEADERS)
         .into_iter()
         .filter(|v| v.rank.is_some())
-        .filter(|v| limits.iter().any(|name| report.value(v, shape, name).is_some()))
+        .filter(|v| limits.iter().any(|name| run.value(v, shape, name).is_some()))
         .collect();
     let first = *shown.first()?;
     let mut names = Vec::new();
@@ -24,7 +24,7 @@ pub fn chart(report: &Report) -> Option<Chart> {
     let (mut least, mut others) = (Vec::new(), Vec::new());
     for variant in &shown {
         let values: Vec<(&str, f64)> =
-            limits.iter().filter_map(|name| Some((*name, report.value(variant, shape, name)?))).collect();
+            limits.iter().filter_map(|name| Some((*name, run.value(variant, shape, name)?))).collect();
         let smallest = values.iter().map(|v| v.1).fold(f64::INFINITY, f64::min);
         for (name, value) in values {
             let label = format!("{}, {}: {}", variant.label, words(name), number::plain(value));
@@ -35,27 +35,27 @@ pub fn chart(report: &Report) -> Option<Chart> {
                 others.push(bar)
             }
             names.push(format!("{}, {}", variant.short, words(name)));
-            rows.push(vec![variant.label.clone(), words(name), number::plain(value)]);
+            rows.push(vec![variant.label.to_owned(), words(name), number::plain(value)]);
         }
     }
     let limiter = limits
         .iter()
-        .filter_map(|name| Some((*name, report.value(first, shape, name)?)))
+        .filter_map(|name| Some((*name, run.value(first, shape, name)?)))
         .min_by(|a, b| a.1.total_cmp(&b.1));
     let (name, value) = limiter?;
     Some(Chart {
         id: "occupancy-limiters".to_owned(),
         title: "Occupancy limiters".to_owned(),
         note: format!("The best variant is held to {} blocks by {}.", number::plain(value), words(name)),
-        x: Axis::new("blocks a multiprocessor", "", Scale::Zero),
-        y: Axis::new(&super::context::variant_axis(report), "", Scale::Names(names)),
+        x: ChartAxis::new("blocks a multiprocessor", "", Scale::Zero),
+        y: ChartAxis::new(&run.variant_axis(), "", Scale::Names(names)),
         series: vec![
             Series { name: "binds".to_owned(), tone: Tone::Bad, marks: Marks::Bars(least) },
             Series { name: "does not bind".to_owned(), tone: Tone::Good, marks: Marks::Bars(others) },
         ],
         limits: Vec::new(),
         alt: format!("Limits of {} variants; the smallest binds.", shown.len()),
-        table: Table::new(["variant", "limit", "blocks"], rows),
+        table: ChartTable::new(["variant", "limit", "blocks"], rows),
     })
 }
 

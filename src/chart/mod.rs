@@ -1,15 +1,15 @@
-//! Charts: what is drawn is data ([`Chart`]), built one file a chart; [`svg`] draws any of them.
+//! Charts: what is drawn is data ([`Chart`]), built one file a chart from a [`ChartedRun`]; [`svg`] draws any of them.
 //!
-//! Reads the report's rows; decides no verdict.
+//! Decides no verdict, and knows nothing of reports: they build the [`ChartedRun`] and place the drawings.
 
-mod axis;
-mod context;
+mod charted;
 mod distribution;
+mod far;
 mod gate_metric;
 mod heat;
 mod latency_occupancy;
 mod limiters;
-mod logarithm;
+mod log_scale;
 pub mod palette;
 mod parameters;
 mod roofline;
@@ -20,28 +20,53 @@ mod stages;
 mod stalls;
 pub mod svg;
 
-pub use context::Context;
+pub use charted::{
+    ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant, ChartedVerdict,
+    WarpState, WarpStates,
+};
 pub use spec::{
-    Across, Axis, Bar, Cell, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Spread, Stroke, Table, Tone,
-    quartiles,
+    Across, Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, ShareColumn, Spread,
+    Stroke, Tone,
 };
 
-use crate::report::Report;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
-/// Every chart the report has data for, in the order of the page.
-pub fn charts(report: &Report, context: &Context) -> Vec<Chart> {
+/// Ids of charts of which a report has one at most.
+const SINGLE: [&str; 9] = [
+    "gates-by-variant",
+    "latency-distribution",
+    "latency-occupancy",
+    "occupancy-limiters",
+    "parameter-effects",
+    "roofline",
+    "sensitivity",
+    "stages",
+    "stalls",
+];
+/// How ids of the others begin.
+const MANY: [&str; 2] = ["gate-", "scaling-"];
+
+/// Whether a chart can have this id: then a file of that name in a report's folder of charts is ours.
+pub fn is_id(text: &str) -> bool {
+    SINGLE.contains(&text) || MANY.iter().any(|start| text.strip_prefix(start).is_some_and(|rest| !rest.is_empty()))
+}
+
+/// Every chart that a run has data for, in the order of the page.
+pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     let mut charts = Vec::new();
-    charts.extend(heat::chart(report, context));
-    charts.extend(sensitivity::chart(report, context));
-    charts.extend(latency_occupancy::chart(report, context));
-    charts.extend(distribution::chart(report, context));
-    charts.extend(gate_metric::charts(report, context));
-    charts.extend(parameters::chart(report, context));
-    charts.extend(stages::chart(report));
-    charts.extend(scaling::charts(report, context));
-    charts.extend(roofline::chart(report, context));
-    charts.extend(stalls::chart(report));
-    charts.extend(limiters::chart(report));
-    charts.iter_mut().for_each(logarithm::where_needed);
+    charts.extend(heat::chart(run));
+    charts.extend(sensitivity::chart(run));
+    charts.extend(latency_occupancy::chart(run));
+    charts.extend(distribution::chart(run));
+    charts.extend(gate_metric::charts(run));
+    charts.extend(parameters::chart(run));
+    charts.extend(stages::chart(run));
+    charts.extend(scaling::charts(run));
+    charts.extend(roofline::chart(run));
+    charts.extend(stalls::chart(run));
+    charts.extend(limiters::chart(run));
+    charts.iter_mut().for_each(log_scale::where_needed);
     charts
 }

@@ -49,6 +49,11 @@ pub const fn colour(tone: Tone) -> Colour {
     }
 }
 
+/// The class of a colour on a light page, which every drawing starts from; none of a colour that is not ours.
+pub fn class(light: (u8, u8, u8)) -> Option<&'static str> {
+    ALL.iter().find(|colour| colour.light == light).map(|colour| colour.class)
+}
+
 /// Style rules that give drawings their colours on a light and on a dark page.
 /// Media queries around them and the selector before them are the caller's business.
 pub fn rules(shade: fn(&Colour) -> (u8, u8, u8), prefix: &str) -> String {
@@ -59,8 +64,8 @@ pub fn rules(shade: fn(&Colour) -> (u8, u8, u8), prefix: &str) -> String {
             let (r, g, b) = shade(colour);
             let class = colour.class;
             format!(
-                "{prefix} .{class} [fill^=\"#\"]{{fill:#{r:02x}{g:02x}{b:02x}}}\
-                 {prefix} .{class} [stroke^=\"#\"]{{stroke:#{r:02x}{g:02x}{b:02x}}}"
+                "{prefix} .{class}[fill^=\"#\"]{{fill:#{r:02x}{g:02x}{b:02x}}}\
+                 {prefix} .{class}[stroke^=\"#\"]{{stroke:#{r:02x}{g:02x}{b:02x}}}"
             )
         })
         .chain([halo])
@@ -94,6 +99,14 @@ mod tests {
             assert!(contrast(colour.light, PAGE.light) >= 4.5, "{}", colour.class);
             assert!(contrast(colour.dark, PAGE.dark) >= 4.5, "{}", colour.class);
         }
+    }
+
+    #[test]
+    fn colours_alike_on_one_page_are_alike_on_the_other() {
+        for one in ALL {
+            assert!(ALL.iter().all(|other| one.light != other.light || one.dark == other.dark), "{}", one.class);
+        }
+        assert_eq!((class(SERIES[1].light), class((1, 2, 3))), (Some("k1"), None));
     }
 
     #[test]

@@ -1,32 +1,32 @@
 //! Which knob matters: the objective over all correct variants, by value of each parameter.
 
-use super::context::{Context, described};
-use super::spec::{Axis, Chart, Marks, Scale, Series, Spread, Table, Tone, quartiles};
-use crate::report::{Report, number};
+use super::charted::ChartedRun;
+use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, Spread, Tone, five_numbers};
+use crate::number;
 
 /// Most values of one parameter that are told apart.
 const VALUES: usize = 12;
 
 /// The chart, when at least one parameter takes several values over the ranked variants.
-pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let mut groups: Vec<(String, usize, Vec<f64>)> = Vec::new();
-    for effect in &context.effects {
+    for effect in &run.effects {
         let name = &effect.parameter;
-        let Some(at) = report.params.iter().position(|p| p == name) else { continue };
-        let values = by_value(report, context, at);
+        let Some(at) = run.params.iter().position(|p| p == name) else { continue };
+        let values = by_value(run, at);
         if (2..=VALUES).contains(&values.len()) {
             groups.extend(values.into_iter().map(|(value, latencies)| (format!("{name} = {value}"), at, latencies)));
         }
     }
     // Where every variant is a change of its own, its price is told by `sensitivity`.
-    let named = report.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some());
+    let named = run.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some());
     if groups.is_empty() || named {
         return None;
     }
-    let (title, unit) = described(report, &context.objective);
+    let (title, unit) = run.described(run.objective);
     let mut series: Vec<Series> = Vec::new();
     for (row, (label, parameter, values)) in groups.iter().enumerate() {
-        let Some(quartiles) = quartiles(values) else { continue };
+        let Some(quartiles) = five_numbers(values) else { continue };
         let label = format!("{label}: median {} of {}", number::with_unit(quartiles[2], unit), values.len());
         let spread = Spread { row, quartiles, label };
         let tone = Tone::Nth(*parameter);
@@ -35,7 +35,7 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
             _ => series.push(Series { name: String::new(), tone, marks: Marks::Boxes(vec![spread]) }),
         }
     }
-    let strongest = context.effects.first()?;
+    let strongest = run.effects.first()?;
     let knob = &strongest.parameter;
     Some(Chart {
         id: "parameter-effects".to_owned(),
@@ -44,19 +44,19 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
             "{knob} matters most: the medians of its values lie {} apart.",
             number::change(1.0 + strongest.effect_pct / 100.0).trim_start_matches('+')
         ),
-        x: Axis::new(title, unit, Scale::Linear),
-        y: Axis::new("parameter", "", Scale::Names(groups.iter().map(|g| g.0.clone()).collect())),
+        x: ChartAxis::new(title, unit, Scale::Linear),
+        y: ChartAxis::new("parameter", "", Scale::Names(groups.iter().map(|g| g.0.clone()).collect())),
         series,
         limits: Vec::new(),
         alt: format!("{} by value of each parameter; {knob} moves it most.", title),
-        table: Table::new(
+        table: ChartTable::new(
             ["parameter", "variants", "least", "median", "greatest", "rank", "medians apart by"],
             groups.iter().filter_map(|(label, at, values)| {
-                let [least, _, median, _, most] = quartiles(values)?;
-                let effect = context.effects.iter().find(|e| report.params.get(*at) == Some(&e.parameter))?;
+                let [least, _, median, _, most] = five_numbers(values)?;
+                let effect = run.effects.iter().find(|e| run.params.get(*at) == Some(&e.parameter))?;
                 let numbers = [least, median, most].map(number::plain);
                 let ranking = [effect.rank.to_string(), number::change(1.0 + effect.effect_pct / 100.0)];
-                let counted = [label.clone(), values.len().to_string()];
+                let counted = [label.to_owned(), values.len().to_string()];
                 Some(counted.into_iter().chain(numbers).chain(ranking).collect())
             }),
         ),
@@ -64,11 +64,11 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
 }
 
 /// Objective values by value of a parameter, values in the order of the sweep (as numbers where they are).
-fn by_value(report: &Report, context: &Context, parameter: usize) -> Vec<(String, Vec<f64>)> {
+fn by_value(run: &ChartedRun<'_>, parameter: usize) -> Vec<(String, Vec<f64>)> {
     let mut values: Vec<(String, Vec<f64>)> = Vec::new();
-    for variant in report.variants.iter().filter(|v| v.rank.is_some()) {
+    for variant in run.variants.iter().filter(|v| v.rank.is_some()) {
         let Some(Some(value)) = variant.params.get(parameter) else { continue };
-        let Some(y) = report.value(variant, report.objective_shape, &context.objective) else { continue };
+        let Some(y) = run.objective_of(variant) else { continue };
         match values.iter_mut().find(|(known, _)| known == value) {
             Some((_, list)) => list.push(y),
             None => values.push((value.clone(), vec![y])),

@@ -1,20 +1,19 @@
 //! Work a second against work a byte, under the ceilings of the chip.
 
-use super::context::Context;
-use super::spec::{Axis, Chart, Glyph, Marks, Point, Scale, Series, Stroke, Table, Tone};
+use super::charted::{ChartedRun, ChartedVariant, Standing};
+use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use crate::explain::{Ceiling, Roofline};
 use crate::model::Verdict;
-use crate::plan::Standing;
-use crate::report::{Report, VariantRow, number};
+use crate::number;
 use std::collections::HashMap;
 
 /// The chart, when DRAM bytes and the chip's peaks were measured.
 ///
 /// Work a second uses the undisturbed latency, not the duration under the profiler.
-pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
-    let roof = context.roofline.as_ref()?;
-    let rows: HashMap<&str, &VariantRow> = report.variants.iter().map(|v| (v.id.as_str(), v)).collect();
-    let points: Vec<(&VariantRow, f64, f64)> = roof
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let roof = run.roofline.as_ref()?;
+    let rows: HashMap<&str, &ChartedVariant<'_>> = run.variants.iter().map(|v| (v.id, v)).collect();
+    let points: Vec<(&ChartedVariant<'_>, f64, f64)> = roof
         .points
         .iter()
         .filter_map(|s| Some((*rows.get(s.variant.0.as_str())?, s.intensity, s.performance / 1e12)))
@@ -35,14 +34,14 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
              the limit.",
             number::with_unit(roof.bandwidth, "byte/s")
         ),
-        x: Axis::new("operations a DRAM byte", "FLOP/B", Scale::Log),
-        y: Axis::new("operations a second", "TFLOP/s", Scale::Log),
+        x: ChartAxis::new("operations a DRAM byte", "FLOP/B", Scale::Log),
+        y: ChartAxis::new("operations a second", "TFLOP/s", Scale::Log),
         series,
         limits: Vec::new(),
         alt: format!("{} variants under {} ceilings.", points.len(), roof.ceilings.len()),
-        table: Table::new(
+        table: ChartTable::new(
             ["variant", "FLOP/B", "TFLOP/s"],
-            points.iter().map(|(v, x, y)| vec![v.label.clone(), number::plain(*x), number::plain(*y)]),
+            points.iter().map(|(v, x, y)| vec![v.label.to_owned(), number::plain(*x), number::plain(*y)]),
         ),
     })
 }
@@ -59,16 +58,16 @@ fn ceiling(roof: &Roofline, at: usize, ceiling: &Ceiling, (lowest, highest): (f6
     Series { name, tone: Tone::Muted, marks: Marks::Line(stroke, line) }
 }
 
-fn measured(points: &[(&VariantRow, f64, f64)]) -> Vec<Series> {
-    let of = |name: &str, tone, glyph, keep: &dyn Fn(&VariantRow) -> bool| {
-        let label = |v: &VariantRow, x: f64, y: f64| {
+fn measured(points: &[(&ChartedVariant<'_>, f64, f64)]) -> Vec<Series> {
+    let of = |name: &str, tone, glyph, keep: &dyn Fn(&ChartedVariant<'_>) -> bool| {
+        let label = |v: &ChartedVariant<'_>, x: f64, y: f64| {
             format!("{}: {} FLOP/B, {} TFLOP/s", v.label, number::plain(x), number::plain(y))
         };
         let kept = points.iter().filter(|(v, ..)| keep(v)).take(400);
-        let marks = kept.map(|(v, x, y)| Point { x: *x, y: *y, label: label(v, *x, *y) }).collect();
+        let marks = kept.map(|(v, x, y)| ChartPoint { x: *x, y: *y, label: label(v, *x, *y) }).collect();
         Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, marks) }
     };
-    let candidate = |v: &VariantRow| v.standing == Standing::Candidate;
+    let candidate = |v: &ChartedVariant<'_>| v.standing == Standing::Candidate;
     let mut series = vec![
         of("stopped by a gate", Tone::Bad, Glyph::Cross, &|v| candidate(v) && v.verdict != Verdict::Pass),
         of("holds every gate", Tone::Good, Glyph::Disc, &|v| candidate(v) && v.verdict == Verdict::Pass),

@@ -1,10 +1,10 @@
 //! What each change of a good variant costs or gains: variants that the phase names, beside the baseline they change.
 
-use super::context::{Context, described, inside};
-use super::spec::{Across, Axis, Bar, Chart, LimitLine, Marks, Scale, Series, Table, Tone};
+use super::charted::{ChartedRun, ChartedVariant, Standing};
+use super::spec::{Across, Bar, Chart, ChartAxis, ChartTable, LimitLine, Marks, Scale, Series, Tone};
 use crate::model::Better;
-use crate::plan::Standing;
-use crate::report::{Report, VariantRow, number};
+use crate::number;
+use crate::number::text::inside;
 use crate::stats::{self, Pairing, Resampler};
 
 /// Most variants that are ranked.
@@ -12,24 +12,23 @@ const MOST: usize = 40;
 
 /// A variant and the objective over that of the baseline.
 struct Price<'a> {
-    variant: &'a VariantRow,
+    variant: &'a ChartedVariant<'a>,
     value: f64,
     ratio: f64,
 }
 
 /// The chart, when the candidates are named changes of a baseline with the same parameters.
-pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
-    let shape = report.objective_shape;
-    let base = report
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let base = run
         .variants
         .iter()
         .find(|v| v.standing == Standing::Baseline && !v.params.is_empty() && v.params.iter().all(Option::is_some))?;
-    let unit_value = report.value(base, shape, &context.objective).filter(|v| *v > 0.0)?;
-    let candidates = report.variants.iter().filter(|v| v.rank.is_some());
+    let unit_value = run.objective_of(base).filter(|v| *v > 0.0)?;
+    let candidates = run.variants.iter().filter(|v| v.rank.is_some());
     let mut prices: Vec<Price<'_>> = candidates
         .filter(|v| v.name.is_some() && v.params.len() == base.params.len())
         .filter_map(|variant| {
-            let value = report.value(variant, shape, &context.objective).filter(|v| *v > 0.0)?;
+            let value = run.objective_of(variant).filter(|v| *v > 0.0)?;
             Some(Price { variant, value, ratio: value / unit_value })
         })
         .collect();
@@ -37,8 +36,8 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
         return None;
     }
     prices.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
-    let (title, unit) = described(report, &context.objective);
-    let better = report.metric(&context.objective).map_or(Better::Context, |(_, m)| m.better);
+    let (title, unit) = run.described(run.objective);
+    let better = run.metric(run.objective).map_or(Better::Context, |m| m.better);
     let worse = |price: &Price<'_>| match better {
         Better::Higher => price.ratio < 1.0,
         Better::Lower | Better::Context => price.ratio >= 1.0,
@@ -66,25 +65,21 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
         id: "sensitivity".to_owned(),
         title: format!("Sensitivity: {} beside {}", inside(title), base.short),
         note: format!("{} moves it most, {} least. The axis is logarithmic.", said(first), said(last)),
-        x: Axis::new(&format!("{} over that of {}", inside(title), base.short), "x", Scale::Log),
-        y: Axis::new("variant", "", Scale::Names(prices.iter().map(|p| p.variant.short.clone()).collect())),
+        x: ChartAxis::new(&format!("{} over that of {}", inside(title), base.short), "x", Scale::Log),
+        y: ChartAxis::new("variant", "", Scale::Names(prices.iter().map(|p| p.variant.short.to_owned()).collect())),
         series,
-        limits: vec![LimitLine { across: Across::X, value: 1.0, label: base.short.clone() }],
+        limits: vec![LimitLine { across: Across::X, value: 1.0, label: base.short.to_owned() }],
         alt: format!("{} changes ranked by what they do to {}.", prices.len(), inside(title)),
-        table: Table::new(
+        table: ChartTable::new(
             ["rank", "variant", "what it changes", title, "change", "95 % interval"],
             prices.iter().enumerate().map(|(at, price)| {
                 vec![
                     (at + 1).to_string(),
-                    price.variant.label.clone(),
-                    changes(report, base, price.variant),
+                    price.variant.label.to_owned(),
+                    changes(run, base, price.variant),
                     number::with_unit(price.value, unit),
                     number::change(price.ratio),
-                    if context.objective == "latency_p50" {
-                        interval(base, price.variant, shape)
-                    } else {
-                        "n/a".to_owned()
-                    },
+                    if run.objective == "latency_p50" { interval(run, base, price.variant) } else { "n/a".to_owned() },
                 ]
             }),
         ),
@@ -92,8 +87,8 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
 }
 
 /// Parameters in which a variant differs from the baseline: `UNCOALESCED=1`.
-fn changes(report: &Report, base: &VariantRow, variant: &VariantRow) -> String {
-    let pairs = report.params.iter().zip(base.params.iter().zip(&variant.params));
+fn changes(run: &ChartedRun<'_>, base: &ChartedVariant<'_>, variant: &ChartedVariant<'_>) -> String {
+    let pairs = run.params.iter().zip(base.params.iter().zip(variant.params));
     let changed = pairs.filter(|(_, (ours, theirs))| ours != theirs);
     let words: Vec<String> =
         changed.map(|(name, (_, value))| format!("{name}={}", value.as_deref().unwrap_or("n/a"))).collect();
@@ -101,11 +96,10 @@ fn changes(report: &Report, base: &VariantRow, variant: &VariantRow) -> String {
 }
 
 /// Interval of the change of the median latency, where both have samples.
-fn interval(base: &VariantRow, variant: &VariantRow, shape: usize) -> String {
-    let samples = |row: &'_ VariantRow| row.shapes.get(shape).map(|s| s.samples.clone()).unwrap_or_default();
-    let (ours, theirs) = (samples(variant), samples(base));
+fn interval(run: &ChartedRun<'_>, base: &ChartedVariant<'_>, variant: &ChartedVariant<'_>) -> String {
+    let (ours, theirs) = (run.samples(variant), run.samples(base));
     let pairing = if ours.len() == theirs.len() { Pairing::Rounds } else { Pairing::Independent };
-    stats::compare(&ours, &theirs, pairing, &Resampler::default()).map_or_else(
+    stats::compare(ours, theirs, pairing, &Resampler::default()).map_or_else(
         |_| "n/a".to_owned(),
         |compared| {
             let interval = compared.median_ratio.interval;

@@ -1,5 +1,7 @@
 //! A chart as data: series, axes, limits, words. Knows nothing of pixels.
 
+use crate::number;
+use crate::stats;
 use serde::Serialize;
 
 /// A chart.
@@ -12,9 +14,9 @@ pub struct Chart {
     /// What to look for, in a sentence.
     pub note: String,
     /// Horizontal axis.
-    pub x: Axis,
+    pub x: ChartAxis,
     /// Vertical axis.
-    pub y: Axis,
+    pub y: ChartAxis,
     /// Series, drawn in order.
     pub series: Vec<Series>,
     /// Limits of gates and ceilings.
@@ -22,12 +24,12 @@ pub struct Chart {
     /// What the chart shows, for those who do not see it.
     pub alt: String,
     /// The numbers behind it.
-    pub table: Table,
+    pub table: ChartTable,
 }
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Axis {
+pub struct ChartAxis {
     /// What is along it.
     pub label: String,
     /// Its unit; empty for a count.
@@ -36,7 +38,7 @@ pub struct Axis {
     pub scale: Scale,
 }
 
-impl Axis {
+impl ChartAxis {
     /// An axis with a scale.
     pub fn new(label: &str, unit: &str, scale: Scale) -> Self {
         Self { label: label.to_owned(), unit: unit.to_owned(), scale }
@@ -44,7 +46,7 @@ impl Axis {
 
     /// `latency p50 (µs)`.
     pub fn caption(&self) -> String {
-        match crate::report::number::unit(&self.unit) {
+        match number::unit(&self.unit) {
             "" => self.label.clone(),
             unit => format!("{} ({unit})", self.label),
         }
@@ -119,7 +121,7 @@ pub struct Series {
 #[serde(rename_all = "snake_case")]
 pub enum Marks {
     /// Points.
-    Points(Glyph, Vec<Point>),
+    Points(Glyph, Vec<ChartPoint>),
     /// A line through points.
     Line(Stroke, Vec<(f64, f64)>),
     /// Horizontal bars in rows of [`Scale::Names`].
@@ -127,7 +129,7 @@ pub enum Marks {
     /// Horizontal boxes in rows of [`Scale::Names`].
     Boxes(Vec<Spread>),
     /// Columns of stacked shares in rows of [`Scale::Names`].
-    Cells(Vec<Cell>),
+    Columns(Vec<ShareColumn>),
 }
 
 /// How a line is drawn.
@@ -142,7 +144,7 @@ pub enum Stroke {
 
 /// A point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Point {
+pub struct ChartPoint {
     /// Along the horizontal axis.
     pub x: f64,
     /// Along the vertical axis.
@@ -177,7 +179,7 @@ pub struct Spread {
 
 /// A column of shares.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cell {
+pub struct ShareColumn {
     /// Row.
     pub row: usize,
     /// Left edge.
@@ -192,7 +194,7 @@ pub struct Cell {
     pub label: String,
 }
 
-/// Which axis a limit crosses.
+/// Which axis a line crosses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Across {
@@ -215,16 +217,16 @@ pub struct LimitLine {
 
 /// The numbers behind a chart.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Table {
+pub struct ChartTable {
     /// Column heads.
     pub head: Vec<String>,
-    /// Rows, at most [`Table::LONGEST`].
+    /// Rows, at most [`ChartTable::LONGEST`].
     pub rows: Vec<Vec<String>>,
     /// Rows that were left out.
     pub left_out: usize,
 }
 
-impl Table {
+impl ChartTable {
     /// Most rows kept; the rest is in `results.json`.
     pub const LONGEST: usize = 200;
 
@@ -238,35 +240,25 @@ impl Table {
 }
 
 /// Least, first quartile, median, third quartile and greatest of the finite values; none of nothing.
-/// Quantiles are interpolated linearly (type 7 of Hyndman and Fan).
-pub fn quartiles(values: &[f64]) -> Option<[f64; 5]> {
-    let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
-    sorted.sort_by(f64::total_cmp);
-    let last = sorted.len().checked_sub(1)?;
-    let at = |share: f64| {
-        let place = share * last as f64;
-        let (low, part) = (place.floor() as usize, place.fract());
-        sorted[low] + (sorted[(low + 1).min(last)] - sorted[low]) * part
-    };
-    Some([at(0.0), at(0.25), at(0.5), at(0.75), at(1.0)])
+pub fn five_numbers(values: &[f64]) -> Option<[f64; 5]> {
+    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    stats::five_number_summary(&finite).ok()
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
-    fn quartiles_interpolate_and_skip_what_is_not_finite() {
-        assert_eq!(quartiles(&[4.0, 1.0, 3.0, 2.0, f64::NAN]).unwrap(), [1.0, 1.75, 2.5, 3.25, 4.0]);
-        assert_eq!(quartiles(&[7.0]).unwrap(), [7.0; 5]);
-        assert_eq!(quartiles(&[]), None);
-        assert_eq!(quartiles(&[f64::NAN]), None);
+    fn a_summary_skips_what_is_not_finite() {
+        assert_eq!(five_numbers(&[4.0, 1.0, 3.0, 2.0, f64::NAN]), Some([1.0, 1.75, 2.5, 3.25, 4.0]));
+        assert_eq!(five_numbers(&[]), None);
+        assert_eq!(five_numbers(&[f64::NAN]), None);
     }
 
     #[test]
     fn long_tables_say_what_they_leave_out() {
-        let table = Table::new(["a"], (0..250).map(|n| vec![n.to_string()]));
+        let table = ChartTable::new(["a"], (0..250).map(|n| vec![n.to_string()]));
         assert_eq!((table.rows.len(), table.left_out), (200, 50));
     }
 }

@@ -1,27 +1,28 @@
 //! What each stage of a staged plan added, beside what was expected of it.
 
-use super::spec::{Axis, Bar, Chart, Marks, Scale, Series, Spread, Table, Tone};
-use crate::report::{Report, StageRow, number};
+use super::charted::{ChartedRun, ChartedStage};
+use super::spec::{Bar, Chart, ChartAxis, ChartTable, Marks, Scale, Series, Spread, Tone};
+use crate::number;
 
 /// The chart, when the phase has measured stages.
-pub fn chart(report: &Report) -> Option<Chart> {
-    if !report.stages.iter().any(|s| s.measured.is_some()) {
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    if !run.stages.iter().any(|s| s.measured.is_some()) {
         return None;
     }
     let (mut kept, mut lost, mut expected) = (Vec::new(), Vec::new(), Vec::new());
     let mut level = 1.0;
-    for (row, stage) in report.stages.iter().enumerate() {
-        if let Some((low, high)) = &stage.expected {
-            let label = format!("{}: expected {}× to {}×", stage.name, low.text, high.text);
-            let (low, high) = (level * low.value, level * high.value);
+    for (row, stage) in run.stages.iter().enumerate() {
+        if let Some((low, high)) = stage.expected {
+            let label = format!("{}: expected {}× to {}×", stage.name, number::plain(low), number::plain(high));
+            let (low, high) = (level * low, level * high);
             expected.push(Spread { row, quartiles: [low, low, (low + high) / 2.0, high, high], label });
         }
-        let Some(gain) = &stage.measured else { continue };
-        let to = level * gain.value;
-        let bar = Bar { row, from: level, to, label: format!("{}: {}×", stage.name, gain.text) };
+        let Some(gain) = stage.measured else { continue };
+        let to = level * gain;
+        let bar = Bar { row, from: level, to, label: format!("{}: {}×", stage.name, number::plain(gain)) };
         if stage.accepted {
             kept.push(bar);
-            level = stage.cumulative.as_ref().map_or(to, |c| c.value);
+            level = stage.cumulative.unwrap_or(to);
         } else {
             lost.push(bar);
         }
@@ -33,24 +34,24 @@ pub fn chart(report: &Report) -> Option<Chart> {
         let marks = Marks::Boxes(expected);
         series.push(Series { name: "expected".to_owned(), tone: Tone::Chosen, marks });
     }
-    let count = report.stages.iter().filter(|s| s.accepted).count();
+    let count = run.stages.iter().filter(|s| s.accepted).count();
     Some(Chart {
         id: "stages".to_owned(),
         title: "Stages".to_owned(),
         note: "Each bar starts where the last accepted stage ended; the outline is what was expected.".to_owned(),
-        x: Axis::new("speedup over the first stage", "×", Scale::Linear),
-        y: Axis::new("stage", "", Scale::Names(report.stages.iter().map(|s| s.name.clone()).collect())),
+        x: ChartAxis::new("speedup over the first stage", "×", Scale::Linear),
+        y: ChartAxis::new("stage", "", Scale::Names(run.stages.iter().map(|s| s.name.to_owned()).collect())),
         series,
         limits: Vec::new(),
-        alt: format!("{count} of {} stages kept, {}× in all.", report.stages.len(), number::plain(level)),
-        table: Table::new(["stage", "expected", "measured", "cumulative", "kept"], report.stages.iter().map(row)),
+        alt: format!("{count} of {} stages kept, {}× in all.", run.stages.len(), number::plain(level)),
+        table: ChartTable::new(["stage", "expected", "measured", "cumulative", "kept"], run.stages.iter().map(row)),
     })
 }
 
-fn row(stage: &StageRow) -> Vec<String> {
-    let text = |value: &Option<number::Number>| value.as_ref().map_or_else(|| "n/a".to_owned(), |n| n.text.clone());
-    let expected =
-        stage.expected.as_ref().map_or_else(|| "n/a".to_owned(), |(l, h)| format!("{} to {}", l.text, h.text));
+fn row(stage: &ChartedStage<'_>) -> Vec<String> {
+    let text = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), number::plain);
+    let range = |(low, high)| format!("{} to {}", number::plain(low), number::plain(high));
+    let expected = stage.expected.map_or_else(|| "n/a".to_owned(), range);
     let kept = if stage.accepted { "yes" } else { "no" };
-    vec![stage.name.clone(), expected, text(&stage.measured), text(&stage.cumulative), kept.to_owned()]
+    vec![stage.name.to_owned(), expected, text(stage.measured), text(stage.cumulative), kept.to_owned()]
 }

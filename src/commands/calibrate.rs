@@ -1,13 +1,12 @@
 //! `ncugate calibrate`: what this machine can tell apart.
 
-use super::CommandError;
+use super::{CommandError, signal};
 use crate::campaign::{self, Tools};
 use crate::cli::CalibrateArgs;
 use crate::config;
 use crate::exit::Outcome;
 use crate::number;
 use crate::plan::unroll;
-use crate::process;
 use std::io::Write;
 
 /// Times a variant against itself, keeps the noise, and says what differences can be told.
@@ -18,7 +17,7 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
         return Err(CommandError::Usage(format!("--variant {id}: the phase has no such candidate")));
     }
     let tools = Tools::find(&phase)?;
-    let _ = ctrlc::set_handler(process::interrupt);
+    signal::watch();
     let (found, book) = campaign::calibrate(&phase, &plan, args.variant.as_deref(), &tools, &args.profiles)?;
     writeln!(out, "{} against itself:", found.variant)?;
     for noise in &found.shapes {

@@ -1,6 +1,6 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
-use super::CommandError;
+use super::{CommandError, signal};
 use crate::build::Arch;
 use crate::campaign::{build_for, target};
 use crate::cli::CheckArgs;
@@ -15,6 +15,7 @@ use std::path::Path;
 
 /// Checks every phase; the gravest outcome counts.
 pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    signal::watch();
     let mut outcome = Outcome::Passed;
     for config in &args.configs {
         outcome = outcome.and(one(config, args, out)?);

@@ -40,6 +40,7 @@ pub fn conclude_in(
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
+    let status = outcome(session, &source);
     let report = assemble(session, source, Age::Said)?;
     let written = write(&report, folder)?;
     if let Some(path) = &saying.comment {
@@ -49,14 +50,17 @@ pub fn conclude_in(
     if saying.open {
         open::open(&written.page);
     }
-    Ok(outcome(session))
+    Ok(status)
 }
 
-/// The status of a judged run: one that did not measure everything is never better than inconclusive.
-fn outcome(session: &Session<'_>) -> Outcome {
+/// The status of a judged run: one that did not measure everything, or that nobody asked for, is never better than
+/// inconclusive.
+fn outcome(session: &Session<'_>, source: &Source) -> Outcome {
     let judged = Outcome::from(session.judgement().verdict);
-    match session.measurements().run().manifest.state {
-        RunState::Complete => judged,
-        RunState::Running | RunState::Interrupted => judged.and(Outcome::Inconclusive),
+    match (session.measurements().run().manifest.state, source) {
+        (RunState::Complete, Source::Live | Source::Recorded { .. }) => judged,
+        (RunState::Running | RunState::Interrupted, _) | (_, Source::Unasked { .. }) => {
+            judged.and(Outcome::Inconclusive)
+        }
     }
 }

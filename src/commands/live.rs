@@ -1,9 +1,9 @@
 //! `ncugate run` where there is a GPU: the phase is measured.
 
 use super::conclude::conclude_in;
-use super::{CommandError, report_error};
+use super::{CommandError, report_error, signal};
 use crate::build::Sharing;
-use crate::campaign::{LiveRun, Measured, Start, Terminal, Tools};
+use crate::campaign::{LiveRun, MeasuredRun, Start, Terminal, Tools};
 use crate::cli::RunArgs;
 use crate::config::Phase;
 use crate::exit::Outcome;
@@ -11,7 +11,6 @@ use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::unmet;
 use crate::model::ComputeCapability;
 use crate::plan::Plan;
-use crate::process;
 use crate::report::Source;
 use std::io::Write;
 
@@ -29,7 +28,7 @@ pub fn live(
         writeln!(out, "{stop}")?;
         return Ok(outcome);
     }
-    let _ = ctrlc::set_handler(process::interrupt);
+    signal::watch();
     let progress = Terminal::default();
     let (profiles, request) = (args.folders.profiles.as_path(), &request);
     let start = if args.fresh { Start::Anew } else { Start::Continue };
@@ -37,7 +36,7 @@ pub fn live(
     let run = LiveRun { phase, plan, tools, profiles, request, start, sharing, progress: &progress };
     let measured = run.measure();
     progress.clear();
-    let Measured { session, ended } = measured?;
+    let MeasuredRun { session, ended } = measured?;
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
     let judged = conclude_in(&folder, &session, Source::Live, &args.saying, out)?;
     Ok(ended.map_or_else(|error| report_error(&error.into()).and(judged), |()| judged))

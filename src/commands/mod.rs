@@ -19,6 +19,7 @@ mod render;
 mod run;
 mod schema;
 mod show;
+mod signal;
 mod worker;
 
 pub use error::{CommandError, report_error};

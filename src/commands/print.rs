@@ -13,6 +13,9 @@ pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut dyn 
     match format {
         OutputFormat::Json => writeln!(out, "{}", json::json(report)?)?,
         OutputFormat::Text => {
+            if let Some(unasked) = &report.source.unasked {
+                writeln!(out, "not measured: {unasked}\n")?;
+            }
             if std::env::var_os("GITHUB_ACTIONS").is_some() {
                 write!(out, "{}", github::annotations(report)?)?;
             }

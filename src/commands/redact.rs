@@ -3,15 +3,15 @@
 use super::CommandError;
 use crate::cli::RedactArgs;
 use crate::exit::Outcome;
-use crate::ncu_rep::{Redaction, Sources, compress, redact_with};
 use crate::store::{StoreError, write_atomically};
+use ncu_rep::{Redaction, SourcePolicy, compress, redact_with};
 use std::io::Write;
 
 /// Writes the redacted report; compressed where the name ends in `.ncu-repz`.
 pub fn redact(args: &RedactArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let failed = |reason: String| StoreError::Report { path: args.report.clone(), reason };
     let bytes = std::fs::read(&args.report).map_err(|e| failed(e.to_string()))?;
-    let sources = if args.drop_sources { Sources::Drop } else { Sources::Keep };
+    let sources = if args.drop_sources { SourcePolicy::Drop } else { SourcePolicy::Keep };
     let mut report = redact_with(&bytes, Redaction { sources }).map_err(|e| failed(e.to_string()))?;
     if args.output.extension().is_some_and(|extension| extension == "ncu-repz") {
         report = compress(&report).map_err(|e| failed(e.to_string()))?;

@@ -31,12 +31,12 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
     match tools(args.source, &phase) {
         Some(Ok(tools)) => live(args, &phase, &plan, &tools, out),
         Some(Err(why)) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
-            // Said, not failed: the reader must know that nothing is measured now.
+            // The whole reason; the report says it in short.
             let _ = writeln!(io::stderr(), "not measuring: {why}");
-            recorded(args, phase, plan, out)
+            recorded(args, phase, plan, Some(&why), out)
         }
         Some(Err(why)) => Err(why.into()),
-        None => recorded(args, phase, plan, out),
+        None => recorded(args, phase, plan, None, out),
     }
 }
 
@@ -47,7 +47,14 @@ fn tools(source: MeasurementSource, phase: &Phase) -> Option<Result<Tools, Campa
     }
 }
 
-fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+/// Judges the recording of the phase; `why` says why it is taken though nobody asked for it.
+fn recorded(
+    args: &RunArgs,
+    phase: Phase,
+    plan: Plan,
+    why: Option<&CampaignError>,
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
     let Some(folder) = phase.recording.clone() else {
         let name = phase.file.display();
         return Err(CommandError::Usage(format!("{name} names no recording; add `recording` under [phase]")));
@@ -55,6 +62,10 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
     let metrics = wanted::metrics(&phase);
     let capability = |run: &Run| run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.compute_capability);
     let run = PhaseRun::of_phase(phase, plan, &folder, |run| wanted::counters(&metrics, capability(run)))?;
-    let source = Source::Recorded { folder: folder.display().to_string() };
+    let folder = folder.display().to_string();
+    let source = match why {
+        None => Source::Recorded { folder },
+        Some(why) => Source::Unasked { folder, why: why.lacking() },
+    };
     conclude(&run, source, &args.against, &args.folders, &args.saying, out)
 }

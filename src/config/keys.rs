@@ -145,7 +145,7 @@ pub static PHASE: Spec = spec("[phase]", "Name, title and objective.", &[
     )
     .default("\"latency_p50\""),
     key("objective_shape", Kind::Name, "The shape at which the objective is read.").default("the last declared shape"),
-    key("recording", Kind::Text, "Folder of the run kept in the repository, which is judged where there is no GPU.")
+    key("recording", Kind::Text, "Folder of the run kept in the repository, which is shown where nothing can be measured, and judged with `--source recorded`.")
         .default("none"),
 ]);
 

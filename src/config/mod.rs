@@ -26,6 +26,7 @@ pub use kernel::{
 };
 pub use locate::locate;
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings};
+pub use reader::is_name;
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
 pub use schema::schema;

@@ -113,8 +113,7 @@ impl<'a> Item<'a> {
     /// A name: letters, digits and `_ . - + =`, so that folders, ids and NVTX ranges can carry it.
     pub fn name(&self) -> Option<String> {
         let text = self.text()?;
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_.-+=".contains(c);
-        if text.chars().all(plain) && !text.starts_with(['.', '-']) {
+        if is_name(&text) {
             return Some(text);
         }
         self.expected("a name of letters, digits and `_ . - + =` that starts with neither dot nor dash", None);
@@ -379,6 +378,12 @@ impl<'a> Table<'a> {
 
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| !c.is_whitespace() && !c.is_control() && !"@,=".contains(c))
+}
+
+/// Whether a text is a name: letters, digits and `_ . - + =`, beginning with neither dot nor dash.
+pub fn is_name(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.-+=".contains(c);
+    !text.is_empty() && text.chars().all(plain) && !text.starts_with(['.', '-'])
 }
 
 /// The keys that tables were asked for, so that a test can tell whether each declared key is read.

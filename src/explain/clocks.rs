@@ -1,7 +1,7 @@
 //! The clocks, as far as ncu's reports tell of them.
 
-use crate::ncu_rep::{Report, ReportError};
 use crate::number;
+use ncu_rep::{Report, ReportError};
 
 /// Frequencies by part of the chip: what the part is called, and the metrics that give its clock, the first that is there.
 const RAN: [(&str, &[&str]); 2] = [
@@ -116,7 +116,7 @@ mod tests {
 
     fn capture(name: &str) -> Clocks {
         let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
-        Clocks::read(&[(name.to_owned(), Report::open(path.as_ref()).unwrap())]).unwrap()
+        Clocks::read(&[(name.to_owned(), Report::open(path).unwrap())]).unwrap()
     }
 
     #[test]

@@ -5,11 +5,9 @@
 use crate::explain::listing::{Code, ListingError, Own, Texts};
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::model::{Line, Listing};
-use crate::ncu_rep::{Launch, MetricValue, Report, ReportError, Source, SpeedupScope};
+use crate::model::{Line, Listing, ShapeName, VariantId};
 use crate::plan::{Method, Plan};
+use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -159,14 +157,14 @@ fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) ->
 ///
 /// # Errors
 /// A damaged report.
-pub fn source_of<'r>(report: &'r Report, launch: &Launch<'_>) -> Result<Option<Source<'r>>, ReportError> {
+pub fn source_of<'r>(report: &'r Report, launch: &Launch<'_>) -> Result<Option<SourceModule<'r>>, ReportError> {
     let references = launch.source_references()?;
     let found = report.sources()?.into_iter().find(|source| references.contains(&source.reference));
     Ok(found.filter(|source| !source.binary.is_empty()))
 }
 
 /// The source files that a report holds.
-pub fn texts(source: &Source<'_>) -> Texts {
+pub fn texts(source: &SourceModule<'_>) -> Texts {
     let mut texts = Texts::default();
     source.files.iter().for_each(|file| texts.add(&file.path, file.content));
     texts
@@ -178,7 +176,8 @@ fn rules(launch: &Launch<'_>) -> Result<Vec<NcuRuleMessage>, ReportError> {
         for item in &rule.items {
             let Some(message) = &item.message else { continue };
             let title = if message.title.is_empty() { &rule.name } else { &message.title };
-            notes.push(NcuRuleMessage { title: title.to_string(), text: message.plain_text(), speedup: item.speedup });
+            let speedup = item.speedup.map(|estimate| (estimate.scope, estimate.percent));
+            notes.push(NcuRuleMessage { title: title.to_string(), text: message.plain_text(), speedup });
         }
     }
     let gain = |note: &NcuRuleMessage| note.speedup.map_or(-1.0, |(_, percent)| percent);
@@ -291,7 +290,7 @@ mod tests {
 
     fn full() -> Report {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/full1.ncu-rep.zst");
-        Report::open(path.as_ref()).unwrap()
+        Report::open(path).unwrap()
     }
 
     #[test]

@@ -6,10 +6,9 @@
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::schema;
 use crate::metric::Definition;
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::ncu_rep::{MetricSelection, Report};
+use crate::model::{ShapeName, VariantId};
 use crate::plan::{Method, Plan};
+use ncu_rep::{MetricSelection, Report};
 use polars::prelude::{DataFrame, PolarsError};
 use std::collections::{BTreeMap, HashMap};
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use crate::ncu_rep::bulk::{self, Turn};
-use crate::ncu_rep::{MetricSelection, MetricValue, Report, ReportError};
+use ncu_rep::bulk::{BulkReader, Occurrence};
+use ncu_rep::{MetricSelection, MetricValue, Report, ReportError};
 
 /// Metrics that the launches frame needs, whatever is selected.
 const ATTRIBUTES: [&str; 8] = [
@@ -102,8 +102,8 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(report: &Report, selection: MetricSelection<'_>) -> Self {
-        let count = report.name_count();
+    fn new(bulk: BulkReader<'_>, selection: MetricSelection<'_>) -> Self {
+        let count = bulk.name_count();
         let mut plan = Self { slots: vec![NONE; count], attributes: vec![NONE; count], names: Vec::new() };
         match selection {
             MetricSelection::All => {
@@ -111,7 +111,7 @@ impl Plan {
                 plan.names.clone_from(&plan.slots);
             }
             MetricSelection::Named(names) => {
-                for id in names.iter().filter_map(|name| report.metric_place(name)) {
+                for id in names.iter().filter_map(|name| bulk.place_of(name)) {
                     if let Some(slot) = plan.slots.get_mut(id as usize).filter(|slot| **slot == NONE) {
                         *slot = plan.names.len() as u32;
                         plan.names.push(id);
@@ -120,7 +120,7 @@ impl Plan {
             }
         }
         for (index, name) in ATTRIBUTES.iter().enumerate() {
-            if let Some(slot) = report.metric_place(name).and_then(|id| plan.attributes.get_mut(id as usize)) {
+            if let Some(slot) = bulk.place_of(name).and_then(|id| plan.attributes.get_mut(id as usize)) {
                 *slot = index as u32;
             }
         }
@@ -128,28 +128,27 @@ impl Plan {
     }
 
     /// Decodes the launches `first..end`.
-    fn decode<'r>(&self, report: &'r Report, first: usize, end: usize) -> Result<Piece<'r>, ReportError> {
+    fn decode<'r>(&self, bulk: BulkReader<'r>, first: usize, end: usize) -> Result<Piece<'r>, ReportError> {
         let mut piece = Piece::default();
-        let rows = report.heads(first, end).iter().map(|head| head.metric_count as usize).sum::<usize>();
-        let rows = rows.min((end - first).saturating_mul(self.names.len()));
+        let rows = bulk.metric_count(first..end).min((end - first).saturating_mul(self.names.len()));
         piece.slots.reserve(rows);
         piece.numbers.reserve(rows);
-        let mut scan = bulk::Scan::new(report);
+        let mut scan = bulk.scan();
         for launch in first..end {
             let before = piece.rows();
             let mut attributes = Attributes::default();
-            scan.launch(launch, |id, body, turn| {
-                let slot = self.slots.get(id as usize).copied().unwrap_or(NONE);
-                let attribute = self.attributes.get(id as usize).copied().unwrap_or(NONE);
+            scan.launch(launch, |place, value, occurrence| {
+                let slot = self.slots.get(place as usize).copied().unwrap_or(NONE);
+                let attribute = self.attributes.get(place as usize).copied().unwrap_or(NONE);
                 if slot != NONE {
-                    match (turn, body.number()) {
-                        (Turn::First, Some(number)) => piece.push_number(slot, number),
-                        (Turn::First, None) => piece.push(slot, &body.value()?),
-                        (Turn::Again, _) => piece.replace(before, slot, &body.value()?),
+                    match (occurrence, value.number()) {
+                        (Occurrence::First, Some(number)) => piece.push_number(slot, number),
+                        (Occurrence::First, None) => piece.push(slot, &value.value()?),
+                        (Occurrence::Repeated, _) => piece.replace(before, slot, &value.value()?),
                     }
                 }
-                if let Some(place) = attributes.get_mut(attribute as usize) {
-                    *place = body.value()?.into();
+                if let Some(known) = attributes.get_mut(attribute as usize) {
+                    *known = value.value()?.into();
                 }
                 Ok(())
             })?;
@@ -233,9 +232,11 @@ pub(super) fn metrics<'r, P: Send>(
     part: impl Fn(usize, &[Attributes<'r>]) -> Result<P, ReportError> + Sync,
     mut keep: impl FnMut(P),
 ) -> Result<Decoded<'r>, ReportError> {
-    let plan = Plan::new(report, selection);
+    let bulk = report.bulk();
+    let plan = Plan::new(bulk, selection);
     let mut pieces: Vec<Piece<'r>> = Vec::new();
-    for (first, end) in report.chunks() {
+    for launches in bulk.chunks() {
+        let (first, end) = (launches.start, launches.end);
         let is_whole = end - first == report.launches().len();
         if !is_whole && pieces.is_empty() {
             // One piece, of this thread, for a report that comes in many chunks: the memory of the parts is used again.
@@ -245,7 +246,7 @@ pub(super) fn metrics<'r, P: Send>(
         let size = (end - first).div_ceil(count);
         let starts: Vec<usize> = (first..end).step_by(size).collect();
         let decode = |&start: &usize| {
-            let mut piece = plan.decode(report, start, (start + size).min(end))?;
+            let mut piece = plan.decode(bulk, start, (start + size).min(end))?;
             Ok((part(start, &std::mem::take(&mut piece.attributes))?, piece))
         };
         let decoded: Result<Vec<(P, Piece<'r>)>, ReportError> = starts.par_iter().map(decode).collect();
@@ -256,7 +257,7 @@ pub(super) fn metrics<'r, P: Send>(
                 _ => pieces.push(piece),
             }
         }
-        report.release(first, end);
+        bulk.release(launches);
     }
     Ok(Decoded { names: plan.names, pieces })
 }
@@ -269,11 +270,12 @@ mod tests {
     #[test]
     fn pieces_that_are_joined_are_the_piece_of_all_their_launches() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/g12.ncu-rep.zst");
-        let report = Report::open(path.as_ref()).unwrap();
-        let plan = Plan::new(&report, MetricSelection::All);
-        let whole = plan.decode(&report, 0, 12).unwrap();
-        let mut joined = plan.decode(&report, 0, 5).unwrap();
-        joined.append(plan.decode(&report, 5, 12).unwrap());
+        let report = Report::open(path).unwrap();
+        let bulk = report.bulk();
+        let plan = Plan::new(bulk, MetricSelection::All);
+        let whole = plan.decode(bulk, 0, 12).unwrap();
+        let mut joined = plan.decode(bulk, 0, 5).unwrap();
+        joined.append(plan.decode(bulk, 5, 12).unwrap());
         assert!(!whole.missing.is_empty() && !whole.texts.is_empty());
         assert_eq!(format!("{joined:?}"), format!("{whole:?}"));
     }

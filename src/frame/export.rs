@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::launches::{Capture, FrameError, LaunchFrames};
 use super::rows::{LaunchFilter, Row, visit};
 use super::schema::metrics as m;
-use crate::ncu_rep::{MetricSelection, MetricValue};
+use ncu_rep::{MetricSelection, MetricValue};
 
 /// Columns of the long form in CSV and JSON.
 pub const LONG: [&str; 6] = [m::REPORT, m::LAUNCH, m::KERNEL, m::METRIC, m::UNIT, m::VALUE];

@@ -8,8 +8,8 @@ use super::decode::{self, Attribute, Attributes};
 use super::launches::nvtx_text;
 use super::schema::launches as l;
 use super::texts::Texts;
-use crate::ncu_rep::csv::CsvReport;
-use crate::ncu_rep::{Launch, Report, ReportError, ResultKind};
+use ncu_rep::csv::CsvReport;
+use ncu_rep::{Launch, Report, ReportError, ResultKind};
 
 /// The launches frame while it is filled.
 #[derive(Default)]
@@ -96,7 +96,7 @@ impl LaunchTable {
         self.nvtx.push(Some(&nvtx_text(&launch.nvtx()?)));
         self.clock_requested.push(launch.clock_status().map(|status| status.requested));
         self.clock_locked.push(launch.clock_status().map(|status| status.locked));
-        self.created.push(Some(launch.created()).filter(|&created| created > 0));
+        self.created.push(launch.created());
         Ok(())
     }
 

@@ -1,15 +1,15 @@
 //! Launches and their metrics as frames, from reports and from ncu's CSV.
 //!
 //! Reports take the fast path of [`super::decode`]: names and units are gathered by index, values are decoded in
-//! parallel, pages are given back as the work goes on. What a launch is stays with [`crate::ncu_rep`].
+//! parallel, pages are given back as the work goes on. What a launch is stays with [`ncu_rep`].
 
 use polars::prelude::{DataFrame, PolarsError};
 
 use super::decode;
 use super::launch_table::LaunchTable;
 use super::metric_table;
-use crate::ncu_rep::csv::CsvReport;
-use crate::ncu_rep::{MetricSelection, NvtxRange, Report, ReportError};
+use ncu_rep::csv::CsvReport;
+use ncu_rep::{MetricSelection, NvtxRange, Report, ReportError};
 
 /// Why frames could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -130,11 +130,11 @@ mod tests {
     use super::*;
     use crate::frame::decode::cell;
     use crate::frame::schema::{launches as l, metrics as m};
-    use crate::ncu_rep::MetricValue;
+    use ncu_rep::MetricValue;
     use std::path::Path;
 
     fn open(name: &str) -> Report {
-        Report::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
+        Report::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
     }
 
     fn schema_of(frame: &DataFrame) -> Vec<(String, polars::prelude::DataType)> {

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use super::decode::{Decoded, Piece};
 use super::schema::metrics as m;
 use super::texts::{Texts, constant};
-use crate::ncu_rep::csv::CsvReport;
-use crate::ncu_rep::{MetricSelection, Report, unit_of};
+use ncu_rep::csv::CsvReport;
+use ncu_rep::{MetricSelection, Report, unit_of};
 
 /// Most rows whose columns are built side by side. The allocator keeps for each thread what a column needed on its way.
 const SIDE_BY_SIDE_ROWS: usize = 1 << 20;
@@ -53,7 +53,8 @@ pub(super) fn of_report(
     decoded: &Decoded<'_>,
     kernels: &Texts,
 ) -> Result<DataFrame, PolarsError> {
-    let metrics = decoded.names.iter().map(|&place| (report.name(place), unit_of(report.name(place)))).collect();
+    let bulk = report.bulk();
+    let metrics = decoded.names.iter().map(|&place| (bulk.name(place), unit_of(bulk.name(place)))).collect();
     let ids = (0..report.launches().len() as u32).collect();
     MetricTable::new(name, ids, kernels, metrics, &decoded.pieces).frame()
 }

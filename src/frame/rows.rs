@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use regex::Regex;
 
 use super::launches::{Capture, FrameError, Origin, nvtx_text};
-use crate::ncu_rep::csv::CsvLaunch;
-use crate::ncu_rep::{Launch, MetricSelection, MetricValue};
+use ncu_rep::csv::CsvLaunch;
+use ncu_rep::{Launch, MetricSelection, MetricValue};
 
 /// One launch of any origin.
 #[derive(Debug, Clone, Copy)]
@@ -140,7 +140,7 @@ impl LaunchFilter {
     }
 }
 
-fn named(report: &str) -> impl Fn(crate::ncu_rep::ReportError) -> FrameError {
+fn named(report: &str) -> impl Fn(ncu_rep::ReportError) -> FrameError {
     move |source| FrameError::Report { report: report.to_owned(), source }
 }
 

@@ -4,14 +4,10 @@
 use super::{Evidence, JudgeError, PhaseRun};
 use crate::config::Phase;
 use crate::frame::launch_variant;
-use crate::model::Better;
-use crate::model::Gpu;
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{ProfileOutcome, ProfileRecord};
-use crate::ncu_rep::{Launch, ReportError};
+use crate::model::{Better, BuildOutcome, BuildRecord, Gpu, ProfileOutcome, ProfileRecord, VariantId};
 use crate::plan::{CommandPlan, Method, Plan, Standing, Variant};
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, manifest, open_report};
+use ncu_rep::{Launch, ReportError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

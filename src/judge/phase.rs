@@ -48,7 +48,8 @@ pub fn judge(
     let preconditions = preconditions(phase, context.cc);
 
     let mut ballot = Ballot::default();
-    for precondition in &preconditions {
+    // One that holds is no vote for a pass: it says that measuring is worth while, not that anything was measured.
+    for precondition in preconditions.iter().filter(|p| p.verdict != Verdict::Pass) {
         ballot.count(precondition.verdict, || format!("precondition '{}': {}", precondition.name, precondition.reason));
     }
     for gate in gates.iter().filter(|g| g.is_required()) {
@@ -290,7 +291,7 @@ impl Ballot {
             return (Verdict::Inconclusive, of(&self.open, "cannot be told"));
         }
         match self.passed {
-            0 => (Verdict::Inconclusive, "the phase requires nothing, so nothing was judged".to_owned()),
+            0 => (Verdict::Inconclusive, "the phase has no required gate, so nothing was judged".to_owned()),
             1 => (Verdict::Pass, "the one requirement holds".to_owned()),
             n => (Verdict::Pass, format!("all {n} requirements hold")),
         }

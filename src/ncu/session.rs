@@ -4,8 +4,7 @@ use super::command::{Detail, Knobs, Processes, Selection, Session, argv, written
 use super::failure::NcuFailure;
 use super::tool::Ncu;
 use crate::process::{Ending, Supervised};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use crate::store::open;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -17,6 +16,8 @@ use std::time::Duration;
 const LONGEST_SCRATCH: usize = 60;
 /// Lines of the target's own output that a failure shows.
 const SHOWN_LINES: usize = 3;
+/// Bytes read of a log: more than ncu says of thousands of launches.
+const KEPT: u64 = 16 << 20;
 
 /// Runs sessions with the same ncu, folders and knobs.
 #[derive(Debug, Clone, Copy)]
@@ -105,9 +106,6 @@ impl Runner<'_> {
             }
         };
         let ending = child.wait()?;
-        if !ending.completed() {
-            end_group(child.child().id());
-        }
         let log = read_text(&session.log)?;
         let output = read_text(&printed)?;
         let failure = NcuFailure::diagnose(ending, &format!("{log}\n{}", own_lines(&output)));
@@ -128,20 +126,15 @@ impl Runner<'_> {
     }
 }
 
-/// An ncu that dies leaves its target behind, which would disturb whatever is measured next.
-fn end_group(leader: u32) {
-    // No such group: nothing was left behind.
-    let _ = killpg(Pid::from_raw(leader.cast_signed()), Signal::SIGKILL);
-}
-
 /// ncu's own lines among what the target printed.
 fn own_lines(output: &str) -> String {
     let own = |line: &&str| line.starts_with("==") || line.contains("InterprocessLockFailed");
     output.lines().filter(own).collect::<Vec<_>>().join("\n")
 }
 
+/// The last of a text file; nothing where there is none.
 fn read_text(path: &Path) -> io::Result<String> {
-    match fs::read(path) {
+    match open::end(path, KEPT) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(error),

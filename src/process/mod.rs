@@ -1,25 +1,53 @@
 //! Children: started in a process group of their own, given a deadline, and ended as an enum that nobody can mistake
-//! for success.
+//! for success. Whatever a child leaves behind in its group is ended with it, and what holds its pipes is not waited for.
 
+mod kept;
+
+use kept::{Drain, Keep};
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
-use std::io::{self, Read};
+use std::collections::BTreeSet;
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a child has between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(3);
-/// How often a waiting parent looks.
-const POLL: Duration = Duration::from_millis(2);
+/// How often a waiting parent looks whether the user asked to stop; the end of a child wakes it at once.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long the pipes of a child that has ended are read on.
+const DRAIN: Duration = Duration::from_secs(1);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Groups of children that have not ended.
+static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// How often the user asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// For the first time.
+    Once,
+    /// Again: there is no more patience.
+    Again,
+}
 
 /// Notes that the user asked to stop; children are ended at the next look.
-pub fn interrupt() {
-    INTERRUPTED.store(true, Ordering::SeqCst);
+pub fn interrupt() -> Asked {
+    if INTERRUPTED.swap(true, Ordering::SeqCst) { Asked::Again } else { Asked::Once }
+}
+
+/// Ends every child and its group without a grace period.
+pub fn kill_all() {
+    for group in GROUPS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        // No such group: it has just ended.
+        let _ = killpg(Pid::from_raw(*group), Signal::SIGKILL);
+    }
 }
 
 /// Whether the user asked to stop.
@@ -82,13 +110,23 @@ pub struct Supervised {
     child: Child,
     deadline: Option<Instant>,
     ended: Option<Ending>,
+    /// Hears when the child has ended.
+    over: Receiver<()>,
 }
 
 impl Supervised {
     /// Starts `command` in a new process group with no standard input unless one was set.
     pub fn spawn(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
-        Ok(Self { child, deadline: limit.map(|l| Instant::now() + l), ended: None })
+        let group = child.id().cast_signed();
+        GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
+        let (sender, over) = channel();
+        std::thread::spawn(move || {
+            while has_ended(group, WaitPidFlag::empty()) == Err(Errno::EINTR) {}
+            // Nobody listens any more: it was waited for already.
+            let _ = sender.send(());
+        });
+        Ok(Self { child, deadline: limit.map(|l| Instant::now() + l), ended: None, over })
     }
 
     /// The child, to take its pipes.
@@ -101,12 +139,13 @@ impl Supervised {
         self.deadline = Some(Instant::now() + limit);
     }
 
-    /// How it ended, if it has; ends it when its time is over or the user asked to stop.
+    /// How it ended, if it has; ends it when its time is over or the user asked to stop. Its group ends with it.
     pub fn poll(&mut self) -> io::Result<Option<Ending>> {
         if self.ended.is_some() {
             return Ok(self.ended);
         }
-        if let Some(status) = self.child.try_wait()? {
+        if self.has_ended()? {
+            let status = self.bury()?;
             self.ended = Some(Ending::from_status(status));
         } else if interrupted() {
             self.end(Ending::Interrupted)?;
@@ -122,22 +161,58 @@ impl Supervised {
             if let Some(ending) = self.poll()? {
                 return Ok(ending);
             }
-            std::thread::sleep(POLL);
+            let left = self.deadline.map_or(LOOK, |deadline| deadline.saturating_duration_since(Instant::now()));
+            self.sleep(left.min(LOOK));
         }
     }
 
     /// TERM to the group, a grace period, KILL to the group.
     fn end(&mut self, ending: Ending) -> io::Result<()> {
-        let group = Pid::from_raw(self.child.id().cast_signed());
-        let _ = killpg(group, Signal::SIGTERM);
+        let _ = killpg(self.group(), Signal::SIGTERM);
         let patience = Instant::now() + GRACE;
-        while Instant::now() < patience && self.child.try_wait()?.is_none() {
-            std::thread::sleep(POLL);
+        while Instant::now() < patience && !self.has_ended()? {
+            self.sleep(LOOK);
         }
-        let _ = killpg(group, Signal::SIGKILL);
-        self.child.wait()?;
+        self.bury()?;
         self.ended = Some(ending);
         Ok(())
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    /// Whether it has ended; it is not waited for yet, so that its number stays its own.
+    fn has_ended(&self) -> io::Result<bool> {
+        Ok(has_ended(self.group().as_raw(), WaitPidFlag::WNOHANG)?)
+    }
+
+    /// KILL to the group, then its status. Until then no other group can have its number.
+    fn bury(&mut self) -> io::Result<ExitStatus> {
+        let group = self.group();
+        // Nobody is left in it.
+        let _ = killpg(group, Signal::SIGKILL);
+        GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group.as_raw());
+        self.child.wait()
+    }
+
+    /// Sleeps until it has ended, no longer than `limit`.
+    fn sleep(&self, limit: Duration) {
+        let before = Instant::now();
+        if self.over.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Disconnected) {
+            // It was heard before, or cannot be: what is left of the time.
+            std::thread::sleep(limit.saturating_sub(before.elapsed()));
+        }
+    }
+}
+
+fn has_ended(pid: i32, flags: WaitPidFlag) -> Result<bool, Errno> {
+    let flags = flags | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    match waitid(Id::Pid(Pid::from_raw(pid)), flags) {
+        Ok(status) => Ok(status != WaitStatus::StillAlive),
+        // It has ended, by a signal that has no name.
+        Err(Errno::EINVAL) => Ok(true),
+        Err(error) => Err(error),
     }
 }
 
@@ -154,9 +229,9 @@ impl Drop for Supervised {
 pub struct Output {
     /// How it ended.
     pub ending: Ending,
-    /// Standard output and standard error, each lossily decoded.
+    /// Standard output, lossily decoded; of one that is too long the beginning and the end.
     pub stdout: String,
-    /// Standard error.
+    /// Standard error, likewise.
     pub stderr: String,
 }
 
@@ -164,16 +239,21 @@ pub struct Output {
 #[derive(Debug)]
 pub struct Piped {
     child: Supervised,
-    stdout: JoinHandle<String>,
-    stderr: JoinHandle<String>,
+    stdout: Drain,
+    stderr: Drain,
 }
 
 impl Piped {
     /// Starts `command` with no standard input.
     pub fn spawn(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
+        Self::keeping(command, limit, Keep::Ends)
+    }
+
+    fn keeping(command: &mut Command, limit: Option<Duration>, keep: Keep) -> io::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Supervised::spawn(command, limit)?;
-        let (stdout, stderr) = (drain(child.child().stdout.take()), drain(child.child().stderr.take()));
+        let stdout = Drain::start(child.child().stdout.take(), keep);
+        let stderr = Drain::start(child.child().stderr.take(), keep);
         Ok(Self { child, stdout, stderr })
     }
 
@@ -187,27 +267,25 @@ impl Piped {
         self.child.extend(limit);
     }
 
-    /// Waits until it ends.
+    /// Waits until it ends. A descendant that left its group and holds a pipe is not waited for.
     pub fn finish(mut self) -> io::Result<Output> {
         let ending = self.child.wait()?;
-        let joined = |thread: JoinHandle<String>| thread.join().unwrap_or_default();
-        Ok(Output { ending, stdout: joined(self.stdout), stderr: joined(self.stderr) })
+        let until = Instant::now() + DRAIN;
+        Ok(Output { ending, stdout: self.stdout.take(until)?, stderr: self.stderr.take(until)? })
     }
 }
 
-fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut bytes);
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
-}
-
-/// Runs `command` to its end.
+/// Runs `command` to its end; of what it prints the first and the last 64 KiB are kept.
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
     Piped::spawn(command, Some(limit))?.finish()
+}
+
+/// Runs `command` to its end and keeps all that it prints.
+///
+/// # Errors
+/// It cannot be started, or prints more than 64 MiB.
+pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    Piped::keeping(command, Some(limit), Keep::Whole)?.finish()
 }
 
 #[cfg(test)]
@@ -234,5 +312,29 @@ mod tests {
         let output = shell("sleep 60 & sleep 60", Duration::from_millis(200));
         assert_eq!(output.ending, Ending::TimedOut);
         assert!(started.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn what_a_child_leaves_behind_is_not_waited_for() {
+        for left in ["sleep 60 &", "setsid sleep 60 &"] {
+            let started = Instant::now();
+            let output = shell(&format!("echo done; {left}"), Duration::from_secs(40));
+            assert_eq!((output.ending, output.stdout.as_str()), (Ending::Completed, "done\n"), "{left}");
+            assert!(started.elapsed() < Duration::from_secs(10), "{left}");
+        }
+    }
+
+    #[test]
+    fn long_output_is_kept_by_its_ends_or_refused() {
+        let script = "echo first; head -c 1000000 /dev/zero | tr '\\0' x; echo; echo last";
+        let output = shell(script, Duration::from_secs(20));
+        assert!(output.stdout.starts_with("first\nxx") && output.stdout.ends_with("xx\nlast\n"));
+        assert!(output.stdout.contains("bytes left out") && output.stdout.len() < 140_000, "{}", output.stdout.len());
+        let mut command = Command::new("sh");
+        let whole = run_whole(command.args(["-c", script]), Duration::from_secs(20)).unwrap();
+        assert_eq!(whole.stdout.len(), 6 + 1_000_000 + 6);
+        let mut command = Command::new("sh");
+        let endless = run_whole(command.args(["-c", "head -c 70000000 /dev/zero"]), Duration::from_secs(20));
+        assert!(endless.unwrap_err().to_string().contains("64 MiB"));
     }
 }

@@ -6,10 +6,8 @@ use super::number::Number;
 use super::{number, text};
 use crate::explain::{NcuRuleMessage, Severity};
 use crate::metric::Catalogue;
-use crate::model::Cell;
-use crate::model::VariantId;
-use crate::model::{DeepProfile, ProfileOutcome};
-use crate::ncu_rep::SpeedupScope;
+use crate::model::{Cell, DeepProfile, ProfileOutcome, VariantId};
+use ncu_rep::SpeedupScope;
 
 /// Rules of ncu among the findings.
 const RULES: usize = 2;

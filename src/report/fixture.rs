@@ -14,19 +14,14 @@ use crate::explain::{Clocks, Finding, HotLine, HotSpot, NcuObservations, NcuRule
 use crate::expr::{Expr, Value};
 use crate::frame::Quantities;
 use crate::judge::Judgement;
-use crate::model::Better;
-use crate::model::Cell;
-use crate::model::Gpu;
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord, Resources};
-use crate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
-use crate::model::{DeepProfile, ProfileOutcome, ProfileRecord};
-use crate::model::{Line, Listing};
-use crate::model::{ShapeName, Tolerance};
-use crate::ncu_rep::SpeedupScope;
+use crate::model::{
+    Better, BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, DeepProfile, Differences, Gpu, LatencyOutcome,
+    LatencyRecord, Line, Listing, ProfileOutcome, ProfileRecord, Resources, ShapeName, Tolerance, VariantId,
+};
 use crate::plan::{KernelPlan, Launch, Method, Plan, Standing, Variant};
 use crate::store::{Fingerprint, Git, Manifest, RunState};
 use judged::{findings, judgement};
+use ncu_rep::SpeedupScope;
 use records::{build, checks, latencies, manifest, profiles};
 use std::sync::Arc;
 use std::time::Duration;

@@ -122,7 +122,7 @@ struct Drawing<'a> {
     title: &'a str,
     note: &'a str,
     svg: String,
-    table: &'a crate::chart::Table,
+    table: &'a crate::chart::ChartTable,
 }
 
 fn drawings(report: &Report) -> Result<Vec<Drawing<'_>>, RenderError> {

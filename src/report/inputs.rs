@@ -2,7 +2,7 @@
 
 use super::deltas::{self, Earlier};
 use super::model::{Finding, MetricColumn, Report};
-use super::{closely, gates, headline, provenance, text, variants};
+use super::{charted, closely, gates, headline, provenance, text, variants};
 use crate::chart;
 use crate::config::Phase;
 use crate::explain;
@@ -28,6 +28,13 @@ pub enum Source {
     Recorded {
         /// The folder.
         folder: String,
+    },
+    /// The recording of the phase, shown because nothing could be measured. Nobody asked for it: it is no pass.
+    Unasked {
+        /// The folder.
+        folder: String,
+        /// Why nothing was measured.
+        why: String,
     },
 }
 
@@ -126,7 +133,7 @@ impl Report {
                 .collect(),
             reproduce: provenance::reproduce(inputs),
         };
-        report.charts = chart::charts(&report, &chart::Context::new(inputs));
+        report.charts = chart::charts(&charted::run(&report, inputs));
         report
     }
 

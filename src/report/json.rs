@@ -51,6 +51,10 @@ pub struct Results<'a> {
     pub replay: bool,
     /// Where it was measured, in a sentence.
     pub source: &'a str,
+    /// Why nothing was measured now, where the recording is shown that nobody asked for. Then nothing passes, whatever
+    /// the verdict of the recording is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_measured: Option<&'a str>,
     /// Gates, in the order of the file.
     pub gates: Vec<judged::Gate<'a>>,
     /// Tiers, easiest first.
@@ -232,6 +236,7 @@ impl<'a> Results<'a> {
             selected: report.headline.selected.as_deref(),
             replay: report.source.replay,
             source: &report.source.sentence,
+            not_measured: report.source.unasked.as_deref(),
             gates: judged::gates(&report.gates),
             tiers: judged::tiers(report),
             stages: judged::stages(report),

@@ -94,6 +94,9 @@ fn verdict(report: &Report) -> String {
     if !report.preconditions.is_empty() {
         out.push('\n');
     }
+    if let Some(unasked) = &report.source.unasked {
+        let _ = writeln!(out, "**Not measured:** {}.\n", escape(unasked));
+    }
     let (word, source) = (report.source.word(), report.source.words());
     let _ = writeln!(out, "_{word}: {}. {}._", escape(&source), escape(&headline.scope));
     out

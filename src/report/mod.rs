@@ -4,6 +4,7 @@
 //! before [`write`].
 
 mod assemble;
+mod charted;
 mod closely;
 pub mod compare;
 mod deltas;
@@ -23,11 +24,10 @@ mod provenance;
 pub mod show;
 pub mod static_check;
 pub mod terminal;
-pub mod text;
 mod variants;
 pub mod write;
 
-pub use crate::number;
+pub use crate::number::{self, text};
 pub use assemble::{Age, assemble, stored};
 pub use deltas::{Delta, DeltaRow, Earlier};
 pub use error::{RenderError, WriteError};

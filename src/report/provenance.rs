@@ -20,6 +20,8 @@ pub struct Origin {
     pub sentence: String,
     /// How long ago it was measured, when that is known.
     pub age: Option<String>,
+    /// Why nothing was measured now, where nobody asked for a recording, and what to do.
+    pub unasked: Option<String>,
 }
 
 impl Origin {
@@ -58,10 +60,16 @@ pub fn origin(inputs: &Inputs<'_>) -> Origin {
     let ncu = manifest.fingerprint.ncu.as_ref().map_or_else(String::new, |v| format!(", ncu {}", text::line(v)));
     let (replay, how) = match &inputs.source {
         Source::Live => (false, "measured on"),
-        Source::Recorded { .. } => (true, "recorded on"),
+        Source::Recorded { .. } | Source::Unasked { .. } => (true, "recorded on"),
+    };
+    let unasked = match &inputs.source {
+        Source::Live | Source::Recorded { .. } => None,
+        Source::Unasked { folder, why } => Some(text::line(&format!(
+            "{why}, so nothing was measured and nothing passes: this is the recording in {folder}; --source recorded judges the recording"
+        ))),
     };
     let age = inputs.now.map(|now| number::age(now.as_second() - manifest.started.as_second()));
-    Origin { replay, sentence: format!("{how} {gpu}, {date}{ncu}"), age }
+    Origin { replay, sentence: format!("{how} {gpu}, {date}{ncu}"), age, unasked }
 }
 
 /// Machine, tools, source and command line.
@@ -243,7 +251,7 @@ pub fn reproduce(inputs: &Inputs<'_>) -> Vec<String> {
     if let Some(git) = &inputs.manifest.git {
         commands.push(format!("git checkout {}", text::line(&git.commit)));
     }
-    if let Source::Recorded { .. } = &inputs.source {
+    if let Source::Recorded { .. } | Source::Unasked { .. } = &inputs.source {
         commands.push(format!("ncugate run {file} --source recorded"));
     }
     commands.push(format!("ncugate run {file} --source gpu"));

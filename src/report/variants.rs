@@ -9,15 +9,11 @@ use super::number::{self, Number};
 use super::text;
 use crate::explain::NcuObservations;
 use crate::judge::{Case, Correctness, GateResult, VariantResult};
-use crate::model::Cell;
-use crate::model::Line;
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord, Resources};
-use crate::model::{CheckOutcome, CheckRecord};
-use crate::model::{Level, Verdict};
-use crate::ncu_rep::SpeedupScope;
+use crate::model::{
+    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, Level, Line, Resources, ShapeName, VariantId, Verdict,
+};
 use crate::plan::{Method, Standing, Variant};
+use ncu_rep::SpeedupScope;
 use std::collections::HashMap;
 
 /// Everything about variants, by id.

@@ -3,6 +3,7 @@
 use super::error::WriteError;
 use super::model::Report;
 use super::{html, json, junit, markdown};
+use crate::chart;
 use crate::chart::svg::{self, Setting};
 use crate::store;
 use std::fs;
@@ -48,15 +49,17 @@ pub fn write(report: &Report, folder: &Path) -> Result<Written, WriteError> {
     Ok(Written { folder: folder.to_owned(), page: folder.join("report.html") })
 }
 
-/// Removes the SVG files of charts that an earlier rendering had and this one has not.
+/// Removes the files of charts that an earlier rendering had and this one has not; whatever else lies there stays.
 fn remove_older(charts: &Path, drawn: &[(String, String)]) -> Result<(), WriteError> {
     let entries = fs::read_dir(charts).map_err(|source| disk(charts, source))?;
-    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let older = files.filter(|path| {
-        let name = path.file_name().unwrap_or_default();
-        path.extension().is_some_and(|e| e == "svg") && drawn.iter().all(|(kept, _)| name != kept.as_str())
+    let files = entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let older = files.map(|entry| entry.file_name()).filter(|name| {
+        let id = name.to_str().and_then(|name| name.strip_suffix(".svg"));
+        id.is_some_and(chart::is_id) && drawn.iter().all(|(kept, _)| name != kept.as_str())
     });
-    older.into_iter().try_for_each(|path| fs::remove_file(&path).map_err(|source| disk(&path, source)))
+    older
+        .map(|name| charts.join(name))
+        .try_for_each(|path| fs::remove_file(&path).map_err(|source| disk(&path, source)))
 }
 
 /// Writes a file beside its place, then moves it there.
@@ -87,12 +90,15 @@ mod tests {
     #[test]
     fn charts_of_an_earlier_rendering_go_and_other_files_stay() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["kept.svg", "older.svg", "notes.txt"] {
+        for name in ["stalls.svg", "gate-registers.svg", "older.svg", "notes.txt"] {
             fs::write(folder.path().join(name), "x").unwrap();
         }
-        remove_older(folder.path(), &[("kept.svg".to_owned(), String::new())]).unwrap();
-        assert!(folder.path().join("kept.svg").exists() && folder.path().join("notes.txt").exists());
-        assert!(!folder.path().join("older.svg").exists());
+        remove_older(folder.path(), &[("stalls.svg".to_owned(), String::new())]).unwrap();
+        for (name, stays) in
+            [("stalls.svg", true), ("gate-registers.svg", false), ("older.svg", true), ("notes.txt", true)]
+        {
+            assert_eq!(folder.path().join(name).exists(), stays, "{name}");
+        }
     }
 
     #[test]

@@ -7,6 +7,12 @@
 //! Rounds that both sides share are redrawn from the rounds near them ([`NEARBY`]): a drift is the same in every
 //! resample, as it was the same for both sides, and only what is left beside it counts as noise. A round that is redrawn
 //! from all rounds takes the drift itself for noise, which is right where the other side did not go through it.
+//!
+//! The method is the percentile bootstrap (B. Efron, "Bootstrap methods: another look at the jackknife", Annals of
+//! Statistics 7, 1979; B. Efron and R. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). Redrawing a round
+//! from its neighbours is known as the local bootstrap (S. G. Shi, "Local bootstrap", Annals of the Institute of Statistical
+//! Mathematics 43, 1991; E. Paparoditis and D. Politis, same journal, 52, 2000). `benches/statistics.rs` measures the
+//! coverage of both.
 
 use super::quantile::{Statistic, StatsError, finite, position};
 use rand_chacha::ChaCha8Rng;

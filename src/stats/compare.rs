@@ -1,4 +1,7 @@
 //! Two variants compared by their samples.
+//!
+//! Variants take turns in every round, so that a round is a block and two samples of a round are a pair: the randomised
+//! block design of R. A. Fisher, "The Design of Experiments", 1935.
 
 use super::{Interval, Resampler, Statistic, StatsError, Stream};
 

@@ -8,4 +8,4 @@ mod quantile;
 
 pub use bootstrap::{Interval, NEARBY, Resampler, Resampling, Stream};
 pub use compare::{Comparison, Estimate, Pairing, compare};
-pub use quantile::{Statistic, StatsError, median, quantile};
+pub use quantile::{Statistic, StatsError, five_number_summary, median, quantile};

@@ -55,7 +55,8 @@ impl Statistic {
     /// Fewest samples from which an interval of this level can bracket it.
     ///
     /// `n` samples lie all on one side of the `q` quantile with probability `q^n + (1-q)^n`; below one minus that no
-    /// interval between samples can have the level. Mean and extremes are asked for what the median is.
+    /// interval between samples can have the level (H. A. David and H. N. Nagaraja, "Order Statistics", 2003, section 7.1).
+    /// Mean and extremes are asked for what the median is.
     pub fn fewest(self, level: f64) -> usize {
         let q = match self {
             Self::Quantile(q) if q > 0.0 && q < 1.0 => q,
@@ -70,14 +71,35 @@ pub fn median(samples: &[f64]) -> Result<f64, StatsError> {
     quantile(samples, 0.5)
 }
 
-/// The `q` quantile by linear interpolation between order statistics (type 7 of Hyndman and Fan).
+/// The `q` quantile by linear interpolation between order statistics (type 7 of R. J.
+/// Hyndman and Y. Fan, "Sample quantiles in statistical packages", The American Statistician 50, 1996).
 pub fn quantile(samples: &[f64], q: f64) -> Result<f64, StatsError> {
+    Ok(between(&sorted(samples)?, q))
+}
+
+/// Least, first quartile, median, third quartile and greatest: Tukey's five-number summary, with the quartiles of
+/// [`quantile`].
+///
+/// # Errors
+///
+/// No samples, or one that is not finite.
+pub fn five_number_summary(samples: &[f64]) -> Result<[f64; 5], StatsError> {
+    let sorted = sorted(samples)?;
+    Ok([0.0, 0.25, 0.5, 0.75, 1.0].map(|q| between(&sorted, q)))
+}
+
+/// The samples in ascending order; at least one, all finite.
+fn sorted(samples: &[f64]) -> Result<Vec<f64>, StatsError> {
     finite(samples)?;
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
+    Ok(sorted)
+}
+
+fn between(sorted: &[f64], q: f64) -> f64 {
     let (at, fraction) = position(sorted.len(), q);
     let next = (at + 1).min(sorted.len() - 1);
-    Ok(sorted[at] + fraction * (sorted[next] - sorted[at]))
+    sorted[at] + fraction * (sorted[next] - sorted[at])
 }
 
 /// Index of the lower order statistic, and how far towards the next one the quantile lies.
@@ -111,6 +133,13 @@ mod tests {
         assert_eq!(quantile(&samples, 1.0), Ok(4.0));
         assert_eq!(median(&[7.0]), Ok(7.0));
         assert_eq!(Statistic::Mean.of(&samples), Ok(2.5));
+    }
+
+    #[test]
+    fn a_summary_is_made_of_quantiles() {
+        assert_eq!(five_number_summary(&[4.0, 1.0, 3.0, 2.0]), Ok([1.0, 1.75, 2.5, 3.25, 4.0]));
+        assert_eq!(five_number_summary(&[7.0]), Ok([7.0; 5]));
+        assert_eq!(five_number_summary(&[]), Err(StatsError::Empty));
     }
 
     #[test]

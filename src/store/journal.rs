@@ -1,9 +1,9 @@
 //! Records on disk as JSON lines: appended and flushed one by one, read back with a torn last line forgiven.
 
-use super::StoreError;
+use super::{StoreError, open};
 use serde::{Serialize, de::DeserializeOwned};
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// A file that records are appended to; each is on disk when [`Journal::append`] returns.
@@ -17,8 +17,7 @@ impl Journal {
     /// Opens `path` for appending; a torn last line of an earlier run is cut off first.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let failed = |source| StoreError::Write { path: path.to_owned(), source };
-        let mut file =
-            OpenOptions::new().create(true).read(true).write(true).truncate(false).open(path).map_err(failed)?;
+        let mut file = open::writable(path).map_err(failed)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(failed)?;
         let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
@@ -57,23 +56,18 @@ pub fn read<T: DeserializeOwned>(folder: &Path, stem: &str) -> Result<Vec<T>, St
         .collect()
 }
 
-/// Text of `name` in `folder`, or of `name.zst`, with the path it came from.
+/// Text of `name` in `folder`, or of `name.zst`, with the path it came from; none where neither is there.
+///
+/// # Errors
+/// It is not a regular file, larger than any of ours, or not text.
 pub fn read_text(folder: &Path, name: &str) -> Result<Option<(PathBuf, String)>, StoreError> {
-    let plain = folder.join(name);
-    let packed = folder.join(format!("{name}.zst"));
-    let (path, bytes) = if plain.is_file() {
-        let bytes = std::fs::read(&plain).map_err(|source| StoreError::Read { path: plain.clone(), source })?;
+    let limit = limit(name);
+    let (plain, packed) = (folder.join(name), folder.join(format!("{name}.zst")));
+    let (path, bytes) = if let Some(file) = opened(&plain, limit)? {
+        let bytes = open::all(file, limit).map_err(|source| StoreError::Read { path: plain.clone(), source })?;
         (plain, bytes)
-    } else if packed.is_file() {
-        let failed = |source| StoreError::Read { path: packed.clone(), source };
-        let file = File::open(&packed).map_err(failed)?;
-        let mut bytes = Vec::new();
-        zstd::stream::read::Decoder::new(file)
-            .and_then(|d| d.take(MAX_TEXT).read_to_end(&mut bytes))
-            .map_err(failed)?;
-        if bytes.len() as u64 == MAX_TEXT {
-            return Err(StoreError::TooLarge { path: packed, limit: MAX_TEXT });
-        }
+    } else if let Some(file) = opened(&packed, limit)? {
+        let bytes = unpacked(file, &packed, limit)?;
         (packed, bytes)
     } else {
         return Ok(None);
@@ -85,8 +79,34 @@ pub fn read_text(folder: &Path, name: &str) -> Result<Option<(PathBuf, String)>,
     })
 }
 
-/// No record file is this large; one that unpacks to more is not ours.
-const MAX_TEXT: u64 = 4 << 30;
+/// A file of a run; none where it is not there.
+fn opened(path: &Path, limit: u64) -> Result<Option<File>, StoreError> {
+    match open::regular(path, limit) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(source) => Err(StoreError::Read { path: path.to_owned(), source }),
+    }
+}
+
+fn unpacked(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, StoreError> {
+    let failed = |source| StoreError::Read { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    let decoder = zstd::stream::read::Decoder::new(file).map_err(failed)?;
+    decoder.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    match bytes.len() as u64 > limit {
+        true => Err(StoreError::TooLarge { path: path.to_owned(), limit }),
+        false => Ok(bytes),
+    }
+}
+
+/// Most bytes that a file of a run holds, unpacked; one that holds more is not ours.
+fn limit(name: &str) -> u64 {
+    match name {
+        "phase.toml" => 4 << 20,
+        "manifest.json" => super::MANIFEST,
+        _ => 1 << 30,
+    }
+}
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -98,7 +118,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("n.jsonl");
         Journal::open(&path).unwrap().append(&1).unwrap();
-        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"half").unwrap();
+        File::options().append(true).open(&path).unwrap().write_all(b"{\"half").unwrap();
         assert_eq!(read::<i32>(folder.path(), "n").unwrap(), [1]);
         Journal::open(&path).unwrap().append(&2).unwrap();
         assert_eq!(read::<i32>(folder.path(), "n").unwrap(), [1, 2]);

@@ -4,8 +4,10 @@
 //! run kept in the repository: the same files, compressed, with host names, addresses and paths taken out.
 
 mod coverage;
+mod destination;
 mod journal;
 mod manifest;
+pub mod open;
 mod provenance;
 mod recording;
 mod reports;
@@ -22,6 +24,9 @@ use crate::disk::{self, Durability};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a run's `manifest.json`.
+pub const MANIFEST: u64 = 64 << 20;
 
 /// Why a run could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +90,40 @@ pub enum StoreError {
         path: PathBuf,
         /// The limit in bytes.
         limit: u64,
+    },
+    /// A manifest names a run or phase in a way that no folder is named.
+    #[error("{path} says that the {key} is {name:?}, which is not a name of letters, digits and `_ . - + =`", path = .path.display())]
+    Name {
+        /// The manifest.
+        path: PathBuf,
+        /// `run` or `phase`.
+        key: &'static str,
+        /// What it says.
+        name: String,
+    },
+    /// A run lies in the folder of another.
+    #[error("{folder} holds run '{run}': the folder of a run has its name; rename it, or keep the run with `ncugate record`", folder = .folder.display())]
+    Misplaced {
+        /// The folder.
+        folder: PathBuf,
+        /// The run.
+        run: String,
+    },
+    /// A record names a report that is not a file of the run.
+    #[error("{path} has the report {name:?}: the name of a report is one file name that ends in .ncu-rep or .ncu-repz", path = .path.display())]
+    ReportName {
+        /// The journal.
+        path: PathBuf,
+        /// What it says.
+        name: String,
+    },
+    /// A recording may not be written there.
+    #[error("cannot record into {folder}: {reason}; name a folder that is new, empty or a recording", folder = .folder.display())]
+    Destination {
+        /// The folder as it was named.
+        folder: PathBuf,
+        /// Why not.
+        reason: String,
     },
     /// An ncu report of the run cannot be read or redacted.
     #[error("cannot use report {path}: {reason}", path = .path.display())]

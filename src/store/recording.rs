@@ -1,9 +1,8 @@
 //! Runs kept in the repository: small, and without what is nobody's business.
 
-use super::{Run, StoreError, write_atomically};
-use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{DeepProfile, ProfileOutcome, ProfileRecord};
-use crate::ncu_rep;
+use super::destination::{self, Destination};
+use super::{Run, StoreError, open, write_atomically};
+use crate::model::{BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,23 +13,25 @@ const LEVEL: i32 = 19;
 /// Writes `run` as a recording into `folder`: records compressed, reports as `.ncu-repz`, and host names, addresses,
 /// users' folders and machine code taken out. An older recording there is replaced once the new one is whole. Gives its
 /// size in bytes.
+///
+/// # Errors
+/// `folder` may not be written to (see [`Destination::new`]), or the run cannot be read or the recording not be written.
 pub fn record(run: &Run, folder: &Path) -> Result<u64, StoreError> {
-    let draft = folder.with_extension("new");
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| StoreError::Write { path, source }
-    };
-    if draft.exists() {
-        std::fs::remove_dir_all(&draft).map_err(failed(&draft))?;
+    let destination = Destination::new(folder, &run.folder)?;
+    let draft = destination.draft()?;
+    if let Err(error) = write(run, &draft).and_then(|()| destination.take(&draft)) {
+        // What there is of the draft may not be removable either; the first error is the one to tell.
+        let _ = destination::remove(&draft);
+        return Err(error);
     }
-    std::fs::create_dir_all(draft.join("reports")).map_err(failed(&draft))?;
-    let names = reports(run, &draft)?;
-    write_records(run, &names, &draft)?;
-    if folder.exists() {
-        std::fs::remove_dir_all(folder).map_err(failed(folder))?;
-    }
-    std::fs::rename(&draft, folder).map_err(failed(folder))?;
-    size(folder).map_err(failed(folder))
+    size(folder).map_err(|source| StoreError::Read { path: folder.to_owned(), source })
+}
+
+fn write(run: &Run, draft: &Path) -> Result<(), StoreError> {
+    let folder = draft.join("reports");
+    std::fs::create_dir(&folder).map_err(|source| StoreError::Write { path: folder, source })?;
+    let names = reports(run, draft)?;
+    write_records(run, &names, draft)
 }
 
 fn size(folder: &Path) -> std::io::Result<u64> {
@@ -43,10 +44,11 @@ fn size(folder: &Path) -> std::io::Result<u64> {
 
 /// Redacts and compresses every report; gives the new name of each.
 fn reports(run: &Run, draft: &Path) -> Result<BTreeMap<String, String>, StoreError> {
-    let redaction = ncu_rep::Redaction { sources: ncu_rep::Sources::Drop };
+    let redaction = ncu_rep::Redaction { sources: ncu_rep::SourcePolicy::Drop };
     let mut names = BTreeMap::new();
     for path in run.reports().into_iter().chain(run.close_reports()) {
         let failed = |reason: String| StoreError::Report { path: path.clone(), reason };
+        open::prove_report(&path).map_err(|e| failed(e.to_string()))?;
         let bytes = std::fs::read(&path).map_err(|e| failed(e.to_string()))?;
         let redacted = ncu_rep::redact_with(&bytes, redaction).map_err(|e| failed(e.to_string()))?;
         let packed = ncu_rep::compress(&redacted).map_err(|e| failed(e.to_string()))?;

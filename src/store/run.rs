@@ -1,11 +1,9 @@
 //! A run's folder: created, continued, read back.
 
 use super::journal::{self, Journal};
-use super::{Manifest, RunState, StoreError};
-use crate::model::BuildRecord;
-use crate::model::VariantId;
-use crate::model::{CheckRecord, LatencyRecord};
-use crate::model::{DeepProfile, ProfileOutcome, ProfileRecord};
+use super::{Manifest, RunState, StoreError, open};
+use crate::config::is_name;
+use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId};
 use crate::plan::Plan;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Version of the layout that this program writes and reads.
 pub const SCHEMA: u32 = 1;
+/// Characters of a wrong name that are shown.
+const SHOWN: usize = 80;
 
 /// Everything that a run measured, as read from its folder.
 #[derive(Debug, Clone)]
@@ -46,10 +46,11 @@ impl Run {
         if manifest.schema != SCHEMA {
             return Err(StoreError::Schema { folder: folder.to_owned(), found: manifest.schema, expected: SCHEMA });
         }
+        named(folder, &manifest)?;
         let phase = journal::read_text(folder, "phase.toml")?
             .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: "phase.toml" })?
             .1;
-        Ok(Self {
+        let run = Self {
             folder: folder.to_owned(),
             phase,
             plan: required(folder, "plan.json")?,
@@ -68,7 +69,10 @@ impl Run {
                 (r.variant.clone(), r.shape.clone())
             }),
             manifest,
-        })
+        };
+        reported(folder, "profiles.jsonl", run.profiles.iter().map(|record| &record.outcome))?;
+        reported(folder, "closelooks.jsonl", run.close_looks.iter().map(|look| &look.outcome))?;
+        Ok(run)
     }
 
     /// Paths of the ncu reports whose counters are judged, sorted, each once.
@@ -124,7 +128,9 @@ impl RunWriter {
     ) -> Result<Self, StoreError> {
         for sub in ["reports", "logs"] {
             let path = folder.join(sub);
-            std::fs::create_dir_all(&path).map_err(|source| StoreError::Write { path, source })?;
+            std::fs::create_dir_all(&path)
+                .and_then(|()| open::folder(&path))
+                .map_err(|source| StoreError::Write { path, source })?;
         }
         super::write_atomically(&folder.join("phase.toml"), phase.as_bytes())?;
         super::write_json(&folder.join("plan.json"), plan)?;
@@ -236,11 +242,47 @@ pub fn unfinished(profiles: &Path, manifest: &Manifest) -> Option<Run> {
     folders.sort();
     folders.into_iter().rev().find_map(|folder| {
         let run = Run::load(&folder).ok()?;
-        let same = run.manifest.plan_sha256 == manifest.plan_sha256
+        let same = folder.file_name().is_some_and(|name| name == run.manifest.run.as_str())
+            && run.manifest.plan_sha256 == manifest.plan_sha256
             && run.manifest.fingerprint == manifest.fingerprint
             && !run.manifest.redacted;
         (same && run.manifest.state != RunState::Complete).then_some(run)
     })
+}
+
+/// Refuses a manifest whose names are not names: files are written to folders that have them. A run that lies where runs lie
+/// is named like its folder; a recording keeps the name that the run had.
+fn named(folder: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+    for (key, name) in [("phase", &manifest.phase), ("run", &manifest.run)] {
+        if !is_name(name) {
+            let shown = name.chars().take(SHOWN).collect();
+            return Err(StoreError::Name { path: folder.join("manifest.json"), key, name: shown });
+        }
+    }
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let is = |path: Option<&Path>, name: &str| path.and_then(Path::file_name).is_some_and(|found| found == name);
+    let among_runs = is(real.parent(), &manifest.phase);
+    if among_runs && !manifest.redacted && !is(Some(&real), &manifest.run) {
+        return Err(StoreError::Misplaced { folder: folder.to_owned(), run: manifest.run.clone() });
+    }
+    Ok(())
+}
+
+/// Refuses reports that are not files of the run.
+fn reported<'a>(
+    folder: &Path,
+    journal: &str,
+    outcomes: impl Iterator<Item = &'a ProfileOutcome>,
+) -> Result<(), StoreError> {
+    for outcome in outcomes {
+        if let ProfileOutcome::Profiled { report } = outcome
+            && !open::is_report_name(report)
+        {
+            let name = report.chars().take(SHOWN).collect();
+            return Err(StoreError::ReportName { path: folder.join(journal), name });
+        }
+    }
+    Ok(())
 }
 
 fn required<T: serde::de::DeserializeOwned>(folder: &Path, name: &'static str) -> Result<T, StoreError> {

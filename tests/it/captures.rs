@@ -5,20 +5,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names of the captured reports.
-pub fn reports() -> Vec<PathBuf> {
-    let folder = std::fs::read_dir(data("")).unwrap();
-    let mut paths: Vec<PathBuf> = folder
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.to_string_lossy().ends_with(".ncu-rep.zst"))
-        .collect();
-    paths.sort();
-    paths
+/// The repository's folder; ncu-rep's tests of the captures use this file too.
+pub fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().find(|folder| folder.join("tests/oracle").is_dir()).unwrap()
 }
 
 /// A file of `tests/data`.
 pub fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+    root().join("tests/data").join(name)
 }
 
 /// The uncompressed bytes of a compressed file of `tests/data`.
@@ -39,20 +34,12 @@ pub fn oracle() -> Option<String> {
     None
 }
 
-/// The version of `ncu_report` that a Python has.
-pub fn oracle_version(python: &str) -> String {
-    let ask = "import importlib.metadata as m; print(m.version('ncu_report'))";
-    let out = Command::new(python).args(["-c", ask]).output().unwrap();
-    assert!(out.status.success(), "`{python}` has ncu_report, but not as an installed package");
-    String::from_utf8(out.stdout).unwrap().trim().to_owned()
-}
-
 /// What `tests/oracle/dump.py` says about a report, one JSON value a line.
 pub fn dump(python: &str, report: &[u8], instances: usize) -> Vec<serde_json::Value> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture.ncu-rep");
     std::fs::write(&path, report).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/dump.py");
+    let script = root().join("tests/oracle/dump.py");
     let out = Command::new(python).arg(script).arg(&path).arg(instances.to_string()).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let text = String::from_utf8(out.stdout).unwrap();

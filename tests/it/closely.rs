@@ -2,7 +2,7 @@
 
 use crate::captures;
 use crate::command::{Finished, Place};
-use ncugate::ncu_rep::Report;
+use ncu_rep::Report;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ fn what_was_seen_is_on_the_page_in_markdown_and_in_the_results() {
     assert!(markdown.contains("charts/stalls.svg") && markdown.contains("Nsight Compute: Theoretical Occupancy"));
     let look = &results["close_looks"][0];
     assert_eq!((look["variant"].as_str(), look["passes"].as_u64()), (Some(LOOKED_AT), Some(25)));
-    let capture = Report::open(&report(&place)).unwrap();
+    let capture = Report::open(report(&place)).unwrap();
     let counted = capture.launch(0).unwrap().metric(STATE).unwrap().unwrap().as_f64();
     assert_eq!(look["values"]["stall_long_scoreboard"].as_f64(), counted);
     assert!(counted.is_some());

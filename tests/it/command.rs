@@ -2,6 +2,7 @@
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The repository's root, where configs, kernels and recordings are.
@@ -91,5 +92,17 @@ impl Finished {
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
+    }
+}
+
+/// What ends by itself ends within this.
+pub const SOON: Duration = Duration::from_secs(15);
+
+/// Waits until `done`, no longer than a hang takes to be seen.
+pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !done() {
+        assert!(started.elapsed() < SOON, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -8,9 +8,9 @@
 )]
 
 use crate::captures;
+use ncu_rep::{Launch, Report};
 use ncugate::explain::listing::{Disassembler, LineTable};
 use ncugate::explain::source_of;
-use ncugate::ncu_rep::{Launch, Report};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn every_instruction_has_the_line_that_ncu_report_gives_it() {
     let Some(python) = captures::oracle() else { return };
     let (mut compared, mut inlined) = (0, 0);
     for name in LINED {
-        let report = Report::open(&captures::data(name)).unwrap();
+        let report = Report::open(captures::data(name)).unwrap();
         let rows = oracle(&python, name);
         for launch in report.launches() {
             let source = source_of(&report, &launch).unwrap().unwrap();
@@ -71,7 +71,7 @@ fn instructions_read_as_ncu_report_prints_them() {
     let folder = tempfile::tempdir().unwrap();
     let mut compared = 0;
     for name in LINED {
-        let report = Report::open(&captures::data(name)).unwrap();
+        let report = Report::open(captures::data(name)).unwrap();
         let rows = oracle(&python, name);
         for launch in report.launches() {
             let source = source_of(&report, &launch).unwrap().unwrap();

@@ -1,20 +1,22 @@
 //! The real binary, run as a user or a merge would: exit status, standard output, standard error, files.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, missing_docs)]
 
+mod architecture;
 mod baseline;
 mod captures;
 mod ci;
 mod closely;
 mod command;
+#[path = "../../crates/ncu-rep/tests/crafted/mod.rs"]
 mod crafted;
-mod csv_pages;
 mod damage;
 mod forms;
 mod kernels;
 mod lines;
+mod live;
 mod pages;
-mod parity;
 mod recorded;
+mod safety;
 mod show;
 mod status;
 mod stored;

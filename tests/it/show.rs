@@ -4,7 +4,7 @@
 
 use std::process::{Command, Stdio};
 
-use ncugate::ncu_rep::{MetricValue, Report};
+use ncu_rep::{MetricValue, Report};
 use serde_json::Value;
 
 use crate::captures;
@@ -47,7 +47,7 @@ fn the_list_has_a_line_a_launch() {
         lines[0].split_whitespace().collect::<Vec<_>>(),
         ["launch", "kernel", "grid", "block", "stream", "gpu__time_duration.sum", "[ns]"]
     );
-    let report = Report::open(&captures::data("g12.ncu-rep.zst")).unwrap();
+    let report = Report::open(captures::data("g12.ncu-rep.zst")).unwrap();
     for (line, launch) in lines[1..].iter().zip(report.launches()) {
         let cells: Vec<&str> = line.split_whitespace().collect();
         let duration = launch.metric("gpu__time_duration.sum").unwrap().unwrap();
@@ -87,7 +87,7 @@ fn one_launch_in_full_rules_and_session() {
 #[test]
 fn csv_and_json_hold_every_value_exactly() {
     let name = "full1.ncu-rep.zst";
-    let report = Report::open(&captures::data(name)).unwrap();
+    let report = Report::open(captures::data(name)).unwrap();
     let csv = output(&[&path(name), "--export", "csv"]);
     let mut reader = csv::Reader::from_reader(csv.as_slice());
     let header = reader.headers().unwrap().clone();

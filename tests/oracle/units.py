@@ -1,11 +1,11 @@
-"""Writes src/ncu_rep/units.tsv: base metric -> unit, from the units that NVIDIA's ncu_report gives.
+"""Writes crates/ncu-rep/src/units.tsv: base metric -> unit, from the units that NVIDIA's ncu_report gives.
 
 usage: units.py OUT.tsv REPORT.ncu-rep... [--names FILE]
 
 Every metric of the reports is asked for its unit. With --names, so is every line `CHIP NAME` of FILE (see names.py): a
 launch on that chip with these metrics is appended to a copy of the first report, and NVIDIA's reader is asked about it.
 Rows of an OUT.tsv that is there stay for bases that FILE does not list: ncu has units for some that no chip lists.
-Chips and reports that come first win where units differ. Names that the suffix rule of src/ncu_rep/unit.rs derives from
+Chips and reports that come first win where units differ. Names that the suffix rule of crates/ncu-rep/src/unit.rs derives from
 their base are left out; a name that it does not is written in full.
 """
 import multiprocessing
@@ -35,7 +35,7 @@ def split(name):
 
 
 def derive(base_unit, suffixes):
-    """The suffix rule, as src/ncu_rep/unit.rs has it. Without a base unit only percentages are certain."""
+    """The suffix rule, as crates/ncu-rep/src/unit.rs has it. Without a base unit only percentages are certain."""
     if base_unit is None:
         return "%" if suffixes and suffixes[-1].startswith("pct") else ""
     unit = base_unit

@@ -45,7 +45,7 @@ impl Disassembler {
         let symbol = symbol(bytes, entry)?;
         let mut command = Command::new(&self.path);
         command.args(["-c", "-fun", &symbol.to_string()]).arg(path);
-        let output = process::run(&mut command, LIMIT)
+        let output = process::run_whole(&mut command, LIMIT)
             .map_err(|error| ListingError::Disassembler { reason: format!("cannot be started: {error}") })?;
         if !output.ending.completed() {
             let said = output.stderr.lines().chain(output.stdout.lines()).find(|line| !line.trim().is_empty());

@@ -206,7 +206,7 @@ pub(super) mod tests {
     /// The cubin of the capture of a close look: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
     pub fn cubin() -> Vec<u8> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/close.ncu-rep.zst");
-        let report = crate::ncu_rep::Report::open(path.as_ref()).unwrap();
+        let report = ncu_rep::Report::open(path).unwrap();
         report.sources().unwrap()[0].binary.to_vec()
     }
 

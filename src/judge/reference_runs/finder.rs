@@ -5,7 +5,7 @@ use crate::config::{self, Phase};
 use crate::frame::wanted;
 use crate::judge::measurements::Measurements;
 use crate::judge::{Clock, Context, JudgeError, Judgement, PhaseRun, judge};
-use crate::store::{Manifest, Run, RunState};
+use crate::store::{self, MANIFEST, Manifest, Run, RunState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ impl Finder<'_> {
     pub fn previous(&self, ours: &Manifest) -> Result<Option<LeaderboardEntry>, JudgeError> {
         let Ok(folders) = std::fs::read_dir(self.profiles.join(&self.phase.name)) else { return Ok(None) };
         let manifest = |folder: PathBuf| {
-            let text = std::fs::read(folder.join("manifest.json")).ok()?;
+            let text = store::open::bytes(&folder.join("manifest.json"), MANIFEST).ok()?;
             let manifest: Manifest = serde_json::from_slice(&text).ok()?;
             let earlier = manifest.started < ours.started && manifest.state == RunState::Complete;
             earlier.then_some((manifest.started, folder))

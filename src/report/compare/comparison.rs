@@ -2,12 +2,11 @@
 
 use super::side::{Side, Subject};
 use crate::metric::Catalogue;
-use crate::model::Better;
-use crate::model::Verdict;
-use crate::ncu_rep::unit_of;
+use crate::model::{Better, Verdict};
 use crate::report::number;
 use crate::stats::{self, Pairing, Resampler};
 use indexmap::IndexMap;
+use ncu_rep::unit_of;
 use rayon::prelude::*;
 use serde::Serialize;
 

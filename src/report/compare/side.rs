@@ -3,12 +3,10 @@
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
 use crate::metric::Catalogue;
-use crate::model::Cell;
-use crate::model::ComputeCapability;
-use crate::model::Verdict;
-use crate::ncu_rep::{self, Launch, ReportError};
+use crate::model::{Cell, ComputeCapability, Verdict};
 use crate::report::{self, Measure, text};
 use indexmap::IndexMap;
+use ncu_rep::{Launch, ReportError};
 
 /// What was measured.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,7 +1,9 @@
 //! The objective and each gated metric of the selected variant, run after run.
 
 use super::entry::{Entry, PhaseHistory};
-use crate::chart::{Across, Axis, Chart, Glyph, LimitLine, Marks, Point, Scale, Series, Stroke, Table, Tone};
+use crate::chart::{
+    Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Stroke, Tone,
+};
 use crate::model::Verdict;
 use crate::report::number;
 
@@ -51,7 +53,7 @@ fn chart(phase: &PhaseHistory, what: What<'_>, dots: Vec<Dot<'_>>) -> Option<Cha
     if dots.len() < 2 {
         return None;
     }
-    let point = |(at, run, value, _): &Dot<'_>| Point {
+    let point = |(at, run, value, _): &Dot<'_>| ChartPoint {
         x: *at as f64,
         y: *value,
         label: format!("{}: {}", run.run, number::with_unit(*value, what.unit)),
@@ -77,12 +79,12 @@ fn chart(phase: &PhaseHistory, what: What<'_>, dots: Vec<Dot<'_>>) -> Option<Cha
         id: format!("{}-{}", phase.name, what.id),
         title: what.title.to_owned(),
         note: format!("Of the selected variant, run after run: {change} from the first to the last."),
-        x: Axis::new("run, the oldest first", "", Scale::Count),
-        y: Axis::new(what.title, what.unit, Scale::Linear),
+        x: ChartAxis::new("run, the oldest first", "", Scale::Count),
+        y: ChartAxis::new(what.title, what.unit, Scale::Linear),
         series,
         limits: what.limit.into_iter().collect(),
         alt: format!("{} over {} runs, {change}.", what.title, dots.len()),
-        table: Table::new(
+        table: ChartTable::new(
             ["run", "started", "commit", what.title],
             dots.iter().map(|(_, run, value, _)| {
                 vec![run.run.clone(), run.date(), run.commit.clone().unwrap_or_default(), number::plain(*value)]

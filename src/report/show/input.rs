@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::ShowError;
 use crate::frame::launches::{Capture, Origin};
-use crate::ncu_rep::csv::{CsvError, CsvReport};
-use crate::ncu_rep::{Report, ReportError};
+use ncu_rep::csv::{CsvError, CsvReport};
+use ncu_rep::{Report, ReportError};
 
 /// One opened file.
 pub(super) struct Input {

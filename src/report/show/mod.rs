@@ -13,9 +13,9 @@ use crate::disk::{self, Durability};
 use crate::frame::export::{Export, ExportError, Format, Layout};
 use crate::frame::launches::{Capture, FrameError, Origin};
 use crate::frame::rows::{self, AnyLaunch, LaunchFilter};
-use crate::ncu_rep::csv::CsvError;
-use crate::ncu_rep::{MetricSelection, ReportError};
 use input::Input;
+use ncu_rep::csv::CsvError;
+use ncu_rep::{MetricSelection, ReportError};
 
 /// What is shown of the launches that match.
 #[derive(Debug, Clone)]

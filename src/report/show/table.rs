@@ -6,7 +6,7 @@ use super::Located;
 use super::input::{Content, Input};
 use crate::frame::launches::FrameError;
 use crate::frame::rows::{self, AnyLaunch};
-use crate::ncu_rep::{MetricSelection, MetricValue, Session, SpeedupScope, System, unit_of};
+use ncu_rep::{EstimatedSpeedup, MetricSelection, MetricValue, Session, SpeedupScope, SystemInfo, unit_of};
 
 /// What the list shows of every launch when nothing is asked for.
 const DURATION: &str = "gpu__time_duration.sum";
@@ -100,7 +100,7 @@ impl View<'_> {
                 let Some(message) = item.message.as_ref().filter(|message| !message.text.is_empty()) else { continue };
                 said += 1;
                 let title = if message.title.is_empty() { &rule.name } else { &message.title };
-                let speedup = item.speedup.map(|(scope, percent)| {
+                let speedup = item.speedup.map(|EstimatedSpeedup { scope, percent }| {
                     let scope = match scope {
                         SpeedupScope::Local => " (local)",
                         SpeedupScope::Global => "",
@@ -159,7 +159,7 @@ pub(super) fn session(inputs: &[Input], out: &mut String) -> Result<(), FrameErr
 
 fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
     fact("command line", session.command_line.clone());
-    let created = i64::try_from(session.created).ok().filter(|&seconds| seconds > 0);
+    let created = session.created.and_then(|seconds| i64::try_from(seconds).ok());
     let created = created.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
     fact("created", created.map(|time| time.to_string()).unwrap_or_default());
     for version in &session.versions {
@@ -178,7 +178,7 @@ fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
     }
 }
 
-fn system(system: &System) -> String {
+fn system(system: &SystemInfo) -> String {
     let parts = [&system.computer, &system.os, &system.architecture, &system.cpu];
     let mut text: Vec<&str> = parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     text.extend(system.addresses.iter().map(String::as_str));

@@ -1,0 +1,196 @@
+//! The bytes of a report: mapped from a file, owned, or out of a zstd frame. Told apart by content, not by name.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use memmap2::Mmap;
+
+use crate::error::ReportError;
+use crate::schema::MAGIC;
+
+/// The first four bytes of a zstd frame.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Below this size the ratio of a zstd frame does not matter.
+const FREE_BYTES: u64 = 64 << 20;
+/// Compression level of the reports that are kept: 5 times smaller than none at 1/3 of the time of level 19.
+const LEVEL: i32 = 9;
+
+/// Launches and source entries that every report may have, whatever its size.
+const FREE_ENTRIES: u64 = 1024;
+
+/// How large a report may become in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of a decompressed report.
+    pub bytes: u64,
+    /// Most bytes that one compressed byte may give, for reports over 64 MiB. Real reports give up to about 100.
+    pub ratio: u64,
+    /// Bytes of the uncompressed report for each launch or source entry, over 1,024 of them. Real launches have
+    /// thousands: each holds some 160 attributes of its device.
+    pub entry_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 8 << 30, ratio: 1000, entry_bytes: 200 }
+    }
+}
+
+impl Limits {
+    /// The limit that a frame of `compressed` bytes has, and which of the two it is.
+    fn of(self, compressed: u64) -> (u64, &'static str) {
+        let by_ratio = compressed.saturating_mul(self.ratio).max(FREE_BYTES);
+        if by_ratio < self.bytes { (by_ratio, "compression ratio") } else { (self.bytes, "size") }
+    }
+
+    /// Most launches and source entries of a report of `bytes` bytes.
+    pub(crate) fn entries(self, bytes: u64) -> u64 {
+        (bytes / self.entry_bytes.max(1)).max(FREE_ENTRIES)
+    }
+}
+
+/// The bytes of one report.
+#[derive(Debug)]
+pub(crate) enum ReportBytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl ReportBytes {
+    /// Maps the file, or decompresses it into memory when it holds a zstd frame.
+    pub fn open(path: &Path, limits: Limits) -> Result<Self, ReportError> {
+        let read = |source| ReportError::Read { path: path.to_path_buf(), source };
+        let file = File::open(path).map_err(read)?;
+        if !file.metadata().map_err(read)?.is_file() {
+            // A pipe cannot be mapped; it is read as far as the limit goes.
+            let mut bytes = Vec::new();
+            file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(read)?;
+            if bytes.len() as u64 > limits.bytes {
+                return Err(too_large(limits.bytes, bytes.len() as u64, "size"));
+            }
+            return Self::from_bytes(bytes, limits);
+        }
+        // SAFETY: the map is only read, and every access is bounds-checked against its length. A file that another
+        // process shortens while it is mapped ends this process with SIGBUS, as it does any program that maps files.
+        let map = unsafe { Mmap::map(&file) }.map_err(read)?;
+        if map.starts_with(&ZSTD_MAGIC) {
+            return decompress(&map, limits).map(Self::Owned);
+        }
+        Ok(Self::Mapped(map))
+    }
+
+    /// Takes the bytes as they are, or decompresses them when they hold a zstd frame.
+    pub fn from_bytes(bytes: Vec<u8>, limits: Limits) -> Result<Self, ReportError> {
+        if bytes.starts_with(&ZSTD_MAGIC) {
+            return decompress(&bytes, limits).map(Self::Owned);
+        }
+        Ok(Self::Owned(bytes))
+    }
+
+    /// The bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+
+    /// Gives the pages of a part back to the system, which reads them again when they are asked for again.
+    pub fn release(&self, start: usize, end: usize) {
+        #[cfg(unix)]
+        if let Self::Mapped(map) = self
+            && end > start
+        {
+            // SAFETY: the map is of a file and never written, so that dropped pages come back with the same content.
+            // Failure only means that memory is kept.
+            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start) };
+        }
+    }
+}
+
+fn too_large(limit: u64, compressed: u64, reason: &'static str) -> ReportError {
+    ReportError::TooLarge { limit, compressed, reason }
+}
+
+fn decompress(compressed: &[u8], limits: Limits) -> Result<Vec<u8>, ReportError> {
+    let (limit, reason) = limits.of(compressed.len() as u64);
+    let decoder = zstd::stream::read::Decoder::with_buffer(compressed).map_err(ReportError::Compressed)?;
+    let mut bytes = Vec::new();
+    decoder.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(ReportError::Compressed)?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large(limit, compressed.len() as u64, reason));
+    }
+    Ok(bytes)
+}
+
+/// Compresses a report into what `.ncu-repz` holds: the byte stream in one zstd frame.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cluster.ncu-repz");
+/// let plain = ncu_rep::redact(&std::fs::read(path)?)?;
+/// let packed = ncu_rep::compress(&plain)?;
+/// assert!(packed.len() < plain.len() / 4);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Bytes that are compressed already are returned as they are.
+///
+/// # Errors
+/// [`ReportError::NotAReport`] when `report` is neither, and what zstd says.
+pub fn compress(report: &[u8]) -> Result<Vec<u8>, ReportError> {
+    if report.starts_with(&ZSTD_MAGIC) {
+        return Ok(report.to_vec());
+    }
+    if !report.starts_with(&MAGIC) {
+        return Err(ReportError::not_a_report(report));
+    }
+    zstd::stream::encode_all(report, LEVEL).map_err(ReportError::Compressed)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bomb_stops_at_the_limit_and_names_it() {
+        let bomb = zstd::stream::encode_all(std::io::repeat(0).take(80 << 20), 19).unwrap();
+        assert!(bomb.len() < 16 << 10, "{}", bomb.len());
+        let error = ReportBytes::from_bytes(bomb, Limits::default()).unwrap_err();
+        match error {
+            ReportError::TooLarge { limit, reason, .. } => {
+                assert_eq!((limit, reason), (FREE_BYTES, "compression ratio"));
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn the_size_limit_holds_for_small_ratios_too() {
+        let frame = compress(&[&MAGIC[..], &[7; 4096]].concat()).unwrap();
+        let limits = Limits { bytes: 4099, ..Limits::default() };
+        assert!(matches!(
+            ReportBytes::from_bytes(frame.clone(), limits),
+            Err(ReportError::TooLarge { reason: "size", .. })
+        ));
+        let limits = Limits { bytes: 4100, ..Limits::default() };
+        assert_eq!(ReportBytes::from_bytes(frame, limits).unwrap().bytes().len(), 4100);
+    }
+
+    #[test]
+    fn a_cut_frame_is_an_error() {
+        let frame = compress(&[&MAGIC[..], &[7; 4096]].concat()).unwrap();
+        for cut in 4..frame.len() {
+            assert!(ReportBytes::from_bytes(frame[..cut].to_vec(), Limits::default()).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn only_reports_are_compressed() {
+        assert!(matches!(compress(b"hello"), Err(ReportError::NotAReport { .. })));
+    }
+}

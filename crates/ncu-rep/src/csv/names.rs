@@ -1,0 +1,24 @@
+//! Metric names of a CSV, by index.
+
+use std::collections::HashMap;
+
+/// Metric names as they are found, each once.
+#[derive(Debug, Default)]
+pub(crate) struct NameIndex {
+    /// By index.
+    pub names: Vec<String>,
+    index: HashMap<String, u32>,
+}
+
+impl NameIndex {
+    /// The index of a name, which is added when it is new.
+    pub fn id(&mut self, name: &str) -> u32 {
+        if let Some(&id) = self.index.get(name) {
+            return id;
+        }
+        let id = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.index.insert(name.to_owned(), id);
+        id
+    }
+}

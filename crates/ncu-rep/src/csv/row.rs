@@ -1,0 +1,179 @@
+//! A row of ncu's CSV: which column is what, and what its cells hold.
+
+use super::error::CsvError;
+use super::launch::{CsvLaunch, CsvMetric};
+use super::names::NameIndex;
+use super::value::base_value;
+
+/// How metrics are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CsvForm {
+    /// A row a metric (`--csv`, `--page details`).
+    Long,
+    /// A row a launch, a column a metric (`--page raw`).
+    Wide,
+}
+
+/// What a column is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum CsvColumn {
+    Id,
+    ProcessId,
+    Process,
+    Host,
+    Kernel,
+    Context,
+    Stream,
+    Block,
+    Grid,
+    Device,
+    Capability,
+    Nvtx,
+    MetricName,
+    MetricUnit,
+    MetricValue,
+    /// A metric of the wide form, by index of its name.
+    Metric(u32),
+    Ignored,
+}
+
+impl CsvForm {
+    pub fn of(header: &csv::StringRecord) -> Self {
+        if header.iter().any(|name| name == "Metric Name") { Self::Long } else { Self::Wide }
+    }
+}
+
+/// What the column with this name is.
+pub(super) fn column(name: &str, form: CsvForm, names: &mut NameIndex) -> CsvColumn {
+    match name {
+        "ID" => CsvColumn::Id,
+        "Process ID" => CsvColumn::ProcessId,
+        "Process Name" => CsvColumn::Process,
+        "Host Name" => CsvColumn::Host,
+        "Kernel Name" => CsvColumn::Kernel,
+        "Context" => CsvColumn::Context,
+        "Stream" => CsvColumn::Stream,
+        "Block Size" => CsvColumn::Block,
+        "Grid Size" => CsvColumn::Grid,
+        "Device" => CsvColumn::Device,
+        "CC" => CsvColumn::Capability,
+        "Metric Name" => CsvColumn::MetricName,
+        "Metric Unit" => CsvColumn::MetricUnit,
+        "Metric Value" => CsvColumn::MetricValue,
+        _ if name.contains("Push/Pop_Range") || name.contains("Start/Stop_Range") => CsvColumn::Nvtx,
+        _ if form == CsvForm::Wide && !name.is_empty() => CsvColumn::Metric(names.id(name)),
+        _ => CsvColumn::Ignored,
+    }
+}
+
+/// Refuses a header without the columns that its form needs.
+pub(super) fn require(columns: &[CsvColumn], form: CsvForm) -> Result<(), CsvError> {
+    let needed: &[(CsvColumn, &'static str)] = match form {
+        CsvForm::Wide => &[(CsvColumn::Kernel, "Kernel Name")],
+        CsvForm::Long => &[
+            (CsvColumn::Kernel, "Kernel Name"),
+            (CsvColumn::MetricUnit, "Metric Unit"),
+            (CsvColumn::MetricValue, "Metric Value"),
+        ],
+    };
+    match needed.iter().find(|(column, _)| !columns.contains(column)) {
+        Some(&(_, column)) => Err(CsvError::NoColumn { column }),
+        None => Ok(()),
+    }
+}
+
+/// One row and what its columns are.
+pub(super) struct CsvRow<'a> {
+    columns: &'a [CsvColumn],
+    record: &'a csv::StringRecord,
+    line: u64,
+}
+
+impl<'a> CsvRow<'a> {
+    /// A row with as many cells as the header. Rows of the long form may lack those of rules at the end: a details page
+    /// leaves them out for metrics.
+    pub fn new(
+        columns: &'a [CsvColumn],
+        record: &'a csv::StringRecord,
+        line: u64,
+        form: CsvForm,
+    ) -> Result<Self, CsvError> {
+        let least = match form {
+            CsvForm::Wide => columns.len(),
+            CsvForm::Long => {
+                columns.iter().rposition(|column| *column != CsvColumn::Ignored).map_or(0, |last| last + 1)
+            }
+        };
+        if (least..=columns.len()).contains(&record.len()) {
+            return Ok(Self { columns, record, line });
+        }
+        Err(CsvError::Cells { line, found: record.len(), columns: columns.len() })
+    }
+
+    pub fn text(&self, column: &CsvColumn) -> &str {
+        let index = self.columns.iter().position(|other| other == column);
+        index.and_then(|index| self.record.get(index)).unwrap_or_default()
+    }
+
+    fn bad(&self, column: &str, text: &str) -> CsvError {
+        CsvError::Cell { line: self.line, column: column.to_owned(), text: text.to_owned() }
+    }
+
+    /// A whole number; `None` when the cell is empty or `n/a`, as for ranges, or the column is not there.
+    fn number(&self, column: &CsvColumn, name: &str) -> Result<Option<u32>, CsvError> {
+        let text = self.text(column).trim();
+        if matches!(text, "" | "n/a") {
+            return Ok(None);
+        }
+        text.replace(',', "").parse().map(Some).map_err(|_| self.bad(name, text))
+    }
+
+    /// Three numbers as in `(128, 1, 1)`.
+    fn triple(&self, column: &CsvColumn, name: &str) -> Result<Option<[u32; 3]>, CsvError> {
+        let text = self.text(column).trim();
+        if matches!(text, "" | "n/a") {
+            return Ok(None);
+        }
+        let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
+        let parts: Option<Vec<u32>> = inner.split(',').map(|part| part.trim().parse().ok()).collect();
+        parts.and_then(|parts| parts.try_into().ok()).map(Some).ok_or_else(|| self.bad(name, text))
+    }
+
+    pub fn launch(&self) -> Result<CsvLaunch, CsvError> {
+        let nvtx = self
+            .columns
+            .iter()
+            .zip(self.record)
+            .filter(|(column, text)| **column == CsvColumn::Nvtx && !text.is_empty());
+        Ok(CsvLaunch {
+            id: self.number(&CsvColumn::Id, "ID")?.ok_or_else(|| self.bad("ID", ""))?,
+            kernel: self.text(&CsvColumn::Kernel).to_owned(),
+            pid: self.number(&CsvColumn::ProcessId, "Process ID")?,
+            process: self.text(&CsvColumn::Process).to_owned(),
+            host: self.text(&CsvColumn::Host).to_owned(),
+            context: self.number(&CsvColumn::Context, "Context")?,
+            stream: self.number(&CsvColumn::Stream, "Stream")?,
+            grid: self.triple(&CsvColumn::Grid, "Grid Size")?,
+            block: self.triple(&CsvColumn::Block, "Block Size")?,
+            device: self.number(&CsvColumn::Device, "Device")?,
+            capability: self.text(&CsvColumn::Capability).to_owned(),
+            nvtx: nvtx.map(|(_, text)| text.to_owned()).collect(),
+            metrics: Vec::new(),
+        })
+    }
+
+    /// Adds the row's metrics: one of the long form (none for a row of a rule), all of the wide form.
+    pub fn metrics(&self, units: &[String], names: &mut NameIndex, out: &mut Vec<CsvMetric>) {
+        let name = self.text(&CsvColumn::MetricName);
+        if !name.is_empty() {
+            let (value, unit) = base_value(self.text(&CsvColumn::MetricValue), self.text(&CsvColumn::MetricUnit));
+            out.push(CsvMetric { name: names.id(name), unit, value });
+        }
+        for ((column, text), unit) in self.columns.iter().zip(self.record).zip(units) {
+            if let CsvColumn::Metric(name) = column {
+                let (value, unit) = base_value(text, unit);
+                out.push(CsvMetric { name: *name, unit, value });
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Everything that can be wrong with a report, with the offset and the field where it is.
+
+use std::path::PathBuf;
+
+/// Why a report could not be read. Offsets count bytes of the uncompressed report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The file could not be opened, mapped or read.
+    #[error("cannot read report `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Neither `NVR\0` nor a zstd frame at the start.
+    #[error("not an Nsight Compute report: it starts with `{found}`, not with `NVR\\0` or a zstd frame")]
+    NotAReport {
+        /// The first bytes, in hexadecimal.
+        found: String,
+    },
+    /// A container older than any that this layout describes.
+    #[error(
+        "report container version {version} is not supported (version 7 or newer is); profile again with a newer ncu"
+    )]
+    OldVersion {
+        /// The version in the file header.
+        version: u64,
+    },
+    /// The file ends inside a block.
+    #[error(
+        "report is truncated at block {block}: {field} at offset {offset} needs {needed} bytes and {left} are left"
+    )]
+    Truncated {
+        /// Ordinal of the block, from 0; the file header counts as block 0.
+        block: usize,
+        /// What was being read.
+        field: &'static str,
+        /// Where it starts.
+        offset: u64,
+        /// Bytes it should have.
+        needed: u64,
+        /// Bytes the file still has.
+        left: u64,
+    },
+    /// A message breaks the wire format or holds what it may not.
+    #[error("damaged report: {message} field {field} at offset {offset}: {problem}")]
+    Malformed {
+        /// The message that holds the field.
+        message: &'static str,
+        /// Field number; 0 when it could not be read.
+        field: u32,
+        /// Where the field starts.
+        offset: u64,
+        /// What is wrong.
+        problem: WireProblem,
+    },
+    /// The zstd frame is damaged or truncated.
+    #[error("cannot decompress the report")]
+    Compressed(#[source] std::io::Error),
+    /// A zstd frame that holds more than is allowed.
+    #[error("report decompresses to more than {limit} bytes from {compressed} (limit: {reason})")]
+    TooLarge {
+        /// Most bytes it may have.
+        limit: u64,
+        /// Bytes of the compressed file.
+        compressed: u64,
+        /// The limit that was exceeded.
+        reason: &'static str,
+    },
+    /// More results and source entries than a report of this size has.
+    #[error("report of {bytes} bytes has more than {limit} launches and source entries, which no real report has")]
+    TooManyEntries {
+        /// Most entries that it may have.
+        limit: u64,
+        /// Bytes of the uncompressed report.
+        bytes: u64,
+    },
+}
+
+impl ReportError {
+    /// The error that `data` is not a report.
+    pub(crate) fn not_a_report(data: &[u8]) -> Self {
+        let found: Vec<String> = data.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Self::NotAReport { found: found.join(" ") }
+    }
+}
+
+/// What is wrong with a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WireProblem {
+    /// A variable-length integer has more than ten bytes or does not end.
+    #[error("the integer does not end")]
+    Varint,
+    /// The field says it is longer than the message that holds it.
+    #[error("length {length} is more than the {left} bytes that are left")]
+    Length {
+        /// Length that the field claims.
+        length: u64,
+        /// Bytes left in the message.
+        left: u64,
+    },
+    /// Field number 0, or more than fits a field number.
+    #[error("the field number is not valid")]
+    FieldNumber,
+    /// A wire type that does not exist, or not the one this field has.
+    #[error("wire type {0} is not expected here")]
+    WireType(u8),
+    /// A number that does not fit its field.
+    #[error("value {0} is out of range")]
+    Range(u64),
+    /// Text that is not UTF-8.
+    #[error("the text is not UTF-8")]
+    Utf8,
+    /// A metric names an entry that no string table has.
+    #[error("metric name {0} is not in the string tables")]
+    UnknownName(u64),
+    /// A metric without a name.
+    #[error("the metric has no name")]
+    NoName,
+    /// A result without content.
+    #[error("the result is empty")]
+    Empty,
+    /// Bytes of a payload that belong to no entry.
+    #[error("{0} bytes of the payload belong to no entry")]
+    Leftover(u64),
+}

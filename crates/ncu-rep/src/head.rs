@@ -1,0 +1,154 @@
+//! What is kept of every result from the walk over the file: scalars, and where the rest lies.
+
+use crate::error::{ReportError, WireProblem};
+use crate::layout::{Layout, ResultKind};
+use crate::schema::clock_status;
+use crate::wire::{Field, Message, Span, short_tag};
+
+/// What ncu did about the clocks during a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClockStatus {
+    /// A lock was asked for (`--clock-control base` or `boost`).
+    pub requested: bool,
+    /// The clocks were locked.
+    pub locked: bool,
+}
+
+/// What is kept of a result from the first scan: scalars, and where the rest lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub kind: ResultKind,
+    /// Position among the results of the file.
+    pub index: u32,
+    pub body: Span,
+    /// From the first metric to the end of the last one.
+    pub metrics: Span,
+    pub metric_count: u32,
+    /// Index of the process, when the block names one.
+    pub process: Option<u32>,
+    pub thread: u32,
+    pub context: Option<u32>,
+    pub stream: Option<u32>,
+    pub api_call: u64,
+    /// Seconds since 1970.
+    pub created: Option<u64>,
+    pub mangled: Span,
+    pub function: Span,
+    pub demangled: Span,
+    pub context_name: Span,
+    pub stream_name: Span,
+    pub nvtx: Span,
+    pub grid: Option<[u32; 3]>,
+    pub block: Option<[u32; 3]>,
+    pub clocks: Option<ClockStatus>,
+    pub driver: Option<f32>,
+    pub unsupported_device: bool,
+}
+
+impl Head {
+    /// Scans the fields of a result without decoding metrics, sections or rules.
+    pub fn scan(data: &[u8], kind: ResultKind, body: Span, process: Option<u32>) -> Result<Self, ReportError> {
+        let layout = kind.layout();
+        let message = Message::new(layout.name, data, body);
+        if message.bytes.is_empty() {
+            let offset = body.start as u64;
+            return Err(ReportError::Malformed { message: layout.name, field: 0, offset, problem: WireProblem::Empty });
+        }
+        let mut head = Self {
+            kind,
+            index: 0,
+            body,
+            metrics: Span { start: body.start, len: 0 },
+            metric_count: 0,
+            process,
+            thread: 0,
+            context: None,
+            stream: None,
+            api_call: 0,
+            created: None,
+            mangled: Span::default(),
+            function: Span::default(),
+            demangled: Span::default(),
+            context_name: Span::default(),
+            stream_name: Span::default(),
+            nvtx: Span::default(),
+            grid: None,
+            block: None,
+            clocks: None,
+            driver: None,
+            unsupported_device: false,
+        };
+        let mut fields = message.fields();
+        let tag = short_tag(layout.metrics);
+        loop {
+            let skipped = if head.metric_count == 0 { 0 } else { fields.skip_run(tag) };
+            if skipped > 0 {
+                head.metric_count += skipped;
+                head.metrics.len = (body.start + fields.consumed() - head.metrics.start) as u32;
+            }
+            let Some(field) = fields.next() else { break };
+            let field = field?;
+            if field.number == layout.metrics {
+                field.bytes()?;
+                if head.metric_count == 0 {
+                    head.metrics.start = field.offset;
+                }
+                head.metric_count += 1;
+                head.metrics.len = (body.start + fields.consumed() - head.metrics.start) as u32;
+            } else {
+                head.set(layout, &field)?;
+            }
+        }
+        Ok(head)
+    }
+
+    /// Takes one field that is not a metric.
+    fn set(&mut self, layout: &Layout, field: &Field<'_>) -> Result<(), ReportError> {
+        match field.number {
+            n if n == layout.thread => self.thread = field.integer32()?,
+            n if n == layout.api_call => self.api_call = field.integer()?,
+            n if n == layout.mangled => self.mangled = field.span()?,
+            n if n == layout.function => self.function = field.span()?,
+            n if n == layout.demangled => self.demangled = field.span()?,
+            n if n == layout.grid => self.grid = Some(dimensions(field)?),
+            n if n == layout.block => self.block = Some(dimensions(field)?),
+            n if n == layout.created => self.created = Some(field.integer()?).filter(|&seconds| seconds > 0),
+            n if n == layout.nvtx => self.nvtx = field.span()?,
+            n if n == layout.context => self.context = Some(field.integer32()?),
+            n if n == layout.stream => self.stream = Some(field.integer32()?),
+            n if n == layout.clocks => self.clocks = Some(clocks(field)?),
+            n if n == layout.context_name => self.context_name = field.span()?,
+            n if n == layout.stream_name => self.stream_name = field.span()?,
+            n if n == layout.unsupported_device => self.unsupported_device = field.flag()?,
+            n if n == layout.driver => self.driver = Some(field.float()?),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Three dimensions; one that is not written is 0, as the format has it.
+fn dimensions(field: &Field<'_>) -> Result<[u32; 3], ReportError> {
+    let mut out = [0; 3];
+    for axis in field.message("Dimensions")?.fields() {
+        let axis = axis?;
+        // Fields 1, 2 and 3 are x, y and z.
+        if let Some(slot) = (axis.number as usize).checked_sub(1).and_then(|index| out.get_mut(index)) {
+            *slot = axis.integer32()?;
+        }
+    }
+    Ok(out)
+}
+
+fn clocks(field: &Field<'_>) -> Result<ClockStatus, ReportError> {
+    let mut status = ClockStatus::default();
+    for part in field.message("ClockStatus")?.fields() {
+        let part = part?;
+        match part.number {
+            clock_status::REQUESTED => status.requested = part.flag()?,
+            clock_status::LOCKED => status.locked = part.flag()?,
+            _ => {}
+        }
+    }
+    Ok(status)
+}

@@ -1,0 +1,166 @@
+//! The walk over a report: what every block and the top level of every result hold, and where the rest lies.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::archive::{Limits, ReportBytes};
+use crate::block::{self, Block, Blocks};
+use crate::error::ReportError;
+use crate::head::Head;
+use crate::layout::ResultKind;
+use crate::names::MetricNames;
+use crate::process::{Process, ProcessTable};
+use crate::wire::Span;
+
+/// Bytes of results that are worked on before their pages are given back.
+const CHUNK_BYTES: usize = 8 << 20;
+/// Reports up to this size stay in memory: to give pages back and to ask for them again takes longer than to read them.
+const RESIDENT_BYTES: usize = 64 << 20;
+
+/// A report's bytes and what the walk over them found.
+#[derive(Debug)]
+pub(crate) struct Index {
+    pub bytes: ReportBytes,
+    pub version: u64,
+    pub blocks: usize,
+    pub names: MetricNames,
+    pub processes: Vec<Process>,
+    pub sessions: Vec<Span>,
+    pub sources: Vec<Span>,
+    /// In the order that ncu numbers them.
+    pub heads: Vec<Head>,
+}
+
+/// What the walk over the blocks collects.
+#[derive(Default)]
+struct Walk<'a> {
+    blocks: usize,
+    names: MetricNames,
+    processes: ProcessTable<'a>,
+    sessions: Vec<Span>,
+    sources: Vec<Span>,
+    results: Vec<Entry>,
+}
+
+/// Where a result lies, and the index of its process.
+struct Entry {
+    kind: ResultKind,
+    span: Span,
+    process: Option<u32>,
+}
+
+impl Index {
+    /// Walks over a report.
+    pub fn read(bytes: ReportBytes, limits: Limits) -> Result<Self, ReportError> {
+        let data = bytes.bytes();
+        let (version, start) = block::file_header(data)?;
+        let most = limits.entries(data.len() as u64);
+        let mut walk = Walk::default();
+        let mut released = start;
+        for block in Blocks::new(data, start) {
+            let block = block?;
+            walk.add(data, &block, most)?;
+            if block.payload_start - released >= CHUNK_BYTES {
+                release(&bytes, released, block.payload_start);
+                released = block.payload_start;
+            }
+        }
+        let Walk { blocks, names, processes, sessions, sources, results } = walk;
+        let processes = processes.into_processes();
+        let mut heads = scan_heads(&bytes, &results)?;
+        // The way ncu numbers launches: process after process.
+        heads.sort_by_key(|head| Some(processes.get(head.process? as usize)?.pid));
+        Ok(Self { version, blocks, names, processes, sessions, sources, heads, bytes })
+    }
+
+    /// The uncompressed bytes.
+    pub fn data(&self) -> &[u8] {
+        self.bytes.bytes()
+    }
+
+    /// The results of some launches.
+    pub fn heads(&self, launches: Range<usize>) -> &[Head] {
+        self.heads.get(launches).unwrap_or_default()
+    }
+
+    /// The launches in groups, so that their pages can be given back after each.
+    pub fn chunks(&self) -> impl Iterator<Item = Range<usize>> {
+        chunks(self.data().len(), self.heads.len(), |index| self.heads[index].body)
+    }
+
+    /// Gives back the pages of launches and of what stands between them and the launch before.
+    pub fn release(&self, launches: Range<usize>) {
+        let before = launches.start.checked_sub(1).and_then(|before| self.heads.get(before));
+        let start = before.map_or(0, |head| head.body.end());
+        if let Some(last) = launches.end.checked_sub(1).and_then(|last| self.heads.get(last)) {
+            release(&self.bytes, start, last.body.end());
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Takes what a block says. The report may have `most` entries.
+    fn add(&mut self, data: &'a [u8], block: &Block<'a>, most: u64) -> Result<(), ReportError> {
+        self.blocks += 1;
+        self.sessions.extend(block.session);
+        if let Some(strings) = block.strings {
+            self.names.add(strings)?;
+        }
+        let process = block.process.map(|process| self.processes.add(process)).transpose()?;
+        let Self { sources, results, .. } = self;
+        block.entries(data, |entry, span| {
+            match ResultKind::of(entry) {
+                Some(kind) => results.push(Entry { kind, span, process }),
+                None => sources.push(span),
+            }
+            if (results.len() + sources.len()) as u64 > most {
+                return Err(ReportError::TooManyEntries { limit: most, bytes: data.len() as u64 });
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Groups of items whose bytes are about [`CHUNK_BYTES`], at least one item each; one group for a report of `len` bytes
+/// that stays in memory.
+fn chunks(len: usize, count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = Range<usize>> {
+    let most = if len <= RESIDENT_BYTES { usize::MAX } else { CHUNK_BYTES };
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let first = next;
+        let mut bytes = 0;
+        while next < count && (bytes < most || next == first) {
+            bytes += span(next).len as usize;
+            next += 1;
+        }
+        (next > first).then_some(first..next)
+    })
+}
+
+/// Gives back the pages of a part that is worth it.
+fn release(bytes: &ReportBytes, start: usize, end: usize) {
+    if bytes.bytes().len() > RESIDENT_BYTES && end.saturating_sub(start) >= CHUNK_BYTES {
+        bytes.release(start, end);
+    }
+}
+
+/// Scans the top level of all results, in parallel within a chunk.
+fn scan_heads(bytes: &ReportBytes, results: &[Entry]) -> Result<Vec<Head>, ReportError> {
+    let mut heads = Vec::with_capacity(results.len());
+    let mut released = 0;
+    for chunk in chunks(bytes.bytes().len(), results.len(), |index| results[index].span) {
+        let part = results.get(chunk).unwrap_or_default();
+        let scanned: Result<Vec<Head>, ReportError> =
+            part.par_iter().map(|entry| Head::scan(bytes.bytes(), entry.kind, entry.span, entry.process)).collect();
+        heads.extend(scanned?);
+        if let Some(last) = part.last() {
+            release(bytes, released, last.span.end());
+            released = last.span.end();
+        }
+    }
+    for (index, head) in (0..).zip(&mut heads) {
+        head.index = index;
+    }
+    Ok(heads)
+}

@@ -1,0 +1,103 @@
+//! Reads NVIDIA Nsight Compute reports: `.ncu-rep`, and `.ncu-repz`, the same bytes in a zstd frame. Also the CSV that
+//! `ncu` prints ([`csv`]).
+//!
+//! It needs no ncu, no Python and no protobuf compiler, and does not panic on any input. [`Report::open`] indexes the file
+//! once (blocks, string tables, the scalar fields of each result); the rest, metrics first of all, is decoded when asked
+//! for and borrows from the file.
+//!
+//! ```
+//! use ncu_rep::{MetricValue, Report};
+//!
+//! # fn main() -> Result<(), ncu_rep::ReportError> {
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cluster.ncu-repz");
+//! let report = Report::open(path)?;
+//! for launch in report.launches() {
+//!     println!("{} {} {:?}", launch.id(), launch.demangled_name(), launch.grid());
+//!     for metric in launch.metrics() {
+//!         let metric = metric?;
+//!         println!("  {} = {} {}", metric.name, metric.value, metric.unit());
+//!     }
+//! }
+//! let launch = report.launch(0).unwrap();
+//! assert_eq!(launch.metric("launch__registers_per_thread")?, Some(MetricValue::U64(16)));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The format at a glance
+//!
+//! NVIDIA documents the container as version 7, "subject to change without notice". Integers are little endian, messages
+//! are protobuf wire format:
+//!
+//! | offset | content |
+//! |---|---|
+//! | 0 | `NVR\0` |
+//! | 4 | u32, length of the file header |
+//! | 8 | file header: field 1 is the version |
+//! | then, to the end | blocks: u32 length of the block header, block header, payload |
+//!
+//! A block header counts the payload's entries and holds a part of the session (parts are merged: [`Session`]), a part of
+//! the string table and the process ([`Process`]). Entries are source entries ([`SourceModule`]: cubin, PTX, imported
+//! source files) and results ([`Launch`]): kernels, and with other replay modes ranges, command lists and graphs
+//! ([`ResultKind`]), whose messages hold the same under other field numbers.
+//!
+//! A metric is an index into the concatenated string tables of all blocks, an aggregate value, and instances: values by
+//! SASS address, launch, opcode or point of a curve ([`MetricInstance`]). A value that is not there is
+//! [`MetricValue::Missing`], never 0. Reports hold no units: [`unit_of`] has them from a table of seven chips and a rule for
+//! suffixes. All values are in base units: `ns`, `byte`, `byte/s`, `hz`, `%`.
+//!
+//! # Reports of strangers
+//!
+//! Every length is checked before it is followed and before memory is taken ([`Limits`]); what does not end exactly where
+//! it says is an error with the message, the field and the offset ([`ReportError`]). A field or a container version that
+//! is not known is skipped ([`Report::warnings`] tells of the latter).
+//!
+//! Reports name the machine that they were made on: host names, addresses, paths, the command line. [`redact`] takes them
+//! out.
+
+mod archive;
+mod block;
+pub mod bulk;
+pub mod csv;
+mod error;
+mod head;
+mod index;
+mod launch;
+mod layout;
+mod metric;
+mod names;
+mod nvtx;
+mod process;
+mod redact;
+mod report;
+mod rule;
+mod schema;
+mod session;
+mod source;
+mod unit;
+mod value;
+mod wire;
+
+pub use archive::{Limits, compress};
+pub use error::{ReportError, WireProblem};
+pub use head::ClockStatus;
+pub use launch::Launch;
+pub use layout::ResultKind;
+pub use metric::{Metric, MetricCategory, MetricInstance, Metrics};
+pub use nvtx::{NvtxKind, NvtxRange};
+pub use process::Process;
+pub use redact::{Redaction, SourcePolicy, redact, redact_with};
+pub use report::{MetricSelection, Report};
+pub use rule::{
+    EstimatedSpeedup, FocusMetric, FocusSeverity, RuleItem, RuleMessage, RuleMessageKind, RuleResult, RuleTable,
+    SpeedupScope, TableColumn,
+};
+pub use session::{Device, Session, SystemInfo, ToolVersion};
+pub use source::{SourceFile, SourceModule};
+pub use unit::unit_of;
+pub use value::MetricValue;
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

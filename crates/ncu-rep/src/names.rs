@@ -1,0 +1,74 @@
+//! Metric names: the string tables of all blocks, one behind the other, in file order.
+
+use indexmap::IndexSet;
+
+use crate::error::{ReportError, WireProblem};
+use crate::schema::{metric, string_table};
+use crate::wire::Message;
+
+/// The names of a report. A metric gives the ordinal of an entry; what is used here is the place of a name among those
+/// that differ.
+#[derive(Debug, Default)]
+pub(crate) struct MetricNames {
+    /// Every name once.
+    texts: IndexSet<Box<str>>,
+    /// For each entry of the tables the place of its name in `texts`: real tables repeat nothing, others may.
+    places: Vec<u32>,
+}
+
+impl MetricNames {
+    /// Adds the entries of one block's table.
+    pub fn add(&mut self, table: Message<'_>) -> Result<(), ReportError> {
+        for field in table.fields() {
+            let field = field?;
+            if field.number == string_table::STRING {
+                self.push(std::str::from_utf8(field.bytes()?).map_err(|_| field.error(WireProblem::Utf8))?);
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, name: &str) {
+        let place = match self.texts.get_index_of(name) {
+            Some(place) => place,
+            None => self.texts.insert_full(name.into()).0,
+        };
+        self.places.push(place as u32);
+    }
+
+    /// How many different names there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// The names by place.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.texts.iter().map(|name| &**name)
+    }
+
+    /// The name at a place.
+    pub fn name(&self, place: u32) -> &str {
+        self.texts.get_index(place as usize).map_or("", |name| name)
+    }
+
+    /// The place of a full name.
+    pub fn place_of(&self, name: &str) -> Option<u32> {
+        self.texts.get_index_of(name).map(|place| place as u32)
+    }
+
+    /// The place of the name that a metric has, where a table holds it.
+    #[inline]
+    pub fn usual_place(&self, id: u32) -> Option<u32> {
+        self.places.get(id as usize).copied()
+    }
+
+    /// The place of the name that a metric has, or the error that no table holds it.
+    pub fn place(&self, id: u32, message: &Message<'_>) -> Result<u32, ReportError> {
+        self.usual_place(id).ok_or_else(|| ReportError::Malformed {
+            message: message.name,
+            field: metric::NAME,
+            offset: message.offset as u64,
+            problem: WireProblem::UnknownName(u64::from(id)),
+        })
+    }
+}

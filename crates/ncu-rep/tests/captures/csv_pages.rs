@@ -1,0 +1,215 @@
+//! ncu's own CSV pages of the captures, read by our CSV reader, against the native reader on the same capture.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; what was compared is the result")]
+
+use std::collections::{HashMap, HashSet};
+
+use ncu_rep::csv::{CsvLaunch, CsvReport};
+use ncu_rep::{Launch, Metric, MetricValue, Report, ResultKind};
+
+use crate::captures;
+
+/// Captures that have all three pages: `--page raw` in base units and scaled, `--page details` in base units.
+const CAPTURES: [&str; 7] = ["cluster", "graph_nodes", "graph_whole", "processes", "range", "source", "torch_nvtx"];
+
+/// A page: its text, and the printed cells of each launch.
+struct Page {
+    report: CsvReport,
+    /// Printed unit and value by launch and metric name, as the csv crate reads them.
+    printed: HashMap<(u32, String), Vec<(String, String)>>,
+}
+
+#[derive(Debug, Default)]
+struct Compared {
+    launches: usize,
+    values: usize,
+    /// Of them those that ncu printed a number for.
+    numbers: usize,
+    /// Rows of a details page that name a metric by its label.
+    labels: usize,
+}
+
+fn page(file: &str) -> Page {
+    let text = String::from_utf8(captures::plain(file)).unwrap();
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let at = |name: &str| rows[0].iter().position(|column| column == name);
+    let mut printed: HashMap<_, Vec<_>> = HashMap::new();
+    let mut add = |row: &csv::StringRecord, metric: &str, unit: &str, value: &str| {
+        let key = (row[0].parse().unwrap(), metric.to_owned());
+        printed.entry(key).or_default().push((unit.to_owned(), value.to_owned()));
+    };
+    match at("Metric Name") {
+        Some(name) => rows[1..].iter().filter(|row| !row[name].is_empty()).for_each(|row| {
+            add(row, &row[name], &row[name + 1], &row[name + 2]);
+        }),
+        None => {
+            let first = at("CC").unwrap() + 1;
+            for row in &rows[2..] {
+                (first..row.len()).for_each(|column| add(row, &rows[0][column], &rows[1][column], &row[column]));
+            }
+        }
+    }
+    Page { report: CsvReport::parse(&text).unwrap(), printed }
+}
+
+/// How many of a unit's base one of it is: `Mbyte/us` is 1e6 / 1e-6 byte/s. Written apart from the product's table.
+fn factor(unit: &str) -> f64 {
+    let one = |unit: &str| match unit {
+        "ns" | "s" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        _ if unit.starts_with('K') => 1e3,
+        _ if unit.starts_with('M') => 1e6,
+        _ if unit.starts_with('G') => 1e9,
+        _ => 1.0,
+    };
+    match unit.split_once('/') {
+        // Rates have the base unit per second.
+        Some((above, below @ ("ns" | "us" | "ms"))) => one(above) * 1e9 / one(below),
+        // As ncu has it: 2,632 %/byte are printed as 2.632 %/Kbyte.
+        Some((above, below)) => one(above) * one(below),
+        None => one(unit),
+    }
+}
+
+/// Whether `exact` may have been printed as `text` in `unit`: to half of the last digit that is printed.
+fn prints_as(exact: f64, text: &str, unit: &str) -> bool {
+    let plain = text.replace(',', "");
+    let decimals = plain.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
+    let number: f64 = plain.parse().unwrap();
+    let scaled = exact / factor(unit);
+    (scaled - number).abs() <= 0.5 * 10_f64.powi(-decimals) * (1.0 + 1e-9) + scaled.abs() * 1e-15
+}
+
+/// Holds one value that the CSV reader gives, and what is printed, to the value of the report.
+fn compare_value(
+    at: &str,
+    metric: Option<&Metric<'_>>,
+    read: &MetricValue<'_>,
+    unit: &str,
+    printed: &(String, String),
+) {
+    let (printed_unit, text) = printed;
+    let exact = metric.map_or(&MetricValue::Missing, |metric| &metric.value);
+    match (exact, read) {
+        (MetricValue::Missing, MetricValue::Missing) => {
+            assert!(matches!(text.as_str(), "" | "n/a" | "no data"), "{at}: printed as `{text}`");
+        }
+        (MetricValue::String(exact), MetricValue::String(read)) => assert_eq!(exact, read, "{at}"),
+        // An empty text is printed like no value.
+        (MetricValue::String(exact), MetricValue::Missing) => assert!(exact.is_empty() && text.is_empty(), "{at}"),
+        (exact, read) => {
+            let (Some(exact), Some(read)) = (exact.as_f64(), read.as_f64()) else {
+                panic!("{at}: {exact:?} in the report, {read:?} in the CSV (printed as `{text}`)");
+            };
+            if exact.is_nan() {
+                assert!(read.is_nan(), "{at}: NaN in the report, {read} in the CSV");
+            } else if exact.is_infinite() {
+                assert_eq!(exact, read, "{at}");
+            } else {
+                assert!(prints_as(exact, text, printed_unit), "{at}: {exact} is not `{text} {printed_unit}`");
+                let again = text.replace(',', "").parse::<f64>().unwrap() * factor(printed_unit);
+                assert!(
+                    (read - again).abs() <= again.abs() * 1e-12,
+                    "{at}: `{text} {printed_unit}` was read as {read}"
+                );
+            }
+        }
+    }
+    if let Some(metric) = metric {
+        assert_eq!(metric.unit(), unit, "{at}: printed as `{printed_unit}`");
+    }
+}
+
+fn compare_launch(page: &Page, read: &CsvLaunch, launch: &Launch<'_>, compared: &mut Compared) {
+    let process = launch.process().unwrap();
+    assert_eq!((read.id, read.pid, read.process.as_str()), (launch.id(), Some(process.pid), process.name()));
+    assert_eq!((read.context, read.device), (launch.context(), launch.device().unwrap()));
+    assert_eq!(
+        read.capability,
+        launch.compute_capability().unwrap().map_or(String::new(), |(a, b)| format!("{a}.{b}"))
+    );
+    if launch.kind() == ResultKind::Kernel {
+        // Names are printed demangled and simplified; only the function's own is comparable.
+        assert!(read.kernel.contains(launch.kernel_name().as_ref()), "`{}`: {}", read.kernel, launch.kernel_name());
+        assert_eq!((read.stream, read.grid, read.block), (launch.stream(), launch.grid(), launch.block()));
+    }
+    let ranges = launch.nvtx().unwrap();
+    assert!(ranges.iter().all(|range| read.nvtx.iter().any(|text| text.contains(range.name.as_ref()))));
+    let metrics: HashMap<&str, Metric<'_>> = launch.metrics().map(|m| m.unwrap()).map(|m| (m.name, m)).collect();
+    compared.launches += 1;
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for metric in &read.metrics {
+        let name = page.report.name(metric);
+        let at = format!("launch {}, `{name}`", launch.id());
+        let turn = seen.entry(name).or_default();
+        let printed = &page.printed[&(read.id, name.to_owned())][*turn];
+        *turn += 1;
+        if name.contains("__") || metrics.contains_key(name) {
+            compare_value(&at, metrics.get(name), &metric.value, &metric.unit, printed);
+            compared.values += 1;
+            compared.numbers += usize::from(metric.value.as_f64().is_some());
+        } else {
+            // A label of a section: some metric of the launch must have this unit and print as this.
+            let found = metrics.values().any(|known| match (&known.value, &metric.value) {
+                (MetricValue::String(known), MetricValue::String(read)) => known == read,
+                (known, read) => {
+                    let known = known.as_f64().zip(read.as_f64());
+                    known.is_some_and(|(known, _)| prints_as(known, &printed.1, &printed.0))
+                }
+            });
+            assert!(found || metric.value.is_missing(), "{at}: no metric is `{} {}`", printed.1, printed.0);
+            compared.labels += 1;
+        }
+    }
+}
+
+/// Compares a page with the report that it was made from.
+fn compare(capture: &str, file: &str) -> Compared {
+    let page = page(file);
+    let report = Report::open(captures::data(&format!("{capture}.ncu-rep.zst"))).unwrap();
+    let mut compared = Compared::default();
+    assert_eq!(page.report.launches.len(), report.launches().len(), "{file}");
+    for (read, launch) in page.report.launches.iter().zip(report.launches()) {
+        compare_launch(&page, read, &launch, &mut compared);
+        if !file.contains("details") {
+            let printed: HashSet<&str> = read.metrics.iter().map(|metric| page.report.name(metric)).collect();
+            for metric in launch.metrics().map(Result::unwrap) {
+                // The only ones that a raw page leaves out.
+                let left_out = metric.name.starts_with("breakdown:") || metric.name.starts_with("group:");
+                assert_eq!(printed.contains(metric.name), !left_out, "{file}: `{}`", metric.name);
+            }
+        }
+    }
+    println!("{file}: {compared:?}");
+    compared
+}
+
+#[test]
+fn raw_pages_hold_what_the_report_holds() {
+    let mut total = 0;
+    for capture in CAPTURES {
+        for page in ["base", "scaled"] {
+            let compared = compare(capture, &format!("pages/{capture}.{page}.csv.zst"));
+            assert!(compared.numbers > 200 && compared.labels == 0, "{capture}: {compared:?}");
+            total += compared.values;
+        }
+    }
+    let compared = compare("g1200", "g1200.raw.csv.zst");
+    assert_eq!(compared.launches, 1200);
+    total += compared.values;
+    println!("compared with raw pages: {total} values");
+    assert!(total > 0, "nothing was compared");
+}
+
+#[test]
+fn details_pages_hold_what_the_report_holds() {
+    let mut total = 0;
+    for capture in CAPTURES {
+        let compared = compare(capture, &format!("pages/{capture}.details.csv.zst"));
+        assert!(compared.values + compared.labels > 0, "{capture}: nothing was compared");
+        total += compared.values + compared.labels;
+    }
+    println!("compared with details pages: {total} values");
+}

@@ -1,0 +1,334 @@
+//! A plotters backend that writes SVG: every colour has a class, elements have groups, groups have titles.
+//!
+//! plotters' own SVG backend fixes the colours. Here an element has the class of its colour in the [`palette`], so that
+//! the style sheet of a page decides on light and dark; the colour itself is the one on a light page.
+
+use crate::chart::palette;
+use plotters::style::text_anchor::{HPos, VPos};
+use plotters::style::{FontStyle, FontTransform};
+use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind};
+use std::convert::Infallible;
+use std::fmt::{self, Write as _};
+
+/// Width of a character over the size of its font, about: no font is at hand to ask.
+const CHARACTER: f64 = 0.58;
+
+/// What a drawing says of itself.
+#[derive(Debug, Clone, Copy)]
+pub struct SvgHead<'a> {
+    /// Id of the chart.
+    pub id: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// What it shows, for those who do not see it.
+    pub alt: &'a str,
+    /// Style rules of its own; empty where a page has them.
+    pub rules: &'a str,
+}
+
+/// How the elements of a group are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// As they are.
+    Plain,
+    /// With dashed lines.
+    Dashed,
+    /// Over a halo in the colour of the page, which keeps text readable over what it lies on.
+    Halo,
+}
+
+impl Manner {
+    fn attributes(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Dashed => " stroke-dasharray=\"5 4\"",
+            Self::Halo => {
+                " class=\"halo\" stroke=\"#fff\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\""
+            }
+        }
+    }
+}
+
+/// An SVG document under way.
+#[derive(Debug)]
+pub struct Canvas {
+    size: (u32, u32),
+    svg: String,
+}
+
+impl Canvas {
+    /// A document of this width and height in pixels.
+    pub fn new((width, height): (u32, u32), head: &SvgHead<'_>) -> Self {
+        let mut svg = String::new();
+        let (id, title, alt) = (Escaped(head.id), Escaped(head.title), Escaped(head.alt));
+        let _ = write!(
+            svg,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+             aria-label=\"{title}. {alt}\" class=\"chart\" id=\"svg-{id}\" font-family=\"sans-serif\">\n\
+             <title>{title}</title>\n"
+        );
+        if !head.rules.is_empty() {
+            let _ = writeln!(svg, "<style>{}</style>", head.rules);
+        }
+        Self { size: (width, height), svg }
+    }
+
+    /// Opens a group; its title is what a pointer over it shows.
+    pub fn open(&mut self, manner: Manner, title: &str) {
+        let _ = write!(self.svg, "<g{}>", manner.attributes());
+        if !title.is_empty() {
+            let _ = write!(self.svg, "<title>{}</title>", Escaped(title));
+        }
+    }
+
+    /// Closes the innermost group.
+    pub fn close(&mut self) {
+        self.svg.push_str("</g>\n");
+    }
+
+    /// The document; the canvas is empty after it.
+    pub fn finish(&mut self) -> String {
+        let mut svg = std::mem::take(&mut self.svg);
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    fn element(&mut self, element: fmt::Arguments<'_>) -> Written {
+        let _ = self.svg.write_fmt(element);
+        self.svg.push('\n');
+        Ok(())
+    }
+}
+
+type Written = Result<(), DrawingErrorKind<Infallible>>;
+
+impl DrawingBackend for Canvas {
+    type ErrorType = Infallible;
+
+    fn get_size(&self) -> (u32, u32) {
+        self.size
+    }
+
+    fn ensure_prepared(&mut self) -> Written {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Written {
+        Ok(())
+    }
+
+    fn draw_pixel(&mut self, at: BackendCoord, color: BackendColor) -> Written {
+        self.draw_rect(at, at, &color, true)
+    }
+
+    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Written {
+        if is_hidden(style.color()) {
+            return Ok(());
+        }
+        let ((x1, y1), (x2, y2)) = (from, to);
+        self.element(format_args!("<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"{}/>", Paint::stroke(style)))
+    }
+
+    /// A filled rectangle is at least a pixel wide and high, so that what is small is seen.
+    fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, style: &S, fill: bool) -> Written {
+        if is_hidden(style.color()) {
+            return Ok(());
+        }
+        let (x, y) = (a.0.min(b.0), a.1.min(b.1));
+        let (width, height) = (a.0.abs_diff(b.0).max(1), a.1.abs_diff(b.1).max(1));
+        let paint = Paint::new(style, fill);
+        self.element(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{paint}/>"))
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Written {
+        if is_hidden(style.color()) {
+            return Ok(());
+        }
+        self.element(format_args!("<polyline points=\"{}\"{}/>", points(path), Paint::new(style, false)))
+    }
+
+    fn draw_circle<S: BackendStyle>(&mut self, at: BackendCoord, radius: u32, style: &S, fill: bool) -> Written {
+        if is_hidden(style.color()) {
+            return Ok(());
+        }
+        let (x, y) = at;
+        self.element(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{}/>", Paint::new(style, fill)))
+    }
+
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Written {
+        if is_hidden(style.color()) {
+            return Ok(());
+        }
+        self.element(format_args!("<polygon points=\"{}\"{}/>", points(path), Paint::new(style, true)))
+    }
+
+    fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: BackendCoord) -> Written {
+        if is_hidden(style.color()) {
+            return Ok(());
+        }
+        let (x, y) = at;
+        let anchor = match style.anchor().h_pos {
+            HPos::Left => "start",
+            HPos::Center => "middle",
+            HPos::Right => "end",
+        };
+        let down = match style.anchor().v_pos {
+            VPos::Top => ".76em",
+            VPos::Center => ".5ex",
+            VPos::Bottom => "-.5ex",
+        };
+        let turned = match style.transform() {
+            FontTransform::None => String::new(),
+            FontTransform::Rotate90 => format!(" transform=\"rotate(90 {x} {y})\""),
+            FontTransform::Rotate180 => format!(" transform=\"rotate(180 {x} {y})\""),
+            FontTransform::Rotate270 => format!(" transform=\"rotate(270 {x} {y})\""),
+        };
+        let weight = match style.style() {
+            FontStyle::Bold => " font-weight=\"600\"",
+            FontStyle::Normal => "",
+            FontStyle::Italic | FontStyle::Oblique => " font-style=\"italic\"",
+        };
+        let (size, paint, text) = (style.size(), Paint::fill(style.color()), Escaped(text));
+        self.element(format_args!(
+            "<text x=\"{x}\" y=\"{y}\" dy=\"{down}\" text-anchor=\"{anchor}\" font-size=\"{size}\"{weight}{turned}{paint}>{text}</text>"
+        ))
+    }
+
+    fn estimate_text_size<S: BackendTextStyle>(
+        &self,
+        text: &str,
+        style: &S,
+    ) -> Result<(u32, u32), DrawingErrorKind<Infallible>> {
+        let width = text.chars().count() as f64 * style.size() * CHARACTER;
+        Ok((width.ceil() as u32, style.size().ceil() as u32))
+    }
+}
+
+/// Whether a colour is one that plotters uses for what shall not be drawn.
+fn is_hidden(color: BackendColor) -> bool {
+    color.alpha <= 0.0
+}
+
+fn points(path: impl IntoIterator<Item = BackendCoord>) -> String {
+    let places: Vec<String> = path.into_iter().map(|(x, y)| format!("{x},{y}")).collect();
+    places.join(" ")
+}
+
+/// The attributes of a colour: ` class="k0" fill="#0072b2"`.
+struct Paint {
+    color: BackendColor,
+    /// Width of the line; none for what is filled.
+    stroke: Option<u32>,
+    /// Whether the shape has an inside that must be left empty.
+    hollow: bool,
+}
+
+impl Paint {
+    /// The inside of a shape, or its outline.
+    fn new(style: &impl BackendStyle, fill: bool) -> Self {
+        if fill {
+            return Self::fill(style.color());
+        }
+        Self { hollow: true, ..Self::stroke(style) }
+    }
+
+    fn fill(color: BackendColor) -> Self {
+        Self { color, stroke: None, hollow: false }
+    }
+
+    fn stroke(style: &impl BackendStyle) -> Self {
+        Self { color: style.color(), stroke: Some(style.stroke_width()), hollow: false }
+    }
+}
+
+impl fmt::Display for Paint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BackendColor { rgb: (r, g, b), alpha } = self.color;
+        let property = if self.stroke.is_some() { "stroke" } else { "fill" };
+        if let Some(class) = palette::class((r, g, b)) {
+            write!(f, " class=\"{class}\"")?;
+        }
+        if self.hollow {
+            f.write_str(" fill=\"none\"")?;
+        }
+        write!(f, " {property}=\"#{r:02x}{g:02x}{b:02x}\"")?;
+        if alpha < 1.0 {
+            write!(f, " {property}-opacity=\"{alpha}\"")?;
+        }
+        match self.stroke {
+            Some(width) if width != 1 => write!(f, " stroke-width=\"{width}\""),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Text that is neither markup nor anything that XML 1.0 forbids.
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '&' => f.write_str("&amp;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                '\n' | '\t' => f.write_char(' ')?,
+                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => f.write_char('\u{fffd}')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plotters::style::{BLACK, Color, RGBColor, ShapeStyle};
+
+    fn drawn(draw: impl FnOnce(&mut Canvas) -> Written) -> String {
+        let mut canvas = Canvas::new((20, 10), &SvgHead { id: "a", title: "A", alt: "Nothing.", rules: "" });
+        assert!(draw(&mut canvas).is_ok());
+        let svg = canvas.finish();
+        svg.lines().skip(2).filter(|line| *line != "</svg>").collect()
+    }
+
+    #[test]
+    fn a_colour_of_the_palette_has_its_class() {
+        let (r, g, b) = palette::SERIES[0].light;
+        let blue = RGBColor(r, g, b);
+        assert_eq!(
+            drawn(|canvas| canvas.draw_rect((9, 8), (2, 3), &blue.filled(), true)),
+            "<rect x=\"2\" y=\"3\" width=\"7\" height=\"5\" class=\"k0\" fill=\"#0072b2\"/>"
+        );
+        assert_eq!(
+            drawn(|canvas| canvas.draw_circle((1, 2), 3, &ShapeStyle::from(blue.mix(0.4)).stroke_width(2), false)),
+            "<circle cx=\"1\" cy=\"2\" r=\"3\" class=\"k0\" fill=\"none\" stroke=\"#0072b2\" stroke-opacity=\"0.4\" stroke-width=\"2\"/>"
+        );
+        assert_eq!(
+            drawn(|canvas| canvas.draw_path([(0, 1), (2, 3)], &BLACK)),
+            "<polyline points=\"0,1 2,3\" fill=\"none\" stroke=\"#000000\"/>"
+        );
+    }
+
+    #[test]
+    fn what_is_transparent_is_not_drawn_and_what_is_small_is() {
+        assert_eq!(drawn(|canvas| canvas.draw_line((0, 0), (9, 9), &BLACK.mix(0.0))), "");
+        assert!(
+            drawn(|canvas| canvas.draw_rect((5, 5), (5, 8), &BLACK.filled(), true))
+                .contains("width=\"1\" height=\"3\"")
+        );
+    }
+
+    #[test]
+    fn groups_have_titles_and_text_is_no_markup() {
+        let svg = drawn(|canvas| {
+            canvas.open(Manner::Dashed, "a < b & \u{0} c");
+            canvas.close();
+            Ok(())
+        });
+        assert_eq!(svg, "<g stroke-dasharray=\"5 4\"><title>a &lt; b &amp; \u{fffd} c</title></g>");
+    }
+}

@@ -1,0 +1,22 @@
+//! Draws a chart with plotters: same chart, same bytes.
+//!
+//! plotters owns coordinates, mesh, axes and elements. Ours are the backend (`canvas`), which writes SVG whose colours
+//! a style sheet can own, and the choice of ticks (`ruler`).
+
+mod canvas;
+mod drawing;
+mod element;
+mod extent;
+mod layout;
+mod legend;
+mod ruler;
+mod series;
+mod surface;
+mod tick;
+
+pub use drawing::{DrawError, draw};
+pub use surface::Setting;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

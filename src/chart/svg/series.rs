@@ -1,0 +1,98 @@
+//! The marks of a series, at the values of the axes.
+
+use super::canvas::Canvas;
+use super::element::{Element, Mark, filled, glyph, line, manner, outlined, rgb, style};
+use super::surface::{Drawn, Plot};
+use crate::chart::palette::{self, Colour};
+use crate::chart::spec::{Bar, ChartPoint, Glyph, Marks, Series, ShareColumn, Spread, Tone};
+use plotters::element::{IntoDynElement, Rectangle};
+use plotters::series::LineSeries;
+use plotters::style::Color;
+
+/// Half the height of bars and boxes, and of columns, in rows.
+const HALF: (f64, f64) = (0.3, 0.4);
+/// Opacity of the dots of a crowd.
+const CROWD: f64 = 0.4;
+
+/// A mark at values.
+type Marked = Mark<(f64, f64)>;
+
+/// Draws a series; what is not finite has no place and is left out.
+pub fn draw(plot: &mut Plot<'_>, series: &Series) -> Drawn {
+    let colour = palette::colour(series.tone);
+    match &series.marks {
+        Marks::Points(kind, points) => {
+            let shown = points.iter().filter(|p| p.x.is_finite() && p.y.is_finite());
+            draw_all(plot, shown.map(|p| point(*kind, p, colour)))
+        }
+        Marks::Line(stroke, points) => {
+            let shown = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite());
+            let parts = LineSeries::<Canvas, _>::new(shown, style(colour).stroke_width(2)).collect();
+            draw_all(plot, [Mark::new(&series.name, parts).drawn(manner(*stroke))])
+        }
+        Marks::Bars(bars) => {
+            let shown = bars.iter().filter(|b| b.from.is_finite() && b.to.is_finite());
+            draw_all(plot, shown.map(|b| bar(b, colour)))
+        }
+        Marks::Boxes(boxes) => {
+            let shown = boxes.iter().filter(|s| s.quartiles.iter().all(|v| v.is_finite()));
+            draw_all(plot, shown.map(|s| spread(s, colour)))
+        }
+        Marks::Columns(columns) => {
+            let marks: Vec<Marked> = columns.iter().map(|c| column(c, gap(plot, c))).collect();
+            draw_all(plot, marks)
+        }
+    }
+}
+
+fn draw_all(plot: &mut Plot<'_>, marks: impl IntoIterator<Item = Marked>) -> Drawn {
+    plot.draw_series(marks).map(|_| ())
+}
+
+fn point(kind: Glyph, point: &ChartPoint, colour: Colour) -> Marked {
+    let opacity = if kind == Glyph::Dot { CROWD } else { 1.0 };
+    Mark::new(&point.label, vec![glyph(kind, (point.x, point.y), rgb(colour).mix(opacity))])
+}
+
+fn bar(bar: &Bar, colour: Colour) -> Marked {
+    let row = bar.row as f64;
+    Mark::new(&bar.label, vec![filled([(bar.from, row - HALF.0), (bar.to, row + HALF.0)], colour)])
+}
+
+/// Whiskers from end to end, a box over the quartiles, a thick line at the median.
+fn spread(spread: &Spread, colour: Colour) -> Marked {
+    let row = spread.row as f64;
+    let (top, bottom) = (row - HALF.0, row + HALF.0);
+    let [least, first, median, third, most] = spread.quartiles;
+    let parts = vec![
+        line(vec![(least, row), (first, row)], colour, 1),
+        line(vec![(third, row), (most, row)], colour, 1),
+        outlined([(first, top), (third, bottom)], colour),
+        line(vec![(median, top), (median, bottom)], colour, 3),
+    ];
+    Mark::new(&spread.label, parts)
+}
+
+/// A column whose lower part fails, whose middle cannot be told, and whose rest holds (drawn as a thin line).
+fn column(column: &ShareColumn, gap: u32) -> Marked {
+    let row = column.row as f64;
+    let (top, bottom) = (row - HALF.1, row + HALF.1);
+    let height = bottom - top;
+    let fails = bottom - column.fail * height;
+    let unknown = fails - column.unknown * height;
+    let holds = top.max(unknown - height / 3.0);
+    let part = |tone: Tone, from: f64, to: f64| -> Option<Element<(f64, f64)>> {
+        let corners = [(column.from, from), (column.to, to)];
+        let mut rectangle = Rectangle::new(corners, style(palette::colour(tone)).filled());
+        rectangle.set_margin(0, 0, 0, gap);
+        (to > from).then(|| rectangle.into_dyn())
+    };
+    let parts = [part(Tone::Bad, fails, bottom), part(Tone::Muted, unknown, fails), part(Tone::Good, holds, unknown)];
+    Mark::new(&column.label, parts.into_iter().flatten().collect())
+}
+
+/// Pixels between a column and the next: one, where there is room for it.
+fn gap(plot: &Plot<'_>, column: &ShareColumn) -> u32 {
+    let pixel = |x: f64| plot.backend_coord(&(x, column.row as f64)).0;
+    u32::from(pixel(column.to) - pixel(column.from) > 1)
+}

@@ -1,0 +1,28 @@
+//! What is drawn on: the whole drawing, and the plot in it.
+
+use super::canvas::Canvas;
+use super::ruler::Ruler;
+use plotters::chart::ChartContext;
+use plotters::coord::Shift;
+use plotters::coord::cartesian::Cartesian2d;
+use plotters::drawing::{DrawingArea, DrawingAreaErrorKind};
+use std::convert::Infallible;
+
+/// Width of a drawing in pixels.
+pub const WIDTH: i32 = 620;
+
+/// The whole drawing, in pixels.
+pub type Area = DrawingArea<Canvas, Shift>;
+/// The plot in it, in values of the axes.
+pub type Plot<'a> = ChartContext<'a, Canvas, Cartesian2d<Ruler, Ruler>>;
+/// Whether plotters drew: writing SVG cannot fail, a layout can.
+pub type Drawn = Result<(), DrawingAreaErrorKind<Infallible>>;
+
+/// Where a drawing is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// In a page, which names it and owns its colours.
+    Page,
+    /// In a file of its own: with title, background and colours.
+    File,
+}

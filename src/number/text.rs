@@ -1,0 +1,109 @@
+//! Text from outside (kernel names, file names, compiler output) made safe to show.
+//!
+//! Each renderer escapes for its own format; what is here removes what no format can show: control characters,
+//! marks that turn the direction of the text after them, and lengths that bury the page.
+
+use std::fmt::Write as _;
+
+/// Longest text kept of one name or message, in characters.
+pub const LONGEST: usize = 2_000;
+/// Longest label in a table or a chart, in characters.
+pub const LABEL: usize = 72;
+
+/// `text` with control and direction characters written as `⟨U+202E⟩`, at most [`LONGEST`] characters.
+pub fn clean(text: &str) -> String {
+    let mut out = visible(text, LONGEST);
+    if text.len() > LONGEST {
+        let all = text.chars().count();
+        if all > LONGEST {
+            let _ = write!(out, "… ({} characters)", super::plain(all as f64));
+        }
+    }
+    out
+}
+
+/// A whole file, cleaned and never cut.
+pub fn whole(text: &str) -> String {
+    visible(text, usize::MAX)
+}
+
+fn visible(text: &str, longest: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(longest.saturating_mul(4)));
+    for c in text.chars().take(longest) {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' => {}
+            c if c.is_control() || is_direction(c) => {
+                let _ = write!(out, "⟨U+{:04X}⟩", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// [`clean`] on one line.
+pub fn line(text: &str) -> String {
+    let clean = clean(text);
+    if clean.contains(['\n', '\t']) { clean.split_whitespace().collect::<Vec<_>>().join(" ") } else { clean }
+}
+
+/// [`line`] of at most `longest` characters.
+pub fn clip(text: &str, longest: usize) -> String {
+    let line = line(text);
+    if line.chars().nth(longest).is_none() {
+        return line;
+    }
+    let mut clipped: String = line.chars().take(longest.saturating_sub(1)).collect();
+    clipped.push('…');
+    clipped
+}
+
+/// A title inside a sentence: `Latency p50` is `latency p50`, `DRAM bytes` stays.
+pub fn inside(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => first.to_lowercase().chain(letters).collect(),
+        _ => title.to_owned(),
+    }
+}
+
+/// With a capital and a full stop, as a sentence has.
+pub fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first: String = letters.next().map_or_else(String::new, |c| c.to_uppercase().collect());
+    let stop = if words.ends_with(['.', '!', '?']) || words.is_empty() { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}'
+        | '\u{2028}' | '\u{2029}' | '\u{FFFE}' | '\u{FFFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_and_direction_characters_become_visible() {
+        assert_eq!(clean("a\0b\u{202E}c\u{1b}[31m"), "a⟨U+0000⟩b⟨U+202E⟩c⟨U+001B⟩[31m");
+        assert_eq!(line("two\nlines\r\n"), "two lines");
+        assert_eq!(clean("שלום"), "שלום");
+    }
+
+    #[test]
+    fn words_become_sentences_and_titles_go_inside_them() {
+        assert_eq!(sentence("schedulers issue in 47 % of cycles"), "Schedulers issue in 47 % of cycles.");
+        assert_eq!((sentence("Held.").as_str(), sentence("").as_str()), ("Held.", ""));
+        assert_eq!((inside("Latency p50").as_str(), inside("DRAM bytes").as_str()), ("latency p50", "DRAM bytes"));
+    }
+
+    #[test]
+    fn long_text_is_cut_and_says_so() {
+        let long = "k".repeat(20_000);
+        assert!(clean(&long).ends_with("… (20,000 characters)"));
+        assert_eq!(clip(&long, 10), "kkkkkkkkk…");
+        assert_eq!(clip("short", 10), "short");
+    }
+}

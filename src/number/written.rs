@@ -1,0 +1,323 @@
+//! How a number becomes text: digits, separators, units.
+//!
+//! Values keep their full precision in the model; what is here decides digits, separators and units of their text.
+
+use serde::Serialize;
+
+/// A value with the text that people read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Number {
+    /// The value in the unit it was measured in.
+    pub value: f64,
+    /// The value as written in a column whose head names the unit.
+    pub text: String,
+}
+
+impl Number {
+    /// A number with the text of [`plain`].
+    pub fn new(value: f64) -> Self {
+        Self { value, text: plain(value) }
+    }
+}
+
+/// Four significant digits, thousands separated, whole numbers kept whole.
+pub fn plain(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-4..1e15).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    if value.fract() == 0.0 || magnitude >= 999.95 {
+        return separated(&format!("{value:.0}"));
+    }
+    let decimals = (3 - (magnitude * 1.000_05).log10().floor() as i32).clamp(0, 8) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A number at an axis: from a million on in millions or milliards (`15 G`).
+pub fn multiple(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e9 => format!("{} G", short(value / 1e9)),
+        size if size >= 1e6 => format!("{} M", short(value / 1e6)),
+        _ => short(value),
+    }
+}
+
+/// A value with its unit, in the multiple of it that reads best (`48 KiB`, `12.31 µs`, `61.2 %`).
+pub fn with_unit(value: f64, unit: &str) -> String {
+    let (value, unit) = scaled(value, unit);
+    match unit {
+        "" => plain(value),
+        "×" => format!("{}×", plain(value)),
+        unit => format!("{} {unit}", plain(value)),
+    }
+}
+
+/// A measured value beside its limit, the unit once where both read best in it: `96 against 64 registers/thread`.
+pub fn against(measured: f64, limit: f64, unit: &str) -> String {
+    if let Some(counted) = counted_unit(unit) {
+        return format!("{} against {} {counted}", plain(measured), trimmed(plain(limit)));
+    }
+    let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
+    match ours.1 == theirs.1 && ours.1 != "×" {
+        true => format!("{} against {}", plain(ours.0), said(limit, unit)),
+        false => format!("{} against {}", with_unit(measured, unit), said(limit, unit)),
+    }
+}
+
+/// A distance with its unit, in a sentence: what percentages differ by is percentage points (`12.97 pp`).
+pub fn distance(value: f64, unit: &str) -> String {
+    match self::unit(unit) {
+        "%" if value.abs() >= 0.01 => format!("{} pp", trimmed(format!("{value:.2}"))),
+        "%" => format!("{} pp", short(value)),
+        _ => said(value, unit),
+    }
+}
+
+/// Four significant digits without zeros at the end: `0.27`, not `0.2700`.
+pub fn short(value: f64) -> String {
+    trimmed(plain(value))
+}
+
+/// A value with its unit as a person would write it in a sentence: `1.05×`, not `1.050×`.
+pub fn said(value: f64, unit: &str) -> String {
+    let (value, unit) = scaled(value, unit);
+    let number = trimmed(plain(value));
+    match unit {
+        "" => number,
+        "×" => number + "×",
+        unit => format!("{number} {unit}"),
+    }
+}
+
+/// A decimal without zeros at its end.
+fn trimmed(text: String) -> String {
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A change in percent with its sign: `+3.2 %`; from tenfold on the factor: `154×`.
+pub fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if !percent.is_finite() {
+        return "n/a".to_owned();
+    }
+    if ratio >= 10.0 {
+        return format!("{}×", short(ratio));
+    }
+    let decimals = if percent.abs() < 100.0 { 1 } else { 0 };
+    let text = format!("{percent:+.decimals$}");
+    if text.trim_matches(['+', '-', '0', '.']).is_empty() { "0.0 %".to_owned() } else { format!("{text} %") }
+}
+
+/// What a value changed by: percentage points where its unit is percent, the difference where it comes from zero or
+/// turns its sign, else [`change`].
+pub fn changed(before: f64, after: f64, unit: &str) -> String {
+    let difference = after - before;
+    if !difference.is_finite() {
+        return "n/a".to_owned();
+    }
+    let points = self::unit(unit) == "%";
+    if before == after {
+        return if points { "0 pp" } else { "0.0 %" }.to_owned();
+    }
+    if !points && before != 0.0 && before * after >= 0.0 {
+        return change(after / before);
+    }
+    let sign = if difference > 0.0 { "+" } else { "" };
+    format!("{sign}{}", distance(difference, unit))
+}
+
+/// A unit as people write it beside a metric's title: `us` is `µs`; what is counted is what the title says already.
+pub fn unit(name: &str) -> &str {
+    match name {
+        "us" => "µs",
+        "pct" | "percent" => "%",
+        "x" => "×",
+        "byte" | "bytes" | "byte/block" | "byte/thread" => "B",
+        "byte/s" => "B/s",
+        "cycle" => "cycles",
+        other if counted_unit(other).is_some() => "",
+        other => other,
+    }
+}
+
+/// The plural of a unit that counts things.
+fn counted_unit(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "register/thread" => "registers/thread",
+        "warp" => "warps",
+        "block" => "blocks",
+        "thread" => "threads",
+        "thread/block" => "threads/block",
+        "inst" => "instructions",
+        "sector" => "sectors",
+        _ => return None,
+    })
+}
+
+/// Seconds as `3.24 s`, `12.1 s` or `2 min 5 s`.
+pub fn seconds(value: f64) -> String {
+    if value < 0.01 {
+        return "under 0.01 s".to_owned();
+    }
+    if value < 60.0 {
+        return format!("{value:.*} s", if value < 10.0 { 2 } else { 1 });
+    }
+    let whole = value.round() as u64;
+    format!("{} min {} s", whole / 60, whole % 60)
+}
+
+/// An age in the largest unit that fits: `3 days`.
+pub fn age(seconds: i64) -> String {
+    let (count, name) = match seconds.max(0) {
+        s @ 0..60 => (s, "second"),
+        s @ 60..3_600 => (s / 60, "minute"),
+        s @ 3_600..86_400 => (s / 3_600, "hour"),
+        s => (s / 86_400, "day"),
+    };
+    counted(count as usize, name)
+}
+
+/// `1 gate`, `7 gates`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", separated(&count.to_string()))
+}
+
+fn scaled(value: f64, name: &str) -> (f64, &str) {
+    let magnitude = value.abs();
+    match name {
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" if magnitude >= 1_073_741_824.0 => {
+            (value / 1_073_741_824.0, "GiB")
+        }
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" if magnitude >= 1_048_576.0 => {
+            (value / 1_048_576.0, "MiB")
+        }
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" if magnitude >= 1024.0 => (value / 1024.0, "KiB"),
+        "B" | "bytes" | "byte" | "byte/block" | "byte/thread" => (value, "B"),
+        "us" if magnitude >= 1e6 => (value / 1e6, "s"),
+        "us" if magnitude >= 1e4 => (value / 1e3, "ms"),
+        "ns" if magnitude >= 1e9 => (value / 1e9, "s"),
+        "ns" if magnitude >= 1e6 => (value / 1e6, "ms"),
+        "ns" if magnitude >= 1e3 => (value / 1e3, "µs"),
+        "hz" => (value / 1e9, "GHz"),
+        "byte/s" if magnitude >= 1e12 => (value / 1e12, "TB/s"),
+        "byte/s" => (value / 1e9, "GB/s"),
+        "flop/s" if magnitude >= 1e12 => (value / 1e12, "TFLOP/s"),
+        "flop/s" => (value / 1e9, "GFLOP/s"),
+        other => (value, unit(other)),
+    }
+}
+
+fn separated(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    text.push_str(sign);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_significant_digits_and_whole_numbers_whole() {
+        for (value, text) in [
+            (12.3456, "12.35"),
+            (0.125, "0.1250"),
+            (64.0, "64"),
+            (0.0, "0"),
+            (-0.0, "0"),
+            (1234.5, "1,234"),
+            (999.96, "1,000"),
+            (99.999, "100.0"),
+            (49152.0, "49,152"),
+            (-1_234_567.0, "-1,234,567"),
+            (0.000_012_34, "1.234e-5"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(plain(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn units_take_the_multiple_that_reads_best() {
+        assert_eq!(with_unit(49152.0, "bytes"), "48 KiB");
+        assert_eq!(with_unit(1000.0, "bytes"), "1,000 B");
+        assert_eq!(with_unit(12.3, "us"), "12.30 µs");
+        assert_eq!(with_unit(12_345.0, "us"), "12.35 ms");
+        assert_eq!(with_unit(2500.0, "ns"), "2.500 µs");
+        assert_eq!(with_unit(2.0, ""), "2");
+        assert_eq!(with_unit(64.0, "register/thread"), "64");
+        assert_eq!(with_unit(989.5e12, "flop/s"), "989.5 TFLOP/s");
+        assert_eq!(with_unit(61.2, "%"), "61.20 %");
+        assert_eq!(with_unit(0.5, "x"), "0.5000×");
+        assert_eq!(distance(-7.532, "%"), "-7.53 pp");
+        assert_eq!(distance(0.000_4, "%"), "0.0004 pp");
+        assert_eq!(distance(19.448, "us"), "19.45 µs");
+        assert_eq!(said(0.27, "warp"), "0.27");
+        assert_eq!(unit("register/thread"), "");
+        assert_eq!(unit("byte/block"), "B");
+    }
+
+    #[test]
+    fn what_is_compared_names_its_unit_once() {
+        assert_eq!(against(96.0, 64.0, "register/thread"), "96 against 64 registers/thread");
+        assert_eq!(against(46.82, 60.0, "%"), "46.82 against 60 %");
+        assert_eq!(against(512.0, 49152.0, "byte/block"), "512 B against 48 KiB");
+        assert_eq!(against(0.0, 0.0, "inst"), "0 against 0 instructions");
+        assert_eq!(against(2.0, 1.0, ""), "2 against 1");
+        assert_eq!(against(0.9396, 1.1, "x"), "0.9396× against 1.1×");
+        assert_eq!(against(30.5, 33.19, "us"), "30.50 against 33.19 µs");
+    }
+
+    #[test]
+    fn changes_carry_their_sign() {
+        assert_eq!(change(1.032), "+3.2 %");
+        assert_eq!(change(0.5), "-50.0 %");
+        assert_eq!(change(1.0), "0.0 %");
+        assert_eq!(change(0.99999), "0.0 %");
+        assert_eq!(change(f64::INFINITY), "n/a");
+        assert_eq!(change(154.02), "154×");
+        assert_eq!(change(9.99), "+899 %");
+    }
+
+    #[test]
+    fn what_changed_is_said_in_the_unit_that_fits() {
+        assert_eq!(changed(10.0, 12.0, "us"), "+20.0 %");
+        assert_eq!(changed(24.31, 24.59, "%"), "+0.28 pp");
+        assert_eq!(changed(60.0, 47.03, "pct"), "-12.97 pp");
+        assert_eq!(changed(33.0, 33.0, "%"), "0 pp");
+        assert_eq!(changed(0.0, 252.0, "inst"), "+252");
+        assert_eq!(changed(0.0, 0.0, "inst"), "0.0 %");
+        assert_eq!(changed(0.0, 2048.0, "bytes"), "+2 KiB");
+        assert_eq!(changed(5.0, 0.0, ""), "-100 %");
+        assert_eq!(changed(-1.0, 1.0, ""), "+2");
+        assert_eq!(changed(1.0, f64::NAN, ""), "n/a");
+    }
+
+    #[test]
+    fn counts_and_times_read_as_words() {
+        assert_eq!(counted(1, "gate"), "1 gate");
+        assert_eq!(counted(1_000, "variant"), "1,000 variants");
+        assert_eq!(age(7_300), "2 hours");
+        assert_eq!(seconds(125.2), "2 min 5 s");
+        assert_eq!(seconds(3.25), "3.25 s");
+        assert_eq!(seconds(12.06), "12.1 s");
+        assert_eq!(seconds(1e-6), "under 0.01 s");
+    }
+}

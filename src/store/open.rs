@@ -1,0 +1,146 @@
+//! Files opened without trust. A run may come from another machine, a result from any program: where a file should be there
+//! may be a link to another one, a pipe that never ends, or more bytes than there is memory.
+
+use nix::errno::Errno;
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Most bytes of an ncu report.
+const REPORT: u64 = 8 << 30;
+
+/// Opens a regular file of at most `limit` bytes for reading.
+///
+/// # Errors
+/// It is a link, a pipe, a folder or a device, is larger, or cannot be opened.
+pub fn regular(path: &Path, limit: u64) -> io::Result<File> {
+    let file = open(path, OpenOptions::new().read(true))?;
+    if file.metadata()?.len() > limit {
+        return Err(too_large(limit));
+    }
+    Ok(file)
+}
+
+/// All bytes of a regular file; at most `limit`, also where it grows meanwhile.
+///
+/// # Errors
+/// See [`regular`].
+pub fn bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    all(regular(path, limit)?, limit)
+}
+
+/// The last `count` bytes of a regular file of any size.
+///
+/// # Errors
+/// It is not a regular file, or cannot be read.
+pub fn end(path: &Path, count: u64) -> io::Result<Vec<u8>> {
+    let mut file = regular(path, u64::MAX)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(count)))?;
+    let mut bytes = Vec::new();
+    file.take(count).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What is left of `source`, which may be `limit` bytes.
+///
+/// # Errors
+/// It is more, or cannot be read.
+pub fn all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large(limit));
+    }
+    Ok(bytes)
+}
+
+/// Opens a regular file for reading and writing; makes it where there is none.
+///
+/// # Errors
+/// What is there is not a regular file, or it cannot be opened.
+pub fn writable(path: &Path) -> io::Result<File> {
+    open(path, OpenOptions::new().create(true).read(true).write(true).truncate(false))
+}
+
+/// Proves that an ncu report is a regular file, in a folder that is not a link.
+///
+/// # Errors
+/// It is not, or is larger than any report.
+pub fn prove_report(path: &Path) -> io::Result<()> {
+    folder(path.parent().unwrap_or(Path::new("")))?;
+    regular(path, REPORT).map(drop)
+}
+
+/// Proves that `path` is a folder and not a link to one.
+///
+/// # Errors
+/// It is not.
+pub fn folder(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path)?.is_dir() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("'{}' is not a folder", path.display()))),
+    }
+}
+
+/// Whether a report of a run can have this name: one file name, of ncu's kind.
+pub fn is_report_name(name: &str) -> bool {
+    let stem = name.strip_suffix(".ncu-rep").or_else(|| name.strip_suffix(".ncu-repz"));
+    stem.is_some_and(|stem| !stem.is_empty() && !stem.starts_with('.'))
+        && !name.contains(|c: char| matches!(c, '/' | '\\') || c.is_control())
+}
+
+fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = options.custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path).map_err(|error| {
+        match error.raw_os_error() == Some(Errno::ELOOP as i32) {
+            true => io::Error::other("it is a link, not a regular file"),
+            false => error,
+        }
+    })?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
+fn too_large(limit: u64) -> io::Error {
+    io::Error::other(format!("it is larger than {limit} bytes"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_up_to_the_limit_are_read() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("file");
+        std::fs::write(&file, "12345").unwrap();
+        assert_eq!(bytes(&file, 5).unwrap(), b"12345");
+        assert!(bytes(&file, 4).unwrap_err().to_string().contains("larger than 4 bytes"));
+        assert!(all(io::repeat(b'x'), 10).is_err());
+        assert_eq!((end(&file, 2).unwrap(), end(&file, 9).unwrap()), (b"45".to_vec(), b"12345".to_vec()));
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let pipe = place.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for path in [link.as_path(), &pipe, place.path(), Path::new("/dev/zero")] {
+            assert!(bytes(path, 5).is_err() && writable(path).is_err(), "{}", path.display());
+        }
+        assert!(folder(place.path()).is_ok() && folder(&file).is_err());
+        assert_eq!(bytes(&place.path().join("absent"), 5).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_report_has_a_name_and_no_way() {
+        assert!(is_report_name("core-1.ncu-rep") && is_report_name("a+b=c@d.ncu-repz"));
+        for name in
+            ["", ".ncu-rep", "..ncu-rep", ".x.ncu-rep", "a/b.ncu-rep", "/x.ncu-rep", "..", "x.txt", "a\nb.ncu-rep"]
+        {
+            assert!(!is_report_name(name), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! What a command line, a recording or a child process must never bring about: files lost or written elsewhere, files read
+//! that are not the run's, a run that does not end.
+
+use crate::command::{Finished, Place, SOON, wait_for};
+use crate::stored::Stored;
+use ncugate::bench::external::{Early, measure};
+use ncugate::config::parse;
+use ncugate::model::{CheckOutcome, VariantId};
+use ncugate::plan::CommandPlan;
+use ncugate::store::RunState;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Two candidates and one required gate, which holds.
+const PHASE: &str = concat!(
+    include_str!("../data/copy.toml"),
+    "\n[sweep]\nTHREADS = [64, 128]\n[[gate]]\nname = \"registers\"\nrequire = \"registers <= 64\"\n"
+);
+/// A child that is left behind lives this long; nothing may wait for it.
+const LEFT_BEHIND: Duration = Duration::from_secs(40);
+
+/// A place with the run `profiles/copy/run`, its recording `kept`, and a file of the user's in `mine`.
+fn place() -> Place {
+    let place = Place::new();
+    Stored::new(PHASE, "run").write(&place);
+    place.write("phase.toml", PHASE);
+    place.write("mine/notes.txt", "mine");
+    let kept = place.run(&["record", "profiles/copy/run", "-o", "kept"]);
+    assert_eq!(kept.status, Some(0), "{kept:?}");
+    place
+}
+
+/// Every file, link and folder below `folder`, with what is in the files.
+fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let kind = fs::symlink_metadata(&path).unwrap().file_type();
+        if kind.is_dir() {
+            found.extend(tree(&path));
+        }
+        let bytes = if kind.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+        found.insert(path.display().to_string(), bytes);
+    }
+    found
+}
+
+/// Runs it in a folder of the place, for no longer than a hang takes to be seen.
+fn run_in(place: &Place, folder: &str, args: &[&str]) -> Finished {
+    Finished::of(place.ncugate(args).current_dir(place.path().join(folder)).timeout(SOON))
+}
+
+fn edit(place: &Place, name: &str, from: &str, to: &str) {
+    let path = place.path().join(name);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{name} holds {from}");
+    fs::write(path, text.replace(from, to)).unwrap();
+}
+
+#[test]
+fn a_recording_takes_the_place_of_nothing_but_a_recording() {
+    let destinations = [
+        ".",
+        "./",
+        "..",
+        "../..",
+        "inner/..",
+        "../../mine",
+        "../../profiles",
+        "../../profiles/copy",
+        "../../profiles/copy/run",
+        "../../profiles/copy/run/kept",
+        "../../phase.toml",
+        "../../link",
+        "new/../other",
+    ];
+    for destination in destinations {
+        let place = place();
+        place.write("a/b/inner/notes.txt", "mine too");
+        symlink("kept", place.path().join("link")).unwrap();
+        let before = tree(place.path());
+        let refused = run_in(&place, "a/b", &["record", "../../profiles/copy/run", "-o", destination]);
+        assert_eq!(refused.status, Some(2), "{destination}: {refused:?}");
+        assert!(place.path().exists() && tree(place.path()) == before, "{destination} changed files");
+    }
+}
+
+#[test]
+fn an_older_recording_is_replaced_whole_and_nothing_beside_it() {
+    let place = place();
+    place.write("out.new/notes.txt", "mine");
+    for output in ["out.v1", "kept", "deep/er/kept", "empty"] {
+        fs::create_dir_all(place.path().join("empty")).unwrap();
+        let kept = place.run(&["record", "profiles/copy/run", "-o", output]);
+        assert_eq!(kept.status, Some(0), "{output}: {kept:?}");
+        let judged = place.run(&["gate", "phase.toml", "--profile", output]);
+        assert_eq!(judged.status, Some(0), "{output}: {judged:?}");
+    }
+    assert_eq!(fs::read_to_string(place.path().join("out.new/notes.txt")).unwrap(), "mine");
+    let names = fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let hidden: Vec<String> = names.filter(|name| name.starts_with('.')).collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+    // a file that no recording has is somebody's
+    place.write("kept/README.md", "mine");
+    let before = tree(place.path());
+    let refused = place.run(&["record", "profiles/copy/run", "-o", "kept"]);
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("README.md"), "{}", refused.stderr);
+    assert!(tree(place.path()) == before);
+}
+
+#[test]
+fn a_recording_cannot_name_a_place_to_write_to() {
+    let outside = tempfile::tempdir().unwrap();
+    let absolute = outside.path().join("x").display().to_string();
+    let commands: [&[&str]; 5] = [
+        &["gate", "phase.toml", "--profile", "kept"],
+        &["run", "recorded.toml", "--source", "recorded"],
+        &["report", "kept"],
+        &["baseline", "promote", "kept"],
+        &["record", "kept", "-o", "again"],
+    ];
+    for (key, own) in [("run", "run"), ("phase", "copy")] {
+        for name in ["../../x", absolute.as_str(), "..", ".hidden", "", "a/b", "a\\nb"] {
+            let place = place();
+            place.write("recorded.toml", &PHASE.replace("[phase]", "[phase]\nrecording = \"kept\""));
+            edit(&place, "kept/manifest.json", &format!("\"{key}\": \"{own}\""), &format!("\"{key}\": \"{name}\""));
+            fs::create_dir_all(place.path().join("reports/copy")).unwrap();
+            let before = tree(place.path());
+            for command in commands {
+                let refused = place.run(command);
+                assert_eq!(refused.status, Some(3), "{key} {name:?}, {command:?}: {refused:?}");
+                assert!(refused.stderr.contains("manifest.json"), "{}", refused.stderr);
+                assert!(tree(place.path()) == before, "{key} {name:?}: {command:?} wrote");
+            }
+            assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0, "{key} {name:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_lies_in_the_folder_of_its_name() {
+    let place = place();
+    edit(&place, "profiles/copy/run/manifest.json", "\"run\": \"run\"", "\"run\": \"other\"");
+    let refused = place.run(&["report", "profiles/copy/run"]);
+    assert_eq!(refused.status, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("other"), "{}", refused.stderr);
+    assert!(!place.path().join("reports/copy/other").exists());
+    // a recording keeps the name that the run had
+    assert_eq!(place.run(&["report", "kept"]).status, Some(0));
+}
+
+#[test]
+fn a_report_removes_charts_of_its_own_alone() {
+    let place = place();
+    let charts = "reports/copy/run/charts";
+    for name in ["mine.svg", "scaling.svg", "stages.svg", "scaling-batch.svg"] {
+        place.write(&format!("{charts}/{name}"), "<svg/>");
+    }
+    fs::create_dir_all(place.path().join(charts).join("sensitivity.svg")).unwrap();
+    symlink("mine.svg", place.path().join(charts).join("roofline.svg")).unwrap();
+    let rendered = place.run(&["report", "profiles/copy/run"]);
+    assert_eq!(rendered.status, Some(0), "{rendered:?}");
+    let there = |name: &str| fs::symlink_metadata(place.path().join(charts).join(name)).is_ok();
+    assert!(there("mine.svg") && there("scaling.svg") && there("sensitivity.svg") && there("roofline.svg"));
+    assert!(!there("stages.svg") && !there("scaling-batch.svg"), "charts of an earlier rendering go");
+}
+
+/// The run with a record of a profile whose report has this name.
+fn with_report(report: &str) -> Place {
+    let place = place();
+    let record = serde_json::json!({
+        "variant": "THREADS=64", "shape": "only", "metrics": ["dram_pct"],
+        "outcome": {"status": "profiled", "report": report},
+    });
+    place.write("profiles/copy/run/profiles.jsonl", &format!("{record}\n"));
+    place
+}
+
+#[test]
+fn a_report_is_a_file_of_the_run_or_nothing() {
+    let secret = tempfile::NamedTempFile::with_suffix(".ncu-rep").unwrap();
+    fs::write(secret.path(), "SECRET of somebody").unwrap();
+    let names =
+        [secret.path().to_str().unwrap(), "../manifest.json", "../../kept/x.ncu-rep", "a/b.ncu-rep", "x.txt", ""];
+    for name in names {
+        let place = with_report(name);
+        for command in [&["report", "profiles/copy/run"][..], &["record", "profiles/copy/run", "-o", "again"]] {
+            let refused = run_in(&place, ".", command);
+            assert_eq!(refused.status, Some(3), "{name}: {refused:?}");
+            let said = refused.stderr.contains("the name of a report");
+            assert!(said && !refused.stderr.contains("SECRET"), "{name}: {}", refused.stderr);
+        }
+        assert!(!place.path().join("again").exists(), "{name}");
+    }
+}
+
+#[test]
+fn links_and_pipes_are_not_files_of_a_run() {
+    type Plant = fn(&Path, &Path);
+    let plants: [(&str, Plant); 4] = [
+        ("a link", |path, secret| symlink(secret, path).unwrap()),
+        ("a dangling link", |path, _| symlink("nowhere", path).unwrap()),
+        ("a pipe", |path, _| mkfifo(path, Mode::S_IRWXU).unwrap()),
+        ("a folder", |path, _| fs::create_dir(path).unwrap()),
+    ];
+    let files = ["phase.toml", "manifest.json", "plan.json", "checks.jsonl", "reports/x.ncu-rep"];
+    for file in files {
+        for (what, plant) in plants {
+            let place = with_report("x.ncu-rep");
+            let secret = place.write("secret", "password = \"hunter2\nSECRET");
+            let path = place.path().join("profiles/copy/run").join(file);
+            let _ = fs::remove_file(&path);
+            plant(&path, &secret);
+            for command in [&["report", "profiles/copy/run"][..], &["record", "profiles/copy/run", "-o", "again"]] {
+                let refused = run_in(&place, ".", command);
+                assert_eq!(refused.status, Some(3), "{file} is {what}: {refused:?}");
+                assert!(!refused.stderr.contains("hunter2"), "{file} is {what}: {}", refused.stderr);
+            }
+            assert!(!place.path().join("again").exists(), "{file} is {what}");
+        }
+    }
+}
+
+#[test]
+fn an_unfinished_run_is_not_continued_through_a_link() {
+    let place = Place::new();
+    let folder = Stored::new(PHASE, "run").state(RunState::Interrupted).write(&place);
+    let victim = place.write("victim", "half a line");
+    fs::remove_file(folder.join("builds.jsonl")).unwrap();
+    symlink(&victim, folder.join("builds.jsonl")).unwrap();
+    let phase = parse(Path::new("phase.toml"), PHASE).unwrap();
+    let plan = ncugate::plan::unroll(&phase).unwrap();
+    let manifest = ncugate::store::manifest(&phase, &plan, crate::stored::h200());
+    let opened = ncugate::store::RunWriter::open(&folder, manifest, PHASE, &plan, &phase.workload);
+    assert!(opened.is_err(), "{opened:?}");
+    assert_eq!(fs::read_to_string(victim).unwrap(), "half a line");
+}
+
+/// Puts a shell script in place of nvcc; gives what PATH has to be.
+fn nvcc(place: &Place, script: &str) -> String {
+    let version = "if [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release 13.0, V13.0.88'; fi";
+    let path = place.write("bin/nvcc", &format!("#!/bin/sh\n{version}\n{script}\n"));
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap())
+}
+
+/// Whether a process runs whose command line has this word.
+fn runs(word: &str) -> bool {
+    let processes =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read(entry.ok()?.path().join("cmdline")).ok());
+    processes.into_iter().any(|line| line.split(|b| *b == 0).any(|w| w == word.as_bytes()))
+}
+
+#[test]
+fn a_child_that_is_left_behind_holds_nothing_up() {
+    for (left, seconds) in [("sleep", "40.0101"), ("setsid sleep", "40.0202")] {
+        let place = Place::new();
+        let path = nvcc(&place, &format!("{left} {seconds} &"));
+        let started = Instant::now();
+        let doctor = Finished::of(place.ncugate(&["doctor"]).env("PATH", path));
+        assert!(doctor.stdout.contains("13.0.88"), "{left}: {doctor:?}");
+        assert!(started.elapsed() < LEFT_BEHIND / 2, "{left}: {:?}", started.elapsed());
+        assert!(left != "sleep" || !runs(seconds), "the group of a child ends with it");
+    }
+}
+
+#[test]
+fn what_a_child_prints_takes_no_more_memory_than_is_kept() {
+    let place = Place::new();
+    let path = nvcc(&place, "head -c 600000000 /dev/zero | tr '\\0' x");
+    let limited = "ulimit -v 600000; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", limited]).arg(assert_cmd::cargo::cargo_bin!("ncugate")).arg("doctor");
+    command.env("PATH", path).env("CUDA_VISIBLE_DEVICES", "").current_dir(place.path());
+    let output = command.output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("13.0.88"), "{output:?}");
+}
+
+/// `check` beside an nvcc that hangs and takes no notice of TERM; `seconds` makes its child known.
+fn hanging(place: &Place, seconds: &str) -> Child {
+    let script = format!(
+        "if [ \"$1\" != --version ]; then trap '' TERM INT; touch started; sleep {seconds} & wait; sleep {seconds}; fi"
+    );
+    let path = nvcc(place, &script);
+    place.write("copy.cu", "extern \"C\" __global__ void copy() {}\n");
+    place.write("phase.toml", PHASE);
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+    command.args(["check", "phase.toml", "--arch", "sm_90"]).current_dir(place.path()).env("PATH", path);
+    command.env("NCUGATE_CACHE", place.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "");
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("nvcc was started", || place.path().join("started").exists());
+    child
+}
+
+#[test]
+fn the_second_interrupt_ends_the_program_at_once() {
+    let (place, seconds) = (Place::new(), "40.0303");
+    let mut child = hanging(&place, seconds);
+    wait_for("nvcc sleeps", || runs(seconds));
+    let pid = Pid::from_raw(child.id().cast_signed());
+    kill(pid, Signal::SIGINT).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "the first one gives children time to end");
+    kill(pid, Signal::SIGINT).unwrap();
+    let second = Instant::now();
+    let mut status = None;
+    wait_for("it ends", || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    assert!(second.elapsed() < Duration::from_secs(1), "{:?}", second.elapsed());
+    assert_eq!(status.unwrap().code(), Some(3));
+    wait_for("its children are ended", || !runs(seconds));
+}
+
+/// What the external program `script` gives where `$R` is the result's path: the reason of every check, and how long it took.
+fn external(script: &str) -> (Vec<CheckOutcome>, Duration) {
+    let place = Place::new();
+    let text = format!("{PHASE}[[baseline]]\nname = \"program\"\ncommand = [\"x\"]\n");
+    let phase = parse(Path::new("phase.toml"), &text).unwrap();
+    let result = place.path().join("result.json");
+    let argv = ["sh", "-c", script, "sh"].map(str::to_owned).into_iter().chain([result.display().to_string()]);
+    let plan = CommandPlan { argv: argv.collect(), kernel_filter: None };
+    let (started, variant) = (Instant::now(), VariantId("program".to_owned()));
+    let measured = measure(&phase, &variant, &plan, place.path(), &mut Early::default(), &mut |_| Ok(())).unwrap();
+    (measured.checks.into_iter().map(|check| check.outcome).collect(), started.elapsed())
+}
+
+#[test]
+fn a_program_is_not_waited_for_once_it_has_ended() {
+    let result = r#"echo '{"version": 1, "status": "absent", "reason": "no library"}' > "$1""#;
+    for left in ["sleep 40 &", "setsid sleep 40 &"] {
+        let (outcomes, took) = external(&format!("{result}; {left}"));
+        let absent = |o: &CheckOutcome| matches!(o, CheckOutcome::Skipped { reason } if reason.contains("no library"));
+        assert!(outcomes.iter().all(absent), "{outcomes:?}");
+        assert!(took < LEFT_BEHIND / 2, "{left}: {took:?}");
+    }
+    for (what, script) in [
+        ("a pipe", "mkfifo \"$1\""),
+        ("a link", "echo '{}' > \"$1.x\"; ln -s \"$1.x\" \"$1\""),
+        ("a folder", "mkdir \"$1\""),
+        ("too large", "head -c 70000000 /dev/zero > \"$1\""),
+    ] {
+        let (outcomes, took) = external(script);
+        let unread =
+            |o: &CheckOutcome| matches!(o, CheckOutcome::Crashed { reason } if reason.contains("no readable result"));
+        assert!(!outcomes.is_empty() && outcomes.iter().all(unread), "{what}: {outcomes:?}");
+        assert!(took < SOON, "{what}: {took:?}");
+    }
+}
+
+#[test]
+fn a_precondition_that_holds_is_no_gate() {
+    let place = Place::new();
+    let precondition = "[[precondition]]\nname = \"size\"\nrequire = \"S >= 1024\"\n";
+    let (bare, _) = PHASE.split_once("[[gate]]").unwrap();
+    let advisory = format!("{}level = \"advisory\"\n{precondition}", PHASE);
+    for text in [format!("{bare}{precondition}"), advisory] {
+        let folder = Stored::new(&text, "run").wrong().write(&place);
+        place.write("phase.toml", &text);
+        let judged = place.run(&["gate", "phase.toml", "--profile", folder.to_str().unwrap()]);
+        assert_eq!(judged.status, Some(4), "every variant is wrong: {judged:?}");
+        assert!(judged.stdout.contains("no required gate"), "{}", judged.stdout);
+    }
+    let text = format!("{PHASE}{precondition}");
+    let folder = Stored::new(&text, "held").write(&place);
+    place.write("phase.toml", &text);
+    let judged = place.run(&["gate", "phase.toml", "--profile", folder.to_str().unwrap()]);
+    assert_eq!(judged.status, Some(0), "{judged:?}");
+    assert!(judged.stdout.contains("The one requirement holds"), "{}", judged.stdout);
+}
+
+/// The phase whose recording passes, run at the root of the repository with more arguments.
+fn passing(place: &Place, more: &[&str]) -> Finished {
+    place.run_at_root(&[&["run", "configs/sdpa_fast.toml"], more].concat())
+}
+
+#[test]
+fn a_recording_that_nobody_asked_for_is_shown_and_does_not_pass() {
+    let place = Place::new();
+    let shown = passing(&place, &[]);
+    assert_eq!(shown.status, Some(4), "{shown:?}");
+    let first = shown.stdout.lines().next().unwrap();
+    assert!(first.starts_with("not measured: no GPU was found, so nothing was measured"), "{first}");
+    assert!(first.ends_with("--source recorded judges the recording"), "{first}");
+    let run = fs::read_dir(place.path().join("reports/sdpa_fast")).unwrap().next().unwrap().unwrap().path();
+    let read = |name: &str| fs::read_to_string(run.join(name)).unwrap();
+    for name in ["report.html", "report.md", "results.json"] {
+        assert!(read(name).contains("so nothing was measured and nothing passes"), "{name}");
+    }
+    let json = passing(&place, &["--format", "json"]);
+    let results: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((json.status, results["verdict"].as_str()), (Some(4), Some("pass")));
+    assert!(results["not_measured"].as_str().unwrap().starts_with("no GPU was found"), "{results}");
+
+    let asked = passing(&place, &["--source", "recorded"]);
+    assert_eq!((asked.status, asked.stderr.as_str()), (Some(0), ""), "{asked:?}");
+    assert!(!asked.stdout.contains("not measured"), "{}", asked.stdout);
+    assert!(!read("report.html").contains("nothing was measured") && !read("results.json").contains("not_measured"));
+}
