@@ -1,7 +1,9 @@
 //! The command line as typed. What it means is the commands' business.
 
-use crate::commands::show::ShowArgs;
+use crate::frame;
+use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use regex::Regex;
 use std::path::PathBuf;
 
 /// Sweep, verify, time, profile and gate CUDA kernels with Nsight Compute.
@@ -53,7 +55,7 @@ pub enum Command {
 
 /// Where measurements come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Source {
+pub enum MeasurementSource {
     /// The GPU; where there is no GPU, ncu or nvcc the phase's recording is shown, and does not pass (status 4 for 0)
     Auto,
     /// The GPU
@@ -64,7 +66,7 @@ pub enum Source {
 
 /// What standard output carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     /// Tables for people
     Text,
     /// The results as JSON, and nothing else
@@ -82,12 +84,19 @@ pub struct Folders {
     pub reports: PathBuf,
 }
 
+impl Folders {
+    /// Where the report of a run goes.
+    pub fn report(&self, phase: &str, run: &str) -> PathBuf {
+        self.reports.join(phase).join(run)
+    }
+}
+
 /// What is said, and where.
 #[derive(Debug, Clone, Args)]
 pub struct Saying {
     /// What standard output carries
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Also write a Markdown comment body (under 65,536 characters) to this file
     #[arg(long, value_name = "FILE")]
     pub comment: Option<PathBuf>,
@@ -107,6 +116,13 @@ pub struct Against {
     pub allow_mismatch: bool,
 }
 
+impl From<&Against> for ReferenceRequest {
+    fn from(against: &Against) -> Self {
+        let mismatch = if against.allow_mismatch { Mismatch::Allow } else { Mismatch::Refuse };
+        Self { name: against.against.clone(), mismatch }
+    }
+}
+
 /// `ncugate run`
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -114,8 +130,8 @@ pub struct RunArgs {
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
     /// Where measurements come from
-    #[arg(long, value_enum, default_value_t = Source::Auto)]
-    pub source: Source,
+    #[arg(long, value_enum, default_value_t = MeasurementSource::Auto)]
+    pub source: MeasurementSource,
     /// Measure every variant, even those with equal machine code and equal launches
     #[arg(long)]
     pub no_share: bool,
@@ -171,6 +187,62 @@ pub struct GateArgs {
     /// Output
     #[command(flatten)]
     pub saying: Saying,
+}
+
+/// `ncugate show`
+#[derive(Debug, Clone, Args)]
+pub struct ShowArgs {
+    /// Reports (`.ncu-rep`, `.ncu-repz`), ncu's CSV, or globs of them
+    #[arg(required = true, value_name = "REPORT")]
+    pub reports: Vec<String>,
+    /// Only launches whose kernel name matches
+    #[arg(long, value_name = "REGEX")]
+    pub kernel: Option<Regex>,
+    /// Show NVTX ranges; with a value, only launches whose ranges match (`name` or `domain@name`)
+    #[arg(long, value_name = "REGEX", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub nvtx: Option<Regex>,
+    /// Metrics to show or export: full names or globs, as often as needed
+    #[arg(long = "metric", value_name = "NAME|GLOB", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// Only the launch with the id that ncu prints; without `--metric`, that launch in full
+    #[arg(long, value_name = "N")]
+    pub launch: Option<u32>,
+    /// Show what ncu's rules said
+    #[arg(long, conflicts_with = "export")]
+    pub rules: bool,
+    /// Show how the report was made: command line, versions, system, devices
+    #[arg(long, conflicts_with = "export")]
+    pub session: bool,
+    /// Write the metrics instead of a table: base units, full precision, one row a launch and metric
+    #[arg(long, value_name = "FORMAT")]
+    pub export: Option<ExportFormat>,
+    /// Where the export goes; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-", requires = "export")]
+    pub output: PathBuf,
+    /// Export one row a launch with one column a metric
+    #[arg(long, requires = "export")]
+    pub wide: bool,
+}
+
+/// Formats of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Comma-separated values
+    Csv,
+    /// JSON, an array of objects
+    Json,
+    /// Apache parquet
+    Parquet,
+}
+
+impl From<ExportFormat> for frame::export::Format {
+    fn from(format: ExportFormat) -> Self {
+        match format {
+            ExportFormat::Csv => Self::Csv,
+            ExportFormat::Json => Self::Json,
+            ExportFormat::Parquet => Self::Parquet,
+        }
+    }
 }
 
 /// `ncugate report`

@@ -4,36 +4,182 @@
 //! A folder is a stage; data flows one way:
 //!
 //! ```text
-//! config -> plan -> build -> prove -> time -> ncu -> ncu_rep -> frame -> gate -> insight -> report
+//! config -> plan -> build -> prove -> time -> profile -> decode -> frame -> judge -> explain -> report
 //! ```
 //!
-//! Left of [`ncu_rep`] is the world: processes, the GPU, the disk. From there on everything is a pure function of
-//! what [`store`] holds, so that a stored run is judged and rendered on any machine by the same code.
+//! Left of `decode` is the world: processes, the GPU, the disk. It only writes a run, a folder of records and ncu reports.
+//! From `decode` on everything is a pure function of a run's bytes, so that a stored run is judged and rendered on any
+//! machine by the same code. That half is what this crate offers to others:
+//!
+//! - [`read_report`]: an ncu report as two polars frames; needs neither ncu nor a GPU,
+//! - [`load_run`]: a run or a recording with the phase that it was measured by,
+//! - [`judge()`]: its verdicts,
+//! - [`render`]: its report, as a page, Markdown, JSON or JUnit.
+//!
+//! The rest is public for the program, its tests and its benches alone, and changes without notice.
 
-pub mod baseline;
+#[doc(hidden)]
 pub mod build;
+#[doc(hidden)]
 pub mod campaign;
+#[doc(hidden)]
 pub mod chart;
+#[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod commands;
+#[doc(hidden)]
 pub mod config;
-pub mod disk;
-pub mod exit;
+pub(crate) mod disk;
+pub(crate) mod exit;
+#[doc(hidden)]
 pub mod explain;
+#[doc(hidden)]
 pub mod expr;
+#[doc(hidden)]
 pub mod frame;
-pub mod gpu;
+pub(crate) mod gpu;
+#[doc(hidden)]
 pub mod host;
+#[doc(hidden)]
 pub mod judge;
+#[doc(hidden)]
 pub mod metric;
+#[doc(hidden)]
 pub mod model;
+#[doc(hidden)]
 pub mod ncu;
+#[doc(hidden)]
 pub mod number;
+#[doc(hidden)]
 pub mod occupancy;
+#[doc(hidden)]
 pub mod plan;
-pub mod process;
-pub mod prove;
+pub(crate) mod process;
+pub(crate) mod prove;
+#[doc(hidden)]
 pub mod report;
+#[doc(hidden)]
 pub mod stats;
+#[doc(hidden)]
 pub mod store;
-pub mod time;
+pub(crate) mod time;
+
+pub use frame::launches::LaunchFrames;
+pub use judge::{Judgement, PhaseRun, Session};
+
+use frame::launches::FrameError;
+use judge::JudgeError;
+use judge::reference_runs::ReferenceRuns;
+use ncu_rep::MetricSelection;
+use report::{RenderError, html, json, junit, markdown};
+use std::path::Path;
+use store::{StoreError, open_report};
+
+/// Why a report or a run could not be read, judged or rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An ncu report cannot be opened.
+    #[error(transparent)]
+    Open(#[from] StoreError),
+    /// An ncu report is damaged.
+    #[error(transparent)]
+    Decode(#[from] FrameError),
+    /// A run cannot be read or judged.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// A report cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+}
+
+/// Forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rendering {
+    /// One page with everything in it, which loads nothing.
+    Html,
+    /// Tables for a merge request.
+    Markdown,
+    /// The results; `schema/results.schema.json` describes them.
+    Json,
+    /// A test case a gate.
+    Junit,
+}
+
+/// An ncu report (`.ncu-rep`, `.ncu-repz`) as two polars frames: one row a launch, and one row a launch and metric, in
+/// base units.
+///
+/// ```
+/// let frames = ncugate::read_report("tests/data/full1.ncu-rep.zst".as_ref())?;
+/// assert_eq!(frames.launches.height(), 1);
+/// assert!(frames.metrics.height() > 1000);
+/// # Ok::<(), ncugate::Error>(())
+/// ```
+///
+/// # Errors
+/// The file is not a report, or it is damaged.
+pub fn read_report(path: &Path) -> Result<LaunchFrames, Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(LaunchFrames::of_report(&name, &open_report(path)?, MetricSelection::All)?)
+}
+
+/// A run (`profiles/<phase>/<run>/`) or a recording, with the phase that it was measured by.
+///
+/// ```
+/// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
+/// assert_eq!(run.phase.name, "phase_d");
+/// assert_eq!(run.plan.variants.len(), run.run.builds.len());
+/// # Ok::<(), ncugate::Error>(())
+/// ```
+///
+/// # Errors
+/// The folder is not a run, or its phase cannot be read.
+pub fn load_run(folder: &Path) -> Result<PhaseRun, Error> {
+    Ok(PhaseRun::load(folder)?)
+}
+
+/// Decodes a run's reports and judges it by the gates of its phase. Requirements that name `best` or `previous` find them
+/// in the folder of runs that it lies in.
+///
+/// ```
+/// use ncugate::model::Verdict;
+///
+/// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
+/// let session = ncugate::judge(&run)?;
+/// let judgement = session.judgement();
+/// assert_eq!(judgement.verdict, Verdict::Fail);
+/// assert!(judgement.gates.iter().any(|gate| gate.verdict == Verdict::Fail), "{}", judgement.reason);
+/// # Ok::<(), ncugate::Error>(())
+/// ```
+///
+/// # Errors
+/// A report of the run cannot be read or is damaged.
+pub fn judge(run: &PhaseRun) -> Result<Session<'_>, Error> {
+    Ok(Session::of(run, ReferenceRuns::around(run))?)
+}
+
+/// The report of a judged run. The same run renders to the same bytes on any day.
+///
+/// ```
+/// use ncugate::Rendering;
+///
+/// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
+/// let session = ncugate::judge(&run)?;
+/// let page = ncugate::render(&session, Rendering::Html)?;
+/// assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
+/// assert!(ncugate::render(&session, Rendering::Markdown)?.contains(&run.phase.title));
+/// # Ok::<(), ncugate::Error>(())
+/// ```
+///
+/// # Errors
+/// A report of the run is damaged, or a template or chart fails.
+pub fn render(session: &Session<'_>, rendering: Rendering) -> Result<String, Error> {
+    let folder = session.measurements().run().folder.display().to_string();
+    let report = report::assemble(session, report::Source::Recorded { folder }, report::Age::Unsaid)?;
+    Ok(match rendering {
+        Rendering::Html => html::html(&report)?,
+        Rendering::Markdown => markdown::markdown(&report)?,
+        Rendering::Json => json::json(&report)?,
+        Rendering::Junit => junit::junit(&report)?,
+    })
+}

@@ -16,6 +16,7 @@ use super::arch::Arch;
 use super::digest::{Digest, sha256};
 use super::error::BuildError;
 use super::nvcc::{Nvcc, Unit};
+use crate::disk::{self, Durability};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::env;
@@ -190,9 +191,7 @@ impl Cache {
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
-        let temporary = self.temporary();
-        fs::write(&temporary, bytes)
-            .and_then(|()| fs::rename(&temporary, path))
+        disk::replace(path, bytes, Durability::Cached)
             .map_err(|source| BuildError::Cache { path: path.to_owned(), source })
     }
 

@@ -1,24 +1,67 @@
-//! The A/A test: one variant timed against itself, interleaved as any two variants are.
-
 use super::error::CampaignError;
 use super::tools::Tools;
 use crate::build::{Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::{Finish, JobPurpose, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use crate::judge::reference_runs::{Calibration, Conditions, NoiseBook, ShapeNoise};
 use crate::model::LatencyOutcome;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::plan::{Method, Plan, Variant};
+use crate::store::StoreError;
+use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Samples of a variant and of itself at a shape, in microseconds.
-pub type AaSamples = Vec<(ShapeName, [Vec<f64>; 2])>;
+type AaSamples = Vec<(ShapeName, [Vec<f64>; 2])>;
+
+/// Why a machine's noise is not known after a calibration.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrationError {
+    /// Measuring ended early.
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+    /// What was found cannot be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is nothing to time, or it cannot be timed.
+    #[error("cannot calibrate: {0}")]
+    Untimed(String),
+}
+
+/// Times the variant that is asked for, or else the first candidate that builds, against itself; keeps what was found in
+/// the phase's book of noise, which is given back with it.
+///
+/// # Errors
+/// No kernel builds, the variant cannot be timed, or the book cannot be written.
+pub fn calibrate(
+    phase: &Phase,
+    plan: &Plan,
+    asked: Option<&str>,
+    tools: &Tools,
+    profiles: &Path,
+) -> Result<(Calibration, NoiseBook), CalibrationError> {
+    let untimed = CalibrationError::Untimed;
+    let (variant, cubin) =
+        built(phase, plan, asked, tools)?.ok_or_else(|| untimed("no candidate kernel builds".to_owned()))?;
+    let folder = profiles.join(&phase.name).join("calibration");
+    std::fs::create_dir_all(&folder)
+        .map_err(|source| CampaignError::Io { what: "make a folder for the calibration", source })?;
+    let pairs = aa_test(phase, (variant, &cubin), &tools.worker, &folder)?.map_err(untimed)?;
+    let noise = |(shape, [a, b]): &(_, [Vec<f64>; 2])| ShapeNoise::of(shape, a, b).map_err(|e| untimed(e.to_string()));
+    let shapes = pairs.iter().map(noise).collect::<Result<Vec<_>, _>>()?;
+    let conditions = Conditions::ahead(phase, &tools.fingerprint());
+    let found = Calibration { conditions, variant: variant.id.clone(), measured: Timestamp::now(), shapes };
+    let mut book = NoiseBook::open(profiles, &phase.name)?;
+    book.keep(found.clone())?;
+    Ok((found, book))
+}
 
 /// Builds the variant, or else the first candidate that builds; gives it with its cubin.
-pub fn built<'a>(
+fn built<'a>(
     phase: &Phase,
     plan: &'a Plan,
     asked: Option<&str>,
@@ -40,7 +83,7 @@ pub fn built<'a>(
 
 /// Times a variant against itself at every timed shape; `folder` takes the worker's files. A shape at which it cannot be
 /// timed gives the reason.
-pub fn aa_test(
+fn aa_test(
     phase: &Phase,
     (variant, cubin): (&Variant, &Path),
     worker: &WorkerCommand,
@@ -101,15 +144,15 @@ mod tests {
         std::fs::write(&path, script).unwrap();
         let worker = WorkerCommand { program: "sh".into(), args: vec![path.display().to_string()] };
         let subject = (&plan.variants[0], Path::new("x.cubin"));
-        let samples = aa_test(&phase, subject, &worker, folder.path()).unwrap();
-        (samples, serde_json::from_slice(&std::fs::read(folder.path().join("job")).unwrap()).unwrap())
+        let pairs = aa_test(&phase, subject, &worker, folder.path()).unwrap();
+        (pairs, serde_json::from_slice(&std::fs::read(folder.path().join("job")).unwrap()).unwrap())
     }
 
     #[test]
     fn a_variant_is_timed_against_itself_in_the_same_rounds() {
         let outcome = |us| LatencyOutcome::Timed { samples: vec![us; 60], launches: 3 };
-        let (samples, job) = timed([outcome(1.0), outcome(2.0)]);
-        assert_eq!(samples.unwrap(), [(ShapeName("only".to_owned()), [vec![1.0; 60], vec![2.0; 60]])]);
+        let (pairs, job) = timed([outcome(1.0), outcome(2.0)]);
+        assert_eq!(pairs.unwrap(), [(ShapeName("only".to_owned()), [vec![1.0; 60], vec![2.0; 60]])]);
         assert_eq!(job.kernels.len(), 2);
         assert_eq!(job.kernels[0].cubin, job.kernels[1].cubin);
         assert!(job.kernels.iter().all(|kernel| kernel.cases.is_empty()));
@@ -118,7 +161,7 @@ mod tests {
     #[test]
     fn a_side_that_crashes_gives_no_noise() {
         let good = LatencyOutcome::Timed { samples: vec![1.0; 60], launches: 3 };
-        let (samples, _) = timed([good, LatencyOutcome::Failed { reason: "crashed".to_owned() }]);
-        assert!(samples.unwrap_err().ends_with("(B) at only: crashed"));
+        let (pairs, _) = timed([good, LatencyOutcome::Failed { reason: "crashed".to_owned() }]);
+        assert!(pairs.unwrap_err().ends_with("(B) at only: crashed"));
     }
 }

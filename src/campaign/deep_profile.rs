@@ -8,12 +8,11 @@ use super::error::CampaignError;
 use super::progress::Progress;
 use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
 use super::tools::Tools;
-use super::wanted;
 use crate::config::{CloseLookAt, Phase};
 use crate::explain::listing::{Code, Disassembler, ListingError, Own};
-use crate::explain::{Samples, source_of, texts};
-use crate::frame::case_of;
+use crate::explain::{InstructionSamples, source_of, texts};
 use crate::frame::launches::nvtx_text;
+use crate::frame::{case_of, wanted};
 use crate::host::{JobPurpose, WorkerJob};
 use crate::model::Listing;
 use crate::model::VariantId;
@@ -242,7 +241,7 @@ impl DeepProfiler<'_> {
 
     fn listing_of(&self, run: &Run, report: &Report, case: &Case, logs: &Path) -> Result<Option<Listing>, ReportError> {
         for launch in report.launches() {
-            let samples = Samples::of(&launch)?;
+            let samples = InstructionSamples::of(&launch)?;
             if case_of(&nvtx_text(&launch.nvtx()?)).as_ref() != Some(case) || samples.places.is_empty() {
                 continue;
             }

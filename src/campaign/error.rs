@@ -49,3 +49,13 @@ pub enum CampaignError {
     #[error("interrupted; run again to go on where it stopped")]
     Interrupted,
 }
+
+impl CampaignError {
+    /// What measuring lacks, in a few words.
+    pub fn lacking(&self) -> String {
+        match self {
+            Self::NoGpu { .. } => "no GPU was found".to_owned(),
+            other => other.to_string().lines().next().unwrap_or("nothing can be measured here").to_owned(),
+        }
+    }
+}

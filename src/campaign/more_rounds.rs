@@ -14,6 +14,7 @@ use crate::plan::Plan;
 use crate::store::{Run, RunWriter, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Variants at shapes.
@@ -53,12 +54,12 @@ impl MoreRounds<'_> {
     /// they have had, up to [`MAX_RETIMES`] times: what is opened late has the budget of what was open first.
     pub fn settle<E: From<CampaignError> + From<StoreError>>(
         &mut self,
-        mut open: impl FnMut(&Run) -> Result<TimedCases, E>,
+        mut open: impl FnMut(&Arc<Run>) -> Result<TimedCases, E>,
     ) -> Result<(), E> {
         let mut cases = TimedCases::new();
         let mut retimes = 0;
         loop {
-            let run = Run::load(self.writer.folder())?;
+            let run = Arc::new(Run::load(self.writer.folder())?);
             let found = open(&run)?;
             if found.is_empty() {
                 return Ok(());

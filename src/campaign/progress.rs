@@ -12,6 +12,8 @@ pub trait Progress {
     fn step(&self, variant: &str);
     /// Something is being done that has no steps.
     fn note(&self, text: &str);
+    /// Something was found that the user should know now.
+    fn say(&self, line: &str);
 }
 
 /// Says nothing.
@@ -22,6 +24,7 @@ impl Progress for Silent {
     fn stage(&self, _: &str, _: usize) {}
     fn step(&self, _: &str) {}
     fn note(&self, _: &str) {}
+    fn say(&self, _: &str) {}
 }
 
 /// A bar on standard error, drawn only where that is a terminal.
@@ -39,16 +42,6 @@ impl Default for Terminal {
 impl Terminal {
     fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
         act(&mut self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-    }
-
-    /// Prints a line above the bar, terminal or not.
-    pub fn say(&self, line: &str) {
-        self.with(|bar| {
-            bar.suspend(|| {
-                // Standard error may be closed; there is nowhere left to say so.
-                let _ = writeln!(io::stderr(), "{line}");
-            });
-        });
     }
 
     /// Takes the bar away.
@@ -79,5 +72,15 @@ impl Progress for Terminal {
 
     fn note(&self, text: &str) {
         self.with(|bar| bar.set_message(text.to_owned()));
+    }
+
+    /// Prints a line above the bar, terminal or not.
+    fn say(&self, line: &str) {
+        self.with(|bar| {
+            bar.suspend(|| {
+                // Standard error may be closed; there is nowhere left to say so.
+                let _ = writeln!(io::stderr(), "{line}");
+            });
+        });
     }
 }

@@ -14,7 +14,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let roof = run.roofline.as_ref()?;
     let rows: HashMap<&str, &ChartedVariant<'_>> = run.variants.iter().map(|v| (v.id, v)).collect();
     let points: Vec<(&ChartedVariant<'_>, f64, f64)> = roof
-        .standings
+        .points
         .iter()
         .filter_map(|s| Some((*rows.get(s.variant.0.as_str())?, s.intensity, s.performance / 1e12)))
         .collect();

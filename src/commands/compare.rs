@@ -1,14 +1,14 @@
 //! `ncugate compare`: two runs, recordings or ncu reports side by side.
 
-use super::CommandError;
-use super::judge::{Age, Subject, judged};
+use super::{CommandError, print};
 use crate::cli::CompareArgs;
 use crate::exit::Outcome;
+use crate::judge::PhaseRun;
+use crate::report;
 use crate::report::compare::{self, Comparison, Side};
 use crate::report::write::replace;
 use crate::stats::Resampler;
-use crate::store::StoreError;
-use ncu_rep::Report as NcuReport;
+use crate::store::open_report;
 use std::io::Write;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, Comma
     if let Some(path) = &args.html {
         replace(path, &compare::html(&comparison)?)?;
     }
-    write!(out, "{}", compare::terminal(&comparison, super::columns()))?;
+    write!(out, "{}", compare::terminal(&comparison, print::columns()))?;
     Ok(Outcome::Passed)
 }
 
@@ -29,9 +29,7 @@ pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, Comma
 fn side(path: &Path) -> Result<Side, CommandError> {
     let name = path.display().to_string();
     if path.is_dir() {
-        return Ok(Side::of_run(&name, &judged(&Subject::stored(path)?, Age::Unsaid)?));
+        return Ok(Side::of_run(&name, &report::stored(&PhaseRun::load(path)?)?));
     }
-    let report =
-        NcuReport::open(path).map_err(|e| StoreError::Report { path: path.to_owned(), reason: e.to_string() })?;
-    Ok(Side::of_report(&name, &report)?)
+    Ok(Side::of_report(&name, &open_report(path)?)?)
 }

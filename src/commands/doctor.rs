@@ -1,12 +1,29 @@
 //! `ncugate doctor`: what is here to measure with, what is missing, and what to do about it.
 
+use super::CommandError;
+use crate::build::Nvcc;
+use crate::campaign;
 use crate::exit::Outcome;
-use crate::ncu::preflight::{Check, Facts, Status, doctor};
+use crate::ncu::Ncu;
+use crate::ncu::preflight::{self, Check, CompilerFacts, Facts, Status, VisibleGpu};
 use std::io::{self, Write};
 
+/// Looks at what is here and prints every check of it.
+pub fn doctor(out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let device = match campaign::device() {
+        Ok(Ok(facts)) => Ok(VisibleGpu { gpu: campaign::gpu(&facts), count: 1, cuda: facts.cuda }),
+        Ok(Err(reason)) => Err(reason),
+        Err(error) => Err(error.to_string()),
+    };
+    let nvcc = Nvcc::find(None)
+        .map(|nvcc| CompilerFacts { path: nvcc.path().to_owned(), version: nvcc.version().to_owned() })
+        .map_err(|e| e.to_string());
+    Ok(say(&Facts::gather(device, nvcc, Ncu::find(None)), out)?)
+}
+
 /// Prints every check of `facts` to `out`; [`Outcome::Environment`] when one of them stops measuring.
-pub fn run(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
-    let checks = doctor(facts);
+fn say(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
+    let checks = preflight::doctor(facts);
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     for check in &checks {
         write_check(check, width, out)?;
@@ -52,7 +69,7 @@ mod tests {
 
     fn printed(facts: &Facts) -> (String, Outcome) {
         let mut out = Vec::new();
-        let outcome = run(facts, &mut out).unwrap();
+        let outcome = say(facts, &mut out).unwrap();
         (String::from_utf8(out).unwrap(), outcome)
     }
 
@@ -81,6 +98,6 @@ mod tests {
                 Ok(())
             }
         }
-        assert!(run(&healthy(), &mut Closed).is_err());
+        assert!(say(&healthy(), &mut Closed).is_err());
     }
 }

@@ -1,10 +1,11 @@
 //! `ncugate index`: a page over all runs, and a summary of a set of phases.
 
 use super::CommandError;
-use super::judge::{Age, Subject, judged, report_folder};
 use crate::cli::{Folders, IndexArgs};
 use crate::config;
 use crate::exit::Outcome;
+use crate::judge::PhaseRun;
+use crate::report;
 use crate::report::history::{self, Entry, History};
 use crate::report::write::{prove_writable, replace};
 use crate::store;
@@ -53,9 +54,10 @@ fn seen_from(file: &Path, reports: &Path) -> Option<String> {
 }
 
 fn entry(folder: &Path, folders: &Folders) -> Result<Entry, CommandError> {
-    let subject = Subject::stored(folder)?;
-    let report = judged(&subject, Age::Unsaid)?;
-    let page = report_folder(folders, &subject.phase, &subject.run).join("report.html");
-    let link = page.is_file().then(|| format!("./{}/{}/report.html", subject.phase.name, subject.run.manifest.run));
-    Ok(Entry::of(&report, &subject.run.manifest, &folder.display().to_string(), link))
+    let run = PhaseRun::load(folder)?;
+    let report = report::stored(&run)?;
+    let (phase, manifest) = (&run.phase.name, &run.run.manifest);
+    let page = folders.report(phase, &manifest.run).join("report.html");
+    let link = page.is_file().then(|| format!("./{phase}/{}/report.html", manifest.run));
+    Ok(Entry::of(&report, manifest, &folder.display().to_string(), link))
 }

@@ -1,3 +1,6 @@
-//! Files opened without trust, whatever room they are for.
+//! Files: opened without trust, and written whole or not at all, whatever room they are for.
 
 pub mod open;
+mod replace;
+
+pub use replace::{Durability, replace, replace_with};

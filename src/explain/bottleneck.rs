@@ -4,7 +4,7 @@
 //! a stall above 30 % of the latency, achieved occupancy 10 points below theoretical, theoretical below 80 %, conflicts
 //! from 10 %, pipes below 20 %, memory from 80 %. Every sentence carries the numbers it rests on.
 
-use super::diagnosis::{Chip, Reading};
+use super::case_metrics::CaseMetrics;
 use crate::frame::Quantities;
 use crate::metric::Catalogue;
 use crate::model::ShapeName;
@@ -36,8 +36,8 @@ pub struct Finding {
     pub sentence: String,
     /// How much it matters.
     pub severity: Severity,
-    /// Percent of the time that is at stake at most; findings do not add up.
-    pub stake: f64,
+    /// Upper bound of what removing it gains, in percent of the time; findings do not add up.
+    pub estimated_speedup: f64,
     /// Metrics it rests on.
     pub metrics: Vec<String>,
     /// What to do.
@@ -49,12 +49,12 @@ struct Found {
     title: String,
     sentence: String,
     severity: Severity,
-    stake: f64,
+    estimated_speedup: f64,
     metrics: Vec<&'static str>,
     advice: &'static str,
 }
 
-type Rule = fn(&Reading<'_>) -> Option<Found>;
+type Rule = fn(&CaseMetrics<'_>) -> Option<Found>;
 
 const RULES: [Rule; 12] = [
     small_grid,
@@ -76,18 +76,18 @@ pub fn findings(
     quantities: &Quantities,
     variants: &[VariantId],
     work: &[(ShapeName, Option<f64>)],
-    chip: Chip,
+    sms: Option<u32>,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
     for variant in variants {
         for (shape, _) in work {
-            let reading = Reading { quantities, variant, shape, chip };
-            found.extend(RULES.iter().filter_map(|rule| Some(rule(&reading)?.of(variant, shape))));
+            let case = CaseMetrics { quantities, variant, shape, sms };
+            found.extend(RULES.iter().filter_map(|rule| Some(rule(&case)?.of(variant, shape))));
         }
         found.extend(scaling(quantities, variant, work));
     }
     // the order of variants and rules breaks ties, so that a report is the same every time
-    found.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.stake.total_cmp(&a.stake)));
+    found.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.estimated_speedup.total_cmp(&a.estimated_speedup)));
     found
 }
 
@@ -99,15 +99,15 @@ impl Found {
             title: self.title,
             sentence: self.sentence,
             severity: self.severity,
-            stake: self.stake.clamp(0.0, 100.0),
+            estimated_speedup: self.estimated_speedup.clamp(0.0, 100.0),
             metrics: self.metrics.into_iter().map(str::to_owned).collect(),
             advice: self.advice.to_owned(),
         }
     }
 }
 
-fn small_grid(r: &Reading<'_>) -> Option<Found> {
-    let (blocks, sms) = (r.value("grid_blocks")?, f64::from(r.chip.sms?));
+fn small_grid(r: &CaseMetrics<'_>) -> Option<Found> {
+    let (blocks, sms) = (r.value("grid_blocks")?, f64::from(r.sms?));
     (blocks < sms).then(|| Found {
         title: "Grid smaller than the chip".into(),
         sentence: format!(
@@ -117,31 +117,31 @@ fn small_grid(r: &Reading<'_>) -> Option<Found> {
             number(sms - blocks)
         ),
         severity: Severity::Warning,
-        stake: 100.0 * (sms - blocks) / sms,
+        estimated_speedup: 100.0 * (sms - blocks) / sms,
         metrics: vec!["grid_blocks"],
         advice: "make smaller tiles, or split the longest loop over blocks and combine afterwards",
     })
 }
 
-fn tail_wave(r: &Reading<'_>) -> Option<Found> {
+fn tail_wave(r: &CaseMetrics<'_>) -> Option<Found> {
     let waves = r.value("waves")?;
     let (full, rest) = (waves.floor(), waves.fract());
-    let stake = 100.0 / (1.0 + full);
-    (full >= 1.0 && rest > 0.0 && rest < 0.5 && stake >= 20.0).then(|| Found {
+    let estimated_speedup = 100.0 / (1.0 + full);
+    (full >= 1.0 && rest > 0.0 && rest < 0.5 && estimated_speedup >= 20.0).then(|| Found {
         title: "A partial last wave".into(),
         sentence: format!(
-            "{} waves: the last one fills only {:.0} % of the chip and can cost up to {stake:.0} % of the time.",
+            "{} waves: the last one fills only {:.0} % of the chip and can cost up to {estimated_speedup:.0} % of the time.",
             number(waves),
             100.0 * rest
         ),
         severity: Severity::Advice,
-        stake,
+        estimated_speedup,
         metrics: vec!["waves"],
         advice: "choose a tile so that blocks are a whole multiple of what the chip holds, or use a persistent grid",
     })
 }
 
-fn low_issue(r: &Reading<'_>) -> Option<Found> {
+fn low_issue(r: &CaseMetrics<'_>) -> Option<Found> {
     let issue = r.value("issue_slot_utilisation")?;
     let eligible = r.value("eligible_warps");
     let measured = ["sm_pct", "memory_pct", "tensor_pct", "dram_pct"].iter().filter_map(|m| r.value(m));
@@ -155,13 +155,13 @@ fn low_issue(r: &Reading<'_>) -> Option<Found> {
             busiest.map_or_else(String::new, |b| format!(", and no unit is busy beyond {b:.1} %")),
         ),
         severity: if issue < 30.0 { Severity::Warning } else { Severity::Advice },
-        stake: (100.0 - issue).min(100.0 - throughput),
+        estimated_speedup: (100.0 - issue).min(100.0 - throughput),
         metrics: vec!["issue_slot_utilisation", "eligible_warps"],
         advice: "more warps (registers, shared memory, grid), or more independent work in each warp",
     })
 }
 
-fn dominant_stall(r: &Reading<'_>) -> Option<Found> {
+fn dominant_stall(r: &CaseMetrics<'_>) -> Option<Found> {
     let latency = r.value("warp_latency").filter(|l| *l > 0.0)?;
     if r.value("issue_slot_utilisation").is_some_and(|issue| issue >= 80.0) {
         return None;
@@ -179,7 +179,7 @@ fn dominant_stall(r: &Reading<'_>) -> Option<Found> {
             metric.description
         ),
         severity: Severity::Advice,
-        stake: share,
+        estimated_speedup: share,
         metrics: vec![metric.name.as_str(), "warp_latency"],
         advice: stall_advice(name),
     })
@@ -201,20 +201,20 @@ fn stall_advice(stall: &str) -> &'static str {
     }
 }
 
-fn tensor_unused(r: &Reading<'_>) -> Option<Found> {
+fn tensor_unused(r: &CaseMetrics<'_>) -> Option<Found> {
     let tensor = r.value("tensor_pct")?;
     let fp32 = r.value("fp32_flop");
     (tensor < 1.0 && fp32.is_none_or(|f| f > 0.0) && r.value("dram_pct").is_none_or(|d| d < 60.0)).then(|| Found {
         title: "Tensor cores are not used".into(),
         sentence: format!("the tensor pipe is active in {tensor:.2} % of cycles."),
         severity: Severity::Note,
-        stake: 0.0,
+        estimated_speedup: 0.0,
         metrics: vec!["tensor_pct"],
         advice: "if the work is matrix products, use mma, wmma or wgmma",
     })
 }
 
-fn bank_conflicts(r: &Reading<'_>) -> Option<Found> {
+fn bank_conflicts(r: &CaseMetrics<'_>) -> Option<Found> {
     let exact = r
         .value("shared_excessive_pct")
         .map(|v| (v, "shared_excessive_pct", "wavefronts of shared memory are in excess"));
@@ -226,13 +226,13 @@ fn bank_conflicts(r: &Reading<'_>) -> Option<Found> {
         title: "Shared-memory bank conflicts".into(),
         sentence: format!("{share:.1} % of {what}."),
         severity: Severity::Advice,
-        stake: share,
+        estimated_speedup: share,
         metrics: vec![metric],
         advice: "pad rows, or swizzle columns with the row (XOR), so that a warp's lanes hit different banks",
     })
 }
 
-fn occupancy_limited(r: &Reading<'_>) -> Option<Found> {
+fn occupancy_limited(r: &CaseMetrics<'_>) -> Option<Found> {
     let theoretical = r.value("theoretical_occupancy").filter(|t| *t < 80.0)?;
     let limits = [
         ("occupancy_limit_registers", "registers"),
@@ -256,25 +256,25 @@ fn occupancy_limited(r: &Reading<'_>) -> Option<Found> {
             uses.join(", ")
         ),
         severity: Severity::Note,
-        stake: 100.0 - theoretical,
+        estimated_speedup: 100.0 - theoretical,
         metrics: std::iter::once("theoretical_occupancy").chain(binding.iter().map(|l| l.1)).collect(),
         advice: "low occupancy is a fault only where warps are short: see eligible warps first; then use less of what limits",
     })
 }
 
-fn occupancy_not_reached(r: &Reading<'_>) -> Option<Found> {
+fn occupancy_not_reached(r: &CaseMetrics<'_>) -> Option<Found> {
     let (theoretical, achieved) = (r.value("theoretical_occupancy")?, r.value("achieved_occupancy")?);
     (theoretical - achieved > 10.0).then(|| Found {
         title: "Occupancy is not reached".into(),
         sentence: format!("achieved occupancy is {achieved:.1} %, {theoretical:.1} % would fit."),
         severity: Severity::Note,
-        stake: 100.0 * (theoretical - achieved) / theoretical,
+        estimated_speedup: 100.0 * (theoretical - achieved) / theoretical,
         metrics: vec!["achieved_occupancy", "theoretical_occupancy"],
         advice: "a grid too small to fill the SMs, or blocks of uneven length",
     })
 }
 
-fn uncoalesced(r: &Reading<'_>) -> Option<Found> {
+fn uncoalesced(r: &CaseMetrics<'_>) -> Option<Found> {
     let excess = r.value("global_excessive_pct").map(|v| (v, "global_excessive_pct"));
     let wasted = || r.value("coalescing_pct").map(|v| (100.0 - v, "coalescing_pct"));
     let (share, metric) = excess.or_else(wasted)?;
@@ -282,13 +282,13 @@ fn uncoalesced(r: &Reading<'_>) -> Option<Found> {
         title: "Uncoalesced global accesses".into(),
         sentence: format!("{share:.1} % of what global accesses fetch is not used."),
         severity: Severity::Advice,
-        stake: share,
+        estimated_speedup: share,
         metrics: vec![metric],
         advice: "let neighbouring lanes read neighbouring addresses, in 16-byte pieces",
     })
 }
 
-fn memory_bound(r: &Reading<'_>) -> Option<Found> {
+fn memory_bound(r: &CaseMetrics<'_>) -> Option<Found> {
     let dram = r.value("dram_pct")?;
     (dram >= 80.0).then(|| Found {
         title: "DRAM bound".into(),
@@ -297,20 +297,20 @@ fn memory_bound(r: &Reading<'_>) -> Option<Found> {
             r.value("l2_hit_pct").map_or_else(String::new, |hit| format!(", {hit:.1} % of sectors hit in L2"))
         ),
         severity: Severity::Note,
-        stake: 100.0 - dram,
+        estimated_speedup: 100.0 - dram,
         metrics: vec!["dram_pct", "l2_hit_pct"],
         advice: "move fewer bytes: smaller types, fused kernels, reuse in L2 and shared memory",
     })
 }
 
-fn spilling(r: &Reading<'_>) -> Option<Found> {
+fn spilling(r: &CaseMetrics<'_>) -> Option<Found> {
     let spills = r.value("spills").filter(|s| *s > 0.0)?;
     let registers = r.value("registers").map_or_else(String::new, |n| format!(" at {} registers a thread", number(n)));
     Some(Found {
         title: "Registers spill".into(),
         sentence: format!("{} spill instructions in the machine code{registers}.", number(spills)),
         severity: Severity::Advice,
-        stake: 0.0,
+        estimated_speedup: 0.0,
         metrics: vec!["spills", "registers"],
         advice: "raise the register cap, or keep less alive: smaller tiles, less unrolling",
     })
@@ -318,7 +318,7 @@ fn spilling(r: &Reading<'_>) -> Option<Found> {
 
 /// Latency without the profiler and duration under it measure different things, but within a factor of two, or within
 /// the few microseconds of a launch.
-fn durations_disagree(r: &Reading<'_>) -> Option<Found> {
+fn durations_disagree(r: &CaseMetrics<'_>) -> Option<Found> {
     let (latency, duration) = (r.value("latency_p50")?, r.value("duration")? / 1000.0);
     let ratio = duration / latency;
     (!(0.5..=2.0).contains(&ratio) && (duration - latency).abs() > 3.0).then(|| Found {
@@ -330,7 +330,7 @@ fn durations_disagree(r: &Reading<'_>) -> Option<Found> {
             number(ratio.max(1.0 / ratio))
         ),
         severity: Severity::Warning,
-        stake: 0.0,
+        estimated_speedup: 0.0,
         metrics: vec!["latency_p50", "duration"],
         advice: "counters may describe another state: cold caches, another clock, or more kernels than the one profiled",
     })
@@ -354,7 +354,7 @@ fn scaling(quantities: &Quantities, variant: &VariantId, work: &[(ShapeName, Opt
                     number(more_time)
                 ),
                 severity: Severity::Warning,
-                stake: 100.0 * (1.0 - more_work / more_time),
+                estimated_speedup: 100.0 * (1.0 - more_work / more_time),
                 metrics: vec!["latency_p50"],
                 advice: "look for what leaves a cache, spills, or loses parallelism at the larger shape",
             }
@@ -375,7 +375,7 @@ mod tests {
         for (metric, value) in values {
             quantities.set_column(metric, vec![Cell::finite(*value)]);
         }
-        findings(&quantities, &[variant], &[(shape, None)], Chip { sms: Some(132) })
+        findings(&quantities, &[variant], &[(shape, None)], Some(132))
     }
 
     fn titles(values: &[(&str, f64)]) -> Vec<String> {
@@ -443,11 +443,11 @@ mod tests {
         let mut quantities = Quantities::new(shapes.iter().map(|s| (variant.clone(), s.clone())));
         quantities.set_column("latency_p50", vec![Cell::Value(10.0), Cell::Value(100.0)]);
         let work = |large: f64| [(shapes[0].clone(), Some(1e6)), (shapes[1].clone(), Some(large))];
-        let found = findings(&quantities, std::slice::from_ref(&variant), &work(4e6), Chip::default());
+        let found = findings(&quantities, std::slice::from_ref(&variant), &work(4e6), None);
         assert_eq!(
             found[0].sentence,
             "from 'small' to 'large' there is 4 times the work and it takes 10 times as long."
         );
-        assert!(findings(&quantities, &[variant], &work(9e6), Chip::default()).is_empty());
+        assert!(findings(&quantities, &[variant], &work(9e6), None).is_empty());
     }
 }

@@ -4,8 +4,9 @@
 //! missing.
 
 mod bottleneck;
+mod case_metrics;
 mod clocks;
-mod diagnosis;
+mod deep_profile;
 pub mod listing;
 mod pareto;
 mod profiler;
@@ -13,9 +14,12 @@ mod roofline;
 mod sensitivity;
 
 pub use bottleneck::{Finding, Severity, findings};
+pub use case_metrics::CaseMetrics;
 pub use clocks::Clocks;
-pub use diagnosis::{Chip, Reading};
-pub use pareto::{Axis, Front, Point, pareto};
-pub use profiler::{HotLine, HotSpot, Listings, RuleNote, Said, Samples, said, source_of, texts};
-pub use roofline::{Ceiling, Roofline, Standing, roofline};
-pub use sensitivity::{Effect, Level, sensitivity};
+pub use deep_profile::DeepProfiles;
+pub use pareto::{ParetoAxis, ParetoFront, ParetoPoint, pareto};
+pub use profiler::{
+    HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, source_of, texts,
+};
+pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
+pub use sensitivity::{Effect, ParameterLevel, sensitivity};

@@ -7,7 +7,7 @@ use crate::model::VariantId;
 
 /// A metric and which way it improves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Axis<'m> {
+pub struct ParetoAxis<'m> {
     /// The metric.
     pub metric: &'m str,
     /// Which way is better; [`Better::Context`] counts as higher.
@@ -16,7 +16,7 @@ pub struct Axis<'m> {
 
 /// A variant in the plane of two metrics.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Point {
+pub struct ParetoPoint {
     /// The variant.
     pub variant: VariantId,
     /// First metric.
@@ -29,20 +29,27 @@ pub struct Point {
 
 /// All points, in the order given, and those that lack a number.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
-pub struct Front {
+pub struct ParetoFront {
     /// Points with both numbers.
-    pub points: Vec<Point>,
+    pub points: Vec<ParetoPoint>,
     /// Variants without one of the two.
     pub missing: Vec<VariantId>,
 }
 
 /// Places variants and marks the front. Equal points are all on it or all off it.
-pub fn pareto(quantities: &Quantities, shape: &ShapeName, variants: &[VariantId], x: Axis<'_>, y: Axis<'_>) -> Front {
-    let mut front = Front::default();
+pub fn pareto(
+    quantities: &Quantities,
+    shape: &ShapeName,
+    variants: &[VariantId],
+    x: ParetoAxis<'_>,
+    y: ParetoAxis<'_>,
+) -> ParetoFront {
+    let mut front = ParetoFront::default();
     for variant in variants {
-        let read = |axis: Axis<'_>| quantities.read(variant, shape, axis.metric).value().filter(|v| v.is_finite());
+        let read =
+            |axis: ParetoAxis<'_>| quantities.read(variant, shape, axis.metric).value().filter(|v| v.is_finite());
         match (read(x), read(y)) {
-            (Some(x), Some(y)) => front.points.push(Point { variant: variant.clone(), x, y, front: false }),
+            (Some(x), Some(y)) => front.points.push(ParetoPoint { variant: variant.clone(), x, y, front: false }),
             _ => front.missing.push(variant.clone()),
         }
     }
@@ -51,10 +58,10 @@ pub fn pareto(quantities: &Quantities, shape: &ShapeName, variants: &[VariantId]
 }
 
 /// Sweeps from the best first metric on: a point is on the front when its second metric beats all before it.
-fn mark(points: &mut [Point], x: Better, y: Better) {
+fn mark(points: &mut [ParetoPoint], x: Better, y: Better) {
     let gain = |value: f64, better: Better| if better == Better::Lower { -value } else { value };
     let mut order: Vec<usize> = (0..points.len()).collect();
-    let key = |p: &Point| (gain(p.x, x), gain(p.y, y));
+    let key = |p: &ParetoPoint| (gain(p.x, x), gain(p.y, y));
     order.sort_by(|&a, &b| {
         let (a, b) = (key(&points[a]), key(&points[b]));
         b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
@@ -81,8 +88,8 @@ mod tests {
         let mut quantities = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
         quantities.set_column("latency_p50", places.iter().map(|p| Cell::finite(p.0)).collect());
         quantities.set_column("achieved_occupancy", places.iter().map(|p| Cell::finite(p.1)).collect());
-        let x = Axis { metric: "latency_p50", better: Better::Lower };
-        let y = Axis { metric: "achieved_occupancy", better: Better::Higher };
+        let x = ParetoAxis { metric: "latency_p50", better: Better::Lower };
+        let y = ParetoAxis { metric: "achieved_occupancy", better: Better::Higher };
         pareto(&quantities, &shape, &ids, x, y).points.iter().map(|p| p.front).collect()
     }
 

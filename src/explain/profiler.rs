@@ -23,13 +23,13 @@ const FUNCTIONS: &str = "launch__function_pcs";
 
 /// What ncu says about a variant at a shape.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct NcuObservations {
     /// The variant.
     pub variant: VariantId,
     /// The shape.
     pub shape: ShapeName,
     /// What its rules say, the largest estimated speedup first.
-    pub rules: Vec<RuleNote>,
+    pub rules: Vec<NcuRuleMessage>,
     /// The instructions with the most samples, the hottest first.
     pub hot: Vec<HotSpot>,
     /// The source lines with the most samples, the hottest first.
@@ -40,7 +40,7 @@ pub struct Said {
 
 /// A rule's message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RuleNote {
+pub struct NcuRuleMessage {
     /// Title of the message, or the rule's name.
     pub title: String,
     /// The message without markup.
@@ -83,7 +83,7 @@ pub struct HotLine {
 
 /// Samples of a launch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Samples {
+pub struct InstructionSamples {
     /// By bytes from the first instruction that was counted, which is the kernel's where it calls nothing: samples by
     /// reason.
     pub places: BTreeMap<u64, Reasons>,
@@ -102,7 +102,11 @@ pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
 ///
 /// # Errors
 /// A damaged report.
-pub fn said(reports: &[(String, Report)], plan: &Plan, kept: &Listings<'_>) -> Result<Vec<Said>, ReportError> {
+pub fn observations(
+    reports: &[(String, Report)],
+    plan: &Plan,
+    kept: &Listings<'_>,
+) -> Result<Vec<NcuObservations>, ReportError> {
     let entries: HashMap<&VariantId, Option<&str>> = plan
         .variants
         .iter()
@@ -120,7 +124,7 @@ pub fn said(reports: &[(String, Report)], plan: &Plan, kept: &Listings<'_>) -> R
         if other || known.contains(&case) {
             continue;
         }
-        let (rules, samples) = (rules(&launch)?, Samples::of(&launch)?);
+        let (rules, samples) = (rules(&launch)?, InstructionSamples::of(&launch)?);
         if rules.is_empty() && samples.places.is_empty() {
             continue;
         }
@@ -132,13 +136,13 @@ pub fn said(reports: &[(String, Report)], plan: &Plan, kept: &Listings<'_>) -> R
         let listing = kept.get(&case).copied().or(own.as_ref()).unwrap_or(&nothing);
         known.insert(case.clone());
         let (hot, lines) = (samples.hottest(listing), samples.hottest_lines(listing));
-        all.push(Said { variant: case.0, shape: case.1, rules, hot, lines, lacks: listing.lacks.clone() });
+        all.push(NcuObservations { variant: case.0, shape: case.1, rules, hot, lines, lacks: listing.lacks.clone() });
     }
     Ok(all)
 }
 
 /// The lines of the sampled instructions from the report alone, where it holds the machine code.
-fn listed(report: &Report, launch: &Launch<'_>, samples: &Samples) -> Result<Option<Listing>, ReportError> {
+fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) -> Result<Option<Listing>, ReportError> {
     if samples.places.is_empty() {
         return Ok(None);
     }
@@ -166,22 +170,22 @@ pub fn texts(source: &SourceModule<'_>) -> Texts {
     texts
 }
 
-fn rules(launch: &Launch<'_>) -> Result<Vec<RuleNote>, ReportError> {
+fn rules(launch: &Launch<'_>) -> Result<Vec<NcuRuleMessage>, ReportError> {
     let mut notes = Vec::new();
     for rule in launch.rule_results()? {
         for item in &rule.items {
             let Some(message) = &item.message else { continue };
             let title = if message.title.is_empty() { &rule.name } else { &message.title };
             let speedup = item.speedup.map(|estimate| (estimate.scope, estimate.percent));
-            notes.push(RuleNote { title: title.to_string(), text: message.plain_text(), speedup });
+            notes.push(NcuRuleMessage { title: title.to_string(), text: message.plain_text(), speedup });
         }
     }
-    let gain = |note: &RuleNote| note.speedup.map_or(-1.0, |(_, percent)| percent);
+    let gain = |note: &NcuRuleMessage| note.speedup.map_or(-1.0, |(_, percent)| percent);
     notes.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
     Ok(notes)
 }
 
-impl Samples {
+impl InstructionSamples {
     /// Reads the samples of a launch.
     ///
     /// # Errors
@@ -303,7 +307,7 @@ mod tests {
     #[test]
     fn samples_add_up_and_the_hottest_instruction_is_first() {
         let report = full();
-        let samples = Samples::of(&report.launch(0).unwrap()).unwrap();
+        let samples = InstructionSamples::of(&report.launch(0).unwrap()).unwrap();
         let spots = samples.hottest(&Listing::default());
         assert_eq!(spots.len(), HOTTEST);
         assert!(spots.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
@@ -317,7 +321,7 @@ mod tests {
     fn lines_come_from_the_report_where_it_holds_the_code() {
         let report = full();
         let launch = report.launch(0).unwrap();
-        let samples = Samples::of(&launch).unwrap();
+        let samples = InstructionSamples::of(&launch).unwrap();
         let listing = listed(&report, &launch, &samples).unwrap().unwrap();
         let spots = samples.hottest(&listing);
         assert!(

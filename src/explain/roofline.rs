@@ -18,7 +18,7 @@ pub struct Ceiling {
 
 /// A variant under the roof.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Standing {
+pub struct RooflinePoint {
     /// The variant.
     pub variant: VariantId,
     /// Operations a byte of DRAM traffic.
@@ -37,7 +37,7 @@ pub struct Roofline {
     /// Peaks, lowest first; never empty.
     pub ceilings: Vec<Ceiling>,
     /// Variants, in the order given.
-    pub standings: Vec<Standing>,
+    pub points: Vec<RooflinePoint>,
 }
 
 /// Draws the roof of a shape from measured peaks; none where the DRAM peak or every arithmetic peak is missing.
@@ -76,10 +76,10 @@ pub fn roofline(
         let intensity = operations / read(variant, "dram_bytes")?;
         let performance = operations / (read(variant, "latency_p50")? * 1e-6);
         let attained_pct = 100.0 * performance / (intensity * bandwidth).min(roof);
-        Some(Standing { variant: variant.clone(), intensity, performance, attained_pct })
+        Some(RooflinePoint { variant: variant.clone(), intensity, performance, attained_pct })
     };
-    let standings = variants.iter().filter_map(standing).collect();
-    Some(Roofline { bandwidth, ceilings, standings })
+    let points = variants.iter().filter_map(standing).collect();
+    Some(Roofline { bandwidth, ceilings, points })
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
         let roof = roofline(&quantities, &shape, &[variant], Some(1e8)).into_iter().next();
         let Some(roof) = roof else { unreachable!("peaks are there") };
         assert_eq!(roof.ceilings.iter().map(|c| c.ridge).collect::<Vec<_>>(), [15.0, 250.0]);
-        let stands = &roof.standings[0];
+        let stands = &roof.points[0];
         assert_eq!((stands.intensity, stands.performance.round()), (100.0, 1e13));
         assert!((stands.attained_pct - 2.5).abs() < 1e-9);
     }
@@ -118,6 +118,6 @@ mod tests {
         let (quantities, shape, variant) = table(&[("dram_peak", 4e12)]);
         assert_eq!(roofline(&quantities, &shape, &[variant], Some(1e8)), None);
         let (quantities, shape, variant) = table(&[("dram_peak", 4e12), ("fp32_peak", 6e13), ("latency_p50", 10.0)]);
-        assert_eq!(roofline(&quantities, &shape, &[variant], Some(1e8)).map(|r| r.standings.len()), Some(0));
+        assert_eq!(roofline(&quantities, &shape, &[variant], Some(1e8)).map(|r| r.points.len()), Some(0));
     }
 }

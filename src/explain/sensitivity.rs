@@ -5,7 +5,7 @@ use crate::stats::median;
 
 /// One value of a parameter.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Level {
+pub struct ParameterLevel {
     /// The value, as in variant ids.
     pub value: String,
     /// Median of the objective over the variants that have it.
@@ -20,7 +20,7 @@ pub struct Effect {
     /// The parameter.
     pub parameter: String,
     /// Its values, in the order of the sweep.
-    pub levels: Vec<Level>,
+    pub levels: Vec<ParameterLevel>,
     /// Largest median over smallest, less one, in percent.
     pub effect_pct: f64,
     /// 1 for the parameter that matters most.
@@ -59,9 +59,9 @@ fn effect(name: &str, measured: &[(&Variant, f64)]) -> Option<Effect> {
         }
     }
     let level = |(value, values): (String, Vec<f64>)| {
-        Some(Level { value, median: median(&values).ok()?, variants: values.len() })
+        Some(ParameterLevel { value, median: median(&values).ok()?, variants: values.len() })
     };
-    let levels: Vec<Level> = groups.into_iter().filter_map(level).collect();
+    let levels: Vec<ParameterLevel> = groups.into_iter().filter_map(level).collect();
     let low = levels.iter().map(|l| l.median).min_by(f64::total_cmp)?;
     let high = levels.iter().map(|l| l.median).max_by(f64::total_cmp)?;
     let effect_pct = 100.0 * (high / low - 1.0);
@@ -101,7 +101,7 @@ mod tests {
         let names: Vec<_> = effects.iter().map(|e| (e.parameter.as_str(), e.rank)).collect();
         assert_eq!(names, [("TILE", 1), ("THREADS", 2)]);
         assert!((effects[0].effect_pct - 100.0 * (20.5 / 10.5 - 1.0)).abs() < 1e-9);
-        assert_eq!(effects[0].levels[0], Level { value: "32".into(), median: 10.5, variants: 2 });
+        assert_eq!(effects[0].levels[0], ParameterLevel { value: "32".into(), median: 10.5, variants: 2 });
     }
 
     #[test]

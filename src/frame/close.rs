@@ -1,4 +1,4 @@
-//! What close looks counted: a table of its own, so that nothing in it can stand for a counter that a gate judged.
+//! What deep profiles counted: a table of its own, so that nothing in it can stand for a counter that a gate judged.
 
 use super::{Counted, Quantities};
 use crate::metric::Catalogue;
@@ -18,7 +18,7 @@ pub struct CloseRow {
     pub measured_as: VariantId,
 }
 
-/// The table over variants that were looked at closely.
+/// The table over variants that have a deep profile.
 pub fn close_quantities(
     counted: &Counted,
     rows: &[CloseRow],

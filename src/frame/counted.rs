@@ -60,7 +60,8 @@ impl Counted {
         Self::of_frames(&frames, plan, ownership).map_err(FrameError::from)
     }
 
-    fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
+    /// Counters out of frames that are read already.
+    pub fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
         let owners = Owners::of(&frames.launches, plan, ownership)?;
         let counters = counters(&frames.metrics)?;
         let mut cases: HashMap<Key, BTreeMap<String, BTreeMap<String, Vec<Counters>>>> = HashMap::new();

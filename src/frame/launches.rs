@@ -67,15 +67,23 @@ impl LaunchFrames {
             None => Self { launches: LaunchTable::default().frame()?, metrics: metric_table::empty()? },
         };
         for capture in captures.iter().skip(1) {
-            let frames = Self::of(capture, selection)?;
-            all.launches.vstack_mut(&frames.launches)?;
-            all.metrics.vstack_mut(&frames.metrics)?;
+            all.append(&Self::of(capture, selection)?)?;
         }
         if captures.len() > 1 {
             all.launches.rechunk_mut();
             all.metrics.rechunk_mut();
         }
         Ok(all)
+    }
+
+    /// Adds the launches of other reports.
+    ///
+    /// # Errors
+    /// The frames have unlike columns.
+    pub fn append(&mut self, other: &Self) -> Result<(), FrameError> {
+        self.launches.vstack_mut(&other.launches)?;
+        self.metrics.vstack_mut(&other.metrics)?;
+        Ok(())
     }
 
     /// Builds both frames of one report.

@@ -12,6 +12,7 @@ mod quantities;
 pub mod rows;
 pub mod schema;
 mod texts;
+pub mod wanted;
 
 pub use assemble::{Measured, quantities};
 pub use close::{CloseRow, close_quantities};

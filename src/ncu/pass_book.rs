@@ -1,6 +1,7 @@
 //! What is known of how many replay passes a set of metrics needs, kept for the chip, ncu and driver it was measured
 //! with.
 
+use crate::disk::{self, Durability};
 use crate::model::ComputeCapability;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -85,14 +86,9 @@ impl PassBook {
     /// Writes it where it was opened, whole or not at all.
     pub fn save(&self) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        if let Some(folder) = file.parent() {
-            fs::create_dir_all(folder)?;
-        }
         let stored = Stored { counters: self.counters.clone(), entries: self.entries.clone() };
         let text = serde_json::to_vec_pretty(&stored)?;
-        let draft = file.with_extension(format!("{}.draft", std::process::id()));
-        fs::write(&draft, text)?;
-        fs::rename(&draft, file)
+        disk::replace(file, &text, Durability::Cached)
     }
 
     /// Keeps what a set needed; a later measurement replaces an earlier one.

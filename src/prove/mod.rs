@@ -15,8 +15,7 @@ mod reference;
 mod shape;
 
 pub use check_buffers::CheckBuffers;
-pub use compare::DifferenceTally;
 pub use expected::{ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host};
 pub use inputs::CaseInputs;
-pub use reference::{BoundBuiltin, BufferValues, Builtin, NpyError, ReduceOp, ReferenceError};
+pub use reference::{Builtin, ReferenceError};
 pub use shape::ShapeSpec;

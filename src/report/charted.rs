@@ -6,7 +6,7 @@ use crate::chart::{
     ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant, ChartedVerdict,
     WarpState, WarpStates,
 };
-use crate::explain::{self, Axis, Effect, Roofline};
+use crate::explain::{self, Effect, ParetoAxis, Roofline};
 use crate::expr::{Scope, Value};
 use crate::model::Better;
 use crate::model::VariantId;
@@ -127,8 +127,8 @@ fn occupancy(inputs: &Inputs<'_>) -> Option<&'static str> {
 /// Occupancy and objective of the variants that no other beats on both, by occupancy.
 fn front(inputs: &Inputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     let objective = &inputs.phase.objective;
-    let x = Axis { metric: occupancy, better: Better::Higher };
-    let y = Axis { metric: &objective.metric, better: objective.better };
+    let x = ParetoAxis { metric: occupancy, better: Better::Higher };
+    let y = ParetoAxis { metric: &objective.metric, better: objective.better };
     let front = explain::pareto(inputs.quantities, &objective.shape, &ranked(inputs), x, y);
     let mut points: Vec<(f64, f64)> = front.points.iter().filter(|p| p.front).map(|p| (p.x, p.y)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -4,7 +4,7 @@ use super::inputs::Inputs;
 use super::model::{CloseLookRow, CloseMetric, Finding, LookedRow, Measure, VariantRow};
 use super::number::Number;
 use super::{number, text};
-use crate::explain::{RuleNote, Severity};
+use crate::explain::{NcuRuleMessage, Severity};
 use crate::metric::Catalogue;
 use crate::model::{Cell, DeepProfile, ProfileOutcome, VariantId};
 use ncu_rep::SpeedupScope;
@@ -120,14 +120,14 @@ pub fn findings(inputs: &Inputs<'_>) -> Vec<Finding> {
     let Some(said) = inputs.said.iter().find(|said| said.variant == look.variant && said.shape == look.shape) else {
         return Vec::new();
     };
-    let mut rules: Vec<(&RuleNote, bool, f64)> = said
+    let mut rules: Vec<(&NcuRuleMessage, bool, f64)> = said
         .rules
         .iter()
         .filter_map(|rule| rule.speedup.map(|(scope, percent)| (rule, scope == SpeedupScope::Global, percent)))
         .filter(|(_, _, percent)| percent.is_finite() && *percent >= WORTH)
         .collect();
     rules.sort_by(|a, b| b.1.cmp(&a.1).then(b.2.total_cmp(&a.2)));
-    let finding = |(rule, whole, percent): (&RuleNote, bool, f64)| {
+    let finding = |(rule, whole, percent): (&NcuRuleMessage, bool, f64)| {
         let of = if whole { "of the time" } else { "of what the unit could do" };
         Finding {
             title: text::line(&format!("Nsight Compute: {}", rule.title)),

@@ -10,7 +10,7 @@ use crate::config::GatePlan;
 use crate::config::{
     BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings, Reference, Shape, Sweep, Workload,
 };
-use crate::explain::{Clocks, Finding, HotLine, HotSpot, RuleNote, Said};
+use crate::explain::{Clocks, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage};
 use crate::expr::{Expr, Value};
 use crate::frame::Quantities;
 use crate::judge::Judgement;
@@ -38,7 +38,7 @@ pub struct Fixture {
     pub quantities: Quantities,
     pub judgement: Judgement,
     pub findings: Vec<Finding>,
-    pub said: Vec<Said>,
+    pub said: Vec<NcuObservations>,
     pub close_looks: Vec<DeepProfile>,
     pub close: Quantities,
 }
@@ -130,17 +130,17 @@ fn looked_at(judgement: &Judgement) -> VariantId {
 }
 
 /// What ncu's rules and sampler would say of the selected variant.
-fn said(judgement: &Judgement, phase: &Phase) -> Vec<Said> {
+fn said(judgement: &Judgement, phase: &Phase) -> Vec<NcuObservations> {
     let line = |line: u32, text: &str| Line {
         file: "kernels/sdpa_scalar/sdpa_scalar.cu".to_owned(),
         line,
         text: Some(text.to_owned()),
     };
     let hot = line(57, "acc += q[k] * keys[row][k];");
-    vec![Said {
+    vec![NcuObservations {
         variant: looked_at(judgement),
         shape: phase.objective.shape.clone(),
-        rules: vec![RuleNote {
+        rules: vec![NcuRuleMessage {
             title: "Uncoalesced accesses".to_owned(),
             text: "Half of the sectors are not used.".to_owned(),
             speedup: Some((SpeedupScope::Global, 12.5)),

@@ -72,7 +72,7 @@ pub struct Inputs<'a> {
     /// What the counters say, gravest first (of the selected variant, or of several).
     pub findings: &'a [explain::Finding],
     /// What ncu's own rules and sampler say.
-    pub said: &'a [explain::Said],
+    pub said: &'a [explain::NcuObservations],
     /// The close looks.
     pub closely: Closely<'a>,
     /// Live or recorded.

@@ -3,6 +3,7 @@
 //! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds. No clock, disk or environment
 //! before [`write`].
 
+mod assemble;
 mod charted;
 mod closely;
 pub mod compare;
@@ -16,14 +17,18 @@ pub mod html;
 mod inputs;
 pub mod json;
 pub mod junit;
+pub mod leaderboard;
 pub mod markdown;
 mod model;
 mod provenance;
+pub mod show;
+pub mod static_check;
 pub mod terminal;
 mod variants;
 pub mod write;
 
 pub use crate::number::{self, text};
+pub use assemble::{Age, assemble, stored};
 pub use deltas::{Delta, DeltaRow, Earlier};
 pub use error::{RenderError, WriteError};
 pub use gates::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};

@@ -7,7 +7,7 @@ use super::model::{
 };
 use super::number::{self, Number};
 use super::text;
-use crate::explain::Said;
+use crate::explain::NcuObservations;
 use crate::judge::{Case, Correctness, GateResult, VariantResult};
 use crate::model::{
     BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, Level, Line, Resources, ShapeName, Tolerance,
@@ -23,7 +23,7 @@ struct Index<'a> {
     checks: HashMap<&'a VariantId, Vec<&'a CheckRecord>>,
     results: HashMap<&'a VariantId, &'a VariantResult>,
     gates: Vec<HashMap<&'a VariantId, &'a Case>>,
-    said: HashMap<&'a VariantId, Vec<&'a Said>>,
+    said: HashMap<&'a VariantId, Vec<&'a NcuObservations>>,
 }
 
 impl<'a> Index<'a> {
@@ -32,7 +32,7 @@ impl<'a> Index<'a> {
         for check in inputs.checks {
             checks.entry(&check.variant).or_default().push(check);
         }
-        let mut said: HashMap<&VariantId, Vec<&Said>> = HashMap::new();
+        let mut said: HashMap<&VariantId, Vec<&NcuObservations>> = HashMap::new();
         for one in inputs.said {
             said.entry(&one.variant).or_default().push(one);
         }
@@ -113,7 +113,7 @@ fn row(
     }
 }
 
-pub fn said_row(said: &Said) -> SaidRow {
+pub fn said_row(said: &NcuObservations) -> SaidRow {
     let speedup = |scope: SpeedupScope, percent: f64| match scope {
         SpeedupScope::Global => format!("at most {percent:.1} %"),
         SpeedupScope::Local => format!("at most {percent:.1} % of the unit"),

@@ -7,19 +7,23 @@ mod coverage;
 mod destination;
 mod journal;
 mod manifest;
+mod provenance;
 mod recording;
 mod report_file;
+mod reports;
 mod run;
 
 pub use coverage::lacks;
 pub use manifest::{Fingerprint, Git, Manifest, RunState};
+pub use provenance::{manifest, sources};
 pub use recording::record;
 pub use report_file::{is_report_name, prove_report};
+pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs, unfinished};
 
+use crate::disk::{self, Durability};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a run's `manifest.json`.
@@ -132,20 +136,9 @@ pub enum StoreError {
     },
 }
 
-/// Writes a file beside its place and renames it there, so that nobody ever reads half of it; makes its folder.
+/// Writes a file whole or not at all; makes its folder.
 pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = folder.join(format!(".{name}.{}", std::process::id()));
-    let written = std::fs::File::create(&draft)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&draft, path));
-    if written.is_err() {
-        // The draft may not exist; the first error is the one to tell.
-        let _ = std::fs::remove_file(&draft);
-    }
-    written
+    disk::replace(path, bytes, Durability::Synced)
 }
 
 /// [`replace`] for a file of a run.

@@ -95,6 +95,11 @@ impl Run {
         names.iter().map(|name| self.folder.join("reports").join(name)).collect()
     }
 
+    /// What is said of its reports where one turns out to be damaged.
+    pub fn damaged(&self, error: &impl std::fmt::Display) -> StoreError {
+        StoreError::Report { path: self.folder.join("reports"), reason: error.to_string() }
+    }
+
     /// The variant whose measurements stand for `variant`: itself, or the one it shares with.
     pub fn measured_as<'a>(&'a self, variant: &'a VariantId) -> &'a VariantId {
         self.builds.iter().find(|b| &b.variant == variant).and_then(|b| b.shares.as_ref()).unwrap_or(variant)

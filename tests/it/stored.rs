@@ -2,7 +2,6 @@
 
 use crate::command::Place;
 use jiff::Timestamp;
-use ncugate::campaign::manifest;
 use ncugate::config::parse;
 use ncugate::model::Gpu;
 use ncugate::model::ShapeName;
@@ -10,7 +9,7 @@ use ncugate::model::VariantId;
 use ncugate::model::{BuildOutcome, BuildRecord, Resources};
 use ncugate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
 use ncugate::plan::{Method, unroll};
-use ncugate::store::{Fingerprint, RunState, RunWriter};
+use ncugate::store::{Fingerprint, RunState, RunWriter, manifest};
 use std::path::{Path, PathBuf};
 
 /// Microseconds of a variant in a round.

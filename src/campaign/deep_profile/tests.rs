@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::build::Nvcc;
-use crate::campaign::{Silent, manifest};
-use crate::explain::{Listings, said};
+use crate::campaign::Silent;
+use crate::explain::{Listings, observations};
 use crate::gpu::DeviceAttributes;
 use crate::host::WorkerCommand;
 use crate::model::ComputeCapability;
@@ -82,7 +82,7 @@ impl Replay {
         let text = std::fs::read_to_string(&path).unwrap();
         let phase = crate::config::parse(&path, &text).unwrap();
         let plan = unroll(&phase).unwrap();
-        let mut manifest = manifest(&phase, &plan, Fingerprint::default());
+        let mut manifest = crate::store::manifest(&phase, &plan, Fingerprint::default());
         // Not what is there now: lines have to come from the report.
         manifest.sources = vec![(SOURCE.to_owned(), "0".to_owned())];
         let mut writer = RunWriter::open(&folder.path().join("run"), manifest, &text, &plan, &phase.workload).unwrap();
@@ -163,7 +163,7 @@ fn a_recording_keeps_lines_and_instructions_without_sources() {
     assert!(report.sources().unwrap().is_empty());
     let deep = &kept.close_looks[0];
     let listings = Listings::from([((deep.variant.clone(), deep.shape.clone()), &deep.listing)]);
-    let said = said(&[("close".to_owned(), report)], &replay.plan, &listings).unwrap();
+    let said = observations(&[("close".to_owned(), report)], &replay.plan, &listings).unwrap();
     assert_eq!(said[0].hot[0].text.as_deref(), Some("@!P0 STS.128 [R69], R16"));
     assert_eq!(said[0].lines[0].line.line, 141);
     assert!((said[0].lines[0].share - 19.63).abs() < 0.01, "{}", said[0].lines[0].share);

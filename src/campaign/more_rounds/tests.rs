@@ -1,7 +1,7 @@
 //! More rounds through a worker that is a shell script, judged by the real gates.
 
 use super::*;
-use crate::campaign::{Silent, manifest};
+use crate::campaign::Silent;
 use crate::frame::{Counted, Measured, quantities};
 use crate::host::JobMode;
 use crate::judge::{Context, Judgement, correctness, judge, unresolved};
@@ -10,7 +10,7 @@ use crate::model::Verdict;
 use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, Differences};
 use crate::plan::unroll;
-use crate::store::Fingerprint;
+use crate::store::{Fingerprint, manifest};
 
 const PHASE: &str = concat!(
     include_str!("../../../tests/data/copy.toml"),

@@ -1,6 +1,6 @@
 //! The leaderboard of a phase: a line an entry, only ever appended to, small enough to be committed.
 
-use super::{Conditions, Entry};
+use super::{Conditions, LeaderboardEntry};
 use crate::store::{StoreError, write_atomically};
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,31 @@ pub const BEST: &str = "best";
 pub struct Leaderboard {
     path: PathBuf,
     text: String,
-    entries: Vec<Entry>,
+    entries: Vec<LeaderboardEntry>,
 }
 
 /// What a leaderboard has under a name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lookup<'a> {
     /// The last entry that can be compared.
-    Alike(&'a Entry),
+    Alike(&'a LeaderboardEntry),
     /// Entries, but none that can be compared: the last one, and in what it differs.
-    Unlike(&'a Entry, Vec<String>),
+    Unlike(&'a LeaderboardEntry, Vec<String>),
     /// No entry.
     Absent,
+}
+
+/// Names of the phases that have a leaderboard under a folder of runs, sorted.
+pub fn phases_with_entries(profiles: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(profiles)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok())
+        .filter(|entry| entry.path().join("leaderboard.jsonl").is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
 }
 
 impl Leaderboard {
@@ -36,7 +49,7 @@ impl Leaderboard {
             Err(source) => return Err(StoreError::Read { path, source }),
         };
         let parse = |(at, line): (usize, &str)| {
-            serde_json::from_str::<Entry>(line).map_err(|e| StoreError::Record {
+            serde_json::from_str::<LeaderboardEntry>(line).map_err(|e| StoreError::Record {
                 path: path.clone(),
                 line: at + 1,
                 reason: e.to_string(),
@@ -53,13 +66,13 @@ impl Leaderboard {
     }
 
     /// Every entry, oldest first.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[LeaderboardEntry] {
         &self.entries
     }
 
     /// Entries that count now: the last of each name under each conditions.
-    pub fn present(&self) -> Vec<&Entry> {
-        let replaced = |at: usize, entry: &Entry| {
+    pub fn present(&self) -> Vec<&LeaderboardEntry> {
+        let replaced = |at: usize, entry: &LeaderboardEntry| {
             let mut later = self.entries[at + 1..].iter();
             later.any(|e| e.name == entry.name && e.conditions.differences(&entry.conditions).is_empty())
         };
@@ -77,7 +90,7 @@ impl Leaderboard {
     }
 
     /// Adds an entry and writes the file.
-    pub fn append(&mut self, entry: Entry) -> Result<(), StoreError> {
+    pub fn append(&mut self, entry: LeaderboardEntry) -> Result<(), StoreError> {
         let line = serde_json::to_string(&entry)
             .map_err(|e| StoreError::Encode { path: self.path.clone(), reason: e.to_string() })?;
         if !self.text.is_empty() && !self.text.ends_with('\n') {

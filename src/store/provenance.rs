@@ -1,11 +1,12 @@
 //! What a run has to remember of where it came from: hashes, commit, command line.
 
+use super::{Fingerprint, Git, Manifest, RunState, SCHEMA, sha256};
 use crate::config::Phase;
 use crate::plan::{Method, Plan};
 use crate::process;
-use crate::store::{Fingerprint, Git, Manifest, RunState, SCHEMA, sha256};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         state: RunState::Running,
         started,
         finished: None,
-        argv: std::env::args().collect(),
+        argv: argv(std::env::args_os()),
         fingerprint,
         config_sha256: sha256(phase.text.as_bytes()),
         plan_sha256: measured_sha256(phase, plan, &sources),
@@ -36,6 +37,11 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         redacted: false,
         warnings: Vec::new(),
     }
+}
+
+/// The command line as text. An argument that is not UTF-8 keeps what is, with U+FFFD for the rest.
+fn argv(arguments: impl Iterator<Item = OsString>) -> Vec<String> {
+    arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
 /// SHA-256 of every kernel source of the plan and of every header beside it, by path; a source that cannot be read is left out.
@@ -82,4 +88,17 @@ fn git() -> Option<Git> {
     let commit = ask(&["rev-parse", "HEAD"])?;
     let dirty = ask(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|text| !text.is_empty());
     Some(Git { commit, dirty })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::argv;
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+
+    #[test]
+    fn an_argument_that_is_not_utf_8_is_kept_as_far_as_it_is_text() {
+        let given = [OsString::from("run"), OsString::from_vec(b"caf\xe9.toml".to_vec())];
+        assert_eq!(argv(given.into_iter()), ["run", "caf\u{fffd}.toml"]);
+    }
 }

@@ -34,7 +34,7 @@ fn conditions() -> Conditions {
     }
 }
 
-fn entry(run: &str, latency: f64, conditions: &Conditions) -> Entry {
+fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
     let (variant, shape) = (VariantId("v".to_owned()), ShapeName("s".to_owned()));
     let mut quantities = Quantities::new([(variant.clone(), shape.clone())]);
     quantities.set_column("latency_p50", vec![Cell::Value(latency)]);
@@ -60,7 +60,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> Entry {
         warnings: Vec::new(),
     };
     let objective = Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape };
-    let subject = Subject {
+    let subject = EntrySource {
         manifest: &manifest,
         conditions,
         objective: &objective,
@@ -68,7 +68,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> Entry {
         value: latency,
         quantities: &quantities,
     };
-    Entry::new(BEST, subject)
+    LeaderboardEntry::new(BEST, subject)
 }
 
 fn board() -> (tempfile::TempDir, Leaderboard) {
@@ -156,7 +156,7 @@ fn changes_show_what_is_gone_and_what_is_new() {
     let c = conditions();
     board.append(entry("a", 10.0, &c)).unwrap();
     let mut next = entry("b", 9.0, &c);
-    next.readings.push(Reading { shape: ShapeName("s".to_owned()), metric: "registers".to_owned(), value: 64.0 });
+    next.readings.push(StoredValue { shape: ShapeName("s".to_owned()), metric: "registers".to_owned(), value: 64.0 });
     let promotion = Promotion::new(&board, next);
     let changes: Vec<_> = promotion.changes().into_iter().map(|c| (c.metric, c.before, c.after)).collect();
     assert_eq!(

@@ -42,7 +42,7 @@ const SHOWN: [&str; 30] = [
     "dram_bytes",
 ];
 
-/// What a close look counts beside the states of warps: throughputs, caches, waste, and what a roofline is drawn from.
+/// What a deep profile counts beside the states of warps: throughputs, caches, waste, and what a roofline is drawn from.
 const CLOSE: [&str; 28] = [
     "sm_pct",
     "memory_pct",
@@ -76,14 +76,14 @@ const CLOSE: [&str; 28] = [
 /// Beginning of the names of warp states.
 pub const STALLS: &str = "stall_";
 
-/// ncu's own names of what a close look asks for beside its sections; what a section derives, it derives unasked.
+/// ncu's own names of what a deep profile asks for beside its sections; what a section derives, it derives unasked.
 pub fn close_counters(capability: Option<ComputeCapability>) -> Vec<String> {
     let mut names = counters(&close_metrics(), capability);
     names.retain(|name| !name.starts_with("derived__"));
     names
 }
 
-/// Logical metrics of a close look, in the order they are shown; the states of warps last.
+/// Logical metrics of a deep profile, in the order they are shown; the states of warps last.
 pub fn close_metrics() -> Vec<String> {
     let stalls = Catalogue::embedded().names().filter(|name| name.starts_with(STALLS));
     CLOSE.into_iter().chain(stalls).map(str::to_owned).collect()

@@ -1,7 +1,7 @@
 //! The time that ages and waivers are counted to: now, or `SOURCE_DATE_EPOCH` (seconds since 1970), so that the same run
 //! renders to the same bytes on any day.
 
-use super::CommandError;
+use super::JudgeError;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -24,10 +24,12 @@ enum Zone {
 
 impl Clock {
     /// Reads the variable, else the system's clock.
-    pub fn read() -> Result<Self, CommandError> {
+    ///
+    /// # Errors
+    /// The variable is not a count of seconds.
+    pub fn read() -> Result<Self, JudgeError> {
         match std::env::var(FIXED) {
-            Ok(text) => Self::fixed(&text)
-                .ok_or_else(|| CommandError::Usage(format!("{FIXED} is '{text}', which is no count of seconds"))),
+            Ok(text) => Self::fixed(&text).ok_or(JudgeError::Clock(text)),
             Err(_) => Ok(Self { now: Timestamp::now(), zone: Zone::System }),
         }
     }

@@ -1,39 +1,30 @@
 //! ncu reports that this program did not make, judged by a phase's gates: every launch of the phase's kernels is a
 //! variant of its own. They hold no undisturbed latency and no proof of correctness, and nothing here makes one up.
 
-use super::CommandError;
-use super::judge::Subject;
-use crate::campaign;
+use super::{Evidence, JudgeError, PhaseRun};
 use crate::config::Phase;
 use crate::frame::launch_variant;
-use crate::judge::Correctness;
 use crate::model::{Better, BuildOutcome, BuildRecord, Gpu, ProfileOutcome, ProfileRecord, VariantId};
 use crate::plan::{CommandPlan, Method, Plan, Standing, Variant};
-use crate::report::Source;
-use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError};
-use ncu_rep::{Launch, Report};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, manifest, open_report};
+use ncu_rep::{Launch, ReportError};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Whether a launch whose result nobody compared is taken to be right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
-    /// Gates are inconclusive.
-    Unproven,
-    /// The user said so.
-    Assumed,
-}
-
-/// What gates are judged on: the launches of `files` whose kernels the phase names, or all where it names none of them.
-pub fn subject(mut phase: Phase, files: &[PathBuf], assume_correct: bool) -> Result<Subject, CommandError> {
+/// A run made of the launches of `files` whose kernels the phase names, or of all where it names none of them.
+///
+/// # Errors
+/// A report cannot be read, or none holds a launch of the phase's kernels.
+pub fn foreign_run(mut phase: Phase, files: &[PathBuf], evidence: Evidence) -> Result<PhaseRun, JudgeError> {
     let entries = entries(&phase);
-    let mut read = Reading::default();
+    let mut read = Launches::default();
     for file in files {
         read.file(file, &entries)?;
     }
     if read.variants.is_empty() {
         let names = entries.iter().cloned().collect::<Vec<_>>().join("', '");
-        return Err(CommandError::Usage(format!("no launch of '{names}' in {}", paths(files))));
+        return Err(JudgeError::NotFound(format!("no launch of '{names}' in {}", paths(files))));
     }
     // No undisturbed latency is there: the launch that took ncu the shortest stands for the rest.
     phase.objective.metric = "duration".to_owned();
@@ -46,30 +37,17 @@ pub fn subject(mut phase: Phase, files: &[PathBuf], assume_correct: bool) -> Res
         metrics: Vec::new(),
         outcome: ProfileOutcome::Profiled { report },
     });
-    let mut manifest = campaign::manifest(&phase, &plan, read.fingerprint);
+    let mut manifest = manifest(&phase, &plan, read.fingerprint);
     manifest.state = RunState::Complete;
     manifest.finished = Some(manifest.started);
     manifest.warnings.push("judged from ncu reports alone: nothing was timed undisturbed, the launch that took ncu the shortest is selected".to_owned());
-    let trust = if assume_correct { Trust::Assumed } else { Trust::Unproven };
-    if trust == Trust::Assumed {
+    if evidence == Evidence::AssumedCorrect {
         manifest
             .warnings
             .push("results were taken to be correct (--assume-correct); nothing here proves it".to_owned());
     }
     let run = run(manifest, &phase, &plan, profiles.collect());
-    Ok(Subject { phase, plan, run, source: Source::Recorded { folder: paths(files) }, foreign: Some(trust) })
-}
-
-/// Correctness of launches that nobody checked.
-pub fn proofs(plan: &Plan, trust: Trust) -> BTreeMap<VariantId, Correctness> {
-    let proof = match trust {
-        Trust::Assumed => Correctness::Proven { cases: 0, max_abs: 0.0 },
-        Trust::Unproven => Correctness::Unproven {
-            reason: "an ncu report does not tell whether the result was right; --assume-correct judges all the same"
-                .to_owned(),
-        },
-    };
-    plan.variants.iter().map(|variant| (variant.id.clone(), proof.clone())).collect()
+    Ok(PhaseRun { phase, plan, run: Arc::new(run), evidence })
 }
 
 fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileRecord>) -> Run {
@@ -91,7 +69,8 @@ fn not_built(variant: &Variant) -> BuildRecord {
     BuildRecord { variant: variant.id.clone(), shares: None, outcome: BuildOutcome::NotNeeded }
 }
 
-fn paths(files: &[PathBuf]) -> String {
+/// Paths in one line.
+pub fn paths(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
@@ -107,18 +86,18 @@ fn entries(phase: &Phase) -> BTreeSet<String> {
 
 /// What was read so far.
 #[derive(Default)]
-struct Reading {
+struct Launches {
     variants: Vec<Variant>,
     /// The report of each variant, by path.
     owners: Vec<(VariantId, String)>,
     fingerprint: Fingerprint,
 }
 
-impl Reading {
-    fn file(&mut self, file: &Path, entries: &BTreeSet<String>) -> Result<(), CommandError> {
+impl Launches {
+    fn file(&mut self, file: &Path, entries: &BTreeSet<String>) -> Result<(), StoreError> {
         let failed = |reason: String| StoreError::Report { path: file.to_owned(), reason };
         let path = std::path::absolute(file).map_err(|e| failed(e.to_string()))?;
-        let report = Report::open(&path).map_err(|e| failed(e.to_string()))?;
+        let report = open_report(file)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for launch in report.launches() {
             if !entries.is_empty() && !entries.contains(launch.kernel_name().as_ref()) {
@@ -144,7 +123,7 @@ impl Reading {
     }
 }
 
-fn gpu(launch: &Launch<'_>) -> Result<Option<Gpu>, ncu_rep::ReportError> {
+fn gpu(launch: &Launch<'_>) -> Result<Option<Gpu>, ReportError> {
     let (Some(name), Some(compute_capability), Some(sms)) =
         (launch.device_name()?, launch.compute_capability()?, launch.sm_count()?)
     else {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// A line of the leaderboard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct LeaderboardEntry {
     /// What it is called in `--against NAME`; `best` answers for `best.` in requirements.
     pub name: String,
     /// The run's id.
@@ -32,16 +32,16 @@ pub struct Entry {
     /// Machine, tools, problem.
     pub conditions: Conditions,
     /// What it was selected by.
-    pub objective: Score,
+    pub objective: ObjectiveValue,
     /// Every value of the variant.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<StoredValue>,
     /// Its latency samples.
-    pub latencies: Vec<Samples>,
+    pub latencies: Vec<LatencySamples>,
 }
 
 /// Value of an objective.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Score {
+pub struct ObjectiveValue {
     /// The metric.
     pub metric: String,
     /// Which way is better.
@@ -54,7 +54,7 @@ pub struct Score {
 
 /// Value of a metric at a shape, in the metric's unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct StoredValue {
     /// The shape.
     pub shape: ShapeName,
     /// The metric.
@@ -65,7 +65,7 @@ pub struct Reading {
 
 /// Latency samples at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Samples {
+pub struct LatencySamples {
     /// The shape.
     pub shape: ShapeName,
     /// Microseconds, in the order they were taken.
@@ -74,7 +74,7 @@ pub struct Samples {
 
 /// A run about to be reduced.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct EntrySource<'a> {
     /// When and where.
     pub manifest: &'a Manifest,
     /// Machine, tools, problem.
@@ -89,22 +89,26 @@ pub struct Subject<'a> {
     pub quantities: &'a Quantities,
 }
 
-impl Entry {
+impl LeaderboardEntry {
     /// The variant's part of everything measured, under a name.
-    pub fn new(name: &str, subject: Subject<'_>) -> Self {
-        let Subject { manifest, conditions, objective, variant, value, quantities } = subject;
+    pub fn new(name: &str, subject: EntrySource<'_>) -> Self {
+        let EntrySource { manifest, conditions, objective, variant, value, quantities } = subject;
         let shapes: Vec<&ShapeName> =
             quantities.rows().iter().filter(|(id, _)| id == variant).map(|(_, shape)| shape).collect();
         let mut readings = Vec::new();
         for &shape in &shapes {
             for metric in quantities.metrics() {
                 let value = quantities.read(variant, shape, metric).value().filter(|v| v.is_finite());
-                readings.extend(value.map(|value| Reading { shape: shape.clone(), metric: metric.to_owned(), value }));
+                readings.extend(value.map(|value| StoredValue {
+                    shape: shape.clone(),
+                    metric: metric.to_owned(),
+                    value,
+                }));
             }
         }
         let samples = |shape: &&ShapeName| {
             let samples = quantities.samples(variant, shape)?.to_vec();
-            Some(Samples { shape: (*shape).clone(), samples })
+            Some(LatencySamples { shape: (*shape).clone(), samples })
         };
         Self {
             name: name.to_owned(),
@@ -115,7 +119,7 @@ impl Entry {
             accepted_worse: false,
             git: manifest.git.clone(),
             conditions: conditions.clone(),
-            objective: Score {
+            objective: ObjectiveValue {
                 metric: objective.metric.clone(),
                 better: objective.better,
                 shape: objective.shape.clone(),

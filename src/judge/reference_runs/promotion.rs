@@ -1,6 +1,6 @@
 //! A run becoming an entry: only when asked, with the difference shown, and never loosening by itself.
 
-use super::{Entry, Leaderboard, Lookup};
+use super::{Leaderboard, LeaderboardEntry, Lookup};
 use crate::model::Better;
 use crate::model::ShapeName;
 use crate::store::StoreError;
@@ -71,13 +71,13 @@ pub enum Refusal {
 /// An entry held against the one it would replace.
 #[derive(Debug)]
 pub struct Promotion {
-    entry: Entry,
-    replaced: Option<Entry>,
+    entry: LeaderboardEntry,
+    replaced: Option<LeaderboardEntry>,
 }
 
 impl Promotion {
     /// Finds what the entry would replace: the present one of its name under the same conditions.
-    pub fn new(board: &Leaderboard, entry: Entry) -> Self {
+    pub fn new(board: &Leaderboard, entry: LeaderboardEntry) -> Self {
         let replaced = match board.find(&entry.name, &entry.conditions) {
             Lookup::Alike(present) => Some(present.clone()),
             Lookup::Unlike(..) | Lookup::Absent => None,
@@ -86,7 +86,7 @@ impl Promotion {
     }
 
     /// What it replaces.
-    pub fn replaced(&self) -> Option<&Entry> {
+    pub fn replaced(&self) -> Option<&LeaderboardEntry> {
         self.replaced.as_ref()
     }
 
@@ -118,7 +118,7 @@ impl Promotion {
             return Some(Refusal::Already { run: self.entry.run.clone(), name });
         }
         if (&old.metric, &old.shape, old.better) != (&new.metric, &new.shape, new.better) {
-            let said = |s: &super::Score| format!("{} at '{}'", s.metric, s.shape);
+            let said = |s: &super::ObjectiveValue| format!("{} at '{}'", s.metric, s.shape);
             return Some(Refusal::Objective { name, before: said(old), after: said(new) });
         }
         let worse = match new.better {

@@ -1,0 +1,137 @@
+//! A phase measured on this machine: the campaign, more rounds where noise leaves a gate open, deep profiles. The run is
+//! judged as its records come; what is decoded for that is kept for the report.
+
+use super::{Campaign, CampaignError, DeepProfiler, Progress, Tools};
+use crate::build::Sharing;
+use crate::campaign::MoreRounds;
+use crate::config::Phase;
+use crate::frame::wanted;
+use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
+use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
+use crate::model::BuildRecord;
+use crate::plan::Plan;
+use crate::store::{self, Manifest, Run, RunWriter, StoreError, manifest};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Why measuring ended early. What was measured is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// Measuring failed.
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+    /// What was measured cannot be judged.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// A run cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Whether an unfinished run of the same plan is continued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Where there is one.
+    Continue,
+    /// Never.
+    Anew,
+}
+
+/// A phase about to be measured.
+pub struct LiveRun<'a> {
+    /// The phase.
+    pub phase: &'a Phase,
+    /// Its variants.
+    pub plan: &'a Plan,
+    /// What to measure with.
+    pub tools: &'a Tools,
+    /// The folder of runs.
+    pub profiles: &'a Path,
+    /// What the run is compared with.
+    pub request: &'a ReferenceRequest,
+    /// Whether an unfinished run is continued.
+    pub start: Start,
+    /// Whether equal variants are measured once.
+    pub sharing: Sharing,
+    /// What the user sees meanwhile.
+    pub progress: &'a (dyn Progress + Sync),
+}
+
+/// A run that was measured.
+pub struct MeasuredRun<'a> {
+    /// The run, judged.
+    pub session: Session<'a>,
+    /// How measuring ended.
+    pub ended: Result<(), LiveError>,
+}
+
+impl<'a> LiveRun<'a> {
+    /// Measures, anew or where an unfinished run stopped, and judges what there is, however measuring ended.
+    ///
+    /// # Errors
+    /// Nothing was measured, or what was measured cannot be judged.
+    pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
+        let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
+        let earlier = match self.start {
+            Start::Continue => store::unfinished(self.profiles, &fresh),
+            Start::Anew => None,
+        };
+        let manifest = earlier.as_ref().map_or(fresh, |run| run.manifest.clone());
+        let folder = self.profiles.join(&self.phase.name).join(&manifest.run);
+        if earlier.is_some() {
+            self.progress.say(&format!("continuing the unfinished run in {}", folder.display()));
+        }
+        let (mut writer, ended) = self.campaign(&folder, manifest, earlier.as_ref())?;
+        let mut session = self.session(&folder)?;
+        let ended = ended
+            .map_err(LiveError::from)
+            .and_then(|()| self.settle(&mut writer, &mut session))
+            .and_then(|()| self.deep_profile(&mut writer, &session));
+        session.update(Arc::new(Run::load(&folder)?))?;
+        Ok(MeasuredRun { session, ended })
+    }
+
+    /// Builds, checks, times and profiles.
+    fn campaign(
+        &self,
+        folder: &Path,
+        manifest: Manifest,
+        earlier: Option<&Run>,
+    ) -> Result<(RunWriter, Result<(), CampaignError>), LiveError> {
+        let Self { phase, plan, tools, sharing, progress, .. } = *self;
+        let writer = RunWriter::open(folder, manifest, &phase.text, plan, &phase.workload)?;
+        let metrics = wanted::metrics(phase);
+        let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
+        let built = |builds: &[BuildRecord]| {
+            known_failures(phase, plan, builds, target).iter().for_each(|line| progress.say(line));
+        };
+        let mut campaign = Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress, built: &built };
+        let ended = campaign.run(earlier);
+        Ok((campaign.writer, ended))
+    }
+
+    /// The run as the campaign left it, decoded and judged.
+    fn session(&self, folder: &Path) -> Result<Session<'a>, LiveError> {
+        let run = Arc::new(Run::load(folder)?);
+        let mut references = ReferenceRuns::find(self.phase, &run, self.request, self.profiles)?;
+        references.resolve_previous(self.phase, &run, Evidence::Measured, self.profiles)?;
+        Ok(Session::new(self.phase, self.plan, run, Evidence::Measured, references)?)
+    }
+
+    /// Measures more rounds until noise leaves no required gate open.
+    fn settle(&self, writer: &mut RunWriter, session: &mut Session<'_>) -> Result<(), LiveError> {
+        let worker = &self.tools.worker;
+        let mut rounds = MoreRounds { phase: self.phase, plan: self.plan, worker, writer, progress: self.progress };
+        rounds.settle(|run| {
+            session.update(Arc::clone(run))?;
+            Ok(session.unresolved())
+        })
+    }
+
+    /// Takes the deep profile of the variant that the objective selects, now that everything is measured.
+    fn deep_profile(&self, writer: &mut RunWriter, session: &Session<'_>) -> Result<(), LiveError> {
+        let Some(selected) = session.selected() else { return Ok(()) };
+        let Self { phase, plan, tools, progress, .. } = *self;
+        Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(selected)?)
+    }
+}

@@ -1,0 +1,66 @@
+//! How every command ends that gives a verdict: the run judged, its report written and printed, the status.
+
+use super::{CommandError, open, print};
+use crate::cli::{Against, Folders, Saying};
+use crate::exit::Outcome;
+use crate::judge::reference_runs::ReferenceRuns;
+use crate::judge::{PhaseRun, Session};
+use crate::report::write::{replace, write};
+use crate::report::{Age, Source, assemble, github};
+use crate::store::RunState;
+use std::io::Write;
+use std::path::Path;
+
+/// Judges a run, writes the report's files, and says how it ended.
+pub fn conclude(
+    run: &PhaseRun,
+    source: Source,
+    against: &Against,
+    folders: &Folders,
+    saying: &Saying,
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
+    let session = session(run, against, folders)?;
+    let folder = folders.report(&run.phase.name, &run.run.manifest.run);
+    conclude_in(&folder, &session, source, saying, out)
+}
+
+/// A run judged beside the stored runs that are asked for.
+pub fn session<'a>(run: &'a PhaseRun, against: &Against, folders: &Folders) -> Result<Session<'a>, CommandError> {
+    let mut references = ReferenceRuns::find(&run.phase, &run.run, &against.into(), &folders.profiles)?;
+    references.resolve_previous(&run.phase, &run.run, run.evidence, &folders.profiles)?;
+    Ok(Session::of(run, references)?)
+}
+
+/// Writes the files of a judged run's report to a folder, and says how it ended.
+pub fn conclude_in(
+    folder: &Path,
+    session: &Session<'_>,
+    source: Source,
+    saying: &Saying,
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
+    let status = outcome(session, &source);
+    let report = assemble(session, source, Age::Said)?;
+    let written = write(&report, folder)?;
+    if let Some(path) = &saying.comment {
+        replace(path, &github::comment(&report)?)?;
+    }
+    print::report(&report, &written.page, saying.format, out)?;
+    if saying.open {
+        open::open(&written.page);
+    }
+    Ok(status)
+}
+
+/// The status of a judged run: one that did not measure everything, or that nobody asked for, is never better than
+/// inconclusive.
+fn outcome(session: &Session<'_>, source: &Source) -> Outcome {
+    let judged = Outcome::from(session.judgement().verdict);
+    match (session.measurements().run().manifest.state, source) {
+        (RunState::Complete, Source::Live | Source::Recorded { .. }) => judged,
+        (RunState::Running | RunState::Interrupted, _) | (_, Source::Unasked { .. }) => {
+            judged.and(Outcome::Inconclusive)
+        }
+    }
+}

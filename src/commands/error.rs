@@ -1,0 +1,145 @@
+//! Why a command could not do what it was asked, how that is printed, and the exit status it means.
+
+use crate::build::BuildError;
+use crate::campaign::{CalibrationError, CampaignError, LiveError};
+use crate::config::ConfigErrors;
+use crate::exit::Outcome;
+use crate::frame::launches::FrameError;
+use crate::host::WorkError;
+use crate::judge::JudgeError;
+use crate::plan::PlanErrors;
+use crate::report::compare::SideError;
+use crate::report::show::ShowError;
+use crate::report::{RenderError, WriteError};
+use crate::store::StoreError;
+use std::error::Error;
+use std::io::{self, IsTerminal, Write};
+
+/// Why a command could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The phase's file is wrong.
+    #[error("{}", .0.render(io::stderr().is_terminal()))]
+    Config(#[from] ConfigErrors),
+    /// The phase cannot be unrolled.
+    #[error("{}", .0.0.render(io::stderr().is_terminal()))]
+    Plan(#[from] PlanErrors),
+    /// Measuring ended early.
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+    /// A run cannot be judged.
+    #[error(transparent)]
+    Judge(JudgeError),
+    /// A run cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// nvcc cannot be used.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The worker cannot work.
+    #[error(transparent)]
+    Work(#[from] WorkError),
+    /// Reports cannot be shown.
+    #[error(transparent)]
+    Show(#[from] ShowError),
+    /// Something cannot be printed.
+    #[error("cannot write to standard output: {0}")]
+    Print(#[from] io::Error),
+    /// A report's numbers cannot be made into a frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A report cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// A report cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A report cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] SideError),
+    /// The machine's noise cannot be measured.
+    #[error(transparent)]
+    Calibration(CalibrationError),
+    /// The command line asks for what cannot be.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl From<JudgeError> for CommandError {
+    fn from(error: JudgeError) -> Self {
+        match error {
+            JudgeError::Config(errors) => Self::Config(errors),
+            JudgeError::Plan(errors) => Self::Plan(errors),
+            JudgeError::Store(error) => Self::Store(error),
+            JudgeError::Frame(error) => Self::Frame(error),
+            other => Self::Judge(other),
+        }
+    }
+}
+
+impl From<LiveError> for CommandError {
+    fn from(error: LiveError) -> Self {
+        match error {
+            LiveError::Campaign(error) => Self::Campaign(error),
+            LiveError::Judge(error) => error.into(),
+            LiveError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<CalibrationError> for CommandError {
+    fn from(error: CalibrationError) -> Self {
+        match error {
+            CalibrationError::Campaign(error) => Self::Campaign(error),
+            CalibrationError::Store(error) => Self::Store(error),
+            other @ CalibrationError::Untimed(_) => Self::Calibration(other),
+        }
+    }
+}
+
+impl CommandError {
+    /// The exit status it means.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
+            Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_)) => Outcome::Usage,
+            Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
+            Self::Show(error) if error.is_usage() => Outcome::Usage,
+            Self::Campaign(_)
+            | Self::Judge(_)
+            | Self::Store(_)
+            | Self::Build(_)
+            | Self::Work(_)
+            | Self::Print(_)
+            | Self::Show(_)
+            | Self::Frame(_)
+            | Self::Render(_)
+            | Self::Write(_)
+            | Self::Compare(_)
+            | Self::Calibration(_) => Outcome::Environment,
+        }
+    }
+}
+
+/// Prints an error and what caused it on standard error, once; gives the status it means.
+pub fn report_error(error: &CommandError) -> Outcome {
+    if matches!(error, CommandError::Print(e) if e.kind() == io::ErrorKind::BrokenPipe) {
+        return error.outcome(); // whoever read the output has gone
+    }
+    let mut text = match error {
+        // Rendered whole, each with its place in the file.
+        CommandError::Config(_) | CommandError::Plan(_) => error.to_string(),
+        _ => format!("error: {error}"),
+    };
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let said = next.to_string();
+        if !text.contains(&said) {
+            text.push_str(&format!("\n  cause: {said}"));
+        }
+        cause = next.source();
+    }
+    // Standard error may be closed; there is nowhere left to say so.
+    let _ = writeln!(io::stderr(), "{}", text.trim_end());
+    error.outcome()
+}

@@ -1,0 +1,18 @@
+//! `ncugate report`: renders a stored run again, judged by the phase it was run with.
+
+use super::CommandError;
+use super::conclude::{conclude_in, session};
+use crate::cli::ReportArgs;
+use crate::exit::Outcome;
+use crate::judge::PhaseRun;
+use crate::report::Source;
+use std::io::Write;
+
+/// Judges the run, writes its report's files, and says how it ended.
+pub fn render(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let run = PhaseRun::load(&args.run)?;
+    let usual = || args.folders.report(&run.phase.name, &run.run.manifest.run);
+    let folder = args.output.clone().unwrap_or_else(usual);
+    let session = session(&run, &args.against, &args.folders)?;
+    conclude_in(&folder, &session, Source::Recorded { folder: args.run.display().to_string() }, &args.saying, out)
+}

@@ -1,0 +1,18 @@
+//! `ncugate schema`: the JSON Schema of the config or of the results.
+
+use super::CommandError;
+use crate::cli::SchemaArgs;
+use crate::config;
+use crate::exit::Outcome;
+use crate::report::json;
+use std::io::Write;
+
+/// Prints the schema that is asked for.
+pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if args.results {
+        write!(out, "{}", json::schema()?)?;
+    } else {
+        writeln!(out, "{:#}", config::schema())?;
+    }
+    Ok(Outcome::Passed)
+}

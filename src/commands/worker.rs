@@ -1,0 +1,15 @@
+//! `ncugate worker`: launches kernels for a parent process.
+
+use super::CommandError;
+use crate::cli::WorkerArgs;
+use crate::exit::Outcome;
+use crate::host;
+
+/// Does the job, or says what GPU is here.
+pub fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {
+    match &args.job {
+        Some(job) if !args.probe => host::work(job)?,
+        Some(_) | None => host::report_device(0)?,
+    }
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,196 @@
+//! What a run measured, decoded: every report is decoded once, however often the run grows and is judged again.
+
+use super::{Correctness, Evidence, JudgeError, correctness};
+use crate::config::Phase;
+use crate::frame::launches::{Capture, LaunchFrames, Origin};
+use crate::frame::{Counted, Measured, Ownership, Quantities, quantities, wanted};
+use crate::model::{ComputeCapability, VariantId};
+use crate::plan::Plan;
+use crate::store::{Run, open_reports};
+use ncu_rep::{MetricSelection, Report};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Whether a run holds more than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// Something was measured, so that verdicts may be others.
+    Grown,
+    /// Nothing that a gate reads.
+    Same,
+}
+
+/// A run's measurements as gates read them.
+#[derive(Debug)]
+pub struct Measurements<'a> {
+    phase: &'a Phase,
+    plan: &'a Plan,
+    evidence: Evidence,
+    run: Arc<Run>,
+    metrics: Vec<String>,
+    paths: Vec<PathBuf>,
+    reports: Vec<(String, Report)>,
+    frames: Option<LaunchFrames>,
+    quantities: Quantities,
+    correctness: BTreeMap<VariantId, Correctness>,
+}
+
+impl<'a> Measurements<'a> {
+    /// Decodes a run: the metrics that the phase needs, and `more`.
+    ///
+    /// # Errors
+    /// A report cannot be read or is damaged.
+    pub fn read(
+        phase: &'a Phase,
+        plan: &'a Plan,
+        run: Arc<Run>,
+        evidence: Evidence,
+        more: &[String],
+    ) -> Result<Self, JudgeError> {
+        let mut metrics = wanted::metrics(phase);
+        let unread: Vec<String> = more.iter().filter(|metric| !metrics.contains(metric)).cloned().collect();
+        metrics.extend(unread);
+        let mut all = Self {
+            phase,
+            plan,
+            evidence,
+            run,
+            metrics,
+            paths: Vec::new(),
+            reports: Vec::new(),
+            frames: None,
+            quantities: Quantities::default(),
+            correctness: BTreeMap::new(),
+        };
+        all.decode()?;
+        all.tabulate()?;
+        Ok(all)
+    }
+
+    /// Takes the run as it is now. Only reports that are new are decoded, and nothing where nothing was measured.
+    ///
+    /// # Errors
+    /// A new report cannot be read or is damaged.
+    pub fn update(&mut self, run: Arc<Run>) -> Result<Growth, JudgeError> {
+        let same = measures_the_same(&self.run, &run);
+        self.run = run;
+        if same {
+            return Ok(Growth::Same);
+        }
+        self.decode()?;
+        self.tabulate()?;
+        Ok(Growth::Grown)
+    }
+
+    /// The phase.
+    pub fn phase(&self) -> &'a Phase {
+        self.phase
+    }
+
+    /// Its variants.
+    pub fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
+    /// The run.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// What is known of its results.
+    pub fn evidence(&self) -> Evidence {
+        self.evidence
+    }
+
+    /// Its reports by file name, without those of deep profiles.
+    pub fn reports(&self) -> &[(String, Report)] {
+        &self.reports
+    }
+
+    /// Every metric of every variant at every shape.
+    pub fn quantities(&self) -> &Quantities {
+        &self.quantities
+    }
+
+    /// Whether each variant computes the right thing.
+    pub fn correctness(&self) -> &BTreeMap<VariantId, Correctness> {
+        &self.correctness
+    }
+
+    /// Compute capability of the GPU, where it is known.
+    pub fn capability(&self) -> Option<ComputeCapability> {
+        self.run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.compute_capability)
+    }
+
+    /// Multiprocessors of the GPU, where it is known.
+    pub fn sms(&self) -> Option<u32> {
+        self.run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.sms)
+    }
+
+    /// Decodes the reports that are not decoded yet.
+    fn decode(&mut self) -> Result<(), JudgeError> {
+        let paths: Vec<PathBuf> = self.run.reports().into_iter().filter(|path| !self.paths.contains(path)).collect();
+        if self.frames.is_some() && paths.is_empty() {
+            return Ok(());
+        }
+        let reports = open_reports(&paths)?;
+        let captures: Vec<Capture<'_>> =
+            reports.iter().map(|(name, report)| Capture { name, origin: Origin::Report(report) }).collect();
+        let names = wanted::read(&self.metrics, self.capability());
+        let frames = LaunchFrames::read(&captures, MetricSelection::Named(&names))?;
+        match &mut self.frames {
+            Some(known) => known.append(&frames)?,
+            None => self.frames = Some(frames),
+        }
+        self.reports.extend(reports);
+        self.paths.extend(paths);
+        Ok(())
+    }
+
+    /// Makes the table and the proofs out of the records and the decoded reports.
+    fn tabulate(&mut self) -> Result<(), JudgeError> {
+        let (phase, plan, run) = (self.phase, self.plan, self.run.as_ref());
+        let ownership = match self.evidence {
+            Evidence::Measured => Ownership::Range,
+            Evidence::Unproven | Evidence::AssumedCorrect => Ownership::Launch(&phase.objective.shape),
+        };
+        let counted = match &self.frames {
+            Some(frames) => {
+                Counted::of_frames(frames, plan, ownership).map_err(crate::frame::launches::FrameError::from)?
+            }
+            None => Counted::default(),
+        };
+        let (capability, sms) = (self.capability(), self.sms());
+        let measured = Measured { phase, plan, run, counted: &counted, capability, sms };
+        self.quantities = quantities(&measured, &self.metrics);
+        self.correctness = match self.evidence {
+            Evidence::Measured => correctness(phase, plan, &run.checks, &run.builds),
+            Evidence::Unproven => unchecked(
+                plan,
+                &Correctness::Unproven {
+                    reason:
+                        "an ncu report does not tell whether the result was right; --assume-correct judges all the same"
+                            .to_owned(),
+                },
+            ),
+            Evidence::AssumedCorrect => unchecked(plan, &Correctness::Proven { cases: 0, max_abs: 0.0 }),
+        };
+        Ok(())
+    }
+}
+
+/// One answer for launches that nobody checked.
+fn unchecked(plan: &Plan, answer: &Correctness) -> BTreeMap<VariantId, Correctness> {
+    plan.variants.iter().map(|variant| (variant.id.clone(), answer.clone())).collect()
+}
+
+/// Whether two states of a run hold the same of everything that gates read. Deep profiles, warnings and times of stages
+/// are not among it.
+fn measures_the_same(a: &Run, b: &Run) -> bool {
+    a.manifest.fingerprint == b.manifest.fingerprint
+        && a.builds == b.builds
+        && a.checks == b.checks
+        && a.latencies == b.latencies
+        && a.profiles == b.profiles
+}

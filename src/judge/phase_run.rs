@@ -1,0 +1,70 @@
+//! A run with the phase it is judged by.
+
+use super::JudgeError;
+use crate::config::{self, Phase};
+use crate::plan::{Plan, unroll};
+use crate::store::{self, Run};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Who made the ncu reports of a run, and what is known of the results of its launches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// This program: NVTX ranges say whose each launch is, and checks say whether its results are right.
+    Measured,
+    /// Somebody else, and nobody compared the results: gates are inconclusive.
+    Unproven,
+    /// Somebody else, and the user says that the results are right.
+    AssumedCorrect,
+}
+
+/// A run with the phase it is judged by.
+#[derive(Debug)]
+pub struct PhaseRun {
+    /// The phase: its gates as they are now.
+    pub phase: Phase,
+    /// Its variants.
+    pub plan: Plan,
+    /// What was measured.
+    pub run: Arc<Run>,
+    /// What is known of its results.
+    pub evidence: Evidence,
+}
+
+impl PhaseRun {
+    /// A stored run or a recording, judged by the phase it was run with.
+    ///
+    /// # Errors
+    /// The folder is not a run, or its phase cannot be read.
+    pub fn load(folder: &Path) -> Result<Self, JudgeError> {
+        Self::of_run(Run::load(folder)?)
+    }
+
+    /// A run that is read already, judged by the phase it was run with.
+    ///
+    /// # Errors
+    /// Its phase cannot be read.
+    pub fn of_run(run: Run) -> Result<Self, JudgeError> {
+        let phase = config::parse(&run.folder.join("phase.toml"), &run.phase)?;
+        let plan = unroll(&phase)?;
+        Ok(Self { phase, plan, run: Arc::new(run), evidence: Evidence::Measured })
+    }
+
+    /// A stored run or a recording, judged by a phase as it is now; `counters` are ncu's names of what it has to hold.
+    ///
+    /// # Errors
+    /// The folder is not a run, or [`JudgeError::Recording`] where it measured something else than the phase asks for.
+    pub fn of_phase(
+        phase: Phase,
+        plan: Plan,
+        folder: &Path,
+        counters: impl FnOnce(&Run) -> Vec<String>,
+    ) -> Result<Self, JudgeError> {
+        let run = Run::load(folder)?;
+        let lacks = store::lacks(&run, &phase, &plan, &store::sources(&plan), &counters(&run));
+        if !lacks.is_empty() {
+            return Err(JudgeError::Recording { folder: folder.to_owned(), lacks });
+        }
+        Ok(Self { phase, plan, run: Arc::new(run), evidence: Evidence::Measured })
+    }
+}

@@ -1,0 +1,26 @@
+//! What a run is compared with across runs: other runs, and the leaderboard in `profiles/<phase>/leaderboard.jsonl`.
+//!
+//! A stored run is reduced to an [`LeaderboardEntry`]: one variant, its values and its samples, and the conditions they were
+//! measured under. [`ReferenceRuns`] are those that a judgement compares
+//! with. Unlike conditions are told apart here; what a comparison means is [`crate::judge`]'s.
+
+mod conditions;
+mod entry;
+mod finder;
+mod found;
+mod leaderboard;
+mod noise;
+mod promotion;
+mod request;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+pub use conditions::Conditions;
+pub use entry::{EntrySource, LatencySamples, LeaderboardEntry, ObjectiveValue, StoredValue};
+pub use finder::entry_of_run;
+pub use found::{Beside, ReferenceRuns};
+pub use leaderboard::{BEST, Leaderboard, Lookup, phases_with_entries};
+pub use noise::{Calibration, NoiseBook, ShapeNoise};
+pub use promotion::{Change, Promotion, Refusal, Worse};
+pub use request::{Mismatch, ReferenceRequest};

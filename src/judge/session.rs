@@ -1,0 +1,154 @@
+//! A run being judged: decoded once, compared with stored runs, and judged again when more was measured.
+
+use super::measurements::{Growth, Measurements};
+use super::reference_runs::ReferenceRuns;
+use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, unresolved};
+use crate::config::Phase;
+use crate::model::{ShapeName, VariantId};
+use crate::plan::Plan;
+use crate::store::Run;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A run and its judgement.
+#[derive(Debug)]
+pub struct Session<'a> {
+    measurements: Measurements<'a>,
+    references: ReferenceRuns,
+    clock: Clock,
+    judgement: Judgement,
+}
+
+impl<'a> Session<'a> {
+    /// Judges a run by the phase's gates.
+    ///
+    /// # Errors
+    /// A report of the run cannot be read or is damaged.
+    pub fn new(
+        phase: &'a Phase,
+        plan: &'a Plan,
+        run: Arc<Run>,
+        evidence: Evidence,
+        references: ReferenceRuns,
+    ) -> Result<Self, JudgeError> {
+        let measurements = Measurements::read(phase, plan, run, evidence, &[])?;
+        let clock = Clock::read()?;
+        let judgement = judgement(&measurements, &references, clock);
+        Ok(Self { measurements, references, clock, judgement })
+    }
+
+    /// Judges a run that is in memory, beside what was found to compare it with.
+    ///
+    /// # Errors
+    /// A report of the run cannot be read or is damaged.
+    pub fn of(run: &'a PhaseRun, references: ReferenceRuns) -> Result<Self, JudgeError> {
+        Self::new(&run.phase, &run.plan, Arc::clone(&run.run), run.evidence, references)
+    }
+
+    /// Takes the run as it is now, and judges it again where more was measured.
+    ///
+    /// # Errors
+    /// A new report cannot be read or is damaged.
+    pub fn update(&mut self, run: Arc<Run>) -> Result<Growth, JudgeError> {
+        let growth = self.measurements.update(run)?;
+        match growth {
+            Growth::Grown => self.judgement = judgement(&self.measurements, &self.references, self.clock),
+            Growth::Same => {}
+        }
+        Ok(growth)
+    }
+
+    /// What was measured.
+    pub fn measurements(&self) -> &Measurements<'a> {
+        &self.measurements
+    }
+
+    /// The verdicts.
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
+    }
+
+    /// Stored runs that it is compared with.
+    pub fn references(&self) -> &ReferenceRuns {
+        &self.references
+    }
+
+    /// The time that ages and waivers are counted to.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// The variant that the objective selects.
+    pub fn selected(&self) -> Option<&VariantId> {
+        self.judgement.selected.as_ref().map(|selected| &selected.variant)
+    }
+
+    /// Timed cases that noise leaves open, which more rounds may settle.
+    pub fn unresolved(&self) -> BTreeSet<(VariantId, ShapeName)> {
+        unresolved(self.measurements.phase(), &self.judgement, &self.references.names())
+    }
+}
+
+fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, clock: Clock) -> Judgement {
+    let mut context = Context::new(measurements.capability(), clock.today());
+    references.add_to(&mut context);
+    let (phase, plan) = (measurements.phase(), measurements.plan());
+    let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
+    judgement.warnings.extend(references.warnings.iter().cloned());
+    judgement
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model::LatencyOutcome;
+    use std::path::Path;
+
+    /// A copy of the shipped recording of phase D, so that a test can take its reports away.
+    fn recording() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        copy(Path::new("profiles/phase_d/h200"), folder.path());
+        folder
+    }
+
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            let target = to.join(path.file_name().unwrap());
+            if path.is_dir() { copy(&path, &target) } else { std::fs::copy(&path, &target).map(|_| ()).unwrap() }
+        }
+    }
+
+    #[test]
+    fn a_run_that_grows_is_judged_again_without_decoding_its_reports_anew() {
+        let folder = recording();
+        let stored = PhaseRun::load(folder.path()).unwrap();
+        let mut session = Session::of(&stored, ReferenceRuns::default()).unwrap();
+        let (reason, selected) = (session.judgement().reason.clone(), session.selected().cloned().unwrap());
+        std::fs::remove_dir_all(folder.path().join("reports")).unwrap();
+        let counters = |session: &Session<'_>| {
+            let shape = &stored.phase.objective.shape;
+            session.measurements().quantities().read(&selected, shape, "eligible_warps").value()
+        };
+        let before = counters(&session);
+        assert!(before.is_some(), "a counter out of the reports");
+
+        let mut warned = (*stored.run).clone();
+        warned.manifest.warnings.push("said after everything was measured".to_owned());
+        assert_eq!(session.update(Arc::new(warned)).unwrap(), Growth::Same);
+        assert_eq!(session.judgement().reason, reason);
+        assert_eq!(session.measurements().run().manifest.warnings.last().map(String::len), Some(34));
+
+        let mut slower = (*stored.run).clone();
+        for record in slower.latencies.iter_mut().filter(|record| record.variant == selected) {
+            if let LatencyOutcome::Timed { samples, .. } = &mut record.outcome {
+                samples.iter_mut().for_each(|us| *us *= 100.0);
+            }
+        }
+        assert_eq!(session.update(Arc::new(slower)).unwrap(), Growth::Grown);
+        assert_ne!(session.selected(), Some(&selected), "another variant is the fastest now");
+        assert_eq!(counters(&session), before, "the reports are gone, and need not be read again");
+    }
+}

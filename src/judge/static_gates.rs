@@ -1,0 +1,67 @@
+//! What is known of a phase before anything is launched: preconditions, builds, and gates that build and launch decide.
+
+use super::{Ahead, Context, PreconditionResult, ahead, preconditions};
+use crate::config::Phase;
+use crate::frame::{Counted, Measured, quantities, wanted};
+use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, Level, Verdict};
+use crate::plan::Plan;
+use crate::store::{Fingerprint, Run, manifest};
+use jiff::Zoned;
+use std::path::PathBuf;
+
+/// The GPU that is meant.
+#[derive(Debug, Clone, Copy)]
+pub struct TargetGpu {
+    /// Its compute capability.
+    pub capability: ComputeCapability,
+    /// Its multiprocessors, where they are known.
+    pub sms: Option<u32>,
+}
+
+/// Judges the gates that build and launch alone decide.
+pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target: TargetGpu) -> Ahead {
+    let run = Run {
+        folder: PathBuf::new(),
+        manifest: manifest(phase, plan, Fingerprint::default()),
+        phase: phase.text.clone(),
+        plan: plan.clone(),
+        workload: serde_json::Value::Null,
+        builds,
+        checks: Vec::new(),
+        latencies: Vec::new(),
+        profiles: Vec::new(),
+        close_looks: Vec::new(),
+    };
+    let counted = Counted::default();
+    let TargetGpu { capability, sms } = target;
+    let measured = Measured { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms };
+    let table = quantities(&measured, &wanted::metrics(phase));
+    let context = Context { sms, ..Context::new(Some(capability), Zoned::now().date()) };
+    ahead(phase, plan, &table, &context)
+}
+
+/// Gates that fail whatever is measured, and variants that cannot be launched, a sentence each.
+pub fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], target: TargetGpu) -> Vec<String> {
+    let out = |record: &BuildRecord| match &record.outcome {
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+        BuildOutcome::Failed { message } => {
+            Some(format!("{} does not build: {}", record.variant, message.lines().next().unwrap_or_default()))
+        }
+        BuildOutcome::Refused { reasons, .. } => {
+            Some(format!("{} cannot be launched: {}", record.variant, reasons.join("; ")))
+        }
+    };
+    let gates = static_gates(phase, plan, builds.to_vec(), target);
+    let failed = gates.judged.iter().filter(|gate| gate.verdict == Verdict::Fail && gate.level == Level::Required);
+    let failed = failed.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
+    builds.iter().filter_map(out).chain(failed).collect()
+}
+
+/// The precondition that does not hold, if there is one: then nothing is built. One that fails comes before one that is
+/// inconclusive, as those are that ask for a GPU which is not known.
+pub fn unmet(phase: &Phase, gpu: Option<ComputeCapability>) -> Option<PreconditionResult> {
+    let mut results = preconditions(phase, gpu);
+    let first = |verdict| results.iter().position(|result| result.verdict == verdict);
+    let at = first(Verdict::Fail).or_else(|| first(Verdict::Inconclusive))?;
+    Some(results.swap_remove(at))
+}

@@ -1,0 +1,102 @@
+//! A report out of a judged run: what ncu, its rules and its sampler say is read here, beside the verdicts.
+
+use super::{Closely, Earlier, Inputs, Report, Source};
+use crate::config::{Phase, Shape};
+use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations};
+use crate::expr::{Scope, Value};
+use crate::judge::reference_runs::ReferenceRuns;
+use crate::judge::{JudgeError, Judgement, PhaseRun, Session};
+use crate::model::{ShapeName, VariantId};
+use crate::plan::Plan;
+
+/// How many variants findings are made for one by one; of a larger sweep only for the selected one.
+const FEW: usize = 16;
+
+/// Whether a report says how long ago it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Counted to now.
+    Said,
+    /// Left out: the same run gives the same bytes.
+    Unsaid,
+}
+
+/// The report of a judged run; nothing is written.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn assemble(session: &Session<'_>, source: Source, age: Age) -> Result<Report, JudgeError> {
+    let measured = session.measurements();
+    let (phase, plan, run) = (measured.phase(), measured.plan(), measured.run());
+    let deep = DeepProfiles::read(run, plan, measured.capability());
+    let observations = observations(session, &deep)?;
+    let clocks = Clocks::read(measured.reports()).map_err(|e| run.damaged(&e))?.and(&deep.clocks);
+    let seen = measured.quantities().beside(&deep.quantities);
+    let variants = explained(plan, session.judgement());
+    let findings = explain::findings(&seen, &variants, &work(phase), measured.sms());
+    let beside = session.references().beside();
+    let earlier: Vec<Earlier<'_>> = beside
+        .iter()
+        .map(|run| Earlier {
+            what: run.what,
+            label: &run.label,
+            variant: &run.entry.variant,
+            quantities: run.quantities,
+        })
+        .collect();
+    Ok(Report::new(&Inputs {
+        phase,
+        plan,
+        manifest: &run.manifest,
+        builds: &run.builds,
+        checks: &run.checks,
+        latencies: &run.latencies,
+        profiles: &run.profiles,
+        quantities: measured.quantities(),
+        judgement: session.judgement(),
+        findings: &findings,
+        said: &observations,
+        closely: Closely { looks: &run.close_looks, quantities: &deep.quantities, problem: deep.problem.as_deref() },
+        source,
+        compared: &session.references().labels(),
+        earlier: &earlier,
+        clocks: &clocks,
+        now: (age == Age::Said).then(|| session.clock().now()),
+    }))
+}
+
+/// The report of a stored run, compared with what its requirements ask for in the folder that it lies in.
+///
+/// # Errors
+/// The run cannot be judged.
+pub fn stored(run: &PhaseRun) -> Result<Report, JudgeError> {
+    let session = Session::of(run, ReferenceRuns::around(run))?;
+    let source = Source::Recorded { folder: run.run.folder.display().to_string() };
+    assemble(&session, source, Age::Unsaid)
+}
+
+/// What ncu says about each case; of the same case, what its deep profile says.
+fn observations(session: &Session<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
+    let measured = session.measurements();
+    let found = explain::observations(measured.reports(), measured.plan(), &Listings::new());
+    let found = found.map_err(|e| measured.run().damaged(&e))?;
+    let others = found.into_iter().filter(|other| !deep.observe(other));
+    Ok(deep.observations.iter().cloned().chain(others).collect())
+}
+
+/// Variants that findings are about.
+fn explained(plan: &Plan, judgement: &Judgement) -> Vec<VariantId> {
+    if plan.variants.len() <= FEW {
+        return plan.variants.iter().map(|variant| variant.id.clone()).collect();
+    }
+    judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
+}
+
+/// Work of one launch at every shape: operations, as the workload says.
+fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
+    let of = |shape: &Shape| {
+        let scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+        phase.workload.flops.as_ref().and_then(|flops| flops.eval_number(&scope).ok())
+    };
+    phase.workload.shapes.iter().map(|shape| (shape.name.clone(), of(shape))).collect()
+}

@@ -1,0 +1,27 @@
+//! ncu reports opened by their paths. Opening maps a file and reads its directory; nothing is decoded yet.
+
+use super::{StoreError, prove_report};
+use ncu_rep::Report;
+use std::path::{Path, PathBuf};
+
+/// Opens a report.
+///
+/// # Errors
+/// [`StoreError::Report`], which names the file.
+pub fn open_report(path: &Path) -> Result<Report, StoreError> {
+    Report::open(path).map_err(|e| StoreError::Report { path: path.to_owned(), reason: e.to_string() })
+}
+
+/// Opens the reports of a run, each with its file name.
+///
+/// # Errors
+/// [`StoreError::Report`], which names the first file that cannot be opened.
+pub fn open_reports(paths: &[PathBuf]) -> Result<Vec<(String, Report)>, StoreError> {
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    paths.iter().map(|path| Ok((name(path), proven(path)?))).collect()
+}
+
+fn proven(path: &Path) -> Result<Report, StoreError> {
+    prove_report(path).map_err(|e| StoreError::Report { path: path.to_owned(), reason: e.to_string() })?;
+    open_report(path)
+}
