@@ -51,7 +51,7 @@ impl MoreRounds<'_> {
     ///
     /// What was open once stays among what is timed, so that samples of the same index are of the same round. Where more
     /// rounds open another case (the selected variant is another now), all of them are timed anew for as many rounds as
-    /// they have had, up to [`MAX_RETIMES`] times: what is opened late has the budget of what was open first.
+    /// they have had, up to `MAX_RETIMES` times: what is opened late has the budget of what was open first.
     pub fn settle<E: From<CampaignError> + From<StoreError>>(
         &mut self,
         mut open: impl FnMut(&Arc<Run>) -> Result<TimedCases, E>,

@@ -24,4 +24,4 @@ pub use device::Device;
 pub use error::DeviceError;
 pub use kernel::{ExecutableGraph, LoadedKernel};
 pub use memory::{DeviceMemory, PinnedMemory};
-pub use nvtx::NvtxRange;
+pub use nvtx::RangeGuard;

@@ -12,12 +12,12 @@ unsafe extern "C" {
 }
 
 /// A range of this thread that is open as long as the value lives.
-pub struct NvtxRange {
+pub struct RangeGuard {
     /// The pop has to be made by the thread that made the push.
     not_send: PhantomData<*const ()>,
 }
 
-impl NvtxRange {
+impl RangeGuard {
     /// Opens a range. The name goes to the profiler as bytes: of a wide string ncu keeps the terminating NUL as a
     /// character of the name.
     pub fn open(name: &CStr) -> Self {
@@ -27,7 +27,7 @@ impl NvtxRange {
     }
 }
 
-impl Drop for NvtxRange {
+impl Drop for RangeGuard {
     fn drop(&mut self) {
         // SAFETY: takes nothing; `self` was made by a push on this thread.
         unsafe { ncugate_nvtx_pop() };
@@ -40,8 +40,8 @@ mod tests {
 
     #[test]
     fn a_range_without_a_profiler_does_nothing() {
-        let outer = NvtxRange::open(c"outer");
-        drop(NvtxRange::open(c"inner"));
+        let outer = RangeGuard::open(c"outer");
+        drop(RangeGuard::open(c"inner"));
         drop(outer);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLost, WorkError, Worker};
-use crate::gpu::{BufferSet, DeviceError, NvtxRange};
+use crate::gpu::{BufferSet, DeviceError, RangeGuard};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::prove::ShapeSpec;
@@ -64,7 +64,7 @@ impl Worker<'_> {
         let arguments = set.arguments(&self.device, &launch, &shape.buffers)?;
         let name = CString::new(range_name(variant, &shape.name))
             .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;
-        let range = NvtxRange::open(&name);
+        let range = RangeGuard::open(&name);
         let launched = self.device.launch(kernel, &launch, &arguments).and_then(|()| self.device.synchronize());
         drop(range);
         launched

@@ -1,6 +1,7 @@
 //! What checking and timing a variant gave.
 
-use super::{Differences, ShapeName, Tolerance, VariantId};
+use super::id::{ShapeName, VariantId};
+use super::tolerance::{Differences, Tolerance};
 use serde::{Deserialize, Serialize};
 
 /// What is wrong with the output of a launch whatever the tolerance.

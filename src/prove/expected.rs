@@ -120,19 +120,6 @@ mod tests {
     use crate::config::Dtype;
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
-    use crate::prove::inputs::CaseInputs;
-
-    #[test]
-    fn the_reference_sees_rounded_inputs() {
-        let shape = shape(vec![
-            buffer("x", Dtype::Fp8E4m3, &[100], Role::Input),
-            buffer("y", Dtype::F32, &[100], Role::Output),
-        ]);
-        let inputs = CaseInputs::draw(&shape, 5);
-        let reference = ReferenceSpec::Builtin(Builtin::Copy);
-        let expected = expected_on_host(&reference, &shape, 5, &inputs.values).unwrap().unwrap();
-        assert_eq!(expected, [ExpectedOutput { buffer: 1, values: inputs.values[0].clone() }]);
-    }
 
     #[test]
     fn a_file_is_found_by_shape_seed_and_buffer() {

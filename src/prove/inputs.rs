@@ -48,7 +48,10 @@ impl CaseInputs {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::expected::{ReferenceSpec, expected_on_host};
+    use super::super::reference::Builtin;
     use super::*;
     use crate::config::Dtype;
     use crate::gpu::fixtures::buffer;
@@ -65,5 +68,17 @@ mod tests {
         assert_eq!(inputs.values[0], element::decode(Dtype::Fp8E4m3, &inputs.bytes[0]));
         let expected = [ExpectedOutput { buffer: 1, values: inputs.values[0].clone() }];
         assert!(inputs.contents(&shape, &expected)[1].is_empty(), "float outputs are poisoned with NaN");
+    }
+
+    #[test]
+    fn the_reference_sees_rounded_inputs() {
+        let shape = shape(vec![
+            buffer("x", Dtype::Fp8E4m3, &[100], Role::Input),
+            buffer("y", Dtype::F32, &[100], Role::Output),
+        ]);
+        let inputs = CaseInputs::draw(&shape, 5);
+        let reference = ReferenceSpec::Builtin(Builtin::Copy);
+        let expected = expected_on_host(&reference, &shape, 5, &inputs.values).unwrap().unwrap();
+        assert_eq!(expected, [ExpectedOutput { buffer: 1, values: inputs.values[0].clone() }]);
     }
 }
