@@ -9,8 +9,7 @@ mod npy;
 mod rows;
 mod sdpa;
 
-pub use builtin::{BoundBuiltin, Builtin};
+pub use builtin::Builtin;
 pub use error::ReferenceError;
 pub use fit::BufferValues;
 pub use npy::{NpyError, read as read_npy};
-pub use rows::ReduceOp;
