@@ -5,7 +5,7 @@ use super::fill;
 use super::job::{JobReference, JobShape};
 use super::reference::{NpyError, ReferenceError, read_npy};
 use crate::config::Role;
-use crate::expr::{ExprError, Scope, Value, render};
+use crate::expr::{ExprError, Names, Value, render};
 use std::path::Path;
 
 /// The inputs of a shape and seed.
@@ -79,7 +79,7 @@ fn from_files(template: &str, shape: &JobShape, seed: u64) -> Result<Answer, Ans
     let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role == Role::Output);
     outputs
         .map(|(index, buffer)| {
-            let mut scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+            let mut scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
             scope.insert("shape".to_owned(), Value::Text(shape.name.0.clone()));
             scope.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
             scope.insert("buffer".to_owned(), Value::Text(buffer.name.clone()));

@@ -1,7 +1,7 @@
 //! What charts need to know beside the report's rows.
 
 use crate::explain::{self, Effect, Roofline};
-use crate::expr::{Scope, Value};
+use crate::expr::{Names, Value};
 use crate::model::Better;
 use crate::model::VariantId;
 use crate::plan::Standing;
@@ -33,7 +33,7 @@ impl Context {
         let all: Vec<VariantId> = inputs.plan.variants.iter().map(|v| v.id.clone()).collect();
         let shape = workload.shapes.iter().find(|s| s.name == objective.shape);
         let operations = shape.and_then(|shape| {
-            let scope: Scope = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
+            let scope: Names = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
             workload.flops.as_ref()?.eval_number(&scope).ok().filter(|f| *f > 0.0)
         });
         let occupancy = occupancy(inputs);

@@ -7,7 +7,7 @@ use crate::cli::CheckArgs;
 use crate::config::{self, Phase};
 use crate::exit::Outcome;
 use crate::frame::{Counted, Measured, quantities};
-use crate::judge::{Ahead, Context, ahead, preconditions};
+use crate::judge::{Context, StaticCheck, preconditions, static_check};
 use crate::model::ComputeCapability;
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::model::{Level, Verdict};
@@ -74,7 +74,7 @@ fn target(args: &CheckArgs, phase: &Phase) -> Result<(Arch, Option<u32>), Comman
 }
 
 /// Says how gates were judged, and which were not.
-fn say_gates(told: &Ahead, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn say_gates(told: &StaticCheck, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let mut outcome = Outcome::Passed;
     for gate in &told.judged {
         let of = said(&gate.name, gate.verdict, &gate.reason, out)?;
@@ -137,7 +137,7 @@ fn indented(text: &str) -> String {
 }
 
 /// Gates that build and launch alone decide.
-pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, meant: Meant) -> Ahead {
+pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, meant: Meant) -> StaticCheck {
     let run = Run {
         folder: PathBuf::new(),
         manifest: campaign::manifest(phase, plan, Fingerprint::default()),
@@ -155,7 +155,7 @@ pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, meant:
     let measured = Measured { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms };
     let table = quantities(&measured, &wanted::metrics(phase));
     let context = Context { sms, ..Context::new(Some(capability), Zoned::now().date()) };
-    ahead(phase, plan, &table, &context)
+    static_check(phase, plan, &table, &context)
 }
 
 fn said(name: &str, verdict: Verdict, reason: &str, out: &mut dyn Write) -> Result<Outcome, CommandError> {

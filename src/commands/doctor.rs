@@ -2,6 +2,7 @@
 
 use crate::exit::Outcome;
 use crate::ncu::preflight::{Check, Facts, Status, doctor};
+use crate::number::counted;
 use std::io::{self, Write};
 
 /// Prints every check of `facts` to `out`; [`Outcome::Environment`] when one of them stops measuring.
@@ -15,10 +16,10 @@ pub fn run(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
     let warnings = checks.iter().filter(|check| check.status == Status::Warning).count();
     writeln!(out)?;
     if problems == 0 {
-        writeln!(out, "This machine can measure ({}).", count(warnings, "warning"))?;
+        writeln!(out, "This machine can measure ({}).", counted(warnings, "warning"))?;
         return Ok(Outcome::Passed);
     }
-    writeln!(out, "This machine cannot measure ({}, {}).", count(problems, "problem"), count(warnings, "warning"))?;
+    writeln!(out, "This machine cannot measure ({}, {}).", counted(problems, "problem"), counted(warnings, "warning"))?;
     writeln!(out, "Recorded runs can be judged and rendered: `ncugate run CONFIG --source recorded`.")?;
     Ok(Outcome::Environment)
 }
@@ -34,14 +35,6 @@ fn write_check(check: &Check, width: usize, out: &mut dyn Write) -> io::Result<(
         writeln!(out, "{:<7}  {:<width$}  -> {}", "", "", check.advice)?;
     }
     Ok(())
-}
-
-fn count(number: usize, noun: &str) -> String {
-    match number {
-        0 => format!("no {noun}s"),
-        1 => format!("1 {noun}"),
-        more => format!("{more} {noun}s"),
-    }
 }
 
 #[cfg(test)]

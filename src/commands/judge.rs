@@ -11,7 +11,7 @@ use crate::cli::{Against, Folders, Format, GateArgs, ReportArgs, Saying};
 use crate::config::{self, Phase, Shape};
 use crate::exit::Outcome;
 use crate::explain;
-use crate::expr::{Scope, Value};
+use crate::expr::{Names, Value};
 use crate::frame::{Counted, Measured, Ownership, Quantities, quantities};
 use crate::judge::{Context, Judgement, correctness, judge};
 use crate::model::ShapeName;
@@ -226,7 +226,7 @@ const FEW: usize = 16;
 /// Work of one launch at every shape: operations, as the workload says.
 fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
     let of = |shape: &Shape| {
-        let scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+        let scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
         phase.workload.flops.as_ref().and_then(|flops| flops.eval_number(&scope).ok())
     };
     phase.workload.shapes.iter().map(|shape| (shape.name.clone(), of(shape))).collect()

@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use globset::Glob;
 use regex::Regex;
 
 use crate::frame::export::{Export, ExportError, Format, Layout};
 use crate::frame::launches::{Capture, FrameError, Origin};
 use crate::frame::rows::{self, AnyLaunch, LaunchFilter};
+use crate::model::{GlobError, glob, nearest};
 use crate::ncu_rep::csv::CsvError;
 use crate::ncu_rep::{MetricSelection, ReportError};
 use input::Input;
@@ -89,7 +89,7 @@ pub enum ShowError {
         pattern: String,
         /// What is wrong.
         #[source]
-        source: globset::Error,
+        source: GlobError,
     },
     /// No metric of the reports has this name or matches this glob.
     #[error("no metric matches `{pattern}`{}", nearest.as_deref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
@@ -225,21 +225,15 @@ fn select(inputs: &[Input], patterns: &[String]) -> Result<Vec<String>, ShowErro
             continue;
         }
         let invalid = |source| ShowError::Pattern { pattern: pattern.clone(), source };
-        let glob = Glob::new(pattern).map_err(invalid)?.compile_matcher();
+        let matcher = glob(pattern).map_err(invalid)?;
         let before = selected.len();
-        selected.extend(names.iter().filter(|name| glob.is_match(name)).map(|name| (*name).to_owned()));
-        if selected.len() == before && !selected.iter().any(|name| glob.is_match(name)) {
-            return Err(ShowError::NoMetric { pattern: pattern.clone(), nearest: nearest(pattern, &names) });
+        selected.extend(names.iter().filter(|name| matcher.is_match(name)).map(|name| (*name).to_owned()));
+        if selected.len() == before && !selected.iter().any(|name| matcher.is_match(name)) {
+            let nearest = nearest(pattern, names.iter().copied()).map(str::to_owned);
+            return Err(ShowError::NoMetric { pattern: pattern.clone(), nearest });
         }
     }
     Ok(selected.into_iter().collect())
-}
-
-/// The name that is most like `pattern`, if any is much like it.
-fn nearest(pattern: &str, names: &indexmap::IndexSet<&str>) -> Option<String> {
-    let scored = names.iter().map(|name| (strsim::jaro_winkler(pattern, name), name));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > 0.85).then(|| (*best.1).to_owned())
 }
 
 /// Prints a text that is made in memory.

@@ -1,6 +1,7 @@
 //! From a key path back to its place in the text, for what is found wrong after the file was understood.
 
 use super::error::Place;
+use crate::expr::Span;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -24,6 +25,17 @@ pub fn locate(text: &str, key: &str) -> Option<Place> {
         };
     }
     Some(Place { key: key.to_owned(), span: at.span() })
+}
+
+/// Place of a part of `value`, a text that is written at `place`; the whole of it where no part is given, or where the
+/// file writes it with escapes.
+pub fn within(text: &str, place: &Place, value: &str, span: Option<Span>) -> Place {
+    let part = || {
+        let span = span?;
+        let offset = text.get(place.span.clone())?.find(value)? + place.span.start;
+        Some(Place { key: place.key.clone(), span: offset + span.start..offset + span.end })
+    };
+    part().unwrap_or_else(|| place.clone())
 }
 
 fn steps(key: &str) -> Vec<Step<'_>> {

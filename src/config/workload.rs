@@ -180,9 +180,9 @@ pub enum Reference {
         /// Entry name.
         entry: String,
         /// Grid, expressions over the shape.
-        grid: Vec<String>,
+        grid: Vec<Expr>,
         /// Block, expressions over the shape.
-        block: Vec<String>,
+        block: Vec<Expr>,
     },
     /// A NumPy file; `{{ shape }}` and `{{ seed }}` in the path are substituted.
     Npy {

@@ -2,7 +2,7 @@
 
 use super::{Counted, Quantities};
 use crate::config::{Phase, Shape};
-use crate::expr::{Scope, Value};
+use crate::expr::{Names, Value};
 use crate::metric::{Catalogue, Source};
 use crate::model::Cell;
 use crate::model::ComputeCapability;
@@ -243,7 +243,7 @@ impl Column<'_> {
         let Some(flops) = &self.measured.phase.workload.flops else {
             return missing("the workload does not say how many operations a launch has ('flops')");
         };
-        let scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+        let scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
         flops.eval_number(&scope).map_or_else(|e| missing(&e.to_string()), |flops| Cell::finite(flops / us / 1e6))
     }
 

@@ -1,7 +1,7 @@
 //! Every form a requirement can take.
 
 use super::*;
-use crate::judge::{Ahead, Stored, ahead, preconditions};
+use crate::judge::{StaticCheck, Stored, preconditions, static_check};
 use crate::model::ComputeCapability;
 
 #[test]
@@ -225,7 +225,7 @@ fn preconditions_are_judged_before_anything_is_built() {
 type Named<'a, T> = Vec<(&'a str, T)>;
 
 /// What is judged, with its verdict, and what is not, with the reason.
-fn shown(told: &Ahead) -> (Named<'_, Verdict>, Named<'_, &str>) {
+fn shown(told: &StaticCheck) -> (Named<'_, Verdict>, Named<'_, &str>) {
     let judged = told.judged.iter().map(|g| (g.name.as_str(), g.verdict));
     let unjudged = told.unjudged.iter().map(|g| (g.name.as_str(), g.reason.as_str()));
     (judged.collect(), unjudged.collect())
@@ -247,7 +247,7 @@ fn what_build_and_launch_decide_is_judged_without_a_gpu() {
     ];
     let mut fixture = Fixture::new(&text.concat());
     fixture.set("registers", |v, _| 63.0 + v as f64).set("shared_mem", |_, _| 50_000.0);
-    let told = ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("g", PASS), ("s", FAIL)]);
     assert_eq!(unjudged, ["w", "c", "n", "f"].map(|name| (name, "measured on a GPU")));
@@ -266,7 +266,7 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
     ];
     let mut fixture = Fixture::new(&(kernel.to_owned() + &text.concat()));
     fixture.set("registers", |_, _| 64.0);
-    let told = ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("built", PASS), ("worse", FAIL)]);
     let command = "'flash' is an external command, known by what it launches";
@@ -279,7 +279,7 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
 fn a_baseline_that_did_not_build_leaves_its_comparison_open() {
     let kernel = "[[baseline]]\nname = \"good\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
     let fixture = Fixture::new(&(kernel.to_owned() + &named("g", "registers <= good.registers")));
-    let told = ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
     assert_eq!(shown(&told).0, [("g", OPEN)]);
 }
 
@@ -289,7 +289,7 @@ fn waves_wait_for_the_number_of_multiprocessors() {
     fixture.set("waves", |_, _| 2.0);
     let of = |sms| {
         let context = Context { sms, ..Context::new(None, TODAY) };
-        ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &context)
+        static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &context)
     };
     assert_eq!(shown(&of(Some(132))).0, [("w", PASS)]);
     assert_eq!(
