@@ -1,5 +1,6 @@
 //! Outcomes and the exit statuses a merge depends on. The only place that knows the numbers.
 
+use crate::model::Verdict;
 use std::process::ExitCode;
 
 /// How a command ended.
@@ -35,6 +36,16 @@ impl Outcome {
         const ORDER: [Outcome; 5] =
             [Outcome::Usage, Outcome::Environment, Outcome::Failed, Outcome::Inconclusive, Outcome::Passed];
         ORDER.into_iter().find(|o| *o == self || *o == other).unwrap_or(Self::Environment)
+    }
+}
+
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Pass => Self::Passed,
+            Verdict::Fail => Self::Failed,
+            Verdict::Inconclusive => Self::Inconclusive,
+        }
     }
 }
 

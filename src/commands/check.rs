@@ -159,11 +159,7 @@ pub(super) fn gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, meant:
 }
 
 fn said(name: &str, verdict: Verdict, reason: &str, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let (word, outcome) = match verdict {
-        Verdict::Pass => ("pass", Outcome::Passed),
-        Verdict::Fail => ("FAIL", Outcome::Failed),
-        Verdict::Inconclusive => ("inconclusive", Outcome::Inconclusive),
-    };
+    let word = if verdict == Verdict::Fail { verdict.mark() } else { verdict.word() };
     writeln!(out, "  {word:12} {name}: {reason}")?;
-    Ok(outcome)
+    Ok(verdict.into())
 }

@@ -268,11 +268,7 @@ fn say(report: &Report, page: &Path, saying: &Saying, out: &mut dyn Write) -> Re
 
 /// The status of a judged run: one that did not measure everything is never better than inconclusive.
 fn outcome(subject: &Subject, verdict: Verdict) -> Outcome {
-    let judged = match verdict {
-        Verdict::Pass => Outcome::Passed,
-        Verdict::Fail => Outcome::Failed,
-        Verdict::Inconclusive => Outcome::Inconclusive,
-    };
+    let judged = Outcome::from(verdict);
     match subject.run.manifest.state {
         RunState::Complete => judged,
         RunState::Running | RunState::Interrupted => judged.and(Outcome::Inconclusive),

@@ -106,15 +106,10 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
 /// inconclusive.
 fn no_go(phase: &Phase, chip: Option<ComputeCapability>) -> Option<(String, Outcome)> {
     let results = preconditions(phase, chip);
-    let worst = results.iter().find(|result| result.verdict == Verdict::Fail);
-    worst.or_else(|| results.iter().find(|result| result.verdict == Verdict::Inconclusive)).and_then(|result| {
-        let (word, outcome) = match result.verdict {
-            Verdict::Pass => return None,
-            Verdict::Fail => ("FAIL", Outcome::Failed),
-            Verdict::Inconclusive => ("INCONCLUSIVE", Outcome::Inconclusive),
-        };
-        Some((format!("{word} precondition '{}': {}; nothing was built", result.name, result.reason), outcome))
-    })
+    let verdict = Verdict::all(results.iter().map(|result| result.verdict));
+    let worst = results.iter().find(|result| result.verdict == verdict && verdict != Verdict::Pass)?;
+    let (mark, name, reason) = (verdict.mark(), &worst.name, &worst.reason);
+    Some((format!("{mark} precondition '{name}': {reason}; nothing was built"), verdict.into()))
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched: said before anything is.

@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(rendered("{{ '-use_fast_math' if FAST else '' }} {x} }} {"), "-use_fast_math {x} }} {");
         assert_eq!(rendered("{{ '}}' }}"), "}}");
         assert_eq!(rendered("plain"), "plain");
-        assert_eq!(Template::parse("a{{ D }}{{ T }}").unwrap().names()[1].1.range(), 12..13);
+        assert_eq!(Template::parse("a{{ D }}{{ T }}").unwrap().names()[1].1.range(), 11..12);
     }
 
     #[test]
