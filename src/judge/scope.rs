@@ -35,7 +35,7 @@ impl<'g> ScopeRule<'g> {
     /// The rule of a scope.
     pub fn of(scope: &'g Scope) -> Self {
         let (picks, combine) = match scope {
-            Scope::Selected => (Picks::Best, Combine::All),
+            Scope::Selected | Scope::Best(_) => (Picks::Best, Combine::All),
             Scope::Each | Scope::Matching(_) => (Picks::All, Combine::All),
             Scope::Any => (Picks::All, Combine::Any),
         };

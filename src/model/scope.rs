@@ -16,7 +16,12 @@ pub enum Scope {
     Any,
     /// Every candidate whose id matches the glob.
     Matching(String),
+    /// The best by the objective, proven correct, of those whose id matches the glob.
+    Best(String),
 }
+
+/// What the best of a glob is written with.
+const BEST: &str = "best:";
 
 impl Scope {
     /// The forms that are words.
@@ -25,7 +30,7 @@ impl Scope {
     /// Whether it picks one variant, the best by the objective.
     pub fn picks_one(&self) -> bool {
         match self {
-            Self::Selected => true,
+            Self::Selected | Self::Best(_) => true,
             Self::Each | Self::Any | Self::Matching(_) => false,
         }
     }
@@ -34,7 +39,7 @@ impl Scope {
     pub fn glob(&self) -> Option<&str> {
         match self {
             Self::Selected | Self::Each | Self::Any => None,
-            Self::Matching(glob) => Some(glob),
+            Self::Matching(glob) | Self::Best(glob) => Some(glob),
         }
     }
 }
@@ -47,7 +52,10 @@ impl FromStr for Scope {
             "selected" => Self::Selected,
             "each" => Self::Each,
             "any" => Self::Any,
-            pattern => glob(pattern).map(|_| Self::Matching(pattern.to_owned()))?,
+            text => match text.strip_prefix(BEST) {
+                Some(pattern) => glob(pattern).map(|_| Self::Best(pattern.to_owned()))?,
+                None => glob(text).map(|_| Self::Matching(text.to_owned()))?,
+            },
         })
     }
 }
@@ -59,6 +67,7 @@ impl fmt::Display for Scope {
             Self::Each => "each",
             Self::Any => "any",
             Self::Matching(glob) => glob,
+            Self::Best(glob) => return write!(f, "{BEST}{glob}"),
         })
     }
 }
@@ -105,12 +114,12 @@ mod tests {
 
     #[test]
     fn a_scope_is_read_and_written_alike() {
-        for text in ["selected", "each", "any", "REGCAP=64,*"] {
+        for text in ["selected", "each", "any", "REGCAP=64,*", "best:REGCAP=64,*"] {
             let scope: Scope = text.parse().unwrap();
             assert_eq!(scope.to_string(), text);
             let json = serde_json::to_string(&scope).unwrap();
             assert_eq!(serde_json::from_str::<Scope>(&json).unwrap(), scope);
         }
-        assert!("[a".parse::<Scope>().is_err());
+        assert!("[a".parse::<Scope>().is_err() && "best:[a".parse::<Scope>().is_err());
     }
 }

@@ -183,6 +183,41 @@ fn on_selected_each_any_or_a_glob() {
 }
 
 #[test]
+fn on_the_best_of_a_glob() {
+    let mut fixture = Fixture::new(&format!("{}on = \"best:REGCAP=96,*\"", gate("registers <= 64")));
+    fixture.set("registers", |v, _| [0.0, 0.0, 64.0, 70.0, 0.0][v]);
+    let held = fixture.first();
+    assert_eq!((held.verdict, held.cases.len()), (PASS, 1));
+    assert_eq!(held.cases[0].variant.0, "REGCAP=96,THREADS=64");
+    assert_eq!(stops(&fixture.judge(), 3), ["registers <= 64 by 6"], "it would fail, were it the best");
+    assert!(stops(&fixture.judge(), 0).is_empty());
+    // the next best where the best is wrong, nobody where none is proven correct
+    assert_eq!(fixture.wrong(2).first().verdict, FAIL);
+    let unproven = fixture.unproven(2).unproven(3).first();
+    let reason = "no variant is both proven correct and measured by latency_p50";
+    assert_eq!((unproven.verdict, unproven.reason.as_str()), (OPEN, reason));
+    assert_eq!(fixture.wrong(2).wrong(3).first().verdict, FAIL);
+    fixture.phase.gates[0].on = crate::model::Scope::Best("nothing*".to_owned());
+    assert_eq!(fixture.first().reason, "no variant matches 'nothing*'");
+    let mut text = format!("{BASE}\n{}on = \"best:NOTHING*\"", gate("registers <= 64"));
+    let phase = parse(Path::new("fixture.toml"), &text).unwrap();
+    assert!(unroll(&phase).unwrap_err().to_string().contains("which matches no candidate"));
+    text.push_str("\nshapes = [\"small\", \"large\"]");
+    assert!(parse(Path::new("fixture.toml"), &text.replace("best:NOTHING*", "best:[")).is_err());
+}
+
+#[test]
+fn the_best_of_a_glob_is_asked_of_any_before_anything_runs() {
+    let of = |registers: f64| {
+        let mut fixture = Fixture::new(&(named("g", "registers <= 64") + "on = \"best:REGCAP=96,*\""));
+        fixture.set("registers", |v, _| if v == 3 { registers } else { 100.0 });
+        let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+        told.judged[0].verdict
+    };
+    assert_eq!((of(64.0), of(65.0)), (PASS, FAIL));
+}
+
+#[test]
 fn selection_is_the_best_correct_candidate_and_ties_do_not_depend_on_order() {
     let mut fixture = Fixture::new(&gate("registers <= 64"));
     fixture.set("registers", |_, _| 60.0).wrong(0);
