@@ -36,6 +36,7 @@ const METRICS: [&str; 8] = [
 ];
 
 fn main() {
+    unrolled();
     let phase = parse(Path::new("many.toml"), &(BASE.to_owned() + &gates())).unwrap();
     let plan = many(&unroll(&phase).unwrap());
     let shape = phase.workload.shapes[0].name.clone();
@@ -67,6 +68,17 @@ fn main() {
         rayon::current_num_threads(),
         peak()
     );
+}
+
+/// Time of unrolling a sweep of as many variants: their grids, blocks, scalars, flags and ids.
+fn unrolled() {
+    let values: Vec<String> = (1..=VARIANTS / 45).map(|at| (16 * at).to_string()).collect();
+    let text = std::fs::read_to_string("configs/phase_d.toml").unwrap();
+    let many = text.replace("K_TILE = [16, 32, 64]", &format!("K_TILE = [{}]", values.join(", ")));
+    let phase = parse(Path::new("many.toml"), &many).unwrap();
+    let start = Instant::now();
+    let plan = unroll(&phase).unwrap();
+    println!("{} variants unrolled in {:.2} s", plan.variants.len(), start.elapsed().as_secs_f64());
 }
 
 /// Twenty gates on each variant: fifteen plain, three compound, two on latency.

@@ -6,6 +6,7 @@ use crate::campaign;
 use crate::exit::Outcome;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{self, Check, CompilerFacts, Facts, Status, VisibleGpu};
+use crate::number::counted;
 use std::io::{self, Write};
 
 /// Looks at what is here and prints every check of it.
@@ -32,10 +33,10 @@ fn say(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
     let warnings = checks.iter().filter(|check| check.status == Status::Warning).count();
     writeln!(out)?;
     if problems == 0 {
-        writeln!(out, "This machine can measure ({}).", count(warnings, "warning"))?;
+        writeln!(out, "This machine can measure ({}).", counted(warnings, "warning"))?;
         return Ok(Outcome::Passed);
     }
-    writeln!(out, "This machine cannot measure ({}, {}).", count(problems, "problem"), count(warnings, "warning"))?;
+    writeln!(out, "This machine cannot measure ({}, {}).", counted(problems, "problem"), counted(warnings, "warning"))?;
     writeln!(out, "Recorded runs can be judged and rendered: `ncugate run CONFIG --source recorded`.")?;
     Ok(Outcome::Environment)
 }
@@ -51,14 +52,6 @@ fn write_check(check: &Check, width: usize, out: &mut dyn Write) -> io::Result<(
         writeln!(out, "{:<7}  {:<width$}  -> {}", "", "", check.advice)?;
     }
     Ok(())
-}
-
-fn count(number: usize, noun: &str) -> String {
-    match number {
-        0 => format!("no {noun}s"),
-        1 => format!("1 {noun}"),
-        more => format!("{more} {noun}s"),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
 
-use crate::expr::{Expr, Value};
+use crate::expr::{Expr, Template, Value};
 use std::path::PathBuf;
 
 /// A kernel source and how to build and launch it; expressions see shape dimensions and variant parameters.
@@ -10,8 +10,8 @@ pub struct KernelTemplate {
     pub source: PathBuf,
     /// `extern "C"` name of the `__global__` function.
     pub entry: String,
-    /// nvcc flags, minijinja templates over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
-    pub flags: Vec<String>,
+    /// nvcc flags over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
+    pub flags: Vec<Template>,
     /// Parameters passed as `-DNAME=value`.
     pub defines: Vec<String>,
     /// Blocks a grid, 1 to 3 expressions.
@@ -62,8 +62,8 @@ pub struct Sweep {
 /// A program that computes, checks and times the workload itself (docs/external-commands.md).
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandTemplate {
-    /// Program and arguments, minijinja templates over the variant's parameters.
-    pub argv: Vec<String>,
+    /// Program and arguments over the variant's parameters.
+    pub argv: Vec<Template>,
     /// Regular expression of the kernels that count; every launch inside the variant's NVTX range when absent.
     pub kernel_filter: Option<String>,
 }

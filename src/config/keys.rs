@@ -17,7 +17,7 @@ pub enum Kind {
     Name,
     /// A text that is an expression over names in scope, or a number.
     Expr,
-    /// A minijinja template over a variant's parameters.
+    /// A text with expressions over a variant's parameters in double braces.
     Template,
     /// A requirement of a gate.
     Requirement,

@@ -1,6 +1,7 @@
 //! From a key path back to its place in the text, for what is found wrong after the file was understood.
 
 use super::error::Place;
+use crate::expr::Span;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -24,6 +25,48 @@ pub fn locate(text: &str, key: &str) -> Option<Place> {
         };
     }
     Some(Place { key: key.to_owned(), span: at.span() })
+}
+
+/// Place of a part of `value`, a text that is written at `place`; the whole of it where no part is given, or where the
+/// part is not found (escapes by number, or in a text of several lines).
+pub fn within(text: &str, place: &Place, value: &str, span: Option<Span>) -> Place {
+    let part = || {
+        let span = span?;
+        let written = text.get(place.span.clone())?;
+        let (start, end) = match written.find(value) {
+            Some(offset) => (offset + span.start, offset + span.end),
+            None => {
+                let (plain, bytes) = unescaped(written)?;
+                let offset = plain.find(value)?;
+                (*bytes.get(offset + span.start)?, *bytes.get(offset + span.end)?)
+            }
+        };
+        Some(Place { key: place.key.clone(), span: place.span.start + start..place.span.start + end })
+    };
+    part().unwrap_or_else(|| place.clone())
+}
+
+/// The text that a basic string of one line stands for, and for each of its bytes and its end the byte of the string it
+/// is written at.
+fn unescaped(written: &str) -> Option<(String, Vec<usize>)> {
+    let inside = written.strip_prefix('"')?.strip_suffix('"')?;
+    let (mut plain, mut bytes) = (String::new(), Vec::new());
+    let mut chars = inside.char_indices();
+    while let Some((at, c)) = chars.next() {
+        let c = match c {
+            '\\' => match chars.next()?.1 {
+                c @ ('"' | '\\') => c,
+                't' => '\t',
+                'n' => '\n',
+                _ => return None,
+            },
+            c => c,
+        };
+        plain.push(c);
+        bytes.resize(plain.len(), at + 1);
+    }
+    bytes.push(inside.len() + 1);
+    Some((plain, bytes))
 }
 
 fn steps(key: &str) -> Vec<Step<'_>> {

@@ -24,7 +24,7 @@ pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Ti
 pub use kernel::{
     CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
-pub use locate::locate;
+pub use locate::{locate, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Objective, Phase, ProfileSettings};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};

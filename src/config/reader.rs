@@ -5,7 +5,8 @@
 
 use super::error::{Place, Problem, line_of};
 use super::keys::Spec;
-use crate::expr::{Expr, Value};
+use super::locate::within;
+use crate::expr::{Expr, ExprError, Span, Template, Value};
 use crate::model::nearest;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -82,6 +83,11 @@ impl<'a> Item<'a> {
     /// Records a problem here.
     pub fn report(&self, message: impl Into<String>, help: Option<String>) {
         self.source.report(&self.place, message, help);
+    }
+
+    /// Records a problem with a part of a text that is written here; with all of it where no span is given.
+    pub fn report_within(&self, value: &str, span: Option<Span>, message: String, help: Option<String>) {
+        self.source.report(&within(self.source.text, &self.place, value, span), message, help);
     }
 
     /// Keeps the place with a value.
@@ -229,13 +235,18 @@ impl<'a> Item<'a> {
                 return None;
             }
         };
-        match Expr::parse(&text) {
-            Ok(expr) => Some(self.with(expr)),
-            Err(e) => {
-                self.report(format!("`{}`: {e}", self.place.key), None);
-                None
-            }
-        }
+        self.parsed(&text, Expr::parse(&text))
+    }
+
+    /// A text with expressions in double braces.
+    pub fn template(&self) -> Option<Placed<Template>> {
+        let text = self.text()?;
+        self.parsed(&text, Template::parse(&text))
+    }
+
+    fn parsed<T>(&self, text: &str, parsed: Result<T, ExprError>) -> Option<Placed<T>> {
+        let refused = |e: ExprError| self.report_within(text, e.span(), format!("`{}`: {e}", self.place.key), None);
+        parsed.map_err(refused).ok().map(|value| self.with(value))
     }
 
     /// The items of an array; a value that is not an array is an error and gives none.
@@ -259,6 +270,15 @@ impl<'a> Item<'a> {
             self.expected("an array with at least one value", None);
         }
         self.list()
+    }
+
+    /// The 1 to 3 items of a grid, a block or a cluster.
+    pub fn axes(&self) -> Vec<Item<'a>> {
+        let axes = self.some_list();
+        if axes.len() > 3 {
+            self.expected("1 to 3 axes", None);
+        }
+        axes
     }
 
     /// The value of a key, where this is a table that has it; records nothing.
@@ -363,6 +383,11 @@ impl<'a> Table<'a> {
     /// Records a problem at another place of the file.
     pub fn report_at(&self, place: &Place, message: impl Into<String>, help: Option<String>) {
         self.source.report(place, message, help);
+    }
+
+    /// Records a problem with a part of a text that is written at another place; with all of it where no span is given.
+    pub fn report_within(&self, place: &Place, value: &str, span: Option<Span>, message: String, help: Option<String>) {
+        self.source.report(&within(self.source.text, place, value, span), message, help);
     }
 
     /// How many problems the file has so far.

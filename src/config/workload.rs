@@ -1,6 +1,6 @@
 //! What a kernel computes: shapes, buffers, scalars, and the result it is held to.
 
-use crate::expr::{Expr, ExprError, Scope, Value};
+use crate::expr::{Expr, ExprError, Names, Value};
 use crate::model::ShapeName;
 use crate::model::Tolerance;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Shape {
 
 impl Shape {
     /// Its dimensions as the names of an expression.
-    pub fn scope(&self) -> Scope {
+    pub fn scope(&self) -> Names {
         self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect()
     }
 }
@@ -195,9 +195,9 @@ pub enum Reference {
         /// Entry name.
         entry: String,
         /// Grid, expressions over the shape.
-        grid: Vec<String>,
+        grid: Vec<Expr>,
         /// Block, expressions over the shape.
-        block: Vec<String>,
+        block: Vec<Expr>,
     },
     /// A NumPy file; `{{ shape }}` and `{{ seed }}` in the path are substituted.
     Npy {

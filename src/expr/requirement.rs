@@ -1,105 +1,38 @@
-//! The sentence of a gate: where it is split, and which quantities it reads.
+//! The sentence of a gate: its form, and which quantities it reads.
 //!
-//! One comparison of two arithmetic sides is a [`Requirement::Compare`], whose margin can be told; anything with
-//! `and`, `or`, `not`, `in`, `is` or a comparison inside parentheses is a [`Requirement::Condition`].
+//! One comparison of two arithmetic sides is a [`Form::Compare`], whose margin can be told; anything with `and`, `or`,
+//! `not`, `in`, `if` or a comparison inside a side is a [`Form::Condition`].
 //!
 //! A metric may be named as ncu writes it, bare (`sm__warps_active.avg.pct_of_peak_sustained_active`), after an owner
-//! (`baseline.dram__bytes.sum`) or in a call (`ncu("...")`). Which names a text has is [`super::reference`]'s to say: what
-//! is checked when a phase is read is what is looked up when it is judged. Expressions are kept as written.
+//! (`baseline.dram__bytes.sum`, `baseline["dram__bytes.sum"]`) or in a call (`ncu("...")`).
 
-use super::reference::{Reference, rewrite};
-use super::token::{Piece, Token, pieces};
-use super::{Expr, ExprError};
-use serde::{Deserialize, Serialize};
+use super::ast::{Comparison, Kind, Node, Owner, Quantity, Reference, Span};
+use super::parse;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::sync::Arc;
 
-/// How two sides are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Comparison {
-    /// `<`
-    #[serde(rename = "<")]
-    Less,
-    /// `<=`
-    #[serde(rename = "<=")]
-    LessOrEqual,
-    /// `>`
-    #[serde(rename = ">")]
-    Greater,
-    /// `>=`
-    #[serde(rename = ">=")]
-    GreaterOrEqual,
-    /// `==`
-    #[serde(rename = "==")]
-    Equal,
-    /// `!=`
-    #[serde(rename = "!=")]
-    NotEqual,
+/// The sentence that has to hold, parsed; a copy shares the tree.
+#[derive(Debug, Clone)]
+pub struct Requirement {
+    text: Arc<str>,
+    form: Arc<Form<Reference>>,
 }
 
-/// The sentence that has to hold.
+/// The forms of a requirement; see [`Node`] for `R`.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Requirement {
-    /// Two numeric expressions and a comparison: `eligible_warps >= 2`.
+pub enum Form<R> {
+    /// Two numbers and a comparison: `eligible_warps >= 2`.
     Compare {
         /// Left side.
-        left: Expr,
+        left: Node<R>,
         /// The comparison.
         comparison: Comparison,
         /// Right side.
-        right: Expr,
-        /// As written.
-        text: String,
+        right: Node<R>,
     },
     /// A truth value: `not (dram_pct > 80 and tensor_pct < 40)`.
-    Condition {
-        /// The expression.
-        condition: Expr,
-    },
-}
-
-impl Requirement {
-    /// As written.
-    pub fn text(&self) -> &str {
-        match self {
-            Self::Compare { text, .. } => text,
-            Self::Condition { condition } => condition.text(),
-        }
-    }
-}
-
-/// Whose quantity a requirement reads.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Owner {
-    /// The variant that is judged.
-    Case,
-    /// The first baseline, or the stored run compared with.
-    Baseline,
-    /// The last accepted stage; outside stages, the run before.
-    Previous,
-    /// The leaderboard's best.
-    Best,
-    /// A baseline, variant or stage by name.
-    Named(String),
-}
-
-impl Owner {
-    /// The owner that is written so before a dot or in `speedup("...")`.
-    pub fn of_word(word: &str) -> Self {
-        match word {
-            "baseline" => Self::Baseline,
-            "previous" => Self::Previous,
-            "best" => Self::Best,
-            name => Self::Named(name.to_owned()),
-        }
-    }
-}
-
-/// A named value that a requirement reads: a metric, or a dimension, parameter or scalar of the variant that is judged.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Quantity {
-    /// Whose.
-    pub owner: Owner,
-    /// Its name; names of ncu's with their dots.
-    pub name: String,
+    Condition(Node<R>),
 }
 
 /// Everything a requirement reads, each once and sorted.
@@ -111,62 +44,138 @@ pub struct Reads {
     pub speedups: Vec<Owner>,
 }
 
+impl Reads {
+    /// Whose values are read, those of speedups last; an owner may occur more than once.
+    pub fn owners(&self) -> impl Iterator<Item = &Owner> {
+        self.quantities.iter().map(|quantity| &quantity.owner).chain(&self.speedups)
+    }
+}
+
 /// Why a text is not a requirement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequirementError {
-    /// A side does not parse.
-    #[error(transparent)]
-    Expression(#[from] ExprError),
+    /// It does not parse.
+    #[error("requirement '{text}' does not parse: {reason}")]
+    Syntax {
+        /// The requirement.
+        text: String,
+        /// What is wrong.
+        reason: String,
+        /// The bytes that are.
+        span: Span,
+    },
     /// `1 < x < 2`.
-    #[error("requirement '{0}' chains comparisons; write two gates, or join them with 'and'")]
-    Chained(String),
+    #[error("requirement '{text}' chains comparisons; write two gates, or join them with 'and'")]
+    Chained {
+        /// The requirement.
+        text: String,
+        /// The chain.
+        span: Span,
+    },
     /// `registers`, `2 * registers`.
     #[error("requirement '{0}' compares nothing; write for example '{0} >= 1'")]
     NoComparison(String),
     /// `1 < 2`.
     #[error("requirement '{0}' reads no measured quantity, so that it would hold or fail whatever is measured")]
     Constant(String),
-    /// `speedup(x)`, `ncu(x)`, or `speedup` without a call.
-    #[error("requirement '{text}' uses '{word}' without a name in quotes; write {word}(\"...\")")]
-    NotLiteral {
-        /// The requirement.
-        text: String,
-        /// The word.
-        word: String,
-    },
+}
+
+impl RequirementError {
+    /// The bytes of the text that are wrong; none where all of it is.
+    pub const fn span(&self) -> Option<Span> {
+        match self {
+            Self::Syntax { span, .. } | Self::Chained { span, .. } => Some(*span),
+            Self::NoComparison(_) | Self::Constant(_) => None,
+        }
+    }
 }
 
 impl Requirement {
-    /// Parses the sentence of a gate.
+    /// Parses the sentence of a gate; spaces around it are left out, and spans are of the rest.
+    ///
+    /// # Errors
+    ///
+    /// What does not parse, chains of comparisons, and what would hold or fail whatever is measured.
     pub fn parse(text: &str) -> Result<Self, RequirementError> {
         let text = text.trim();
-        let pieces = pieces(text);
-        let requirement = match split(text, &pieces)? {
-            None => Self::Condition { condition: Expr::parse(text)? },
-            Some((at, comparison)) => Self::Compare {
-                left: Expr::parse(text[..at].trim())?,
-                comparison,
-                right: Expr::parse(text[at + comparison.symbol().len()..].trim())?,
-                text: text.to_owned(),
-            },
-        };
-        literal_calls(text, &requirement)?;
-        if requirement.reads() == Reads::default() {
-            return Err(RequirementError::Constant(text.to_owned()));
+        let owned = || text.to_owned();
+        let root = parse::parse(text).map_err(|e| RequirementError::Syntax {
+            text: owned(),
+            reason: e.reason,
+            span: e.span,
+        })?;
+        let chained = |node: &&Node<Reference>| matches!(&node.kind, Kind::Compare(_, rest) if rest.len() > 1);
+        if let Some(chain) = root.walk().into_iter().find(chained) {
+            return Err(RequirementError::Chained { text: owned(), span: chain.span });
         }
-        Ok(requirement)
+        if !root.walk().iter().any(|node| node.is_logical()) {
+            return Err(RequirementError::NoComparison(owned()));
+        }
+        if root.reads().next().is_none() {
+            return Err(RequirementError::Constant(owned()));
+        }
+        Ok(Self { text: text.into(), form: Arc::new(form(root)) })
+    }
+
+    /// `speedup("previous") >= 1`: what a stage without gates of its own has to hold.
+    pub fn no_slower_than_previous() -> Self {
+        let span = |start, end| Span { start, end };
+        let speedup = Reference::Speedup { over: Owner::Previous };
+        let left = Node { kind: Kind::Read(speedup), span: span(0, 19) };
+        let right = Node { kind: Kind::Literal(super::Value::Int(1)), span: span(23, 24) };
+        let form = Form::Compare { left, comparison: Comparison::GreaterOrEqual, right };
+        Self { text: "speedup(\"previous\") >= 1".into(), form: Arc::new(form) }
+    }
+
+    /// As written, without spaces around it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it is made of.
+    pub fn form(&self) -> &Form<Reference> {
+        &self.form
+    }
+
+    /// The comparison, where it is one.
+    pub fn comparison(&self) -> Option<Comparison> {
+        match &*self.form {
+            Form::Compare { comparison, .. } => Some(*comparison),
+            Form::Condition(_) => None,
+        }
+    }
+
+    /// The left side as written; of a condition all of it.
+    pub fn left(&self) -> &str {
+        match &*self.form {
+            Form::Compare { left, .. } => self.text.get(left.span.range()).unwrap_or(&self.text),
+            Form::Condition(_) => &self.text,
+        }
+    }
+
+    /// What the left side reads, where it is nothing else.
+    pub fn subject(&self) -> Option<&Reference> {
+        match &*self.form {
+            Form::Compare { left: Node { kind: Kind::Read(reference), .. }, .. } => Some(reference),
+            Form::Compare { .. } | Form::Condition(_) => None,
+        }
+    }
+
+    /// What it reads, with where, in the order of the text.
+    pub fn references(&self) -> Vec<(&Reference, Span)> {
+        match &*self.form {
+            Form::Compare { left, right, .. } => left.reads().chain(right.reads()).collect(),
+            Form::Condition(condition) => condition.reads().collect(),
+        }
     }
 
     /// What it reads.
     pub fn reads(&self) -> Reads {
         let mut reads = Reads::default();
-        for reference in self.references() {
+        for (reference, _) in self.references() {
             match reference {
-                Reference::Own(name) => reads.quantities.push(Quantity { owner: Owner::Case, name }),
-                Reference::Of { owner, metric } => {
-                    reads.quantities.push(Quantity { owner: Owner::of_word(&owner), name: metric });
-                }
-                Reference::Speedup { over } => reads.speedups.push(Owner::of_word(&over)),
+                Reference::Quantity(quantity) => reads.quantities.push(quantity.clone()),
+                Reference::Speedup { over } => reads.speedups.push(over.clone()),
             }
         }
         reads.quantities.sort();
@@ -175,82 +184,51 @@ impl Requirement {
         reads.speedups.dedup();
         reads
     }
+}
 
-    fn references(&self) -> Vec<Reference> {
-        let mut references = Vec::new();
-        match self {
-            Self::Condition { condition } => {
-                rewrite(condition.text(), &mut references);
+fn form(root: Node<Reference>) -> Form<Reference> {
+    let Node { kind, span } = root;
+    match kind {
+        Kind::Compare(left, mut rest) => match rest.pop() {
+            Some((comparison, right)) if rest.is_empty() && is_arithmetic(&left) && is_arithmetic(&right) => {
+                Form::Compare { left: *left, comparison, right }
             }
-            Self::Compare { left, right, .. } => {
-                rewrite(left.text(), &mut references);
-                rewrite(right.text(), &mut references);
+            last => {
+                rest.extend(last);
+                Form::Condition(Node { kind: Kind::Compare(left, rest), span })
             }
-        }
-        references
+        },
+        kind => Form::Condition(Node { kind, span }),
     }
 }
 
-impl Comparison {
-    /// Every comparison, two-character symbols first.
-    pub const ALL: [Self; 6] =
-        [Self::LessOrEqual, Self::GreaterOrEqual, Self::Equal, Self::NotEqual, Self::Less, Self::Greater];
+fn is_arithmetic(side: &Node<Reference>) -> bool {
+    !side.walk().iter().any(|node| node.is_logical())
+}
 
-    /// As written.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-        }
+impl PartialEq for Requirement {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
     }
 }
 
-/// Where the one comparison is; none for a condition.
-fn split(text: &str, pieces: &[Piece<'_>]) -> Result<Option<(usize, Comparison)>, RequirementError> {
-    let mut depth = 0_usize;
-    let mut logical = false;
-    let mut top = None;
-    let mut in_segment = 0_usize;
-    for piece in pieces {
-        match piece.token {
-            Token::Sign('(' | '[' | '{') => depth += 1,
-            Token::Sign(')' | ']' | '}') => depth = depth.saturating_sub(1),
-            Token::Compare(comparison) => {
-                in_segment += 1;
-                if in_segment > 1 {
-                    return Err(RequirementError::Chained(text.to_owned()));
-                }
-                logical |= depth > 0;
-                top = Some((piece.start, comparison));
-            }
-            _ => {}
-        }
-        let word = matches!(piece.token, Token::Name("and" | "or" | "not" | "in" | "is" | "if" | "else"));
-        logical |= word;
-        if word || matches!(piece.token, Token::Sign('(' | ')' | '[' | ']' | '{' | '}' | ',')) {
-            in_segment = 0;
-        }
-    }
-    match (logical, top) {
-        (true, _) => Ok(None),
-        (false, Some(found)) => Ok(Some(found)),
-        (false, None) => Err(RequirementError::NoComparison(text.to_owned())),
+impl Eq for Requirement {}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.fmt(f)
     }
 }
 
-/// Every `speedup` and `ncu` names its subject in quotes, so that it is known before anything is measured.
-fn literal_calls(text: &str, requirement: &Requirement) -> Result<(), RequirementError> {
-    let bare = |reference: Reference| match reference {
-        Reference::Own(name) if matches!(name.as_str(), "speedup" | "ncu") => Some(name),
-        Reference::Own(_) | Reference::Of { .. } | Reference::Speedup { .. } => None,
-    };
-    match requirement.references().into_iter().find_map(bare) {
-        Some(word) => Err(RequirementError::NotLiteral { text: text.to_owned(), word }),
-        None => Ok(()),
+impl Serialize for Requirement {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Requirement {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 
@@ -261,9 +239,13 @@ mod tests {
 
     /// `left|comparison|right`, or the condition.
     fn parts(text: &str) -> String {
-        match Requirement::parse(text).unwrap_or_else(|e| panic!("{e}")) {
-            Requirement::Compare { left, comparison, right, .. } => format!("{left}|{}|{right}", comparison.symbol()),
-            Requirement::Condition { condition } => condition.text().to_owned(),
+        let requirement = Requirement::parse(text).unwrap_or_else(|e| panic!("{e}"));
+        match requirement.form() {
+            Form::Compare { comparison, right, .. } => {
+                let right = &requirement.text()[right.span.range()];
+                format!("{}|{}|{right}", requirement.left(), comparison.symbol())
+            }
+            Form::Condition(_) => requirement.text().to_owned(),
         }
     }
 
@@ -280,6 +262,8 @@ mod tests {
         assert_eq!(parts("latency_p50 <= 0.98 * baseline.latency_p50"), "latency_p50|<=|0.98 * baseline.latency_p50");
         assert_eq!(parts("(registers + spills) * 2 != 7 // 2"), "(registers + spills) * 2|!=|7 // 2");
         assert_eq!(parts("speedup('a<b') > 1"), "speedup('a<b')|>|1");
+        let made = Requirement::no_slower_than_previous();
+        assert_eq!(Requirement::parse(made.text()).unwrap().form(), made.form());
     }
 
     #[test]
@@ -289,6 +273,7 @@ mod tests {
             "registers < 64 or spills == 0",
             "(registers < 64) == (spills == 0)",
             "registers in [32, 64]",
+            "registers < (64 if S > 1 else 32)",
         ] {
             assert_eq!(parts(text), text);
         }
@@ -303,6 +288,8 @@ mod tests {
             reads("not launch__waves > 1 and ncu('dram__bytes.sum') > 1"),
             ["Case dram__bytes.sum", "Case launch__waves"]
         );
+        assert_eq!(reads("sm__a.avg*2e-3 < best.lts__t_bytes.sum"), ["Case sm__a.avg", "Best lts__t_bytes.sum"]);
+        assert_eq!(reads("flash[\"sm__a.avg\"] > 1"), ["Named(\"flash\") sm__a.avg"]);
     }
 
     #[test]
@@ -326,14 +313,24 @@ mod tests {
     #[test]
     fn what_judges_nothing_is_refused() {
         let error = |text: &str| Requirement::parse(text).unwrap_err();
-        assert!(matches!(error("1 < registers < 64"), RequirementError::Chained(_)));
-        assert!(matches!(error("spills == 0 and 1 < registers < 64"), RequirementError::Chained(_)));
+        let spanned = |text: &str| error(text).span().map(Span::range);
+        assert!(matches!(error("1 < registers < 64"), RequirementError::Chained { .. }));
+        assert_eq!(spanned("spills == 0 and 1 < registers < 64"), Some(16..34));
         assert!(matches!(error("registers"), RequirementError::NoComparison(_)));
         assert!(matches!(error("1 < 2"), RequirementError::Constant(_)));
         assert!(matches!(error("true or false"), RequirementError::Constant(_)));
-        assert!(matches!(error("speedup(name) > 1"), RequirementError::NotLiteral { .. }));
-        assert!(matches!(error("speedup > 1"), RequirementError::NotLiteral { .. }));
-        assert!(matches!(error("registers <= "), RequirementError::Expression(_)));
-        assert!(matches!(error("registers => 3"), RequirementError::Expression(_)));
+        assert_eq!(spanned("speedup(name) > 1"), Some(0..7));
+        assert_eq!(spanned("1 < speedup"), Some(4..11));
+        assert_eq!(spanned("registers <= "), Some(12..12));
+        assert_eq!(spanned("registers => 3"), Some(10..11));
+    }
+
+    #[test]
+    fn a_requirement_is_stored_as_its_text() {
+        let requirement = Requirement::parse("registers <= 64").unwrap();
+        let json = serde_json::to_string(&requirement).unwrap();
+        assert_eq!(json, "\"registers <= 64\"");
+        assert_eq!(serde_json::from_str::<Requirement>(&json).unwrap(), requirement);
+        assert!(serde_json::from_str::<Requirement>("\"registers\"").is_err());
     }
 }

@@ -1,93 +1,167 @@
-//! The pieces of a requirement's text: the one scanner that splitting it and finding its names share.
-//!
-//! It never fails: what is no name, text, number or comparison is a sign, and whether the whole is an expression is the
-//! parser's to say.
+//! A text cut into tokens.
 
-use super::Comparison;
+use super::ast::{Arithmetic, Comparison, Span};
 
-/// What a piece is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is wrong with a text, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// What is wrong.
+    pub reason: String,
+    /// The bytes that are.
+    pub span: Span,
+}
+
+/// What a token is.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Token<'t> {
     /// An identifier, or several joined by dots; words such as `and` too.
     Name(&'t str),
-    /// A quoted text, without its quotes.
-    Quoted(&'t str),
-    /// A number.
-    Number,
+    /// A quoted text, its escapes resolved.
+    Text(String),
+    /// An integer.
+    Int(i64),
+    /// A number with a fraction or an exponent.
+    Float(f64),
     /// A comparison.
     Compare(Comparison),
-    /// Any other character that is no space.
-    Sign(char),
+    /// Arithmetic; `-` is also the sign of a number.
+    Arithmetic(Arithmetic),
+    /// A bracket or a comma.
+    Mark(char),
+    /// After the last.
+    End,
 }
 
-/// A token and where it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece<'t> {
-    /// First byte.
-    pub start: usize,
-    /// The byte after its last.
-    pub end: usize,
-    /// What it is.
-    pub token: Token<'t>,
-}
+/// Symbols, the longer ones before those that they begin with.
+const SYMBOLS: [(&str, Token<'static>); 13] = [
+    ("<=", Token::Compare(Comparison::LessOrEqual)),
+    (">=", Token::Compare(Comparison::GreaterOrEqual)),
+    ("==", Token::Compare(Comparison::Equal)),
+    ("!=", Token::Compare(Comparison::NotEqual)),
+    ("<", Token::Compare(Comparison::Less)),
+    (">", Token::Compare(Comparison::Greater)),
+    ("**", Token::Arithmetic(Arithmetic::Power)),
+    ("//", Token::Arithmetic(Arithmetic::FloorDivide)),
+    ("+", Token::Arithmetic(Arithmetic::Add)),
+    ("-", Token::Arithmetic(Arithmetic::Subtract)),
+    ("*", Token::Arithmetic(Arithmetic::Multiply)),
+    ("/", Token::Arithmetic(Arithmetic::Divide)),
+    ("%", Token::Arithmetic(Arithmetic::Remainder)),
+];
 
-/// The pieces of a text in order; spaces are left out.
-pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+/// The tokens of a text in order, [`Token::End`] last.
+pub fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, SyntaxError> {
     let mut found = Vec::new();
     let mut start = 0;
     while let Some(first) = text[start..].chars().next() {
-        let rest = &text[start..];
-        let (length, token) = match first {
-            '"' | '\'' => {
-                let length = quoted(rest, first);
-                let inside = &rest[1..length];
-                (length, Token::Quoted(inside.strip_suffix(first).unwrap_or(inside)))
-            }
-            c if c.is_ascii_digit() => (number(rest), Token::Number),
-            c if is_name(c) => {
-                let length = chain(rest);
-                (length, Token::Name(&rest[..length]))
-            }
-            c => match Comparison::ALL.into_iter().find(|comparison| rest.starts_with(comparison.symbol())) {
-                Some(comparison) => (comparison.symbol().len(), Token::Compare(comparison)),
-                None => (c.len_utf8(), Token::Sign(c)),
-            },
-        };
-        if !first.is_whitespace() {
-            found.push(Piece { start, end: start + length, token });
+        if first.is_whitespace() {
+            start += first.len_utf8();
+            continue;
         }
+        let (length, token) = token(text, start, first)?;
+        found.push((token, Span { start, end: start + length }));
         start += length;
     }
-    found
+    found.push((Token::End, Span { start: text.len(), end: text.len() }));
+    Ok(found)
+}
+
+fn token(text: &str, start: usize, first: char) -> Result<(usize, Token<'_>), SyntaxError> {
+    let rest = &text[start..];
+    match first {
+        '"' | '\'' => quoted(rest, start, first),
+        c if c.is_ascii_digit() => number(rest, start),
+        c if is_name(c) => {
+            let length = chain(rest);
+            Ok((length, Token::Name(&rest[..length])))
+        }
+        '(' | ')' | '[' | ']' | ',' => Ok((1, Token::Mark(first))),
+        c => match SYMBOLS.into_iter().find(|(symbol, _)| rest.starts_with(symbol)) {
+            Some((symbol, token)) => Ok((symbol.len(), token)),
+            None => Err(stray(c, start)),
+        },
+    }
+}
+
+fn stray(c: char, start: usize) -> SyntaxError {
+    let reason = match c {
+        '=' => "a single `=` compares nothing; write `==`".to_owned(),
+        '&' | '|' | '!' | '~' => format!("`{c}` is not an operator; conditions use `and`, `or` and `not`"),
+        c => format!("`{c}` is not part of an expression"),
+    };
+    SyntaxError { reason, span: Span { start, end: start + c.len_utf8() } }
 }
 
 fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Bytes of a quoted text with its quotes; an unclosed one goes to the end.
-fn quoted(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in rest.char_indices().skip(1) {
+fn quoted(rest: &str, start: usize, quote: char) -> Result<(usize, Token<'static>), SyntaxError> {
+    let mut text = String::new();
+    let mut chars = rest.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
         match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if c == quote => return at + c.len_utf8(),
-            _ => {}
+            '\\' => match chars.next() {
+                Some((_, escaped @ ('\\' | '"' | '\''))) => text.push(escaped),
+                Some((_, 'n')) => text.push('\n'),
+                Some((_, 't')) => text.push('\t'),
+                Some((_, other)) => {
+                    let reason = format!("`\\{other}` is not an escape; write `\\\\` for a backslash");
+                    return Err(SyntaxError { reason, span: span(start + at, 1 + other.len_utf8()) });
+                }
+                None => break,
+            },
+            _ if c == quote => return Ok((at + 1, Token::Text(text))),
+            _ => text.push(c),
         }
     }
-    rest.len()
+    Err(SyntaxError { reason: format!("the text has no closing {quote}"), span: span(start, rest.len()) })
 }
 
-/// Bytes of a number, with its exponent.
-fn number(rest: &str) -> usize {
+const fn span(start: usize, length: usize) -> Span {
+    Span { start, end: start + length }
+}
+
+fn number(rest: &str, start: usize) -> Result<(usize, Token<'static>), SyntaxError> {
     let mut last = ' ';
     let past = |c: char| {
         let exponent = matches!(c, '+' | '-') && matches!(last, 'e' | 'E');
         last = c;
         !(c.is_ascii_alphanumeric() || c == '.' || c == '_' || exponent)
     };
-    rest.find(past).unwrap_or(rest.len())
+    // the letters of a hexadecimal number are no exponent
+    let end = match radix(rest) {
+        Some(_) => rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')),
+        None => rest.find(past),
+    };
+    let length = end.unwrap_or(rest.len());
+    let wrong = |reason: String| SyntaxError { reason, span: span(start, length) };
+    let written = rest[..length].replace('_', "");
+    let whole = match radix(&written) {
+        Some(radix) => i64::from_str_radix(&written[2..], radix),
+        None => written.parse(),
+    };
+    match whole {
+        Ok(value) => return Ok((length, Token::Int(value))),
+        Err(e) if *e.kind() == std::num::IntErrorKind::PosOverflow => {
+            return Err(wrong(format!("{written} is larger than an integer can be; write it with an exponent")));
+        }
+        Err(_) => {}
+    }
+    let plain = written.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'));
+    match written.parse::<f64>() {
+        Ok(value) if plain && value.is_finite() => Ok((length, Token::Float(value))),
+        _ => Err(wrong(format!("`{}` is not a number", &rest[..length]))),
+    }
+}
+
+fn radix(text: &str) -> Option<u32> {
+    match text.as_bytes() {
+        [b'0', b'x' | b'X', ..] => Some(16),
+        [b'0', b'o' | b'O', ..] => Some(8),
+        [b'0', b'b' | b'B', ..] => Some(2),
+        _ => None,
+    }
 }
 
 /// Bytes of names joined by dots; a dot with no name after it is not part of them.
@@ -108,39 +182,41 @@ fn chain(rest: &str) -> usize {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_texts_numbers_and_comparisons_are_told_apart() {
-        let tokens: Vec<Token<'_>> = pieces("a.b<=-1e-3 'x\\'y' ==(_c. )").into_iter().map(|p| p.token).collect();
-        let sign = Token::Sign;
+    fn names_texts_numbers_and_signs_are_told_apart() {
+        let found: Vec<Token<'_>> =
+            tokens("a.b<=-1e-3 'x\\'y' ==(_c, 0x1F)").unwrap().into_iter().map(|(token, _)| token).collect();
         assert_eq!(
-            tokens,
+            found,
             [
                 Token::Name("a.b"),
                 Token::Compare(Comparison::LessOrEqual),
-                sign('-'),
-                Token::Number,
-                Token::Quoted("x\\'y"),
+                Token::Arithmetic(Arithmetic::Subtract),
+                Token::Float(1e-3),
+                Token::Text("x'y".to_owned()),
                 Token::Compare(Comparison::Equal),
-                sign('('),
+                Token::Mark('('),
                 Token::Name("_c"),
-                sign('.'),
-                sign(')'),
+                Token::Mark(','),
+                Token::Int(31),
+                Token::Mark(')'),
+                Token::End,
             ]
         );
     }
 
     #[test]
-    fn pieces_cover_all_but_spaces() {
-        for text in ["", ".", "a.", "a..b", "\"", "'a", "ncu(\"x\"", "é.ü < ∞", "1e+", "(a).b", "a\u{a0}b"] {
-            let mut at = 0;
-            for piece in pieces(text) {
-                assert!(text[at..piece.start].chars().all(char::is_whitespace) && piece.end > piece.start, "{text}");
-                at = piece.end;
-            }
-            assert!(text[at..].chars().all(char::is_whitespace), "{text}");
-        }
+    fn what_is_not_a_token_says_where_it_is() {
+        let error = |text: &str| tokens(text).map(|_| ()).map_err(|e| (e.reason, e.span.range()));
+        assert_eq!(error("a = b"), Err(("a single `=` compares nothing; write `==`".to_owned(), 2..3)));
+        assert_eq!(error("'a"), Err(("the text has no closing '".to_owned(), 0..2)));
+        assert_eq!(error("1 + 12ab").unwrap_err().1, 4..8);
+        assert_eq!(error("é.ü ∞").unwrap_err().1, 6..9);
+        assert!(error("99999999999999999999").unwrap_err().0.contains("larger than an integer"));
+        assert!(tokens("1_000 2.5 0b11").is_ok());
     }
 }

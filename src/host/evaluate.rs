@@ -2,7 +2,7 @@
 
 use super::job_error::JobError;
 use crate::config::{Buffer, Init, Phase, Reference, Role, ScalarType, Shape};
-use crate::expr::{Expr, ExprError, Scope, Value};
+use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::BufferSpec;
 use crate::model::VariantId;
 use crate::plan::{Arg, KernelPlan, Launch, Method, Plan};
@@ -100,7 +100,7 @@ fn as_passed(dtype: ScalarType, value: f64) -> f64 {
     }
 }
 
-fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Scope) -> Result<BufferSpec, JobError> {
+fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpec, JobError> {
     let evaluated = buffer.shape.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
     let extents = evaluated.map_err(|source| JobError::Expression {
         what: format!("buffer '{}'", buffer.name),
@@ -165,20 +165,20 @@ pub(super) fn job_reference(
     }
 }
 
-fn extent3(texts: &[String], shape: &ShapeSpec, entry: &str, what: &'static str) -> Result<[u32; 3], JobError> {
+fn extent3(exprs: &[Expr], shape: &ShapeSpec, entry: &str, what: &'static str) -> Result<[u32; 3], JobError> {
     let wrong = || JobError::ReferenceLaunch { entry: entry.to_owned(), what };
-    let scope: Scope = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
+    let scope: Names = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
     let failed = |source| JobError::Expression {
         what: format!("{what} of reference entry '{entry}'"),
         shape: shape.name.clone(),
         source,
     };
-    if texts.is_empty() || texts.len() > 3 {
+    if exprs.is_empty() || exprs.len() > 3 {
         return Err(wrong());
     }
     let mut extents = [1; 3];
-    for (extent, text) in extents.iter_mut().zip(texts) {
-        let value = Expr::parse(text).and_then(|e| e.eval_int(&scope)).map_err(failed)?;
+    for (extent, expr) in extents.iter_mut().zip(exprs) {
+        let value = expr.eval_int(&scope).map_err(failed)?;
         *extent = u32::try_from(value).ok().filter(|v| (1..=i32::MAX as u32).contains(v)).ok_or_else(wrong)?;
     }
     Ok(extents)

@@ -1,6 +1,6 @@
 //! Whether each variant computes the right thing, from its build and its cases.
 
-use super::judgement::Correctness;
+use super::results::Correctness;
 use crate::config::Phase;
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};

@@ -1,32 +1,33 @@
 //! The fallback: a variant to use when required gates fail, judged by its own gates.
 
-use super::judgement::FallbackResult;
-use super::verdict::{Judged, over_variants};
-use crate::judge::phase::{Bench, Chosen};
+use super::evaluator::{Candidates, GateEvaluator};
+use super::gate_verdict::GateVerdict;
+use super::results::FallbackResult;
 use crate::model::Verdict;
+use crate::number::counted;
 
 /// Judges the phase's fallback, if it has one.
-pub fn judge(bench: &Bench<'_>, warnings: &mut Vec<String>) -> Option<FallbackResult> {
-    let ground = bench.ground;
-    let fallback = ground.phase.gate_plan.fallback.as_ref()?;
+pub fn judge(evaluator: &GateEvaluator<'_>, warnings: &mut Vec<String>) -> Option<FallbackResult> {
+    let context = evaluator.context;
+    let fallback = context.phase.gate_plan.fallback.as_ref()?;
     let none = |verdict, reason| FallbackResult { variant: None, verdict, reason, gates: Vec::new() };
-    let variants = match ground.matching(&fallback.variant) {
+    let variants = match context.matching(&fallback.variant) {
         Ok(variants) => variants,
-        Err(reason) => return Some(none(Verdict::Inconclusive, reason)),
+        Err(error) => return Some(none(Verdict::Inconclusive, error.to_string())),
     };
-    let Some(&best) = ground.ranked(&variants).first() else {
+    let candidates = Candidates::new(context, &variants);
+    let Some(&best) = candidates.ranked.first() else {
         let reason = format!("no variant that matches '{}' is both correct and measured", fallback.variant);
         return Some(none(Verdict::Inconclusive, reason));
     };
-    let chosen = Chosen { selected: Some(best), variants: &variants, previous: None };
-    let gates: Vec<Judged> = fallback.gates.iter().map(|gate| bench.gate(gate, &chosen, None)).collect();
-    let required: Vec<&Judged> = gates.iter().filter(|g| g.is_required()).collect();
-    let verdict = over_variants(required.iter().map(|g| g.effect), false);
-    let id = &ground.variant(best).id;
+    let gates: Vec<GateVerdict> = fallback.gates.iter().map(|gate| evaluator.gate(gate, &candidates, None)).collect();
+    let required: Vec<&GateVerdict> = gates.iter().filter(|g| g.is_required()).collect();
+    let verdict = Verdict::all(required.iter().map(|g| g.effect));
+    let id = &context.variant(best).id;
     let stops = required.iter().find(|g| g.effect == verdict);
     let reason = match (verdict, stops) {
         (Verdict::Pass, _) => {
-            format!("fallback {id}: {} of its own held", super::sentence::count(required.len(), "gate"))
+            format!("fallback {id}: {} of its own held", counted(required.len(), "gate"))
         }
         (_, Some(gate)) => format!("fallback {id}, gate '{}': {}", gate.result.name, gate.result.reason),
         (_, None) => format!("fallback {id} has no required gate of its own, so nothing vouches for it"),

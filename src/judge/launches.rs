@@ -1,13 +1,13 @@
 //! Counters of several launches of one variant: a requirement holds or fails when it does for every launch.
 
-use super::judgement::Doubt;
-use super::outcome::{Outcome, holds};
-use super::slot::Slot;
-use super::test::Form;
+use super::case_outcome::{CaseOutcome, holds};
+use super::compiled::CompiledForm;
+use super::operand::Operand;
+use super::results::InconclusiveKind;
 use crate::expr::Value;
 use crate::model::Verdict;
 
-/// Values of a requirement's slots, launch by launch.
+/// Values of a requirement's operands, launch by launch.
 pub struct Launches {
     scenarios: Vec<Vec<Value>>,
     /// Launches of the variant.
@@ -19,25 +19,31 @@ pub struct Launches {
 impl Launches {
     /// The values of each launch of the variant, once with the least and once with the greatest of what it is compared
     /// with; none where nothing was measured more than once.
-    pub fn new(slots: &[Slot<'_>], values: &[Value], row: Option<usize>, shape: usize) -> Option<Self> {
-        let own = |slot: &Slot<'_>| match slot {
-            Slot::Column { spreads, .. } => Some(spreads.as_ref()?.get(&row?)?.to_vec()),
-            Slot::Fixed(_) | Slot::Param(_) | Slot::Scalar(_) | Slot::Correct | Slot::Speedup { .. } => None,
+    pub fn new(operands: &[Operand<'_>], values: &[Value], row: Option<usize>, shape: usize) -> Option<Self> {
+        let own = |operand: &Operand<'_>| match operand {
+            Operand::Column { spreads, .. } => Some(spreads.as_ref()?.get(&row?)?.to_vec()),
+            Operand::Fixed(_) | Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => {
+                None
+            }
         };
-        let other = |slot: &Slot<'_>| match slot {
-            Slot::Fixed(of) => of[shape].spread.as_ref().map(|spread| spread.to_vec()),
-            Slot::Column { .. } | Slot::Param(_) | Slot::Scalar(_) | Slot::Correct | Slot::Speedup { .. } => None,
+        let other = |operand: &Operand<'_>| match operand {
+            Operand::Fixed(of) => of[shape].spread.as_ref().map(|spread| spread.to_vec()),
+            Operand::Column { .. }
+            | Operand::Param(_)
+            | Operand::Scalar(_)
+            | Operand::Correct
+            | Operand::Speedup { .. } => None,
         };
-        let repeated = |slot: &Slot<'_>| match slot {
-            Slot::Column { spreads, .. } => spreads.is_some(),
-            Slot::Fixed(of) => of[shape].spread.is_some(),
-            Slot::Param(_) | Slot::Scalar(_) | Slot::Correct | Slot::Speedup { .. } => false,
+        let repeated = |operand: &Operand<'_>| match operand {
+            Operand::Column { spreads, .. } => spreads.is_some(),
+            Operand::Fixed(of) => of[shape].spread.is_some(),
+            Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => false,
         };
-        if !slots.iter().any(repeated) {
+        if !operands.iter().any(repeated) {
             return None;
         }
-        let own: Vec<Option<Vec<f64>>> = slots.iter().map(own).collect();
-        let others: Vec<Option<Vec<f64>>> = slots.iter().map(other).collect();
+        let own: Vec<Option<Vec<f64>>> = operands.iter().map(own).collect();
+        let others: Vec<Option<Vec<f64>>> = operands.iter().map(other).collect();
         let counts = own.iter().flatten().chain(others.iter().flatten()).map(Vec::len);
         let most = counts.max().filter(|&n| n > 1)?;
         let own_launches = own.iter().flatten().map(Vec::len).min().unwrap_or(1);
@@ -59,7 +65,7 @@ impl Launches {
     }
 
     /// The verdict of the medians where every launch agrees with it, else inconclusive.
-    pub fn judge(&self, form: &Form<'_>, outcome: Outcome) -> Outcome {
+    pub fn judge(&self, form: &CompiledForm, outcome: CaseOutcome) -> CaseOutcome {
         let expected = match outcome.verdict {
             Verdict::Pass => true,
             Verdict::Fail => false,
@@ -73,11 +79,11 @@ impl Launches {
                     held.push(truth);
                     range = left.map(|v| range.map_or((v, v), |(low, high)| (low.min(v), high.max(v))));
                 }
-                Err(reason) => return Outcome { margin: outcome.margin, ..Outcome::missing(reason) },
+                Err(reason) => return CaseOutcome { margin: outcome.margin, ..CaseOutcome::missing(reason) },
             }
         }
         let samples = outcome.samples.max(self.most);
-        let outcome = Outcome { interval: outcome.interval.or(range), samples, ..outcome };
+        let outcome = CaseOutcome { interval: outcome.interval.or(range), samples, ..outcome };
         if held.iter().all(|&truth| truth == expected) {
             return outcome;
         }
@@ -86,21 +92,26 @@ impl Launches {
             1 => "launches of what it is compared with disagree".to_owned(),
             own => format!("launches disagree: it holds for {holding} of {own}"),
         };
-        Outcome { verdict: Verdict::Inconclusive, doubt: Some(Doubt::Noise), note: Some(note.into()), ..outcome }
+        CaseOutcome {
+            verdict: Verdict::Inconclusive,
+            inconclusive: Some(InconclusiveKind::Noise),
+            note: Some(note.into()),
+            ..outcome
+        }
     }
 }
 
 /// Whether a requirement holds for these values, and its left side where it compares.
-fn truth(form: &Form<'_>, values: &[Value]) -> Result<(bool, Option<f64>), String> {
+fn truth(form: &CompiledForm, values: &[Value]) -> Result<(bool, Option<f64>), String> {
     let infinite = |value: &&Value| matches!(value, Value::Float(number) if !number.is_finite());
     if let Some(value) = values.iter().find(infinite) {
         return Err(format!("a launch was measured as {value}"));
     }
     match form {
-        Form::Compare { left, comparison, right } => {
+        CompiledForm::Compare { left, comparison, right } => {
             let (left, right) = (left.number(values)?, right.number(values)?);
             Ok((holds(*comparison, left, right), Some(left)))
         }
-        Form::Condition(side) => Ok((side.truth(values)?, None)),
+        CompiledForm::Condition(side) => Ok((side.truth(values)?, None)),
     }
 }

@@ -2,53 +2,58 @@
 //!
 //! Fail closed: whatever is missing, not finite, empty or not comparable is inconclusive with a reason, never a pass.
 //!
-//! A gate is compiled once ([`test`]) with its names as slots ([`reference`]), the slots are bound to columns and other
-//! variants ([`slot`]), a panel judges variants one by one ([`panel`]) and launch by launch ([`launches`]), and verdicts are put together over shapes and
-//! variants ([`verdict`]). A [`Session`] does all of it for a run: decodes what it measured once, finds the stored runs that it is compared
-//! with ([`reference_runs`]), and judges again when more was measured. What can be told before anything runs is told by [`ahead`]. Tiers, stages, fallback and waivers are made of gates.
 
-mod ahead;
+mod bind;
+mod bound_gate;
+mod case_outcome;
 mod clock;
+mod compiled;
+mod context;
 mod correctness;
 mod error;
+mod evaluator;
 mod fallback;
 mod foreign;
-mod ground;
-mod judgement;
+mod gate_verdict;
 mod launches;
 mod measurements;
-mod outcome;
-mod panel;
-mod phase;
+mod messages;
+mod operand;
+mod owner;
 mod phase_run;
+mod phase_verdict;
+mod precondition;
 pub mod reference_runs;
-mod sentence;
+mod resample;
+mod results;
+mod scope;
 mod session;
-mod slot;
+mod shortfall;
 mod stages;
+mod static_check;
 mod static_gates;
-mod test;
+mod tally;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
 mod unresolved;
-mod verdict;
 mod waiver;
 
-pub use ahead::{Ahead, Unjudged, ahead};
 pub use clock::Clock;
+pub use context::{Context, Noise, Stored};
 pub use correctness::correctness;
 pub use error::JudgeError;
 pub use foreign::{foreign_run, paths};
-pub use ground::{Context, Noise, Stored};
-pub use judgement::{
-    Case, Correctness, Doubt, FallbackResult, GateResult, Judgement, PreconditionResult, Selection, StageResult, Stop,
-    TierResult, VariantResult,
-};
 pub use measurements::{Growth, Measurements};
-pub use phase::{judge, preconditions};
 pub use phase_run::{Evidence, PhaseRun};
+pub use phase_verdict::judge;
+pub use precondition::preconditions;
+pub use results::{
+    Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, Selection,
+    Shortfall, StageResult, TierResult, VariantResult,
+};
 pub use session::Session;
+pub use static_check::{StaticCheck, Unjudged, static_check};
 pub use static_gates::{TargetGpu, known_failures, static_gates, unmet};
 pub use unresolved::unresolved;

@@ -1,14 +1,13 @@
 //! Stages: an ordered plan, each step judged against the last one that was accepted.
 
-use super::judgement::StageResult;
-use super::verdict::{Judged, over_variants};
+use super::evaluator::{Candidates, GateEvaluator};
+use super::gate_verdict::GateVerdict;
+use super::results::{Correctness, StageResult};
+use super::tally::VerdictTally;
 use crate::config::{Gate, OnStageFailure, Stage};
-use crate::expr::Expr;
-use crate::expr::{Comparison, Requirement};
-use crate::judge::phase::{Ballot, Bench, Chosen};
-use crate::model::Verdict;
-use crate::model::{Level, OnInconclusive, Scope};
-use crate::number::short;
+use crate::expr::Requirement;
+use crate::model::{Better, Level, OnInconclusive, Scope, Verdict};
+use crate::number::{counted, short};
 
 /// Variants of a stage that are kept.
 const ELITE: usize = 3;
@@ -22,32 +21,32 @@ pub struct Stages {
 }
 
 /// Judges every stage in order.
-pub fn judge(bench: &Bench<'_>) -> Stages {
-    let mut walk = Walk { bench, first: None, accepted: None, ended: None, warnings: Vec::new() };
-    let results = bench.ground.phase.gate_plan.stages.iter().map(|stage| walk.stage(stage)).collect();
+pub fn judge(evaluator: &GateEvaluator<'_>) -> Stages {
+    let mut walk = Walk { evaluator, first: None, accepted: None, ended: None, warnings: Vec::new() };
+    let results = evaluator.context.phase.gate_plan.stages.iter().map(|stage| walk.stage(stage)).collect();
     Stages { results, warnings: walk.warnings }
 }
 
 impl Stages {
-    /// A plan of stages fails when no stage is accepted; a stage that cannot be judged leaves the phase open.
+    /// A plan of stages fails when no stage is accepted; a stage that is inconclusive leaves the phase so.
     ///
     /// A stage that fails is no failure of the phase: the plan says what happens then.
-    pub fn vote(&self, ballot: &mut Ballot) {
+    pub fn count_in(&self, tally: &mut VerdictTally) {
         if self.results.is_empty() {
             return;
         }
         for stage in self.results.iter().filter(|s| s.verdict == Verdict::Inconclusive) {
-            ballot.count(Verdict::Inconclusive, || format!("stage '{}': {}", stage.name, stage.reason));
+            tally.count(Verdict::Inconclusive, || format!("stage '{}': {}", stage.name, stage.reason));
         }
         let any = self.results.iter().any(|s| s.accepted);
-        ballot.count(if any { Verdict::Pass } else { Verdict::Fail }, || {
+        tally.count(if any { Verdict::Pass } else { Verdict::Fail }, || {
             format!("no stage is accepted; '{}': {}", self.results[0].name, self.results[0].reason)
         });
     }
 }
 
 struct Walk<'b, 'a> {
-    bench: &'b Bench<'a>,
+    evaluator: &'b GateEvaluator<'a>,
     first: Option<usize>,
     accepted: Option<usize>,
     ended: Option<String>,
@@ -56,18 +55,18 @@ struct Walk<'b, 'a> {
 
 impl Walk<'_, '_> {
     fn stage(&mut self, stage: &Stage) -> StageResult {
-        let ground = self.bench.ground;
-        let matching = ground.matching(&stage.variant);
+        let context = self.evaluator.context;
+        let matching = context.matching(&stage.variant);
         let variants = matching.as_deref().unwrap_or_default();
-        let ranked = ground.ranked(variants);
+        let ranked = context.ranked(variants);
         let best = ranked.first().copied();
         let mut result = StageResult {
             name: stage.name.clone(),
-            variant: best.map(|at| ground.variant(at).id.clone()),
+            variant: best.map(|at| context.variant(at).id.clone()),
             accepted: false,
             verdict: Verdict::Inconclusive,
             reason: String::new(),
-            elite: ranked.iter().take(ELITE).map(|&at| ground.variant(at).id.clone()).collect(),
+            elite: ranked.iter().take(ELITE).map(|&at| context.variant(at).id.clone()).collect(),
             expected: stage.expect,
             measured: best.and_then(|at| self.speedup(self.accepted, at)),
             cumulative: None,
@@ -79,12 +78,11 @@ impl Walk<'_, '_> {
             return result;
         }
         match (best, &matching) {
-            (Some(at), _) => self.gates(stage, at, variants, &mut result),
-            (None, Err(reason)) => result.reason.clone_from(reason),
+            (Some(_), _) => self.gates(stage, variants, &mut result),
+            (None, Err(error)) => result.reason = error.to_string(),
             (None, Ok(none)) if none.is_empty() => result.reason = format!("no variant matches '{}'", stage.variant),
             (None, Ok(wrong)) => {
-                let all_wrong =
-                    wrong.iter().all(|&at| matches!(ground.correctness(at), super::Correctness::Wrong { .. }));
+                let all_wrong = wrong.iter().all(|&at| matches!(context.correctness(at), Correctness::Wrong { .. }));
                 result.verdict = if all_wrong { Verdict::Fail } else { Verdict::Inconclusive };
                 result.reason = "no variant of it is both correct and measured".to_owned();
             }
@@ -94,22 +92,22 @@ impl Walk<'_, '_> {
     }
 
     /// Its exit gates; without any, it must not be slower than the last accepted stage.
-    fn gates(&mut self, stage: &Stage, best: usize, variants: &[usize], result: &mut StageResult) {
-        let chosen = Chosen { selected: Some(best), variants, previous: self.accepted };
-        let implied = (stage.gates.is_empty() && self.accepted.is_some()).then(|| self.no_slower(stage)).flatten();
-        // an implied gate lives no longer than this call, and so does the bench that judges it
-        let bench = Bench { ground: self.bench.ground, environment: self.bench.environment };
-        let gates: Vec<Judged> =
-            stage.gates.iter().chain(implied.as_ref()).map(|gate| bench.gate(gate, &chosen, None)).collect();
+    fn gates(&mut self, stage: &Stage, variants: &[usize], result: &mut StageResult) {
+        let candidates = Candidates { previous: self.accepted, ..Candidates::new(self.evaluator.context, variants) };
+        let implied = (stage.gates.is_empty() && self.accepted.is_some()).then(|| self.no_slower(stage));
+        // an implied gate lives no longer than this call, and so does the evaluator that judges it
+        let evaluator = GateEvaluator { context: self.evaluator.context };
+        let gates: Vec<GateVerdict> =
+            stage.gates.iter().chain(implied.as_ref()).map(|gate| evaluator.gate(gate, &candidates, None)).collect();
         let required = gates.iter().filter(|g| g.is_required());
         let no_gates = gates.iter().all(|g| !g.is_required());
-        let effect = over_variants(required.map(|g| g.effect), false);
+        let effect = Verdict::all(required.map(|g| g.effect));
         // the first stage has nothing before it: being correct and measured is what it takes
         result.verdict = if no_gates && self.accepted.is_none() { Verdict::Pass } else { effect };
         let stops = gates.iter().find(|g| g.is_required() && g.effect == result.verdict);
         result.reason = match (result.verdict, stops) {
             (Verdict::Pass, None) => "correct, and the first of the plan".to_owned(),
-            (Verdict::Pass, Some(_)) => format!("{} held", super::sentence::count(gates.len(), "exit gate")),
+            (Verdict::Pass, Some(_)) => format!("{} held", counted(gates.len(), "exit gate")),
             (_, Some(gate)) => format!("gate '{}': {}", gate.result.name, gate.result.reason),
             (_, None) => "it has no required exit gate".to_owned(),
         };
@@ -152,31 +150,25 @@ impl Walk<'_, '_> {
 
     /// Ratio of the objective before and after, above 1 when it improved.
     fn speedup(&self, before: Option<usize>, after: usize) -> Option<f64> {
-        let ground = self.bench.ground;
-        let (before, after) = (ground.objective(before?)?, ground.objective(after)?);
-        let ratio = match ground.phase.objective.better {
-            crate::model::Better::Higher => after / before,
-            crate::model::Better::Lower | crate::model::Better::Context => before / after,
+        let context = self.evaluator.context;
+        let (before, after) = (context.objective(before?)?, context.objective(after)?);
+        let ratio = match context.phase.objective.better {
+            Better::Higher => after / before,
+            Better::Lower | Better::Context => before / after,
         };
         (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     }
 
-    fn no_slower(&self, stage: &Stage) -> Option<Gate> {
-        let text = "speedup(\"previous\") >= 1";
-        Some(Gate {
+    fn no_slower(&self, stage: &Stage) -> Gate {
+        Gate {
             name: "no slower than the stage before".to_owned(),
-            require: Requirement::Compare {
-                left: Expr::parse("speedup(\"previous\")").ok()?,
-                comparison: Comparison::GreaterOrEqual,
-                right: Expr::parse("1").ok()?,
-                text: text.to_owned(),
-            },
+            require: Requirement::no_slower_than_previous(),
             on: Scope::Selected,
             level: Level::Required,
-            shapes: vec![self.bench.ground.phase.objective.shape.clone()],
+            shapes: vec![self.evaluator.context.phase.objective.shape.clone()],
             at_least: None,
             inconclusive: OnInconclusive::Inconclusive,
             line: stage.line,
-        })
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of a phase before anything is launched: preconditions, builds, and gates that build and launch decide.
 
-use super::{Ahead, Context, PreconditionResult, ahead, preconditions};
+use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
 use crate::config::Phase;
 use crate::frame::{Counted, Measured, quantities, wanted};
 use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, Level, Verdict};
@@ -19,7 +19,7 @@ pub struct TargetGpu {
 }
 
 /// Judges the gates that build and launch alone decide.
-pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target: TargetGpu) -> Ahead {
+pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target: TargetGpu) -> StaticCheck {
     let run = Run {
         folder: PathBuf::new(),
         manifest: manifest(phase, plan, Fingerprint::default()),
@@ -37,7 +37,7 @@ pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target
     let measured = Measured { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms };
     let table = quantities(&measured, &wanted::metrics(phase));
     let context = Context { sms, ..Context::new(Some(capability), Zoned::now().date()) };
-    ahead(phase, plan, &table, &context)
+    static_check(phase, plan, &table, &context)
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched, a sentence each.

@@ -1,8 +1,10 @@
 //! Tiers: named groups of gates, easiest first.
 
-use super::judgement::TierResult;
-use super::verdict::{Judged, over_variants};
-use crate::judge::phase::{Ballot, Bench, Chosen, Sheet};
+use super::evaluator::{Candidates, GateEvaluator};
+use super::gate_verdict::GateVerdict;
+use super::results::TierResult;
+use super::shortfall::Shortfalls;
+use super::tally::VerdictTally;
 use crate::model::Verdict;
 
 /// Tiers judged.
@@ -17,15 +19,16 @@ pub struct Tiers {
 }
 
 /// Judges every tier; gates of tiers up to the last required one count for variants too.
-pub fn judge<'a>(bench: &Bench<'a>, chosen: &Chosen<'_>, sheet: &mut Sheet) -> Tiers {
-    let tiers = &bench.ground.phase.gate_plan.tiers;
+pub fn judge(evaluator: &GateEvaluator<'_>, candidates: &Candidates<'_>, shortfalls: &mut Shortfalls) -> Tiers {
+    let tiers = &evaluator.context.phase.gate_plan.tiers;
     let required = tiers.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
     let mut judged = Tiers { results: Vec::new(), reached: None, warnings: Vec::new(), effects: Vec::new() };
     let mut climbing = true;
     for (at, tier) in tiers.iter().enumerate() {
-        let gates: Vec<Judged> =
-            tier.gates.iter().map(|gate| bench.gate(gate, chosen, (at < required).then_some(&mut *sheet))).collect();
-        let effect = over_variants(gates.iter().map(|g| g.effect), false);
+        let counts = at < required;
+        let judge = |gate| evaluator.gate(gate, candidates, counts.then_some(&mut *shortfalls));
+        let gates: Vec<GateVerdict> = tier.gates.iter().map(judge).collect();
+        let effect = Verdict::all(gates.iter().map(|g| g.effect));
         climbing = climbing && effect == Verdict::Pass;
         if climbing {
             judged.reached = Some(tier.name.clone());
@@ -35,7 +38,7 @@ pub fn judge<'a>(bench: &Bench<'a>, chosen: &Chosen<'_>, sheet: &mut Sheet) -> T
         judged.results.push(TierResult {
             name: tier.name.clone(),
             required: tier.required,
-            verdict: over_variants(gates.iter().map(|g| g.result.verdict), false),
+            verdict: Verdict::all(gates.iter().map(|g| g.result.verdict)),
             gates: gates.into_iter().map(|g| g.result).collect(),
         });
     }
@@ -44,11 +47,11 @@ pub fn judge<'a>(bench: &Bench<'a>, chosen: &Chosen<'_>, sheet: &mut Sheet) -> T
 
 impl Tiers {
     /// A phase answers for the tiers up to the last required one.
-    pub fn vote(&self, ballot: &mut Ballot) {
+    pub fn count_in(&self, tally: &mut VerdictTally) {
         let required = self.results.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
         for (tier, effect) in self.results.iter().zip(&self.effects).take(required) {
             let keeps_away = tier.gates.iter().find(|g| g.verdict == *effect && g.verdict != Verdict::Pass);
-            ballot.count(*effect, || match keeps_away {
+            tally.count(*effect, || match keeps_away {
                 Some(gate) => format!("tier '{}', gate '{}': {}", tier.name, gate.name, gate.reason),
                 None => format!("tier '{}' has no gates", tier.name),
             });

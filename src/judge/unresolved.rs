@@ -1,17 +1,14 @@
 //! What more rounds may settle: timed cases that noise leaves open, and whatever they are compared with.
 
-use super::judgement::{Doubt, GateResult, Judgement};
-use super::slot::Timing;
+use super::operand::Timing;
+use super::owner::{ResolvedOwner, resolve_owner};
+use super::results::{GateResult, InconclusiveKind, Judgement};
 use crate::config::Phase;
-use crate::expr::Requirement;
 use crate::expr::{Owner, Reads};
-use crate::model::Level;
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::model::Verdict;
+use crate::model::{Level, ShapeName, VariantId, Verdict};
 use std::collections::BTreeSet;
 
-/// Variants and shapes to be timed in more rounds so that the required latency gates that noise leaves open can be told.
+/// Variants and shapes to be timed in more rounds so that the required latency gates that noise leaves open may be decided.
 ///
 /// `stored` are the names that stored runs answer for: those cannot be timed again.
 pub fn unresolved(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTreeSet<(VariantId, ShapeName)> {
@@ -45,16 +42,15 @@ fn note(
     if gate.level != Level::Required || gate.verdict == Verdict::Pass || gate.waived.is_some() || failed {
         return;
     }
-    let Ok(reads) = Requirement::parse(&gate.require).map(|requirement| requirement.reads()) else { return };
+    let reads = gate.require.reads();
     if !is_timed(&reads) {
         return;
     }
-    let noisy = gate.cases.iter().filter(|case| case.doubt == Some(Doubt::Noise));
+    let noisy = gate.cases.iter().filter(|case| case.inconclusive == Some(InconclusiveKind::Noise));
     for case in noisy {
         let shape = &*case.shape;
         cases.insert(((*case.variant).clone(), shape.clone()));
-        let owners = reads.quantities.iter().map(|quantity| &quantity.owner).chain(&reads.speedups);
-        let others = owners.filter_map(|owner| variant(phase, judgement, owner, previous, stored));
+        let others = reads.owners().filter_map(|owner| variant(phase, judgement, owner, previous, stored));
         cases.extend(others.map(|other| (other, shape.clone())));
     }
 }
@@ -71,14 +67,12 @@ fn variant(
     previous: Option<&VariantId>,
     stored: &[&str],
 ) -> Option<VariantId> {
-    let name = match owner {
-        Owner::Case | Owner::Best => return None,
-        Owner::Previous => return previous.cloned(),
-        Owner::Baseline if stored.contains(&"baseline") => return None,
-        Owner::Baseline => &phase.baselines.first()?.name,
-        Owner::Named(name) => name,
+    let name = match resolve_owner(owner, phase, |name| stored.contains(&name), previous) {
+        ResolvedOwner::PreviousStage(id) => return Some(id.clone()),
+        ResolvedOwner::Stored(_) | ResolvedOwner::Nobody(_) => return None,
+        ResolvedOwner::Named(name) => name,
     };
-    let stage = judgement.stages.iter().find(|stage| stage.name == *name).and_then(|stage| stage.variant.clone());
-    let planned = judgement.variants.iter().find(|result| result.variant.0 == *name).map(|r| r.variant.clone());
+    let stage = judgement.stages.iter().find(|stage| stage.name == name).and_then(|stage| stage.variant.clone());
+    let planned = judgement.variants.iter().find(|result| result.variant.0 == name).map(|r| r.variant.clone());
     planned.or(stage)
 }

@@ -3,13 +3,11 @@
 //! A waiver excuses what was measured and fell short, and noise. It never excuses what is missing or a variant that is
 //! wrong.
 
-use super::ground::matcher;
-use super::judgement::Doubt;
-use super::outcome::Outcome;
-use super::panel::Row;
+use super::bound_gate::Row;
+use super::case_outcome::CaseOutcome;
+use super::results::InconclusiveKind;
 use crate::config::Waiver;
-use crate::model::VariantId;
-use crate::model::Verdict;
+use crate::model::{VariantId, Verdict, glob};
 use jiff::civil::Date;
 
 /// The waivers of one gate.
@@ -25,7 +23,7 @@ impl<'a> Waivers<'a> {
         Self {
             in_force: named()
                 .filter(|w| today <= w.expires)
-                .filter_map(|w| Some((w, matcher(&w.variant).ok()?)))
+                .filter_map(|w| Some((w, glob(&w.variant).ok()?)))
                 .collect(),
             expired: named().find(|w| today > w.expires),
         }
@@ -36,7 +34,7 @@ impl<'a> Waivers<'a> {
         if row.verdict == Verdict::Pass || row.cases.is_empty() || !row.cases.iter().all(excusable) {
             return None;
         }
-        self.in_force.iter().find(|(_, glob)| glob.is_match(&id.0)).map(|(waiver, _)| *waiver)
+        self.in_force.iter().find(|(_, matcher)| matcher.is_match(&id.0)).map(|(waiver, _)| *waiver)
     }
 
     /// One that is over.
@@ -45,10 +43,10 @@ impl<'a> Waivers<'a> {
     }
 }
 
-fn excusable(case: &Outcome) -> bool {
+fn excusable(case: &CaseOutcome) -> bool {
     match case.verdict {
         Verdict::Pass => true,
         Verdict::Fail => case.measured.is_some(),
-        Verdict::Inconclusive => case.doubt == Some(Doubt::Noise),
+        Verdict::Inconclusive => case.inconclusive == Some(InconclusiveKind::Noise),
     }
 }

@@ -1,9 +1,12 @@
 //! Whom a gate judges, and what its verdict counts for.
 
-use serde::{Deserialize, Serialize};
+use super::glob::{GlobError, glob};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
 
 /// Which variants a gate judges.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The one the objective selected.
     Selected,
@@ -13,6 +16,72 @@ pub enum Scope {
     Any,
     /// Every candidate whose id matches the glob.
     Matching(String),
+    /// The best by the objective, proven correct, of those whose id matches the glob.
+    Best(String),
+}
+
+/// What the best of a glob is written with.
+const BEST: &str = "best:";
+
+impl Scope {
+    /// The forms that are words.
+    pub const WORDS: [&'static str; 3] = ["selected", "each", "any"];
+
+    /// Whether it picks one variant, the best by the objective.
+    pub fn picks_one(&self) -> bool {
+        match self {
+            Self::Selected | Self::Best(_) => true,
+            Self::Each | Self::Any | Self::Matching(_) => false,
+        }
+    }
+
+    /// The glob over ids that it picks from, where it has one.
+    pub fn glob(&self) -> Option<&str> {
+        match self {
+            Self::Selected | Self::Each | Self::Any => None,
+            Self::Matching(glob) | Self::Best(glob) => Some(glob),
+        }
+    }
+}
+
+impl FromStr for Scope {
+    type Err = GlobError;
+
+    fn from_str(text: &str) -> Result<Self, GlobError> {
+        Ok(match text {
+            "selected" => Self::Selected,
+            "each" => Self::Each,
+            "any" => Self::Any,
+            text => match text.strip_prefix(BEST) {
+                Some(pattern) => glob(pattern).map(|_| Self::Best(pattern.to_owned()))?,
+                None => glob(text).map(|_| Self::Matching(text.to_owned()))?,
+            },
+        })
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Selected => "selected",
+            Self::Each => "each",
+            Self::Any => "any",
+            Self::Matching(glob) => glob,
+            Self::Best(glob) => return write!(f, "{BEST}{glob}"),
+        })
+    }
+}
+
+impl Serialize for Scope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Scope {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
 }
 
 /// What a gate's failure means for the phase.
@@ -36,4 +105,21 @@ pub enum OnInconclusive {
     Fail,
     /// A warning; only where noise is the reason, never where something is missing.
     Warn,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::Scope;
+
+    #[test]
+    fn a_scope_is_read_and_written_alike() {
+        for text in ["selected", "each", "any", "REGCAP=64,*", "best:REGCAP=64,*"] {
+            let scope: Scope = text.parse().unwrap();
+            assert_eq!(scope.to_string(), text);
+            let json = serde_json::to_string(&scope).unwrap();
+            assert_eq!(serde_json::from_str::<Scope>(&json).unwrap(), scope);
+        }
+        assert!("[a".parse::<Scope>().is_err() && "best:[a".parse::<Scope>().is_err());
+    }
 }

@@ -1,7 +1,7 @@
 //! What is wrong with variants and launches: grouped, so that one wrong expression is one error and not ninety.
 
-use crate::config::{ConfigErrors, Phase, Place, Problem, locate};
-use crate::expr::ExprError;
+use crate::config::{ConfigErrors, Phase, Place, Problem, locate, within};
+use crate::expr::{ExprError, Span};
 
 /// Everything that keeps a phase from being unrolled, shown as errors of its file are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,6 +13,8 @@ pub struct PlanErrors(pub ConfigErrors);
 struct Fault {
     /// Key path.
     key: String,
+    /// The text that is written there and the part of it that is wrong; none for all of it.
+    part: Option<(String, Span)>,
     /// What is wrong, without the variant.
     message: String,
     /// What is allowed.
@@ -22,11 +24,13 @@ struct Fault {
     more: usize,
 }
 
-/// The part of an expression's error that its text is not in.
-pub fn reason(error: &ExprError) -> String {
-    match error {
-        ExprError::Evaluation { reason, .. } | ExprError::Syntax { reason, .. } => reason.clone(),
-        ExprError::Unknown { .. } | ExprError::Kind { .. } => error.to_string(),
+impl Fault {
+    /// The part that is wrong of what is written at a place.
+    fn place(&self, text: &str, at: Place) -> Place {
+        match &self.part {
+            Some((value, span)) => within(text, &at, value, Some(*span)),
+            None => at,
+        }
     }
 }
 
@@ -40,10 +44,21 @@ impl Faults {
     /// Records a fault of `key`, seen with `subject` (a variant, maybe at a shape); what breaks the same rule (`help`) of
     /// the same key again is only counted.
     pub fn add(&mut self, key: &str, message: String, help: &str, subject: &str) {
+        self.add_part(key, None, message, help, subject);
+    }
+
+    /// Records that the expression or template `text` under `key` has no value.
+    pub fn unevaluated(&mut self, key: &str, text: &str, error: &ExprError, help: &str, subject: &str) {
+        let message = format!("is \"{text}\", which cannot be evaluated: {}", error.reason());
+        self.add_part(key, error.span().map(|span| (text.to_owned(), span)), message, help, subject);
+    }
+
+    fn add_part(&mut self, key: &str, part: Option<(String, Span)>, message: String, help: &str, subject: &str) {
         match self.found.iter_mut().find(|fault| fault.key == key && fault.help == help) {
             Some(fault) => fault.more += 1,
             None => self.found.push(Fault {
                 key: key.to_owned(),
+                part,
                 message,
                 help: help.to_owned(),
                 first: subject.to_owned(),
@@ -71,7 +86,7 @@ impl Faults {
                 (false, more) => format!(", for {} and {more} more", fault.first),
             };
             Problem {
-                place: place(&phase.text, &fault.key),
+                place: place(&phase.text, &fault.key).map(|place| fault.place(&phase.text, place)),
                 message: format!("`{}` {}{subject}", fault.key, fault.message),
                 help: (!fault.help.is_empty()).then_some(fault.help),
             }

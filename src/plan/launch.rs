@@ -1,42 +1,10 @@
 //! One launch: expressions evaluated at a shape, checked against what CUDA can launch on any chip.
 
-use super::fault::{Faults, reason};
+use super::fault::Faults;
 use super::variant::{Arg, Launch, ScalarValue};
 use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};
-use crate::expr::{Expr, ExprError, Scope, Value, render, template_names};
+use crate::expr::{Expr, Names, Value};
 use crate::model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
-use std::collections::HashMap;
-
-/// An expression and the values of the names it uses, in their order; none for a name that is not in scope.
-type Question = (String, Vec<Option<String>>);
-
-/// Values of expressions, kept by the values of the names they use: a sweep evaluates few distinct ones.
-#[derive(Default)]
-pub struct Memo {
-    names: HashMap<String, Vec<String>>,
-    values: HashMap<Question, Result<Value, ExprError>>,
-    texts: HashMap<Question, Result<String, ExprError>>,
-}
-
-impl Memo {
-    /// The expression's value in a scope.
-    pub fn eval(&mut self, expr: &Expr, scope: &Scope) -> Result<Value, ExprError> {
-        let names = self.names.entry(expr.text().to_owned()).or_insert_with(|| expr.names());
-        let key = names.iter().map(|name| scope.get(name).map(|value| format!("{value:?}"))).collect();
-        self.values.entry((expr.text().to_owned(), key)).or_insert_with(|| expr.eval(scope)).clone()
-    }
-
-    /// The template with the names of a scope filled in.
-    pub fn render(&mut self, template: &str, scope: &Scope) -> Result<String, ExprError> {
-        if !template.contains('{') {
-            return Ok(template.to_owned());
-        }
-        let names =
-            self.names.entry(template.to_owned()).or_insert_with(|| template_names(template).unwrap_or_default());
-        let key = names.iter().map(|name| scope.get(name).map(|value| format!("{value:?}"))).collect();
-        self.texts.entry((template.to_owned(), key)).or_insert_with(|| render(template, scope)).clone()
-    }
-}
 
 /// A variant's launch at a shape.
 pub struct Launching<'p> {
@@ -49,20 +17,20 @@ pub struct Launching<'p> {
     /// The shape.
     pub shape: &'p Shape,
     /// Dimensions and the variant's parameters.
-    pub scope: &'p Scope,
+    pub scope: &'p Names,
     /// The variant and shape, for errors.
     pub subject: &'p str,
 }
 
 impl Launching<'_> {
     /// Evaluates the launch; faults are recorded and give none.
-    pub fn plan(&self, memo: &mut Memo, faults: &mut Faults) -> Option<Launch> {
-        let grid = self.axes("grid", &self.kernel.grid, MAX_GRID, memo, faults);
-        let block = self.axes("block", &self.kernel.block, MAX_BLOCK, memo, faults);
-        let cluster = self.axes("cluster", &self.kernel.cluster, MAX_CLUSTER, memo, faults);
-        let dynamic_shared = self.dynamic_shared(memo, faults);
+    pub fn plan(&self, faults: &mut Faults) -> Option<Launch> {
+        let grid = self.axes("grid", &self.kernel.grid, MAX_GRID, faults);
+        let block = self.axes("block", &self.kernel.block, MAX_BLOCK, faults);
+        let cluster = self.axes("cluster", &self.kernel.cluster, MAX_CLUSTER, faults);
+        let dynamic_shared = self.dynamic_shared(faults);
         let args: Vec<Option<Arg>> =
-            self.kernel.args.iter().enumerate().map(|(at, name)| self.arg(at, name, memo, faults)).collect();
+            self.kernel.args.iter().enumerate().map(|(at, name)| self.arg(at, name, faults)).collect();
         let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
         let launch = Launch {
             shape: self.shape.name.clone(),
@@ -81,18 +49,11 @@ impl Launching<'_> {
     }
 
     /// The extents of up to three axes, 1 where there is none.
-    fn axes(
-        &self,
-        what: &str,
-        exprs: &[Expr],
-        limits: [u32; 3],
-        memo: &mut Memo,
-        faults: &mut Faults,
-    ) -> Option<[u32; 3]> {
+    fn axes(&self, what: &str, exprs: &[Expr], limits: [u32; 3], faults: &mut Faults) -> Option<[u32; 3]> {
         let mut axes = Some([1_u32; 3]);
         for (at, (expr, limit)) in exprs.iter().zip(limits).enumerate() {
             let help = format!("{what} axis {at} is a whole number from 1 to {limit}");
-            match self.whole(&format!("{what}[{at}]"), expr, 1..=i64::from(limit), &help, memo, faults) {
+            match self.whole(&format!("{what}[{at}]"), expr, 1..=i64::from(limit), &help, faults) {
                 Some(extent) => {
                     if let Some(axes) = &mut axes {
                         axes[at] = extent;
@@ -111,18 +72,16 @@ impl Launching<'_> {
         expr: &Expr,
         range: std::ops::RangeInclusive<i64>,
         help: &str,
-        memo: &mut Memo,
         faults: &mut Faults,
     ) -> Option<u32> {
-        let value = match memo.eval(expr, self.scope) {
+        let value = match expr.eval(self.scope) {
             Ok(value) => value,
             Err(e) => {
-                let message = format!("is \"{expr}\", which cannot be evaluated: {}", reason(&e));
-                self.fault(faults, key, message, help);
+                faults.unevaluated(&(self.key)(key), expr.text(), &e, help, self.subject);
                 return None;
             }
         };
-        let whole = whole_value(&value).filter(|v| range.contains(v)).and_then(|v| u32::try_from(v).ok());
+        let whole = value.whole().filter(|v| range.contains(v)).and_then(|v| u32::try_from(v).ok());
         if whole.is_none() {
             let shown = match &value {
                 Value::Text(text) => format!("the text '{text}'"),
@@ -135,34 +94,34 @@ impl Launching<'_> {
     }
 
     /// Bytes of dynamic shared memory, and of its arrays that have a name.
-    fn dynamic_shared(&self, memo: &mut Memo, faults: &mut Faults) -> Option<(u32, Vec<(String, u32)>)> {
+    fn dynamic_shared(&self, faults: &mut Faults) -> Option<(u32, Vec<(String, u32)>)> {
         let help = "dynamic shared memory is a whole number of bytes, at least 0";
         let (mut total, mut arrays) = (Some(0_u32), Vec::new());
         for array in &self.kernel.dynamic_shared {
             let key = array.name.as_ref().map_or("dynamic_shared".to_owned(), |name| format!("dynamic_shared.{name}"));
-            let bytes = self.whole(&key, &array.bytes, 0..=i64::from(i32::MAX), help, memo, faults);
+            let bytes = self.whole(&key, &array.bytes, 0..=i64::from(i32::MAX), help, faults);
             total = total.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
             arrays.extend(array.name.clone().zip(bytes));
         }
         Some((total?, arrays))
     }
 
-    fn arg(&self, at: usize, name: &str, memo: &mut Memo, faults: &mut Faults) -> Option<Arg> {
+    fn arg(&self, at: usize, name: &str, faults: &mut Faults) -> Option<Arg> {
         if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
             return Some(Arg::Buffer(name.to_owned()));
         }
         if let Some(map) = self.kernel.tensor_maps.iter().find(|map| map.name == name) {
-            return self.tensor_map(map, memo, faults).map(Arg::TensorMap);
+            return self.tensor_map(map, faults).map(Arg::TensorMap);
         }
         if let Some(scalar) = self.workload.scalars.iter().find(|scalar| scalar.name == name) {
-            return self.scalar(scalar, memo, faults).map(Arg::Scalar);
+            return self.scalar(scalar, faults).map(Arg::Scalar);
         }
         let extent = self.shape.dims.iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent);
         let value = extent.and_then(|extent| i32::try_from(extent).ok());
         if value.is_none() {
             let message = match extent {
                 Some(extent) => format!("passes {name} = {extent} as `int`, which cannot hold it"),
-                None => format!("names `{name}`, which is no buffer, tensor map, scalar or dimension"),
+                None => format!("names `{name}`, which is not a buffer, tensor map, scalar or dimension"),
             };
             let help = "declare a scalar with type \"i64\" for it";
             self.fault(faults, &format!("args[{at}]"), message, help);
@@ -170,19 +129,18 @@ impl Launching<'_> {
         value.map(|value| Arg::Scalar(ScalarValue::I32(value)))
     }
 
-    fn scalar(&self, scalar: &Scalar, memo: &mut Memo, faults: &mut Faults) -> Option<ScalarValue> {
+    fn scalar(&self, scalar: &Scalar, faults: &mut Faults) -> Option<ScalarValue> {
         let key = format!("workload.scalars.{}", scalar.name);
-        let value = match memo.eval(&scalar.value, self.scope) {
+        let value = match scalar.value.eval(self.scope) {
             Ok(value) => value,
             Err(e) => {
-                let message = format!("is \"{}\", which cannot be evaluated: {}", scalar.value, reason(&e));
-                faults.add(&key, message, "", self.subject);
+                faults.unevaluated(&key, scalar.value.text(), &e, "", self.subject);
                 return None;
             }
         };
         let typed = typed(scalar.dtype, &value);
         if typed.is_none() {
-            let message = format!("is \"{}\", which gives {value}, no {}", scalar.value, type_name(scalar.dtype));
+            let message = format!("is \"{}\", which gives {value}, not a {}", scalar.value, type_name(scalar.dtype));
             faults.add(&key, message, "give the scalar another type or value", self.subject);
         }
         typed
@@ -208,14 +166,6 @@ impl Launching<'_> {
     }
 }
 
-pub(super) fn whole_value(value: &Value) -> Option<i64> {
-    match value {
-        Value::Int(v) => Some(*v),
-        Value::Float(v) if v.fract() == 0.0 && v.abs() < 9e15 => Some(*v as i64),
-        _ => None,
-    }
-}
-
 /// A value as a C type; none when the type cannot hold it.
 fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
     let real = match value {
@@ -223,7 +173,7 @@ fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
         Value::Float(v) => Some(*v),
         Value::Bool(_) | Value::Text(_) => None,
     };
-    let whole = whole_value(value);
+    let whole = value.whole();
     match dtype {
         ScalarType::F32 => real.map(|v| v as f32).filter(|v| v.is_finite()).map(ScalarValue::F32),
         ScalarType::F64 => real.filter(|v| v.is_finite()).map(ScalarValue::F64),

@@ -2,8 +2,8 @@
 //!
 //! The rules are those of `cuTensorMapEncodeTiled` in the CUDA driver API for a map that is neither interleaved nor packed.
 
-use super::fault::{Faults, reason};
-use super::launch::{Launching, Memo, whole_value};
+use super::fault::Faults;
+use super::launch::Launching;
 use super::variant::{Swizzle, TensorMap};
 use crate::config::{Buffer, TensorMapTemplate};
 
@@ -18,32 +18,27 @@ const STRIDE: u64 = 1 << 40;
 
 impl Launching<'_> {
     /// Evaluates a tensor map; faults are recorded and give none.
-    pub(super) fn tensor_map(
-        &self,
-        map: &TensorMapTemplate,
-        memo: &mut Memo,
-        faults: &mut Faults,
-    ) -> Option<TensorMap> {
+    pub(super) fn tensor_map(&self, map: &TensorMapTemplate, faults: &mut Faults) -> Option<TensorMap> {
         let key = |part: &str| format!("tensor_maps.{}.{part}", map.name);
         let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == map.buffer);
         let Some(buffer) = buffer.filter(|buffer| buffer.shape.len() == map.box_dims.len()) else {
-            let message = format!("is `{}`, which is no buffer with {} axes", map.buffer, map.box_dims.len());
+            let message = format!("is `{}`, which is not a buffer with {} axes", map.buffer, map.box_dims.len());
             self.fault(faults, &key("buffer"), message, "a tensor map has the axes of its buffer");
             return None;
         };
-        let swizzle = self.swizzle(map, &key("swizzle"), memo, faults);
-        let box_dims = self.box_dims(map, &key("box"), memo, faults);
+        let swizzle = self.swizzle(map, &key("swizzle"), faults);
+        let box_dims = self.box_dims(map, &key("box"), faults);
         let before = faults.count();
-        self.check_strides(buffer, &key("buffer"), memo, faults);
+        self.check_strides(buffer, &key("buffer"), faults);
         let (swizzle, box_dims) = (swizzle?, box_dims?);
         self.check_row(buffer, &box_dims, swizzle, &key("box"), faults);
         let map = TensorMap { name: map.name.clone(), buffer: map.buffer.clone(), box_dims, swizzle };
         (faults.count() == before).then_some(map)
     }
 
-    fn swizzle(&self, map: &TensorMapTemplate, key: &str, memo: &mut Memo, faults: &mut Faults) -> Option<Swizzle> {
+    fn swizzle(&self, map: &TensorMapTemplate, key: &str, faults: &mut Faults) -> Option<Swizzle> {
         let help = "a swizzle is 0, 32, 64 or 128 bytes";
-        let bytes = self.whole(key, &map.swizzle, 0..=i64::from(u32::MAX), help, memo, faults)?;
+        let bytes = self.whole(key, &map.swizzle, 0..=i64::from(u32::MAX), help, faults)?;
         let swizzle = Swizzle::try_from(bytes).ok();
         if swizzle.is_none() {
             self.fault(faults, key, format!("is \"{}\", which gives {bytes}", map.swizzle), help);
@@ -51,9 +46,9 @@ impl Launching<'_> {
         swizzle
     }
 
-    fn box_dims(&self, map: &TensorMapTemplate, key: &str, memo: &mut Memo, faults: &mut Faults) -> Option<Vec<u32>> {
+    fn box_dims(&self, map: &TensorMapTemplate, key: &str, faults: &mut Faults) -> Option<Vec<u32>> {
         let help = "a box is a whole number of elements from 1 to 256 along each axis";
-        let mut each = |(at, expr)| self.whole(&format!("{key}[{at}]"), expr, 1..=BOX, help, memo, faults);
+        let mut each = |(at, expr)| self.whole(&format!("{key}[{at}]"), expr, 1..=BOX, help, faults);
         let dims: Vec<Option<u32>> = map.box_dims.iter().enumerate().map(&mut each).collect();
         dims.into_iter().collect()
     }
@@ -74,15 +69,15 @@ impl Launching<'_> {
     }
 
     /// Extents of the buffer, and the bytes between neighbours on every axis but the innermost.
-    fn check_strides(&self, buffer: &Buffer, key: &str, memo: &mut Memo, faults: &mut Faults) {
+    fn check_strides(&self, buffer: &Buffer, key: &str, faults: &mut Faults) {
         let mut apart = buffer.dtype.size() as u64;
         for (at, expr) in buffer.shape.iter().enumerate().rev() {
             let of = format!("is `{}`, whose axis {at}", buffer.name);
             let is_outer = at + 1 < buffer.shape.len();
-            let extent = match memo.eval(expr, self.scope) {
-                Ok(value) => whole_value(&value).and_then(|v| u64::try_from(v).ok()).unwrap_or(0),
+            let extent = match expr.eval(self.scope) {
+                Ok(value) => value.whole().and_then(|v| u64::try_from(v).ok()).unwrap_or(0),
                 Err(e) => {
-                    return self.fault(faults, key, format!("{of} cannot be evaluated: {}", reason(&e)), "");
+                    return self.fault(faults, key, format!("{of} cannot be evaluated: {}", e.reason()), "");
                 }
             };
             let fault = if is_outer && !apart.is_multiple_of(CHUNK) {

@@ -1,12 +1,11 @@
 //! Sweep, named variants and baselines to a [`Plan`].
 
-use super::fault::{Faults, PlanErrors, reason};
-use super::launch::{Launching, Memo};
+use super::fault::{Faults, PlanErrors};
+use super::launch::Launching;
 use super::variant::{CommandPlan, KernelPlan, Method, Plan, Standing, Variant};
 use crate::config::{KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
-use crate::expr::{Scope, Value};
-use crate::model::Scope as GateScope;
-use crate::model::VariantId;
+use crate::expr::{Names, Template, Value};
+use crate::model::{Scope, VariantId, glob};
 
 /// Most variants of a phase.
 const MOST: usize = 1_000_000;
@@ -16,7 +15,7 @@ const MOST: usize = 1_000_000;
 /// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
 /// that match no candidate.
 pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
-    let mut unrolling = Unrolling { phase, memo: Memo::default(), faults: Faults::default() };
+    let mut unrolling = Unrolling { phase, faults: Faults::default() };
     let mut variants = unrolling.swept();
     for (at, spec) in phase.variants.iter().enumerate() {
         variants.extend(unrolling.named(spec, &format!("variant[{at}]"), Standing::Candidate));
@@ -37,7 +36,6 @@ type Params = Vec<(String, Value)>;
 
 struct Unrolling<'p> {
     phase: &'p Phase,
-    memo: Memo,
     faults: Faults,
 }
 
@@ -73,7 +71,7 @@ impl Unrolling<'_> {
         let Some(condition) = &self.phase.sweep.condition else { return all.collect() };
         let mut kept = Vec::new();
         for params in all {
-            match self.memo.eval(condition, &params.iter().cloned().collect()) {
+            match condition.eval(&params.iter().cloned().collect()) {
                 Ok(Value::Bool(true)) => kept.push(params),
                 Ok(Value::Bool(false)) => {}
                 Ok(other) => {
@@ -81,8 +79,7 @@ impl Unrolling<'_> {
                     self.faults.add("sweep.where", message, "it has to be true or false", &sweep_id(&params).0);
                 }
                 Err(e) => {
-                    let message = format!("is \"{condition}\", which cannot be evaluated: {}", reason(&e));
-                    self.faults.add("sweep.where", message, "", &sweep_id(&params).0);
+                    self.faults.unevaluated("sweep.where", condition.text(), &e, "", &sweep_id(&params).0);
                 }
             }
         }
@@ -105,7 +102,7 @@ impl Unrolling<'_> {
                 self.kernel(id, spec.params.clone(), kernel, &key, standing)
             }
             VariantSpecKind::Command(command) => {
-                let scope: Scope = spec.params.iter().cloned().collect();
+                let scope: Names = spec.params.iter().cloned().collect();
                 let argv = self.rendered(&command.argv, &format!("{table}.command"), &scope, &id)?;
                 let method = Method::Command(CommandPlan { argv, kernel_filter: command.kernel_filter.clone() });
                 Some(Variant { id, standing, params: spec.params.clone(), method })
@@ -121,7 +118,7 @@ impl Unrolling<'_> {
         key: &dyn Fn(&str) -> String,
         standing: Standing,
     ) -> Option<Variant> {
-        let mut scope: Scope = params.iter().cloned().collect();
+        let mut scope: Names = params.iter().cloned().collect();
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
         let mut launches = Vec::with_capacity(self.phase.workload.shapes.len());
@@ -135,7 +132,7 @@ impl Unrolling<'_> {
                 scope: &scope,
                 subject: &format!("variant {id} at shape {}", shape.name),
             };
-            launches.extend(launching.plan(&mut self.memo, &mut self.faults));
+            launches.extend(launching.plan(&mut self.faults));
         }
         let whole = launches.len() == self.phase.workload.shapes.len();
         let plan = KernelPlan {
@@ -153,7 +150,7 @@ impl Unrolling<'_> {
         &mut self,
         kernel: &KernelTemplate,
         key: &dyn Fn(&str) -> String,
-        scope: &Scope,
+        scope: &Names,
         id: &VariantId,
     ) -> Option<Vec<(String, String)>> {
         let mut defines = Some(Vec::with_capacity(kernel.defines.len()));
@@ -162,7 +159,7 @@ impl Unrolling<'_> {
                 (Some(value), Some(defines)) => defines.push((name.clone(), value.to_string())),
                 (Some(_), None) => {}
                 (None, _) => {
-                    let message = format!("is `{name}`, which is no parameter");
+                    let message = format!("is `{name}`, which is not a parameter");
                     self.faults.add(&key(&format!("defines[{at}]")), message, "", &format!("variant {id}"));
                     defines = None;
                 }
@@ -172,15 +169,15 @@ impl Unrolling<'_> {
     }
 
     /// Templates with the parameters filled in.
-    fn rendered(&mut self, templates: &[String], key: &str, scope: &Scope, id: &VariantId) -> Option<Vec<String>> {
+    fn rendered(&mut self, templates: &[Template], key: &str, scope: &Names, id: &VariantId) -> Option<Vec<String>> {
         let mut texts = Some(Vec::with_capacity(templates.len()));
         for (at, template) in templates.iter().enumerate() {
-            match (self.memo.render(template, scope), &mut texts) {
+            match (template.render(scope), &mut texts) {
                 (Ok(text), Some(texts)) => texts.push(text),
                 (Ok(_), None) => {}
                 (Err(e), _) => {
-                    let message = format!("is \"{template}\", which cannot be rendered: {}", reason(&e));
-                    self.faults.add(&format!("{key}[{at}]"), message, "", &format!("variant {id}"));
+                    let key = format!("{key}[{at}]");
+                    self.faults.unevaluated(&key, template.text(), &e, "", &format!("variant {id}"));
                     texts = None;
                 }
             }
@@ -215,13 +212,11 @@ fn combination(axes: &[(String, Vec<Value>)], index: usize) -> Params {
 fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
     let mut globs: Vec<(String, &str)> = Vec::new();
     for (at, gate) in phase.gates.iter().enumerate() {
-        if let GateScope::Matching(glob) = &gate.on {
-            globs.push((format!("gate[{at}].on"), glob));
-        }
+        globs.extend(gate.on.glob().map(|glob| (format!("gate[{at}].on"), glob)));
     }
     for (at, tier) in phase.gate_plan.tiers.iter().enumerate() {
         for (nth, gate) in tier.gates.iter().enumerate() {
-            if let GateScope::Matching(glob) = &gate.on {
+            if let Some(glob) = gate.on.glob() {
                 let own = format!("tier[{at}].require[{nth}].on");
                 let key = if locate(&phase.text, &own).is_some() { own } else { format!("tier[{at}].on") };
                 globs.push((key, glob));
@@ -231,17 +226,15 @@ fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
     let stages = phase.gate_plan.stages.iter().enumerate();
     globs.extend(stages.map(|(at, stage)| (format!("stage[{at}].variant"), stage.variant.as_str())));
     globs.extend(phase.gate_plan.fallback.iter().map(|f| ("fallback.variant".to_owned(), f.variant.as_str())));
-    for (key, glob) in globs {
-        let matcher = globset::Glob::new(glob).map(|glob| glob.compile_matcher());
-        let matched = matcher.is_ok_and(|m| plan.candidates().any(|variant| m.is_match(&variant.id.0)));
+    for (key, pattern) in globs {
+        let matched = glob(pattern).is_ok_and(|m| plan.candidates().any(|variant| m.is_match(&variant.id.0)));
         if !matched {
-            let words = ["selected", "each", "any"];
-            let hint = crate::model::nearest(glob, words.into_iter())
+            let hint = crate::model::nearest(pattern, Scope::WORDS.into_iter())
                 .filter(|_| key.ends_with(".on"))
                 .map_or_else(String::new, |word| format!("did you mean \"{word}\"? "));
             let first = plan.candidates().next().map_or("none", |variant| variant.id.0.as_str());
             let help = format!("{hint}a glob of variant ids; the first id is {first}");
-            faults.add(&key, format!("is \"{glob}\", which matches no candidate"), &help, "");
+            faults.add(&key, format!("is \"{pattern}\", which matches no candidate"), &help, "");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::reference::{BufferValues, Builtin, NpyError, ReferenceError, read_npy};
 use super::shape::ShapeSpec;
 use crate::config::Role;
-use crate::expr::{ExprError, Scope, Value, render};
+use crate::expr::{ExprError, Names, Value, render};
 use crate::plan::Launch;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<Expect
     let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role == Role::Output);
     outputs
         .map(|(index, buffer)| {
-            let mut scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+            let mut scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
             scope.insert("shape".to_owned(), Value::Text(shape.name.0.clone()));
             scope.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
             scope.insert("buffer".to_owned(), Value::Text(buffer.name.clone()));

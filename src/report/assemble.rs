@@ -3,7 +3,7 @@
 use super::{Closely, Earlier, Inputs, Report, Source};
 use crate::config::{Phase, Shape};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations};
-use crate::expr::{Scope, Value};
+use crate::expr::{Names, Value};
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{JudgeError, Judgement, PhaseRun, Session};
 use crate::model::{ShapeName, VariantId};
@@ -95,7 +95,7 @@ fn explained(plan: &Plan, judgement: &Judgement) -> Vec<VariantId> {
 /// Work of one launch at every shape: operations, as the workload says.
 fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
     let of = |shape: &Shape| {
-        let scope: Scope = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+        let scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
         phase.workload.flops.as_ref().and_then(|flops| flops.eval_number(&scope).ok())
     };
     phase.workload.shapes.iter().map(|shape| (shape.name.clone(), of(shape))).collect()

@@ -7,7 +7,7 @@ use crate::chart::{
     WarpState, WarpStates,
 };
 use crate::explain::{self, Effect, ParetoAxis, Roofline};
-use crate::expr::{Scope, Value};
+use crate::expr::{Names, Value};
 use crate::model::Better;
 use crate::model::VariantId;
 use std::collections::HashSet;
@@ -106,7 +106,7 @@ fn roofline(inputs: &Inputs<'_>) -> Option<Roofline> {
     let all: Vec<VariantId> = inputs.plan.variants.iter().map(|v| v.id.clone()).collect();
     let shape = workload.shapes.iter().find(|s| &s.name == objective);
     let operations = shape.and_then(|shape| {
-        let scope: Scope = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
+        let scope: Names = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
         workload.flops.as_ref()?.eval_number(&scope).ok().filter(|f| *f > 0.0)
     });
     explain::roofline(&inputs.quantities.beside(inputs.closely.quantities), objective, &all, operations)

@@ -4,7 +4,7 @@ use super::number::{self, Number};
 use super::text;
 use crate::config::Waiver;
 use crate::judge::{Case, FallbackResult, GateResult, Judgement, PreconditionResult, StageResult, TierResult};
-use crate::model::{Level, Verdict};
+use crate::model::{Level, Scope, Verdict};
 use serde::Serialize;
 use std::collections::HashSet;
 
@@ -169,8 +169,8 @@ pub fn row(gate: &GateResult) -> GateRow {
     let margin = deciding.and_then(|c| c.margin).filter(|v| v.is_finite());
     GateRow {
         name: text::line(&gate.name),
-        require: text::line(&gate.require),
-        on: text::line(&gate.on),
+        require: text::line(gate.require.text()),
+        on: text::line(&gate.on.to_string()),
         level: gate.level,
         line: gate.line,
         metric: gate.metric.as_deref().map(text::line),
@@ -199,10 +199,10 @@ fn limits(gate: &GateResult, deciding: Option<&Case>) -> Vec<(String, Number)> {
 
 /// Why, where the row already tells variant, measured value and limit; the full reason where it does not.
 fn why(gate: &GateResult, deciding: Option<&Case>) -> String {
-    let Some(case) = deciding.filter(|c| gate.on != "any" && c.verdict == gate.verdict) else {
+    let Some(case) = deciding.filter(|c| gate.on != Scope::Any && c.verdict == gate.verdict) else {
         return gate.reason.clone();
     };
-    if gate.on != "selected" {
+    if !gate.on.picks_one() {
         let variants: HashSet<_> = gate.cases.iter().map(|c| &c.variant).collect();
         return match gate.verdict {
             Verdict::Pass => format!("holds for {}", number::counted(variants.len(), "variant")),

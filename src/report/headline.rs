@@ -3,6 +3,7 @@
 use super::inputs::Inputs;
 use super::model::{Fact, Headline, MetricColumn};
 use super::{number, text};
+use crate::expr::{Comparison, Reference};
 use crate::judge::{Correctness, GateResult, Judgement, VariantResult};
 use crate::model::Better;
 use crate::model::VariantId;
@@ -230,12 +231,17 @@ fn beside(metric: &MetricColumn, ratio: f64, name: &str) -> String {
 
 /// `needs at least 20 %` of `achieved_occupancy >= 20`; a requirement of another form as it is written.
 fn demand(gate: &GateResult, limit: Option<f64>, metric: &MetricColumn) -> String {
-    let written = text::line(&gate.require);
-    let rest = gate.require.strip_prefix(metric.name.as_str()).map(str::trim_start);
-    let words = [("<=", "at most"), (">=", "at least"), ("==", "exactly"), ("<", "less than"), (">", "more than")];
-    let way = rest.and_then(|rest| words.into_iter().find(|(sign, _)| rest.starts_with(sign)));
+    let reads_it = gate.require.subject().and_then(Reference::own) == Some(metric.name.as_str());
+    let way = gate.require.comparison().filter(|_| reads_it).and_then(|comparison| match comparison {
+        Comparison::Less => Some("less than"),
+        Comparison::LessOrEqual => Some("at most"),
+        Comparison::Greater => Some("more than"),
+        Comparison::GreaterOrEqual => Some("at least"),
+        Comparison::Equal => Some("exactly"),
+        Comparison::NotEqual => None,
+    });
     match (way, limit) {
-        (Some((_, way)), Some(limit)) => format!("needs {way} {}", number::said(limit, &metric.unit)),
-        _ => written,
+        (Some(way), Some(limit)) => format!("needs {way} {}", number::said(limit, &metric.unit)),
+        _ => text::line(gate.require.text()),
     }
 }

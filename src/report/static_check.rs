@@ -1,6 +1,6 @@
 //! What is known of a phase without a GPU, in words.
 
-use crate::judge::Ahead;
+use crate::judge::StaticCheck;
 use crate::model::{BuildOutcome, BuildRecord, Verdict};
 use crate::plan::{Plan, Standing};
 use indexmap::IndexMap;
@@ -16,7 +16,7 @@ pub fn verdict(name: &str, verdict: Verdict, reason: &str) -> String {
 }
 
 /// How gates were judged, and which were not.
-pub fn gates(ahead: &Ahead) -> String {
+pub fn gates(ahead: &StaticCheck) -> String {
     let mut text: String = ahead.judged.iter().map(|gate| verdict(&gate.name, gate.verdict, &gate.reason)).collect();
     let mut by_reason: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for gate in &ahead.unjudged {

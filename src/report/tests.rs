@@ -167,19 +167,13 @@ fn every_chart_is_drawn_with_title_axes_and_words() {
 #[test]
 fn the_map_of_gates_says_what_the_judge_says() {
     use crate::config::Gate;
-    use crate::expr::Expr;
-    use crate::expr::{Comparison, Requirement};
+    use crate::expr::Requirement;
     use crate::judge::Context;
     use crate::model::{Level, OnInconclusive, Scope, Verdict};
     let mut fixture = Fixture::new(90);
     let gate = |text: &str, left: &str, limit: &str, on: Scope, level: Level| Gate {
         name: text.to_owned(),
-        require: Requirement::Compare {
-            left: Expr::parse(left).unwrap(),
-            comparison: Comparison::LessOrEqual,
-            right: Expr::parse(limit).unwrap(),
-            text: text.to_owned(),
-        },
+        require: Requirement::parse(&format!("{left} <= {limit}")).unwrap(),
         on,
         level,
         shapes: vec![fixture.phase.objective.shape.clone()],

@@ -206,18 +206,18 @@ fn cell(
     if let Some(stop) = result.stopped_by.iter().find(|stop| stop.line == Some(gate.line)) {
         return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text) });
     }
-    let judged_alone = matches!(gate.on.as_str(), "selected" | "each" | "any");
+    let judged_alone = gate.on.glob().is_none();
     let proven = matches!(result.correctness, Correctness::Proven { .. });
-    (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(&gate.require) })
+    (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(gate.require.text()) })
 }
 
 fn case_text(gate: &GateResult, case: &Case) -> String {
     match (case.measured, &case.reason) {
         (_, Some(reason)) => text::line(reason),
         (Some(measured), None) => {
-            format!("{} ({})", number::with_unit(measured, &gate.unit), text::line(&gate.require))
+            format!("{} ({})", number::with_unit(measured, &gate.unit), text::line(gate.require.text()))
         }
-        (None, None) => text::line(&gate.require),
+        (None, None) => text::line(gate.require.text()),
     }
 }
 

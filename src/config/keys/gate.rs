@@ -9,7 +9,7 @@ pub static GATE: Spec = spec(
     &[
         key("name", Kind::Text, "Its name.").default("the requirement's text"),
         key("require", Kind::Requirement, "What has to hold.").required(),
-        key("on", Kind::Text, "`selected`, `each`, `any`, or a glob of variant ids.").default("\"selected\""),
+        key("on", Kind::Text, "`selected`, `each`, `any`, a glob of variant ids (each that matches), or `best:GLOB` (the best of those by the objective).").default("\"selected\""),
         key("level", Kind::OneOf(&["required", "advisory"]), "Whether the phase fails with it.")
             .default("\"required\""),
         key("shapes", NAMES, "Shapes at which it is judged.").default("the objective's"),

@@ -1,15 +1,14 @@
 //! `[[gate]]`, `[[tier]]`, `[[stage]]`, `[fallback]`, `[[precondition]]`, `[[waiver]]`.
 
+use super::names::{no_duplicates, suggest};
 use super::scope::InScope;
-use super::{no_duplicates, suggest};
 use crate::config::Shape;
 use crate::config::keys::{self, Spec};
 use crate::config::reader::{Item, Table};
 use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
-use crate::expr::{Owner, Quantity, Requirement};
+use crate::expr::{Owner, Quantity, Reference, Requirement, Span};
 use crate::metric::Catalogue;
-use crate::model::ShapeName;
-use crate::model::{Level, OnInconclusive, Scope};
+use crate::model::{self, GlobError, Level, OnInconclusive, Scope, ShapeName};
 
 /// What requirements may name beside metrics.
 pub struct Vocabulary<'n> {
@@ -85,29 +84,37 @@ impl Vocabulary<'_> {
         let requirement = match Requirement::parse(&text) {
             Ok(requirement) => requirement,
             Err(e) => {
-                item.report(format!("`{}`: {e}", item.place.key), None);
+                item.report_within(text.trim(), e.span(), format!("`{}`: {e}", item.place.key), None);
                 return None;
             }
         };
-        let reads = requirement.reads();
-        for Quantity { owner, name } in &reads.quantities {
-            let values = if *owner == Owner::Case { self.values.as_slice() } else { &[] };
-            if !self.metrics.knows(name) && !values.contains(name) {
-                let message = format!("`{}` is \"{text}\", whose `{name}` is unknown", item.place.key);
-                item.report(message, Some(self.unknown(name, values)));
+        for (reference, span) in requirement.references() {
+            if let Reference::Quantity(quantity) = reference {
+                self.check_quantity(item, &requirement, quantity, span);
             }
-        }
-        for owner in reads.quantities.iter().map(|quantity| &quantity.owner).chain(&reads.speedups) {
-            if let Owner::Named(name) = owner
-                && !self.subjects.contains(name)
-            {
-                let message =
-                    format!("`{}` compares with `{name}`, which is no baseline, variant or stage", item.place.key);
-                let words = ["baseline", "previous", "best"].into_iter();
-                item.report(message, Some(suggest(name, words.chain(self.subjects.iter().map(String::as_str)))));
-            }
+            self.check_owner(item, &requirement, reference.owner(), span);
         }
         Some(requirement)
+    }
+
+    fn check_quantity(&self, item: &Item<'_>, requirement: &Requirement, quantity: &Quantity, span: Span) {
+        let Quantity { owner, name } = quantity;
+        let values = if *owner == Owner::Case { self.values.as_slice() } else { &[] };
+        if !self.metrics.knows(name) && !values.contains(name) {
+            let message = format!("`{}` is \"{requirement}\", whose `{name}` is unknown", item.place.key);
+            item.report_within(requirement.text(), Some(span), message, Some(self.unknown(name, values)));
+        }
+    }
+
+    fn check_owner(&self, item: &Item<'_>, requirement: &Requirement, owner: &Owner, span: Span) {
+        let Owner::Named(name) = owner else { return };
+        if !self.subjects.contains(name) {
+            let key = &item.place.key;
+            let message = format!("`{key}` compares with `{name}`, which is not a baseline, variant or stage");
+            let words = ["baseline", "previous", "best"].into_iter();
+            let help = suggest(name, words.chain(self.subjects.iter().map(String::as_str)));
+            item.report_within(requirement.text(), Some(span), message, Some(help));
+        }
     }
 
     /// Reads a gate written as a table, or as the text of its requirement.
@@ -249,24 +256,15 @@ impl Vocabulary<'_> {
 }
 
 fn scope(item: &Item<'_>) -> Option<Scope> {
-    let text = item.text()?;
-    Some(match text.as_str() {
-        "selected" => Scope::Selected,
-        "each" => Scope::Each,
-        "any" => Scope::Any,
-        _ => Scope::Matching(glob(item)?),
-    })
+    let parsed = item.text()?.parse();
+    parsed.map_err(|e: GlobError| item.expected("a glob of variant ids", Some(e.reason))).ok()
 }
 
 fn glob(item: &Item<'_>) -> Option<String> {
     let text = item.text()?;
-    match globset::Glob::new(&text) {
-        Ok(_) => Some(text),
-        Err(e) => {
-            item.expected("a glob of variant ids", Some(e.kind().to_string()));
-            None
-        }
-    }
+    let checked = model::glob(&text);
+    checked.map_err(|e| item.expected("a glob of variant ids", Some(e.reason))).ok()?;
+    Some(text)
 }
 
 fn range(item: &Item<'_>) -> Option<(f64, f64)> {

@@ -1,13 +1,12 @@
 //! `[kernel]`, `[sweep]`, `[[variant]]`, `[[baseline]]`: ways to compute the workload.
 
+use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::InScope;
 use super::tensor_map::{self, MapParts};
-use super::workload::identifier;
-use super::{no_duplicates, suggest};
 use crate::config::keys;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
-use crate::expr::{Expr, Value, template_names};
+use crate::config::{CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
+use crate::expr::{Expr, Template, Value};
 use std::path::PathBuf;
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
@@ -15,7 +14,7 @@ use std::path::PathBuf;
 pub struct KernelParts {
     source: Option<PathBuf>,
     entry: Option<String>,
-    flags: Option<Vec<Placed<String>>>,
+    flags: Option<Vec<Placed<Template>>>,
     defines: Option<Vec<Placed<String>>>,
     grid: Option<Vec<Placed<Expr>>>,
     block: Option<Vec<Placed<Expr>>>,
@@ -29,37 +28,16 @@ pub struct KernelParts {
 
 const NEEDED: [&str; 5] = ["source", "entry", "grid", "block", "args"];
 
-/// What kernels are checked against.
-pub struct KernelNames<'n> {
-    /// Dimension names.
-    pub dims: &'n [String],
-    /// Buffers of the workload.
-    pub buffers: &'n [Buffer],
-    /// Names of buffers, scalars and dimensions.
-    pub args: &'n [String],
-    /// Every name that is taken, and by what ("buffer").
-    pub taken: &'n [(String, &'static str)],
-}
-
-/// The 1 to 3 items of a grid, a block or a cluster.
-pub fn axes<'a>(item: &Item<'a>) -> Vec<Item<'a>> {
-    let axes = item.some_list();
-    if axes.len() > 3 {
-        item.expected("1 to 3 axes", None);
-    }
-    axes
-}
-
 /// Reads a whole or partial `[kernel]`.
 pub fn parts(table: &Table<'_>) -> KernelParts {
     let placed_texts = |item: Item<'_>| -> Vec<Placed<String>> {
         item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
     };
-    let exprs = |item: Item<'_>| axes(&item).iter().filter_map(Item::expr).collect::<Vec<_>>();
+    let exprs = |item: Item<'_>| item.axes().iter().filter_map(Item::expr).collect::<Vec<_>>();
     KernelParts {
         source: table.get("source").and_then(|item| item.text()).map(PathBuf::from),
         entry: table.get("entry").and_then(|item| item.name()),
-        flags: table.get("flags").map(placed_texts),
+        flags: table.get("flags").map(|item| item.list().iter().filter_map(Item::template).collect()),
         defines: table.get("defines").map(placed_texts),
         grid: table.get("grid").map(exprs),
         block: table.get("block").map(exprs),
@@ -119,12 +97,10 @@ impl KernelParts {
         let scope = InScope::new(format!("the dimensions and {whose}"), all);
         let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
         for expr in exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)) {
-            for (message, help) in scope.strangers(&expr.place.key, expr.value.text(), &expr.value.names()) {
-                at.report_at(&expr.place, message, Some(help));
-            }
+            scope.check_expr(at, expr);
         }
         for flag in self.flags.iter().flatten() {
-            check_template(at, flag, &own);
+            own.check_template(at, flag);
         }
         for define in self.defines.iter().flatten().filter(|define| !own.names.contains(&define.value)) {
             let message = format!("`{}` is `{}`, which is not among {whose}", define.place.key, define.value);
@@ -135,7 +111,7 @@ impl KernelParts {
         let known = || names.args.iter().chain(maps().map(|map| &map.name.value)).map(String::as_str);
         for arg in self.args.iter().flatten().filter(|arg| !known().any(|name| name == arg.value)) {
             let (key, name) = (&arg.place.key, &arg.value);
-            let message = format!("`{key}` is `{name}`, which is no buffer, tensor map, scalar or dimension");
+            let message = format!("`{key}` is `{name}`, which is not a buffer, tensor map, scalar or dimension");
             at.report_at(&arg.place, message, Some(suggest(name, known().collect::<Vec<_>>().into_iter())));
         }
     }
@@ -165,7 +141,10 @@ impl KernelParts {
         Some(KernelTemplate {
             source: self.source.clone()?,
             entry: self.entry.clone()?,
-            flags: self.flags.as_ref().map_or_else(|| vec!["-O3".to_owned(), "-lineinfo".to_owned()], texts),
+            flags: match &self.flags {
+                Some(flags) => flags.iter().map(|flag| flag.value.clone()).collect(),
+                None => ["-O3", "-lineinfo"].iter().filter_map(|flag| Template::parse(flag).ok()).collect(),
+            },
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
             grid: self.grid.as_ref().map(exprs)?,
             block: self.block.as_ref().map(exprs)?,
@@ -174,17 +153,6 @@ impl KernelParts {
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
             args: self.args.as_ref().map(texts)?,
         })
-    }
-}
-
-fn check_template(at: &Table<'_>, template: &Placed<String>, scope: &InScope) {
-    match template_names(&template.value) {
-        Ok(names) => {
-            for (message, help) in scope.strangers(&template.place.key, &template.value, &names) {
-                at.report_at(&template.place, message, Some(help));
-            }
-        }
-        Err(e) => at.report_at(&template.place, format!("`{}`: {e}", template.place.key), None),
     }
 }
 
@@ -254,13 +222,8 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         (Some(item), None) => {
             let argv = item.some_list();
             let scope = InScope::new(whose, own);
-            for argument in &argv {
-                if let Some(text) = argument.text() {
-                    check_template(table, &argument.with(text), &scope);
-                }
-            }
             let filter = table.get("kernel_filter").and_then(|item| filter(&item));
-            let argv = argv.iter().filter_map(Item::text).collect();
+            let argv = argv.iter().filter_map(|argument| scope.template(argument)).collect();
             Some(VariantSpecKind::Command(CommandTemplate { argv, kernel_filter: filter }))
         }
         (None, kernel) => {

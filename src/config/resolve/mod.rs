@@ -2,6 +2,7 @@
 
 mod gates;
 mod kernel;
+mod names;
 mod phase;
 mod reference;
 mod scope;
@@ -11,7 +12,7 @@ mod workload;
 use super::error::{ConfigErrors, Place, Problem};
 use super::keys::ROOT;
 use super::phase::Phase;
-use super::reader::{Item, Source, Table};
+use super::reader::{Source, Table};
 use std::path::Path;
 use toml::de::DeTable;
 
@@ -48,24 +49,4 @@ pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
         Some(phase) if problems.is_empty() => Ok(phase),
         _ => Err(ConfigErrors::new(path, text, problems)),
     }
-}
-
-/// Reports names that occur twice among tables of one kind.
-fn no_duplicates<'a>(what: &str, names: impl Iterator<Item = (&'a str, Item<'a>)>) {
-    let mut seen: Vec<&str> = Vec::new();
-    for (name, item) in names {
-        if seen.contains(&name) {
-            item.report(format!("{what} `{name}` is declared twice"), Some("give each its own name".to_owned()));
-        }
-        seen.push(name);
-    }
-}
-
-/// `did you mean ...?` and the list of what is allowed.
-fn suggest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -> String {
-    let hint =
-        crate::model::nearest(name, allowed.clone()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
-    let mut list: Vec<&str> = allowed.collect();
-    list.dedup();
-    if list.is_empty() { "none is declared".to_owned() } else { format!("{hint}known: {}", list.join(", ")) }
 }

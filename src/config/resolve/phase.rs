@@ -1,7 +1,8 @@
 //! The file as a whole: order of reading, settings, objective, and names that must not collide.
 
 use super::gates::Vocabulary;
-use super::kernel::{self, KernelNames, KernelParts};
+use super::kernel::{self, KernelParts};
+use super::names::KernelNames;
 use super::workload::{self, dims_of};
 use crate::config::Gate;
 use crate::config::keys;

@@ -1,11 +1,11 @@
 //! `workload.reference`: where the right answer comes from.
 
+use super::names::suggest;
 use super::scope::InScope;
-use super::suggest;
 use crate::config::keys::{self, BUILTINS};
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{Buffer, Reference, Role};
-use crate::expr::Value;
+use crate::expr::{Expr, Value};
 
 /// What a built-in takes. Buffers are found by these names; failing one, inputs and outputs are taken in the order of the
 /// file. That their extents fit is checked where the answer is computed.
@@ -58,10 +58,9 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
             Some(Reference::Builtin { name: name?.to_owned(), options })
         }
         "entry" => {
-            let axes = |key| -> Option<Vec<String>> {
+            let axes = |key| -> Option<Vec<Expr>> {
                 let item: Item<'_> = table.need(key)?;
-                let exprs = super::kernel::axes(&item).iter().filter_map(|axis| dims.expr(axis)).collect::<Vec<_>>();
-                Some(exprs.into_iter().map(|e| e.value.text().to_owned()).collect())
+                Some(item.axes().iter().filter_map(|axis| Some(dims.expr(axis)?.value)).collect())
             };
             let (grid, block) = (axes("grid"), axes("block"));
             Some(Reference::Entry { entry: table.get("entry")?.name()?, grid: grid?, block: block? })
@@ -89,18 +88,10 @@ fn option(takes: Option<&Takes>, name: &Placed<String>, item: &Item<'_>) -> Opti
 }
 
 fn npy(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
-    let path = item.text()?;
     let own = ["shape", "seed", "buffer"].map(str::to_owned);
     let scope = InScope::new("`shape`, `seed`, `buffer` and the dimensions", own.into_iter().chain(dims.names.clone()));
-    match crate::expr::template_names(&path) {
-        Ok(names) => {
-            for (message, help) in scope.strangers(&item.place.key, &path, &names) {
-                item.report(message, Some(help));
-            }
-        }
-        Err(e) => item.report(format!("`{}`: {e}", item.place.key), None),
-    }
-    Some(Reference::Npy { path: path.into() })
+    let path = scope.template(item)?;
+    Some(Reference::Npy { path: path.text().into() })
 }
 
 /// Reports a built-in whose inputs and output are not among the buffers.

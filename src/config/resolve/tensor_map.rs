@@ -1,9 +1,7 @@
 //! `tensor_maps` of a kernel: how its bulk copies see buffers of the workload.
 
-use super::kernel::KernelNames;
+use super::names::{KernelNames, identifier, suggest};
 use super::scope::InScope;
-use super::suggest;
-use super::workload::identifier;
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{TensorMapTemplate, keys};
 use crate::expr::Expr;
@@ -51,7 +49,7 @@ impl MapParts {
         }
         let Some(named) = &self.buffer else { return };
         let Some(buffer) = names.buffers.iter().find(|buffer| buffer.name == named.value) else {
-            let message = format!("`{}` is `{}`, which is no buffer", named.place.key, named.value);
+            let message = format!("`{}` is `{}`, which is not a buffer", named.place.key, named.value);
             let help = suggest(&named.value, names.buffers.iter().map(|buffer| buffer.name.as_str()));
             at.report_at(&named.place, message, Some(help));
             return;
@@ -71,9 +69,7 @@ impl MapParts {
     /// Reports names of its expressions that are not in scope.
     pub fn check(&self, at: &Table<'_>, scope: &InScope) {
         for expr in self.box_dims.iter().flat_map(|written| &written.value).flatten().chain(&self.swizzle) {
-            for (message, help) in scope.strangers(&expr.place.key, expr.value.text(), &expr.value.names()) {
-                at.report_at(&expr.place, message, Some(help));
-            }
+            scope.check_expr(at, expr);
         }
     }
 

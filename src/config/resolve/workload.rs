@@ -3,12 +3,13 @@
 //! Where a declared name has a value that is wrong, a stand-in keeps the name known, so that one mistake is one error: a
 //! file with a problem never becomes a phase.
 
+use super::names::identifier;
 use super::reference;
 use super::scope::InScope;
 use crate::config::keys::{self, ARANGE, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, Workload};
-use crate::expr::{Expr, Scope, Value};
+use crate::expr::{Expr, Names, Value};
 use crate::model::{ShapeName, Tolerance};
 
 /// Reads the workload; `params` are every parameter that a variant may have.
@@ -40,7 +41,7 @@ pub fn dims_of(shapes: &[Shape]) -> Vec<String> {
 }
 
 /// A shape's dimensions as names in scope.
-pub fn dims_scope(shape: &Shape) -> Scope {
+pub fn dims_scope(shape: &Shape) -> Names {
     shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect()
 }
 
@@ -97,7 +98,7 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
 /// The shapes that have every dimension an expression names; the others have an error of their own.
 fn shapes_with<'s>(expr: &Expr, shapes: &'s [Shape]) -> impl Iterator<Item = &'s Shape> {
     let names = expr.names();
-    shapes.iter().filter(move |shape| names.iter().all(|name| shape.dims.iter().any(|(dim, _)| dim == name)))
+    shapes.iter().filter(move |shape| names.iter().all(|(name, _)| shape.dims.iter().any(|(dim, _)| dim == name)))
 }
 
 fn same_names(a: &[(String, i64)], b: &[(String, i64)]) -> bool {
@@ -111,24 +112,6 @@ fn plain_name(key: &Placed<String>, at: &Item<'_>) -> Option<String> {
         return Some(key.value.clone());
     }
     at.report(format!("`{}` is not a name of letters, digits and `_ . -`", key.value), None);
-    None
-}
-
-/// A key that an expression can name.
-pub fn identifier(key: &Placed<String>, at: &Item<'_>) -> Option<String> {
-    const WORDS: [&str; 20] = [
-        "and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "baseline",
-        "previous", "best", "speedup", "ncu", "cc", "dtype",
-    ];
-    let name = key.value.as_str();
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && !name.is_empty();
-    if plain && !WORDS.contains(&name) {
-        return Some(key.value.clone());
-    }
-    let help = if plain { "it is a word of the expression language" } else { "letters, digits and underscores" };
-    at.report(format!("`{name}` cannot be a name in expressions"), Some(help.to_owned()));
     None
 }
 
@@ -161,7 +144,8 @@ fn evaluated(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> 
     let expr = dims.expr(item)?.value;
     for shape in shapes_with(&expr, shapes) {
         if let Err(e) = expr.eval_number(&dims_scope(shape)) {
-            item.report(format!("`{}` at shape `{}`: {e}", item.place.key, shape.name), None);
+            let message = format!("`{}` at shape `{}`: {e}", item.place.key, shape.name);
+            item.report_within(expr.text(), e.span(), message, None);
         }
     }
     Some(expr)
@@ -192,7 +176,7 @@ fn buffer(name: &Placed<String>, item: &Item<'_>, dims: &InScope, shapes: &[Shap
     let init = match (&given, role) {
         (Some(item), Some(Role::Output | Role::Scratch)) => {
             let help = "only inputs are filled: leave `init` out, or make it an input".to_owned();
-            item.report(format!("`{}` is given, but the buffer is no input", item.place.key), Some(help));
+            item.report(format!("`{}` is given, but the buffer is not an input", item.place.key), Some(help));
             None
         }
         (Some(item), _) => init(item),
@@ -207,12 +191,14 @@ fn buffer(name: &Placed<String>, item: &Item<'_>, dims: &InScope, shapes: &[Shap
 fn extent(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> {
     let expr = dims.expr(item)?.value;
     for shape in shapes_with(&expr, shapes) {
-        let problem = match expr.eval_int(&dims_scope(shape)) {
+        let (key, shape_name) = (&item.place.key, &shape.name);
+        let (span, problem) = match expr.eval_int(&dims_scope(shape)) {
             Ok(v) if v > 0 => continue,
-            Ok(v) => format!("`{}` is \"{expr}\", which gives {v} at shape `{}`", item.place.key, shape.name),
-            Err(e) => format!("`{}` at shape `{}`: {e}", item.place.key, shape.name),
+            Ok(v) => (None, format!("`{key}` is \"{expr}\", which gives {v} at shape `{shape_name}`")),
+            Err(e) => (e.span(), format!("`{key}` at shape `{shape_name}`: {e}")),
         };
-        item.report(problem, Some("an extent is a whole number of at least 1".to_owned()));
+        let help = "an extent is a whole number of at least 1".to_owned();
+        item.report_within(expr.text(), span, problem, Some(help));
     }
     Some(expr)
 }

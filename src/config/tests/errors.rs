@@ -47,7 +47,7 @@ fn every_error_comes_out_at_once() {
        |
        = help: did you mean "f32"?
 
-    error: `kernel.args[1]` is `z`, which is no buffer, tensor map, scalar or dimension
+    error: `kernel.args[1]` is `z`, which is not a buffer, tensor map, scalar or dimension
       --> phase.toml:23:14
        |
     23 | args = ["x", "z", "N", "scale"]
@@ -56,10 +56,10 @@ fn every_error_comes_out_at_once() {
        = help: known: x, y, scale, N
 
     error: `gate[0].require` is "spils == 0", whose `spils` is unknown
-      --> phase.toml:31:11
+      --> phase.toml:31:12
        |
     31 | require = "spils == 0"
-       |           ^^^^^^^^^^^^
+       |            ^^^^^
        |
        = help: did you mean `spills`? docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
     "##);
@@ -83,10 +83,10 @@ blok = ["1"]"#)]), @r##"
 fn unknown_table() {
     assert_snapshot!(shown(&[("[sweep]", "[sweeps]")]), @r##"
     error: `kernel.flags[1]` is "-maxrregcount={{ CAP }}", whose `CAP` is not among the sweep's parameters
-      --> phase.toml:19:17
+      --> phase.toml:19:35
        |
     19 | flags = ["-O3", "-maxrregcount={{ CAP }}"]
-       |                 ^^^^^^^^^^^^^^^^^^^^^^^^^
+       |                                   ^^^
        |
        = help: none is declared
 
@@ -99,18 +99,18 @@ fn unknown_table() {
        = help: none is declared
 
     error: `kernel.grid[0]` is "(N + THREADS - 1) // THREADS", whose `THREADS` is not among the dimensions and the sweep's parameters
-      --> phase.toml:21:9
+      --> phase.toml:21:15
        |
     21 | grid = ["(N + THREADS - 1) // THREADS"]
-       |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |               ^^^^^^^
        |
        = help: known: N
 
     error: `kernel.block[0]` is "THREADS", whose `THREADS` is not among the dimensions and the sweep's parameters
-      --> phase.toml:22:10
+      --> phase.toml:22:11
        |
     22 | block = ["THREADS"]
-       |          ^^^^^^^^^
+       |           ^^^^^^^
        |
        = help: known: N
 
@@ -213,10 +213,10 @@ fn reference_of_two_kinds() {
 fn npy_path_with_an_unknown_name() {
     assert_snapshot!(shown(&[(r#"reference = "copy""#, r#"reference = { npy = "a_{{ seeds }}.npy" }"#)]), @r##"
     error: `workload.reference.npy` is "a_{{ seeds }}.npy", whose `seeds` is not among `shape`, `seed`, `buffer` and the dimensions
-     --> phase.toml:6:21
+     --> phase.toml:6:27
       |
     6 | reference = { npy = "a_{{ seeds }}.npy" }
-      |                     ^^^^^^^^^^^^^^^^^^^
+      |                           ^^^^^
       |
       = help: did you mean `seed`? known: shape, seed, buffer, N
     "##);
@@ -288,7 +288,7 @@ fn extent_of_a_buffer() {
 #[test]
 fn init_of_an_output() {
     assert_snapshot!(shown(&[(r#"role = "output" }"#, r#"role = "output", init = "normal" }"#)]), @r##"
-    error: `workload.buffers.y.init` is given, but the buffer is no input
+    error: `workload.buffers.y.init` is given, but the buffer is not an input
       --> phase.toml:14:61
        |
     14 | y = { dtype = "f32", shape = ["N"], role = "output", init = "normal" }
@@ -301,11 +301,11 @@ fn init_of_an_output() {
 #[test]
 fn expression_that_does_not_parse() {
     assert_snapshot!(shown(&[(r#"block = ["THREADS"]"#, r#"block = ["THREADS +"]"#)]), @r##"
-    error: `kernel.block[0]`: expression 'THREADS +' does not parse: unexpected end of input, expected expression
-      --> phase.toml:22:10
+    error: `kernel.block[0]`: expression 'THREADS +' does not parse: expected a value, found the end
+      --> phase.toml:22:20
        |
     22 | block = ["THREADS +"]
-       |          ^^^^^^^^^^^
+       |                    ^
     "##);
 }
 
@@ -313,10 +313,10 @@ fn expression_that_does_not_parse() {
 fn expression_with_an_unknown_name() {
     assert_snapshot!(shown(&[(r#"block = ["THREADS"]"#, r#"block = ["THREAD"]"#)]), @r##"
     error: `kernel.block[0]` is "THREAD", whose `THREAD` is not among the dimensions and the sweep's parameters
-      --> phase.toml:22:10
+      --> phase.toml:22:11
        |
     22 | block = ["THREAD"]
-       |          ^^^^^^^^
+       |           ^^^^^^
        |
        = help: did you mean `THREADS`? known: N, THREADS, CAP
     "##);
@@ -326,10 +326,10 @@ fn expression_with_an_unknown_name() {
 fn flag_with_an_unknown_name() {
     assert_snapshot!(shown(&[("{{ CAP }}", "{{ CAPS }}")]), @r##"
     error: `kernel.flags[1]` is "-maxrregcount={{ CAPS }}", whose `CAPS` is not among the sweep's parameters
-      --> phase.toml:19:17
+      --> phase.toml:19:35
        |
     19 | flags = ["-O3", "-maxrregcount={{ CAPS }}"]
-       |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |                                   ^^^^
        |
        = help: did you mean `CAP`? known: THREADS, CAP
     "##);
@@ -411,10 +411,10 @@ fn parameter_with_the_name_of_a_metric() {
 fn unknown_metric() {
     assert_snapshot!(shown(&[("spills == 0", "eligable_warps >= 2")]), @r##"
     error: `gate[0].require` is "eligable_warps >= 2", whose `eligable_warps` is unknown
-      --> phase.toml:31:11
+      --> phase.toml:31:12
        |
     31 | require = "eligable_warps >= 2"
-       |           ^^^^^^^^^^^^^^^^^^^^^
+       |            ^^^^^^^^^^^^^^
        |
        = help: did you mean `eligible_warps`? docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
     "##);
@@ -424,10 +424,10 @@ fn unknown_metric() {
 fn unknown_metric_of_the_baseline() {
     assert_snapshot!(shown(&[("spills == 0", "latency_p50 <= baseline.latencyp50")]), @r##"
     error: `gate[0].require` is "latency_p50 <= baseline.latencyp50", whose `latencyp50` is unknown
-      --> phase.toml:31:11
+      --> phase.toml:31:27
        |
     31 | require = "latency_p50 <= baseline.latencyp50"
-       |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |                           ^^^^^^^^^^^^^^^^^^^
        |
        = help: did you mean `latency_p50`? docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`
     "##);
@@ -448,10 +448,10 @@ fn requirement_that_compares_nothing() {
 fn chained_comparison() {
     assert_snapshot!(shown(&[("spills == 0", "0 < spills < 2")]), @r##"
     error: `gate[0].require`: requirement '0 < spills < 2' chains comparisons; write two gates, or join them with 'and'
-      --> phase.toml:31:11
+      --> phase.toml:31:12
        |
     31 | require = "0 < spills < 2"
-       |           ^^^^^^^^^^^^^^^^
+       |            ^^^^^^^^^^^^^^
     "##);
 }
 
@@ -469,11 +469,11 @@ fn requirement_without_a_quantity() {
 #[test]
 fn speedup_over_an_unknown_baseline() {
     assert_snapshot!(shown(&[("spills == 0", r#"speedup(\"flash\") > 1"#)]), @r##"
-    error: `gate[0].require` compares with `flash`, which is no baseline, variant or stage
-      --> phase.toml:31:11
+    error: `gate[0].require` compares with `flash`, which is not a baseline, variant or stage
+      --> phase.toml:31:12
        |
     31 | require = "speedup(\"flash\") > 1"
-       |           ^^^^^^^^^^^^^^^^^^^^^^^^
+       |            ^^^^^^^^^^^^^^^^^^
        |
        = help: known: baseline, previous, best
     "##);
@@ -534,6 +534,33 @@ on = "CAP=[3""#)]), @r##"
        |
        = help: unclosed character class; missing ']'
     "##);
+}
+
+#[test]
+fn glob_with_too_many_braces() {
+    let braces = format!("on = \"{}a{}\"", "{".repeat(21), "}".repeat(21));
+    let text = shown(&[("require = \"spills == 0\"", &format!("require = \"spills == 0\"\n{braces}"))]);
+    assert!(text.contains("expected a glob of variant ids"), "{text}");
+    assert!(text.contains("help: it has more than 20 opening braces"), "{text}");
+}
+
+#[test]
+fn part_of_a_text_with_escapes_keeps_its_caret() {
+    assert_snapshot!(shown(&[("require = \"spills == 0\"", r#"require = "ncu(\"a__b.sum\") < 1 < 2 \\ 3""#)]), @r##"
+    error: `gate[0].require`: requirement 'ncu("a__b.sum") < 1 < 2 \ 3' does not parse: `\` is not part of an expression
+      --> phase.toml:31:38
+       |
+    31 | require = "ncu(\"a__b.sum\") < 1 < 2 \\ 3"
+       |                                      ^^
+    "##);
+}
+
+#[test]
+fn expression_of_several_lines_keeps_its_caret() {
+    let text = "where = \"\"\"\nTHREADS > 0\nand THREAD < 64\"\"\"";
+    let shown = shown(&[("CAP = [32, 64]", &format!("CAP = [32, 64]\n{text}"))]);
+    assert!(shown.contains("30 | and THREAD < 64"), "{shown}");
+    assert!(shown.contains("   |     ^^^^^^\n"), "{shown}");
 }
 
 #[test]
@@ -618,11 +645,11 @@ require = ["latency_p50 < "]
     33 | on_failure = "stop"
        |              ^^^^^^
 
-    error: `tier[0].require[0]`: expression '' does not parse: unexpected end of input, expected expression
-      --> phase.toml:37:12
+    error: `tier[0].require[0]`: requirement 'latency_p50 <' does not parse: expected a value, found the end
+      --> phase.toml:37:26
        |
     37 | require = ["latency_p50 < "]
-       |            ^^^^^^^^^^^^^^^^
+       |                          ^
     "##);
 }
 
@@ -633,10 +660,10 @@ require = "M % 16 == 0"
 
 [[gate]]"#)]), @r##"
     error: `precondition[0].require` is "M % 16 == 0", whose `M` is not among the dimensions, `cc` and `dtype`
-      --> phase.toml:30:11
+      --> phase.toml:30:12
        |
     30 | require = "M % 16 == 0"
-       |           ^^^^^^^^^^^^^
+       |            ^
        |
        = help: known: N, cc, dtype
     "##);
@@ -672,10 +699,10 @@ kernel_filter = "("
        = help: give each its own name
 
     error: `variant[1].command[1]` is "{{ Q }}", whose `Q` is not among the parameters of variant `a`
-      --> phase.toml:32:17
+      --> phase.toml:32:21
        |
     32 | command = ["x", "{{ Q }}"]
-       |                 ^^^^^^^^^
+       |                     ^
        |
        = help: none is declared
 
@@ -798,11 +825,11 @@ fn block_too_large() {
 #[test]
 fn division_by_zero() {
     assert_snapshot!(shown(&[(r#"grid = ["(N + THREADS - 1) // THREADS"]"#, r#"grid = ["N // (THREADS - 32)"]"#)]), @r##"
-    error: `kernel.grid[0]` is "N // (THREADS - 32)", which cannot be evaluated: unable to calculate 64 // 0, for variant THREADS=32,CAP=32 at shape tiny and 3 more
-      --> phase.toml:21:9
+    error: `kernel.grid[0]` is "N // (THREADS - 32)", which cannot be evaluated: 64 // 0 divides by zero, for variant THREADS=32,CAP=32 at shape tiny and 3 more
+      --> phase.toml:21:10
        |
     21 | grid = ["N // (THREADS - 32)"]
-       |         ^^^^^^^^^^^^^^^^^^^^^
+       |          ^^^^^^^^^^^^^^^^^^^
        |
        = help: grid axis 0 is a whole number from 1 to 2147483647
     "##);
@@ -811,7 +838,7 @@ fn division_by_zero() {
 #[test]
 fn scalar_out_of_range() {
     assert_snapshot!(shown(&[(r#"scalars = { scale = "1 / N" }"#, r#"scalars = { scale = { type = "u32", value = "N - 100" } }"#)]), @r##"
-    error: `workload.scalars.scale` is "N - 100", which gives -36, no u32, for variant THREADS=32,CAP=32 at shape tiny and 3 more
+    error: `workload.scalars.scale` is "N - 100", which gives -36, not a u32, for variant THREADS=32,CAP=32 at shape tiny and 3 more
      --> phase.toml:8:21
       |
     8 | scalars = { scale = { type = "u32", value = "N - 100" } }
@@ -881,43 +908,12 @@ fn a_wrong_workload_does_not_hide_other_errors() {
        = help: The `.cu` file, relative to the working directory.
 
     error: `gate[0].require` is "spils == 0", whose `spils` is unknown
-      --> phase.toml:29:11
+      --> phase.toml:29:12
        |
     29 | require = "spils == 0"
-       |           ^^^^^^^^^^^^
+       |            ^^^^^
        |
        = help: did you mean `spills`? docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
-    "##
-    );
-}
-
-#[test]
-fn no_workload() {
-    let text = "[phase]\ntitle = \"t\"\n\n[[gate]]\nrequires = \"spills == 0\"\n";
-    assert_snapshot!(super::read(text).unwrap_err(), @r##"
-    error: `workload` is missing
-     --> phase.toml:1:1
-      |
-    1 | [phase]
-      | ^
-      |
-      = help: What is computed, and what counts as right.
-
-    error: `phase.name` is missing
-     --> phase.toml:1:1
-      |
-    1 | [phase]
-      | ^^^^^^^
-      |
-      = help: Short name; runs and reports are kept in folders of this name.
-
-    error: unknown key `gate[0].requires`
-     --> phase.toml:5:1
-      |
-    5 | requires = "spills == 0"
-      | ^^^^^^^^
-      |
-      = help: did you mean `require`? allowed in `gate[0]`: name, require, on, level, shapes, at_least, inconclusive
     "##);
 }
 

@@ -2,6 +2,7 @@
 
 use super::{SMALL, read, right};
 use crate::config::{Init, Reference, load};
+use crate::expr::Expr;
 use crate::model::Better;
 use crate::model::{Level, Scope};
 use std::path::Path;
@@ -76,7 +77,7 @@ fn references_of_every_kind() {
     ));
     assert!(matches!(
         reference("{ entry = \"ref\", grid = [\"N\", 2], block = [32] }"),
-        Reference::Entry { grid, block, .. } if grid == ["N", "2"] && block == ["32"]
+        Reference::Entry { grid, block, .. } if grid.iter().map(Expr::text).eq(["N", "2"]) && block[0].text() == "32"
     ));
     assert!(matches!(
         reference("{ npy = \"a_{{ shape }}_{{ seed }}.npy\" }"),

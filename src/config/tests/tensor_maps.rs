@@ -23,7 +23,7 @@ fn tensor_map_of_no_buffer_and_of_another_rank() {
 b = { buffer = "y", box = [1, 32], swizzle = "SWIZZLE" }
 c = { box = ["THREDS"] }"#;
     assert_snapshot!(with_maps(maps, r#""a", "b", "c""#), @r##"
-    error: `kernel.tensor_maps.a.buffer` is `xx`, which is no buffer
+    error: `kernel.tensor_maps.a.buffer` is `xx`, which is not a buffer
       --> phase.toml:25:16
        |
     25 | a = { buffer = "xx", box = [32] }
@@ -40,10 +40,10 @@ c = { box = ["THREDS"] }"#;
        = help: give elements along each axis of the buffer, 1 where a copy stays at one index
 
     error: `kernel.tensor_maps.b.swizzle` is "SWIZZLE", whose `SWIZZLE` is not among the dimensions and the sweep's parameters
-      --> phase.toml:26:46
+      --> phase.toml:26:47
        |
     26 | b = { buffer = "y", box = [1, 32], swizzle = "SWIZZLE" }
-       |                                              ^^^^^^^^^
+       |                                               ^^^^^^^
        |
        = help: known: N, THREADS, CAP
 
@@ -56,10 +56,10 @@ c = { box = ["THREDS"] }"#;
        = help: The buffer: its shape, strides, type and address are the map's.
 
     error: `kernel.tensor_maps.c.box[0]` is "THREDS", whose `THREDS` is not among the dimensions and the sweep's parameters
-      --> phase.toml:27:14
+      --> phase.toml:27:15
        |
     27 | c = { box = ["THREDS"] }
-       |              ^^^^^^^^
+       |               ^^^^^^
        |
        = help: did you mean `THREADS`? known: N, THREADS, CAP
     "##);
@@ -101,7 +101,7 @@ THREADS = { buffer = "x", box = [32] }
 #[test]
 fn tensor_map_that_nothing_passes() {
     assert_snapshot!(with_maps(r#"x_tile = { buffer = "x", box = [32] }"#, r#""x", "y", "x_tiles""#), @r##"
-    error: `kernel.args[2]` is `x_tiles`, which is no buffer, tensor map, scalar or dimension
+    error: `kernel.args[2]` is `x_tiles`, which is not a buffer, tensor map, scalar or dimension
       --> phase.toml:23:19
        |
     23 | args = ["x", "y", "x_tiles"]

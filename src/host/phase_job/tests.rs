@@ -79,10 +79,11 @@ fn what_could_prove_nothing_is_refused() {
 #[test]
 fn a_reference_entry_is_launched_from_a_cubin_of_the_source() {
     let mut phase = phase();
+    let expression = |text: &str| vec![Expr::parse(text).unwrap()];
     let entry = |grid: &str| Reference::Entry {
         entry: "plain".to_owned(),
-        grid: vec![grid.to_owned()],
-        block: vec!["1".to_owned(), "2".to_owned()],
+        grid: expression(grid),
+        block: [expression("1"), expression("2")].concat(),
     };
     phase.workload.reference = entry("N // 2");
     let ReferenceSpec::Entry { cubin, launches, .. } = job(&phase).unwrap().reference else { panic!("not an entry") };

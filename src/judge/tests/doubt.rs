@@ -1,7 +1,7 @@
 //! Fail closed: whatever is missing, empty or not a number never passes.
 
 use super::*;
-use crate::judge::{Doubt, correctness};
+use crate::judge::{InconclusiveKind, correctness};
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::model::{CheckOutcome, CheckRecord, Defect, Differences};
 
@@ -224,7 +224,7 @@ fn a_counter_of_several_launches_is_judged_for_every_launch() {
     assert_eq!((inside.verdict, inside.cases[0].interval, inside.cases[0].samples), (PASS, Some((2.1, 2.5)), 3));
     assert_eq!(launches(&[1.5, 1.1, 1.9]).verdict, FAIL);
     let across = launches(&[2.5, 1.9, 2.3]);
-    assert_eq!((across.verdict, across.cases[0].doubt), (OPEN, Some(Doubt::Noise)));
+    assert_eq!((across.verdict, across.cases[0].inconclusive), (OPEN, Some(InconclusiveKind::Noise)));
     assert!(across.reason.contains("launches disagree: it holds for 2 of 3"), "{}", across.reason);
     assert_eq!(launches(&[2.5, f64::NAN, 2.3]).verdict, OPEN, "NaN is no number");
     let compound = |own: &[f64]| repeated("not (eligible_warps < 2 or eligible_warps > 9)", own, &[1.0]).verdict;

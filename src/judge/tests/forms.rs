@@ -1,7 +1,7 @@
 //! Every form a requirement can take.
 
 use super::*;
-use crate::judge::{Ahead, Stored, ahead, preconditions};
+use crate::judge::{StaticCheck, Stored, preconditions, static_check};
 use crate::model::ComputeCapability;
 
 #[test]
@@ -183,6 +183,41 @@ fn on_selected_each_any_or_a_glob() {
 }
 
 #[test]
+fn on_the_best_of_a_glob() {
+    let mut fixture = Fixture::new(&format!("{}on = \"best:REGCAP=96,*\"", gate("registers <= 64")));
+    fixture.set("registers", |v, _| [0.0, 0.0, 64.0, 70.0, 0.0][v]);
+    let held = fixture.first();
+    assert_eq!((held.verdict, held.cases.len()), (PASS, 1));
+    assert_eq!(held.cases[0].variant.0, "REGCAP=96,THREADS=64");
+    assert_eq!(stops(&fixture.judge(), 3), ["registers <= 64 by 6"], "it would fail, were it the best");
+    assert!(stops(&fixture.judge(), 0).is_empty());
+    // the next best where the best is wrong, nobody where none is proven correct
+    assert_eq!(fixture.wrong(2).first().verdict, FAIL);
+    let unproven = fixture.unproven(2).unproven(3).first();
+    let reason = "no variant is both proven correct and measured by latency_p50";
+    assert_eq!((unproven.verdict, unproven.reason.as_str()), (OPEN, reason));
+    assert_eq!(fixture.wrong(2).wrong(3).first().verdict, FAIL);
+    fixture.phase.gates[0].on = crate::model::Scope::Best("nothing*".to_owned());
+    assert_eq!(fixture.first().reason, "no variant matches 'nothing*'");
+    let mut text = format!("{BASE}\n{}on = \"best:NOTHING*\"", gate("registers <= 64"));
+    let phase = parse(Path::new("fixture.toml"), &text).unwrap();
+    assert!(unroll(&phase).unwrap_err().to_string().contains("which matches no candidate"));
+    text.push_str("\nshapes = [\"small\", \"large\"]");
+    assert!(parse(Path::new("fixture.toml"), &text.replace("best:NOTHING*", "best:[")).is_err());
+}
+
+#[test]
+fn the_best_of_a_glob_is_asked_of_any_before_anything_runs() {
+    let of = |registers: f64| {
+        let mut fixture = Fixture::new(&(named("g", "registers <= 64") + "on = \"best:REGCAP=96,*\""));
+        fixture.set("registers", |v, _| if v == 3 { registers } else { 100.0 });
+        let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+        told.judged[0].verdict
+    };
+    assert_eq!((of(64.0), of(65.0)), (PASS, FAIL));
+}
+
+#[test]
 fn selection_is_the_best_correct_candidate_and_ties_do_not_depend_on_order() {
     let mut fixture = Fixture::new(&gate("registers <= 64"));
     fixture.set("registers", |_, _| 60.0).wrong(0);
@@ -225,7 +260,7 @@ fn preconditions_are_judged_before_anything_is_built() {
 type Named<'a, T> = Vec<(&'a str, T)>;
 
 /// What is judged, with its verdict, and what is not, with the reason.
-fn shown(told: &Ahead) -> (Named<'_, Verdict>, Named<'_, &str>) {
+fn shown(told: &StaticCheck) -> (Named<'_, Verdict>, Named<'_, &str>) {
     let judged = told.judged.iter().map(|g| (g.name.as_str(), g.verdict));
     let unjudged = told.unjudged.iter().map(|g| (g.name.as_str(), g.reason.as_str()));
     (judged.collect(), unjudged.collect())
@@ -247,7 +282,7 @@ fn what_build_and_launch_decide_is_judged_without_a_gpu() {
     ];
     let mut fixture = Fixture::new(&text.concat());
     fixture.set("registers", |v, _| 63.0 + v as f64).set("shared_mem", |_, _| 50_000.0);
-    let told = ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("g", PASS), ("s", FAIL)]);
     assert_eq!(unjudged, ["w", "c", "n", "f"].map(|name| (name, "measured on a GPU")));
@@ -266,7 +301,7 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
     ];
     let mut fixture = Fixture::new(&(kernel.to_owned() + &text.concat()));
     fixture.set("registers", |_, _| 64.0);
-    let told = ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("built", PASS), ("worse", FAIL)]);
     let command = "'flash' is an external command, known by what it launches";
@@ -279,7 +314,7 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
 fn a_baseline_that_did_not_build_leaves_its_comparison_open() {
     let kernel = "[[baseline]]\nname = \"good\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
     let fixture = Fixture::new(&(kernel.to_owned() + &named("g", "registers <= good.registers")));
-    let told = ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
     assert_eq!(shown(&told).0, [("g", OPEN)]);
 }
 
@@ -289,7 +324,7 @@ fn waves_wait_for_the_number_of_multiprocessors() {
     fixture.set("waves", |_, _| 2.0);
     let of = |sms| {
         let context = Context { sms, ..Context::new(None, TODAY) };
-        ahead(&fixture.phase, &fixture.plan, &fixture.quantities, &context)
+        static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &context)
     };
     assert_eq!(shown(&of(Some(132))).0, [("w", PASS)]);
     assert_eq!(

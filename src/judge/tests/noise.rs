@@ -1,7 +1,7 @@
 //! Latency gates under noise.
 
 use super::*;
-use crate::judge::{Doubt, Stored};
+use crate::judge::{InconclusiveKind, Stored};
 
 #[test]
 fn inside_passes_outside_fails_across_needs_more_rounds() {
@@ -16,7 +16,7 @@ fn inside_passes_outside_fails_across_needs_more_rounds() {
     let across = limit(1.0);
     assert_eq!(across.verdict, OPEN);
     assert!(across.reason.contains("noise: needs more rounds"), "{}", across.reason);
-    assert_eq!(across.cases[0].doubt, Some(Doubt::Noise));
+    assert_eq!(across.cases[0].inconclusive, Some(InconclusiveKind::Noise));
     let (low, high) = across.cases[0].interval.unwrap();
     assert!(low < 10.0 && high > 10.0 && high - low < 0.5, "{low} {high}");
     assert_eq!(across.cases[0].samples, 60);
@@ -97,23 +97,22 @@ fn samples_that_are_absent_or_not_finite_cannot_tell() {
 #[test]
 fn ranges_settle_what_intervals_would() {
     // many variants are judged without intervals where the samples' ranges settle it: the verdicts are the same
-    use crate::judge::ground::{Ground, Proof};
-    use crate::judge::panel::{Detail, Panel};
+    use crate::judge::bound_gate::{BoundGate, Detail};
+    use crate::judge::context::{EvalContext, Proof};
     for require in ["latency_p50 <= 11.5", "speedup(\"flash\") > 1.05", "latency_p50 < 1.0 * baseline.latency_p50"] {
         let mut fixture = Fixture::new(&(gate(require) + "on = \"each\""));
         fixture.time(0.03, |v, _| if v == 4 { 11.5 } else { 10.0 + v as f64 });
-        let context = Context::new(None, TODAY);
-        let environment = crate::judge::test::environment();
-        let ground = Ground::new(
+        let given = Context::new(None, TODAY);
+        let context = EvalContext::new(
             &fixture.phase,
             &fixture.plan,
             &fixture.quantities,
             &fixture.correctness,
-            &context,
+            &given,
             Proof::Demanded,
         );
-        let panel = Panel::new(&fixture.phase.gates[0], &ground, &environment, None);
-        let verdicts = |detail| panel.judge(&[0, 1, 2, 3], detail).iter().map(|r| r.verdict).collect::<Vec<_>>();
+        let bound = BoundGate::new(&fixture.phase.gates[0], &context, None);
+        let verdicts = |detail| bound.judge(&[0, 1, 2, 3], detail).iter().map(|r| r.verdict).collect::<Vec<_>>();
         assert_eq!(verdicts(Detail::Intervals), verdicts(Detail::Verdicts), "{require}");
     }
 }

@@ -24,7 +24,7 @@ fn requirement() -> impl Strategy<Value = String> {
 }
 
 fn on() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["selected", "each", "any", "REGCAP=64,*"])
+    prop::sample::select(vec!["selected", "each", "any", "REGCAP=64,*", "best:REGCAP=64,*"])
 }
 
 fn filled(text: &str, cells: &[Cell], standing: &[u8]) -> Fixture {

@@ -1,17 +1,15 @@
 //! Verdicts: of a case, a gate, a variant, a tier, a stage, a phase.
 
 use crate::config::Waiver;
-use crate::model::Level;
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::model::Verdict;
+use crate::expr::Requirement;
+use crate::model::{Level, Scope, ShapeName, VariantId, Verdict};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Why a case is inconclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doubt {
+pub enum InconclusiveKind {
     /// Something was not measured, is not a number, or is not proven.
     Missing,
     /// The limit lies inside the interval: more rounds may tell.
@@ -27,8 +25,8 @@ pub struct Case {
     pub shape: Arc<ShapeName>,
     /// The verdict.
     pub verdict: Verdict,
-    /// What kind of doubt makes it inconclusive; none otherwise.
-    pub doubt: Option<Doubt>,
+    /// What makes it inconclusive; none otherwise.
+    pub inconclusive: Option<InconclusiveKind>,
     /// Why, where it did not pass.
     pub reason: Option<String>,
     /// Value of the left side.
@@ -48,10 +46,10 @@ pub struct Case {
 pub struct GateResult {
     /// Name of the gate.
     pub name: String,
-    /// The requirement as written.
-    pub require: String,
-    /// `selected`, `each`, `any` or a glob.
-    pub on: String,
+    /// The requirement.
+    pub require: Requirement,
+    /// Which variants it was judged on.
+    pub on: Scope,
     /// Required or advisory.
     pub level: Level,
     /// The catalogue metric on the left side, when it is one.
@@ -111,15 +109,15 @@ pub struct VariantResult {
     /// Whether every required gate, judged on this variant alone, holds.
     pub verdict: Verdict,
     /// Gates that do not hold for it, worst first.
-    pub stopped_by: Vec<Stop>,
+    pub stopped_by: Vec<Shortfall>,
 }
 
 /// What keeps a variant from passing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stop {
+pub struct Shortfall {
     /// Line of the gate in the phase's file; none where it is not a gate that stops it.
     pub line: Option<usize>,
-    /// Failed, or cannot be told.
+    /// Fail or inconclusive.
     pub verdict: Verdict,
     /// With what it lacks (`registers <= 64 by 6`).
     pub text: String,

@@ -1,14 +1,10 @@
 //! What is judged: the plan, what was measured of it, what is proven, and what it is compared with.
 
-use super::judgement::Correctness;
+use super::results::Correctness;
 use crate::config::{Phase, Role};
 use crate::expr::Value;
 use crate::frame::Quantities;
-use crate::model::Better;
-use crate::model::Cell;
-use crate::model::ComputeCapability;
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use crate::model::{Better, Cell, ComputeCapability, GlobError, ShapeName, VariantId, glob};
 use crate::plan::{Plan, Standing, Variant};
 use crate::stats::{Resampler, Resampling, Statistic};
 use std::collections::{BTreeMap, HashMap};
@@ -84,11 +80,11 @@ pub enum Proof {
     /// A variant passes only when it is proven correct.
     Demanded,
     /// Nothing has run yet: facts of build and launch are judged alone.
-    Ahead,
+    NotYet,
 }
 
 /// Everything a gate looks at, with rows looked up once.
-pub struct Ground<'a> {
+pub struct EvalContext<'a> {
     /// The phase.
     pub phase: &'a Phase,
     /// The plan.
@@ -96,7 +92,7 @@ pub struct Ground<'a> {
     /// What was measured.
     pub quantities: &'a Quantities,
     /// Circumstances.
-    pub context: &'a Context<'a>,
+    pub given: &'a Context<'a>,
     /// What a pass rests on.
     pub proof: Proof,
     /// The resampler all gates share.
@@ -109,14 +105,14 @@ pub struct Ground<'a> {
     index: HashMap<&'a VariantId, usize>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> EvalContext<'a> {
     /// Looks up rows, correctness and objectives of every variant.
     pub fn new(
         phase: &'a Phase,
         plan: &'a Plan,
         quantities: &'a Quantities,
         correctness: &BTreeMap<VariantId, Correctness>,
-        context: &'a Context<'a>,
+        given: &'a Context<'a>,
         proof: Proof,
     ) -> Self {
         let shapes: HashMap<_, _> = phase.workload.shapes.iter().enumerate().map(|(at, s)| (&s.name, at)).collect();
@@ -130,12 +126,12 @@ impl<'a> Ground<'a> {
         let unproven = || Correctness::Unproven { reason: "not checked".to_owned() };
         let correctness =
             plan.variants.iter().map(|v| correctness.get(&v.id).cloned().unwrap_or_else(unproven)).collect();
-        let resampler = Resampler::new(context.resampling);
-        let mut ground = Self {
+        let resampler = Resampler::new(given.resampling);
+        let mut context = Self {
             phase,
             plan,
             quantities,
-            context,
+            given,
             proof,
             resampler,
             names: plan.variants.iter().map(|v| Arc::new(v.id.clone())).collect(),
@@ -145,8 +141,8 @@ impl<'a> Ground<'a> {
             shapes,
             index,
         };
-        ground.objectives = (0..plan.variants.len()).map(|v| ground.measured_objective(v)).collect();
-        ground
+        context.objectives = (0..plan.variants.len()).map(|v| context.measured_objective(v)).collect();
+        context
     }
 
     /// The variant at an index of the plan.
@@ -170,9 +166,13 @@ impl<'a> Ground<'a> {
         all.filter(|(_, v)| v.standing == Standing::Candidate).map(|(at, _)| at).collect()
     }
 
-    /// Indices of all variants whose id matches a glob; an error where it is none.
-    pub fn matching(&self, glob: &str) -> Result<Vec<usize>, String> {
-        let matcher = matcher(glob)?;
+    /// Indices of all variants whose id matches a glob, in the order of the plan.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not a glob.
+    pub fn matching(&self, pattern: &str) -> Result<Vec<usize>, GlobError> {
+        let matcher = glob(pattern)?;
         let all = self.plan.variants.iter().enumerate();
         Ok(all.filter(|(_, v)| matcher.is_match(&v.id.0)).map(|(at, _)| at).collect())
     }
@@ -219,7 +219,7 @@ impl<'a> Ground<'a> {
 
     /// Compute capability as a number: 8.9.
     pub fn cc(&self) -> Option<Value> {
-        self.context.cc.map(capability)
+        self.given.cc.map(capability)
     }
 
     /// Element type of the first input, by the name a phase uses.
@@ -246,11 +246,6 @@ pub fn capability(cc: ComputeCapability) -> Value {
 pub fn dtype(phase: &Phase) -> Option<Value> {
     let input = phase.workload.buffers.iter().find(|b| b.role == Role::Input)?;
     Some(Value::Text(input.dtype.name().to_owned()))
-}
-
-/// A glob over variant ids; it must match the whole id.
-pub fn matcher(glob: &str) -> Result<globset::GlobMatcher, String> {
-    globset::Glob::new(glob).map(|g| g.compile_matcher()).map_err(|e| format!("'{glob}' is no glob: {e}"))
 }
 
 /// A cell as a value or the reason there is none.

@@ -1,16 +1,16 @@
 //! One gate judged for one variant at one shape, before it is put into words.
 
-use super::judgement::Doubt;
+use super::results::InconclusiveKind;
 use crate::expr::Comparison;
 use crate::model::Verdict;
 
 /// Verdict and numbers of a case.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct CaseOutcome {
     /// The verdict.
     pub verdict: Verdict,
     /// What makes it inconclusive.
-    pub doubt: Option<Doubt>,
+    pub inconclusive: Option<InconclusiveKind>,
     /// Left side.
     pub measured: Option<f64>,
     /// Right side.
@@ -25,10 +25,18 @@ pub struct Outcome {
     pub note: Option<Box<str>>,
 }
 
-impl Outcome {
+impl CaseOutcome {
     /// Something is not there.
     pub fn missing(reason: impl Into<Box<str>>) -> Self {
-        Self { doubt: Some(Doubt::Missing), ..Self::bare(Verdict::Inconclusive, Some(reason.into())) }
+        Self { inconclusive: Some(InconclusiveKind::Missing), ..Self::bare(Verdict::Inconclusive, Some(reason.into())) }
+    }
+
+    /// Noise leaves it open.
+    pub fn noisy(reason: &str) -> Self {
+        Self {
+            inconclusive: Some(InconclusiveKind::Noise),
+            ..Self::bare(Verdict::Inconclusive, Some(format!("noise: {reason}").into()))
+        }
     }
 
     /// The variant is wrong: whatever was measured of it does not count.
@@ -38,17 +46,26 @@ impl Outcome {
 
     /// A verdict without numbers.
     pub fn bare(verdict: Verdict, note: Option<Box<str>>) -> Self {
-        Self { verdict, doubt: None, measured: None, limit: None, margin: None, interval: None, samples: 1, note }
+        Self {
+            verdict,
+            inconclusive: None,
+            measured: None,
+            limit: None,
+            margin: None,
+            interval: None,
+            samples: 1,
+            note,
+        }
     }
 
     /// A pass, or noise that might become one, does not count where the variant is not proven correct; anything else
     /// stays.
     #[must_use]
     pub fn unless_unproven(self, reason: &str) -> Self {
-        match (self.verdict, self.doubt) {
-            (Verdict::Pass, _) | (Verdict::Inconclusive, Some(Doubt::Noise)) => Self {
+        match (self.verdict, self.inconclusive) {
+            (Verdict::Pass, _) | (Verdict::Inconclusive, Some(InconclusiveKind::Noise)) => Self {
                 verdict: Verdict::Inconclusive,
-                doubt: Some(Doubt::Missing),
+                inconclusive: Some(InconclusiveKind::Missing),
                 note: Some(format!("not proven correct: {reason}").into()),
                 ..self
             },

@@ -1,0 +1,325 @@
+//! An expression as a tree; every node knows which bytes of the text it came from.
+
+use super::value::Value;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Range;
+
+/// Bytes of a text, from the first to before the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+}
+
+impl Span {
+    /// From the beginning of one to the end of another.
+    pub(super) fn to(self, other: Self) -> Self {
+        Self { start: self.start, end: other.end }
+    }
+
+    /// The same bytes of a longer text, in which the text begins at byte `by`.
+    pub(super) const fn moved(self, by: usize) -> Self {
+        Self { start: self.start + by, end: self.end + by }
+    }
+
+    /// The bytes as a range.
+    pub fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// How two sides are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Comparison {
+    /// `<`
+    #[serde(rename = "<")]
+    Less,
+    /// `<=`
+    #[serde(rename = "<=")]
+    LessOrEqual,
+    /// `>`
+    #[serde(rename = ">")]
+    Greater,
+    /// `>=`
+    #[serde(rename = ">=")]
+    GreaterOrEqual,
+    /// `==`
+    #[serde(rename = "==")]
+    Equal,
+    /// `!=`
+    #[serde(rename = "!=")]
+    NotEqual,
+}
+
+impl Comparison {
+    /// As written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+        }
+    }
+}
+
+/// Arithmetic on two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`, which gives a real number.
+    Divide,
+    /// `//`, which rounds down.
+    FloorDivide,
+    /// `%`, which has the sign of the divisor.
+    Remainder,
+    /// `**`
+    Power,
+}
+
+impl Arithmetic {
+    /// As written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::FloorDivide => "//",
+            Self::Remainder => "%",
+            Self::Power => "**",
+        }
+    }
+}
+
+/// Whose quantity is read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// The variant that is judged.
+    Case,
+    /// The first baseline, or the stored run that stands for it.
+    Baseline,
+    /// The last accepted stage; outside stages, the run before.
+    Previous,
+    /// The leaderboard's best.
+    Best,
+    /// A baseline, variant or stage by name.
+    Named(String),
+}
+
+impl Owner {
+    /// The owner that is written so before a dot or in `speedup("...")`.
+    pub fn of_word(word: &str) -> Self {
+        match word {
+            "baseline" => Self::Baseline,
+            "previous" => Self::Previous,
+            "best" => Self::Best,
+            name => Self::Named(name.to_owned()),
+        }
+    }
+
+    /// As written; the variant that is judged has no word.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Case => "",
+            Self::Baseline => "baseline",
+            Self::Previous => "previous",
+            Self::Best => "best",
+            Self::Named(name) => name,
+        }
+    }
+}
+
+/// A named value: a metric of some owner, or a dimension, parameter or scalar of the variant that is judged.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Quantity {
+    /// Whose.
+    pub owner: Owner,
+    /// Its name; names of ncu's with their dots.
+    pub name: String,
+}
+
+/// What an expression reads.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reference {
+    /// A named value.
+    Quantity(Quantity),
+    /// Median latency of another over that of the variant that is judged.
+    Speedup {
+        /// Whose latency is the numerator.
+        over: Owner,
+    },
+}
+
+impl Reference {
+    /// The name, where it is one of the variant that is judged.
+    pub fn own(&self) -> Option<&str> {
+        match self {
+            Self::Quantity(Quantity { owner: Owner::Case, name }) => Some(name),
+            Self::Quantity(_) | Self::Speedup { .. } => None,
+        }
+    }
+
+    /// Whose values it reads.
+    pub fn owner(&self) -> &Owner {
+        match self {
+            Self::Quantity(quantity) => &quantity.owner,
+            Self::Speedup { over } => over,
+        }
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Quantity(Quantity { owner: Owner::Case, name }) => f.write_str(name),
+            Self::Quantity(Quantity { owner, name }) => write!(f, "{}.{name}", owner.word()),
+            Self::Speedup { over } => write!(f, "speedup(\"{}\")", over.word()),
+        }
+    }
+}
+
+/// A node and where it stands in the text. `R` is what stands for a value that is read: a [`Reference`] as parsed, an
+/// index of operands once bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node<R> {
+    /// What it is.
+    pub kind: Kind<R>,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind<R> {
+    /// A number, a text, `true` or `false`.
+    Literal(Value),
+    /// A value that is read.
+    Read(R),
+    /// `-a`
+    Negate(Box<Node<R>>),
+    /// `not a`
+    Not(Box<Node<R>>),
+    /// `a + b`
+    Arithmetic(Arithmetic, Box<Node<R>>, Box<Node<R>>),
+    /// `a < b`, or a chain `a < b <= c`; the rest is never empty.
+    Compare(Box<Node<R>>, Vec<(Comparison, Node<R>)>),
+    /// `a in [b, c]`, or `not in` where negated.
+    In {
+        /// What is looked for.
+        value: Box<Node<R>>,
+        /// Where.
+        list: Vec<Node<R>>,
+        /// Whether it must not be there.
+        negated: bool,
+    },
+    /// `a and b`
+    And(Box<Node<R>>, Box<Node<R>>),
+    /// `a or b`
+    Or(Box<Node<R>>, Box<Node<R>>),
+    /// `a if b else c`
+    Conditional {
+        /// The value where the condition holds.
+        then: Box<Node<R>>,
+        /// The condition.
+        condition: Box<Node<R>>,
+        /// The value elsewhere.
+        otherwise: Box<Node<R>>,
+    },
+}
+
+impl<R> Node<R> {
+    /// The nodes directly below, in the order of the text.
+    pub fn children(&self) -> Vec<&Self> {
+        match &self.kind {
+            Kind::Literal(_) | Kind::Read(_) => Vec::new(),
+            Kind::Negate(inner) | Kind::Not(inner) => vec![inner],
+            Kind::Arithmetic(_, left, right) | Kind::And(left, right) | Kind::Or(left, right) => vec![left, right],
+            Kind::Compare(first, rest) => {
+                std::iter::once(first.as_ref()).chain(rest.iter().map(|(_, node)| node)).collect()
+            }
+            Kind::In { value, list, .. } => std::iter::once(value.as_ref()).chain(list).collect(),
+            Kind::Conditional { then, condition, otherwise } => vec![then, condition, otherwise],
+        }
+    }
+
+    /// The node and all below it, in the order of the text.
+    pub fn walk(&self) -> Vec<&Self> {
+        let mut all = vec![self];
+        for child in self.children() {
+            all.extend(child.walk());
+        }
+        all
+    }
+
+    /// What it reads, with where, in the order of the text.
+    pub fn reads(&self) -> impl Iterator<Item = (&R, Span)> {
+        self.walk().into_iter().filter_map(|node| match &node.kind {
+            Kind::Read(read) => Some((read, node.span)),
+            _ => None,
+        })
+    }
+
+    /// Whether it is true or false by its form: a comparison, a membership, or logic.
+    pub(super) fn is_logical(&self) -> bool {
+        match self.kind {
+            Kind::Literal(_) | Kind::Read(_) | Kind::Negate(_) | Kind::Arithmetic(..) => false,
+            Kind::Not(_)
+            | Kind::Compare(..)
+            | Kind::In { .. }
+            | Kind::And(..)
+            | Kind::Or(..)
+            | Kind::Conditional { .. } => true,
+        }
+    }
+
+    /// The same tree over other references.
+    pub fn map<S>(&self, of: &mut impl FnMut(&R) -> S) -> Node<S> {
+        let kind = match &self.kind {
+            Kind::Literal(value) => Kind::Literal(value.clone()),
+            Kind::Read(read) => Kind::Read(of(read)),
+            Kind::Negate(inner) => Kind::Negate(inner.boxed(of)),
+            Kind::Not(inner) => Kind::Not(inner.boxed(of)),
+            Kind::Arithmetic(sign, left, right) => {
+                let left = left.boxed(of);
+                Kind::Arithmetic(*sign, left, right.boxed(of))
+            }
+            Kind::Compare(first, rest) => {
+                let first = first.boxed(of);
+                Kind::Compare(first, rest.iter().map(|(comparison, node)| (*comparison, node.map(of))).collect())
+            }
+            Kind::In { value, list, negated } => {
+                let value = value.boxed(of);
+                Kind::In { value, list: list.iter().map(|node| node.map(of)).collect(), negated: *negated }
+            }
+            Kind::And(left, right) => {
+                let left = left.boxed(of);
+                Kind::And(left, right.boxed(of))
+            }
+            Kind::Or(left, right) => {
+                let left = left.boxed(of);
+                Kind::Or(left, right.boxed(of))
+            }
+            Kind::Conditional { then, condition, otherwise } => {
+                let then = then.boxed(of);
+                let condition = condition.boxed(of);
+                Kind::Conditional { then, condition, otherwise: otherwise.boxed(of) }
+            }
+        };
+        Node { kind, span: self.span }
+    }
+
+    fn boxed<S>(&self, of: &mut impl FnMut(&R) -> S) -> Box<Node<S>> {
+        Box::new(self.map(of))
+    }
+}

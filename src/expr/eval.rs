@@ -1,0 +1,186 @@
+//! A tree evaluated over scalars, with Python's arithmetic: `/` gives a real number, `//` rounds down, `%` has the sign
+//! of the divisor; integers stay integers.
+//!
+//! Nothing wraps, and nothing that is not finite comes out: an overflow and a division by zero are errors.
+
+use super::ast::{Arithmetic, Comparison, Kind, Node, Span};
+use super::value::Value;
+
+/// Why a node has no value, and which bytes of the text say so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvalError {
+    /// What is wrong.
+    pub reason: String,
+    /// The bytes of the node.
+    pub span: Span,
+}
+
+/// A value, or why there is none; boxed, for it is rare.
+pub type Evaluated<T = Value> = Result<T, Box<EvalError>>;
+
+impl<R> Node<R> {
+    /// The value, with `read` for what is read; `and`, `or` and `if` evaluate only the side that they need.
+    ///
+    /// # Errors
+    ///
+    /// What `read` refuses, and what has no value: operands of the wrong kind, division by zero, overflow.
+    pub fn eval<E: Into<String>>(&self, read: &impl Fn(&R) -> Result<Value, E>) -> Evaluated {
+        match &self.kind {
+            Kind::Literal(value) => Ok(value.clone()),
+            Kind::Read(reference) => read(reference).map_err(|reason| self.error(reason)),
+            Kind::Negate(inner) => self.negated(&inner.eval(read)?),
+            Kind::Not(inner) => Ok(Value::Bool(!inner.eval(read)?.is_truthy())),
+            Kind::Arithmetic(sign, left, right) => self.arithmetic(*sign, &left.eval(read)?, &right.eval(read)?),
+            Kind::Compare(first, rest) => {
+                let mut left = first.eval(read)?;
+                for (comparison, node) in rest {
+                    let right = node.eval(read)?;
+                    if !compare(*comparison, &left, &right).map_err(|reason| self.error(reason))? {
+                        return Ok(Value::Bool(false));
+                    }
+                    left = right;
+                }
+                Ok(Value::Bool(true))
+            }
+            Kind::In { value, list, negated } => {
+                let value = value.eval(read)?;
+                let mut found = false;
+                for item in list {
+                    found |= equal(&value, &item.eval(read)?);
+                }
+                Ok(Value::Bool(found != *negated))
+            }
+            Kind::And(left, right) => {
+                let left = left.eval(read)?;
+                if left.is_truthy() { right.eval(read) } else { Ok(left) }
+            }
+            Kind::Or(left, right) => {
+                let left = left.eval(read)?;
+                if left.is_truthy() { Ok(left) } else { right.eval(read) }
+            }
+            Kind::Conditional { then, condition, otherwise } => {
+                if condition.eval(read)?.is_truthy() {
+                    then.eval(read)
+                } else {
+                    otherwise.eval(read)
+                }
+            }
+        }
+    }
+
+    fn error(&self, reason: impl Into<String>) -> Box<EvalError> {
+        Box::new(EvalError { reason: reason.into(), span: self.span })
+    }
+
+    fn negated(&self, value: &Value) -> Evaluated {
+        match value {
+            Value::Float(v) => Ok(Value::Float(-v)),
+            other => match other.integer() {
+                Some(v) => v.checked_neg().map(Value::Int).ok_or_else(|| self.error(format!("-({v}) is too large"))),
+                None => Err(self.error(format!("{} is not a number", other.written()))),
+            },
+        }
+    }
+
+    fn arithmetic(&self, sign: Arithmetic, left: &Value, right: &Value) -> Evaluated {
+        let shown = || format!("{} {} {}", left.written(), sign.symbol(), right.written());
+        let (Some(a), Some(b)) = (left.number(), right.number()) else {
+            let text = if left.number().is_none() { left } else { right };
+            return Err(self.error(format!("{} is not a number", text.written())));
+        };
+        let raises = |exponent: f64| sign == Arithmetic::Power && a == 0.0 && exponent < 0.0;
+        let divides = matches!(sign, Arithmetic::Divide | Arithmetic::FloorDivide | Arithmetic::Remainder);
+        if (divides && b == 0.0) || raises(b) {
+            return Err(self.error(format!("{} divides by zero", shown())));
+        }
+        let value = match left.integer().zip(right.integer()) {
+            Some((a, b)) => integers(sign, a, b),
+            None => Some(Value::Float(reals(sign, a, b))),
+        };
+        match value {
+            Some(Value::Float(v)) if !v.is_finite() => Err(self.error(format!("{} is not finite", shown()))),
+            Some(value) => Ok(value),
+            None => Err(self.error(format!("{} is too large for an integer", shown()))),
+        }
+    }
+}
+
+/// None on overflow; the divisor is not zero.
+fn integers(sign: Arithmetic, a: i64, b: i64) -> Option<Value> {
+    let value = match sign {
+        Arithmetic::Add => a.checked_add(b),
+        Arithmetic::Subtract => a.checked_sub(b),
+        Arithmetic::Multiply => a.checked_mul(b),
+        Arithmetic::FloorDivide => floor_divided(a, b),
+        // a - b * floor(a / b)
+        Arithmetic::Remainder => a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r }),
+        Arithmetic::Power if b >= 0 => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
+        Arithmetic::Divide | Arithmetic::Power => return Some(Value::Float(reals(sign, a as f64, b as f64))),
+    };
+    value.map(Value::Int)
+}
+
+fn floor_divided(a: i64, b: i64) -> Option<i64> {
+    let quotient = a.checked_div(b)?;
+    let exact = a.checked_rem(b)? == 0;
+    if !exact && (a < 0) != (b < 0) { quotient.checked_sub(1) } else { Some(quotient) }
+}
+
+fn reals(sign: Arithmetic, a: f64, b: f64) -> f64 {
+    match sign {
+        Arithmetic::Add => a + b,
+        Arithmetic::Subtract => a - b,
+        Arithmetic::Multiply => a * b,
+        Arithmetic::Divide => a / b,
+        Arithmetic::FloorDivide => floored(a, b).0,
+        Arithmetic::Remainder => floored(a, b).1,
+        Arithmetic::Power => a.powf(b),
+    }
+}
+
+/// Quotient rounded down and remainder with the sign of the divisor, as CPython's `float_divmod` works them out.
+fn floored(a: f64, b: f64) -> (f64, f64) {
+    let mut remainder = a % b;
+    let mut quotient = (a - remainder) / b;
+    if remainder != 0.0 && (remainder < 0.0) != (b < 0.0) {
+        remainder += b;
+        quotient -= 1.0;
+    }
+    let floor = quotient.floor();
+    (if quotient - floor > 0.5 { floor + 1.0 } else { floor }, remainder)
+}
+
+/// Whether two values are the same: numbers by value, true as 1; a text and a number never are.
+fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Text(a), Value::Text(b)) => a == b,
+        _ => match left.integer().zip(right.integer()) {
+            Some((a, b)) => a == b,
+            None => left.number().is_some_and(|a| right.number() == Some(a)),
+        },
+    }
+}
+
+fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<bool, String> {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    let order = match (left, right) {
+        _ if comparison == Comparison::Equal => return Ok(equal(left, right)),
+        _ if comparison == Comparison::NotEqual => return Ok(!equal(left, right)),
+        (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
+        _ => match left.integer().zip(right.integer()) {
+            Some((a, b)) => Some(a.cmp(&b)),
+            None => left.number().zip(right.number()).and_then(|(a, b)| a.partial_cmp(&b)),
+        },
+    };
+    let Some(order) = order else {
+        return Err(format!("{} {} {} has no answer", left.written(), comparison.symbol(), right.written()));
+    };
+    Ok(match comparison {
+        Comparison::Less => order == Less,
+        Comparison::LessOrEqual => order != Greater,
+        Comparison::Greater => order == Greater,
+        Comparison::GreaterOrEqual => order != Less,
+        Comparison::Equal => order == Equal,
+        Comparison::NotEqual => order != Equal,
+    })
+}

@@ -1,0 +1,366 @@
+//! From tokens to a tree: precedence climbing over one look-ahead.
+//!
+//! From the loosest to the tightest: `a if c else b`, `or`, `and`, `not`, comparisons and `in`, `+ -`, `* / // %`, `**`,
+//! the sign of a number. All but `if` group to the left, `**` too: `2 ** 3 ** 2` is 64, and `-2 ** 2` is 4.
+//!
+//! A text is at most [`MOST_BYTES`] long and its tree at most [`MOST_LEVELS`] deep, so that neither parsing nor anything
+//! that walks a tree can run out of stack or take long.
+
+use super::ast::{Arithmetic, Comparison, Kind, Node, Owner, Quantity, Reference, Span};
+use super::token::{SyntaxError, Token, tokens};
+use super::value::Value;
+use crate::model::is_ncu_metric;
+
+/// Most bytes of an expression.
+pub const MOST_BYTES: usize = 4096;
+/// Most levels of parentheses and prefixes in one another.
+pub const MOST_NESTED: usize = 64;
+/// Most levels of a tree, chains of operators included.
+pub const MOST_LEVELS: usize = 128;
+
+/// Parses a whole text.
+pub fn parse(text: &str) -> Result<Node<Reference>, SyntaxError> {
+    if text.len() > MOST_BYTES {
+        let span = Span { start: 0, end: text.len() };
+        return Err(SyntaxError { reason: format!("it is longer than {MOST_BYTES} bytes"), span });
+    }
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, nested: 0, text };
+    let tree = parser.expression()?;
+    match parser.peek() {
+        Token::End => Ok(tree.node),
+        Token::Compare(_) => Err(parser.unexpected("an operator")),
+        _ => Err(parser.unexpected("an operator or the end")),
+    }
+}
+
+/// How tightly an operator holds its sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Power {
+    Or,
+    And,
+    Not,
+    Compare,
+    Sum,
+    Product,
+    Raise,
+    Sign,
+}
+
+/// A node and how many levels its tree has.
+struct Tree {
+    node: Node<Reference>,
+    levels: usize,
+}
+
+/// An operator between two sides.
+#[derive(Clone, Copy)]
+enum Infix {
+    Or,
+    And,
+    Compare(Comparison),
+    In { negated: bool },
+    Arithmetic(Arithmetic),
+}
+
+impl Infix {
+    const fn power(self) -> Power {
+        match self {
+            Self::Or => Power::Or,
+            Self::And => Power::And,
+            Self::Compare(_) | Self::In { .. } => Power::Compare,
+            Self::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) => Power::Sum,
+            Self::Arithmetic(Arithmetic::Power) => Power::Raise,
+            Self::Arithmetic(_) => Power::Product,
+        }
+    }
+}
+
+const fn tighter(power: Power) -> Power {
+    match power {
+        Power::Or => Power::And,
+        Power::And => Power::Not,
+        Power::Not => Power::Compare,
+        Power::Compare => Power::Sum,
+        Power::Sum => Power::Product,
+        Power::Product => Power::Raise,
+        Power::Raise | Power::Sign => Power::Sign,
+    }
+}
+
+struct Parser<'t> {
+    tokens: Vec<(Token<'t>, Span)>,
+    at: usize,
+    nested: usize,
+    text: &'t str,
+}
+
+type Parsed = Result<Tree, SyntaxError>;
+
+impl<'t> Parser<'t> {
+    fn peek(&self) -> &Token<'t> {
+        self.ahead(0)
+    }
+
+    fn ahead(&self, by: usize) -> &Token<'t> {
+        self.tokens.get(self.at + by).map_or(&Token::End, |(token, _)| token)
+    }
+
+    /// Where the next token is.
+    fn here(&self) -> Span {
+        self.tokens.get(self.at).map_or(Span { start: self.text.len(), end: self.text.len() }, |(_, span)| *span)
+    }
+
+    /// Takes the next token.
+    fn take(&mut self) -> Span {
+        let span = self.here();
+        self.at += 1;
+        span
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        *self.peek() == Token::Name(word)
+    }
+
+    fn mark(&mut self, mark: char, what: &str) -> Result<Span, SyntaxError> {
+        if *self.peek() == Token::Mark(mark) { Ok(self.take()) } else { Err(self.unexpected(what)) }
+    }
+
+    fn unexpected(&self, expected: &str) -> SyntaxError {
+        let span = self.here();
+        let found = match self.peek() {
+            Token::End => "the end".to_owned(),
+            _ => format!("`{}`", &self.text[span.range()]),
+        };
+        SyntaxError { reason: format!("expected {expected}, found {found}"), span }
+    }
+
+    /// Runs a part that may contain itself.
+    fn nest(&mut self, part: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
+        if self.nested == MOST_NESTED {
+            let reason = format!("it is nested more than {MOST_NESTED} levels deep");
+            return Err(SyntaxError { reason, span: self.here() });
+        }
+        self.nested += 1;
+        let tree = part(self);
+        self.nested -= 1;
+        tree
+    }
+
+    fn expression(&mut self) -> Parsed {
+        let then = self.operand(Power::Or)?;
+        if !self.is_word("if") {
+            return Ok(then);
+        }
+        self.take();
+        let condition = self.operand(Power::Or)?;
+        if !self.is_word("else") {
+            return Err(self.unexpected("`else`"));
+        }
+        self.take();
+        let otherwise = self.nest(Self::expression)?;
+        let levels = then.levels.max(condition.levels).max(otherwise.levels);
+        let span = then.node.span.to(otherwise.node.span);
+        let [then, condition, otherwise] = [then, condition, otherwise].map(|tree| Box::new(tree.node));
+        grown(Kind::Conditional { then, condition, otherwise }, span, levels)
+    }
+
+    /// An operand and all operators after it that hold at least so tightly.
+    fn operand(&mut self, least: Power) -> Parsed {
+        let mut left = self.prefix(least)?;
+        while let Some(infix) = self.infix().filter(|infix| infix.power() >= least) {
+            left = match infix {
+                Infix::Compare(_) => self.comparison(left)?,
+                Infix::In { negated } => self.membership(left, negated)?,
+                Infix::Or | Infix::And | Infix::Arithmetic(_) => {
+                    self.take();
+                    let right = self.operand(tighter(infix.power()))?;
+                    pair(infix, left, right)?
+                }
+            };
+        }
+        Ok(left)
+    }
+
+    /// The operator that comes next.
+    fn infix(&self) -> Option<Infix> {
+        Some(match self.peek() {
+            Token::Name("or") => Infix::Or,
+            Token::Name("and") => Infix::And,
+            Token::Name("in") => Infix::In { negated: false },
+            Token::Name("not") if *self.ahead(1) == Token::Name("in") => Infix::In { negated: true },
+            Token::Compare(comparison) => Infix::Compare(*comparison),
+            Token::Arithmetic(arithmetic) => Infix::Arithmetic(*arithmetic),
+            _ => return None,
+        })
+    }
+
+    /// A comparison, or several in a chain.
+    fn comparison(&mut self, first: Tree) -> Parsed {
+        let (mut rest, mut levels, mut span) = (Vec::new(), first.levels, first.node.span);
+        while let Token::Compare(comparison) = *self.peek() {
+            self.take();
+            let right = self.operand(Power::Sum)?;
+            levels = levels.max(right.levels);
+            span = span.to(right.node.span);
+            rest.push((comparison, right.node));
+        }
+        if matches!(self.infix(), Some(Infix::In { .. })) {
+            return Err(self.mixed());
+        }
+        grown(Kind::Compare(Box::new(first.node), rest), span, levels)
+    }
+
+    /// `in [...]` after a value.
+    fn membership(&mut self, value: Tree, negated: bool) -> Parsed {
+        self.at += if negated { 2 } else { 1 };
+        self.mark('[', "a list such as `[32, 64]`")?;
+        let (mut list, mut levels) = (Vec::new(), value.levels);
+        while *self.peek() != Token::Mark(']') {
+            let item = self.nest(Self::expression)?;
+            levels = levels.max(item.levels);
+            list.push(item.node);
+            if *self.peek() != Token::Mark(']') {
+                self.mark(',', "`,` or `]`")?;
+            }
+        }
+        let end = self.take();
+        if matches!(self.infix(), Some(Infix::Compare(_) | Infix::In { .. })) {
+            return Err(self.mixed());
+        }
+        let span = value.node.span.to(end);
+        grown(Kind::In { value: Box::new(value.node), list, negated }, span, levels)
+    }
+
+    fn mixed(&self) -> SyntaxError {
+        let reason = "`in` and a comparison follow one another; put one of them in parentheses".to_owned();
+        SyntaxError { reason, span: self.here() }
+    }
+
+    /// A value with what stands before it.
+    fn prefix(&mut self, least: Power) -> Parsed {
+        match self.peek() {
+            Token::Name("not") if least > Power::Not => {
+                let reason = "`not` holds less tightly than what is before it; put it in parentheses".to_owned();
+                Err(SyntaxError { reason, span: self.here() })
+            }
+            Token::Name("not") => {
+                let start = self.take();
+                let inner = self.nest(|parser| parser.operand(Power::Not))?;
+                let span = start.to(inner.node.span);
+                grown(Kind::Not(Box::new(inner.node)), span, inner.levels)
+            }
+            Token::Arithmetic(Arithmetic::Subtract) => {
+                let start = self.take();
+                let inner = self.nest(|parser| parser.prefix(Power::Sign))?;
+                let span = start.to(inner.node.span);
+                grown(Kind::Negate(Box::new(inner.node)), span, inner.levels)
+            }
+            _ => self.primary(),
+        }
+    }
+
+    fn primary(&mut self) -> Parsed {
+        let kind = match self.peek().clone() {
+            Token::Int(value) => Kind::Literal(Value::Int(value)),
+            Token::Float(value) => Kind::Literal(Value::Float(value)),
+            Token::Text(value) => Kind::Literal(Value::Text(value)),
+            Token::Name("true" | "True") => Kind::Literal(Value::Bool(true)),
+            Token::Name("false" | "False") => Kind::Literal(Value::Bool(false)),
+            Token::Name("and" | "or" | "in" | "is" | "if" | "else" | "none" | "None") => {
+                return Err(self.unexpected("a value"));
+            }
+            Token::Name(name) => return self.named(name),
+            Token::Mark('(') => {
+                let start = self.take();
+                let inner = self.nest(Self::expression)?;
+                let end = self.mark(')', "an operator or `)`")?;
+                let node = Node { kind: inner.node.kind, span: start.to(end) };
+                return Ok(Tree { node, levels: inner.levels });
+            }
+            Token::Compare(_) | Token::Arithmetic(_) | Token::Mark(_) | Token::End => {
+                return Err(self.unexpected("a value"));
+            }
+        };
+        let span = self.take();
+        grown(kind, span, 0)
+    }
+
+    /// A name, an owner's metric, or a call.
+    fn named(&mut self, name: &'t str) -> Parsed {
+        let start = self.take();
+        let (reference, end) = match (name, self.peek()) {
+            ("speedup" | "ncu", _) => return self.call(name, start),
+            (_, Token::Mark('(')) => {
+                let reason = format!("`{name}` is not a function; there are speedup(\"...\") and ncu(\"...\")");
+                return Err(SyntaxError { reason, span: start });
+            }
+            (owner, Token::Mark('[')) => {
+                self.take();
+                let Token::Text(metric) = self.peek().clone() else { return Err(self.unexpected("a name in quotes")) };
+                self.take();
+                (of(Owner::of_word(owner), &metric), self.mark(']', "`]`")?)
+            }
+            (chain, _) => (of_chain(chain), start),
+        };
+        grown(Kind::Read(reference), start.to(end), 0)
+    }
+
+    /// `speedup()`, `speedup("...")` or `ncu("...")`.
+    fn call(&mut self, word: &str, start: Span) -> Parsed {
+        let literal =
+            || SyntaxError { reason: format!("`{word}` takes a name in quotes; write {word}(\"...\")"), span: start };
+        if *self.peek() != Token::Mark('(') {
+            return Err(literal());
+        }
+        self.take();
+        let reference = match (word, self.peek().clone(), self.ahead(1)) {
+            ("speedup", Token::Mark(')'), _) => Reference::Speedup { over: Owner::Baseline },
+            ("speedup", Token::Text(over), Token::Mark(')')) => {
+                self.take();
+                Reference::Speedup { over: Owner::of_word(&over) }
+            }
+            (_, Token::Text(metric), Token::Mark(')')) => {
+                self.take();
+                of(Owner::Case, &metric)
+            }
+            _ => return Err(literal()),
+        };
+        let end = self.take();
+        grown(Kind::Read(reference), start.to(end), 0)
+    }
+}
+
+fn of(owner: Owner, name: &str) -> Reference {
+    Reference::Quantity(Quantity { owner, name: name.to_owned() })
+}
+
+/// `registers`, `baseline.latency_p50`, `sm__cycles_active.avg`.
+fn of_chain(chain: &str) -> Reference {
+    match chain.split_once('.') {
+        Some((owner, metric)) if !is_ncu_metric(chain) => of(Owner::of_word(owner), metric),
+        _ => of(Owner::Case, chain),
+    }
+}
+
+fn pair(infix: Infix, left: Tree, right: Tree) -> Parsed {
+    let levels = left.levels.max(right.levels);
+    let span = left.node.span.to(right.node.span);
+    let (left, right) = (Box::new(left.node), Box::new(right.node));
+    let kind = match infix {
+        Infix::Or => Kind::Or(left, right),
+        Infix::And => Kind::And(left, right),
+        Infix::Arithmetic(arithmetic) => Kind::Arithmetic(arithmetic, left, right),
+        Infix::Compare(comparison) => Kind::Compare(left, vec![(comparison, *right)]),
+        Infix::In { negated } => Kind::In { value: left, list: vec![*right], negated },
+    };
+    grown(kind, span, levels)
+}
+
+/// A node above trees of so many levels.
+fn grown(kind: Kind<Reference>, span: Span, below: usize) -> Parsed {
+    if below >= MOST_LEVELS {
+        let reason = format!("it joins more than {MOST_LEVELS} parts one after another");
+        return Err(SyntaxError { reason, span });
+    }
+    Ok(Tree { node: Node { kind, span }, levels: below + 1 })
+}

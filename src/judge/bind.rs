@@ -1,0 +1,155 @@
+//! References bound to operands: owners resolved, columns found, values that do not depend on the variant worked out.
+
+use super::context::{EvalContext, Proof, finite};
+use super::operand::{Absence, Fixed, Operand, Rounds, SPEED, Timed, Timing};
+use super::owner::{ResolvedOwner, resolve_owner};
+use super::results::Correctness;
+use crate::config::Scalar;
+use crate::expr::{ExprError, Owner, Quantity, Reference, Value};
+use crate::frame::Quantities;
+use crate::metric::Catalogue;
+use crate::model::{ShapeName, VariantId};
+
+/// Binds references at these shapes; `previous` is the last accepted stage.
+pub fn bind<'a>(
+    references: &[Reference],
+    context: &EvalContext<'a>,
+    shapes: &[ShapeName],
+    previous: Option<usize>,
+) -> Vec<Operand<'a>> {
+    let binder = Binder { context, shapes, previous };
+    references.iter().map(|reference| binder.operand(reference)).collect()
+}
+
+struct Binder<'b, 'a> {
+    context: &'b EvalContext<'a>,
+    shapes: &'b [ShapeName],
+    previous: Option<usize>,
+}
+
+/// Whom an owner's name means.
+enum Target<'a> {
+    Planned(usize),
+    Stored(&'a Quantities, VariantId),
+}
+
+impl<'a> Binder<'_, 'a> {
+    fn operand(&self, reference: &Reference) -> Operand<'a> {
+        match reference {
+            Reference::Quantity(Quantity { owner: Owner::Case, name }) => self.own(name),
+            Reference::Quantity(Quantity { owner, name }) => Operand::Fixed(self.of(owner, name)),
+            Reference::Speedup { over } => {
+                Operand::Speedup { over: self.of(over, SPEED), cells: self.context.quantities.column(SPEED) }
+            }
+        }
+    }
+
+    fn own(&self, name: &str) -> Operand<'a> {
+        let cells = self.context.quantities.column(name);
+        if name == "correct" {
+            return Operand::Correct;
+        }
+        if cells.is_some() || Catalogue::embedded().knows(name) {
+            return Operand::Column { cells, timing: Timing::of(name), spreads: self.context.quantities.spreads(name) };
+        }
+        if self.shapes.iter().any(|shape| self.context.dimension(shape, name).is_some()) {
+            let of = |shape| self.context.dimension(shape, name).map(Value::Int);
+            return Operand::Fixed(self.shapes.iter().map(|s| fixed(of(s), name)).collect());
+        }
+        if let "cc" | "dtype" = name {
+            let value = || if name == "cc" { self.context.cc() } else { self.context.dtype() };
+            return Operand::Fixed(self.shapes.iter().map(|_| fixed(value(), name)).collect());
+        }
+        match self.context.phase.workload.scalars.iter().find(|scalar| scalar.name == name) {
+            Some(scalar) => self.scalar(scalar),
+            None => Operand::Param(name.to_owned()),
+        }
+    }
+
+    /// A scalar that only dimensions decide is worked out once.
+    fn scalar(&self, scalar: &'a Scalar) -> Operand<'a> {
+        let of = |shape: &ShapeName| match scalar_value(self.context, scalar, shape, &[]) {
+            Err(ExprError::Unknown { .. }) => None,
+            value => {
+                let value = value.map(Value::Float).map_err(|e| Absence::from(e.to_string()));
+                Some(Fixed { value, timed: None, spread: None })
+            }
+        };
+        self.shapes.iter().map(of).collect::<Option<_>>().map_or(Operand::Scalar(scalar), Operand::Fixed)
+    }
+
+    fn of(&self, owner: &Owner, metric: &str) -> Vec<Fixed> {
+        match self.target(owner) {
+            Ok(target) => self.shapes.iter().map(|shape| self.read(&target, owner, shape, metric)).collect(),
+            Err(reason) => {
+                self.shapes.iter().map(|_| Fixed { value: Err(reason.clone()), timed: None, spread: None }).collect()
+            }
+        }
+    }
+
+    fn target(&self, owner: &Owner) -> Result<Target<'a>, Absence> {
+        let (phase, given) = (self.context.phase, self.context.given);
+        let stored = |name: &str| given.stored.contains_key(name) || given.absent.contains_key(name);
+        match resolve_owner(owner, phase, stored, self.previous.as_ref()) {
+            ResolvedOwner::PreviousStage(at) => Ok(Target::Planned(*at)),
+            ResolvedOwner::Stored(name) => match (given.stored.get(name), given.absent.get(name)) {
+                (Some(stored), _) => Ok(Target::Stored(stored.quantities, stored.variant.clone())),
+                (None, Some(reason)) => Err(reason.as_str().into()),
+                (None, None) => Err(format!("no stored run stands for '{name}'").into()),
+            },
+            ResolvedOwner::Named(name) => self.planned(name),
+            ResolvedOwner::Nobody(reason) => Err(reason.into()),
+        }
+    }
+
+    /// A variant of the plan, or the one that stands for a stage, where it is proven correct.
+    fn planned(&self, name: &str) -> Result<Target<'a>, Absence> {
+        let context = self.context;
+        let at = context.find(&VariantId(name.to_owned())).or_else(|| self.stage(name));
+        let at =
+            at.ok_or_else(|| format!("'{name}' is neither a variant that was measured, a stage, nor a stored run"))?;
+        match (context.correctness(at), context.proof) {
+            (Correctness::Proven { .. }, _) | (Correctness::Unproven { .. }, Proof::NotYet) => Ok(Target::Planned(at)),
+            (Correctness::Wrong { reason } | Correctness::Unproven { reason }, _) => {
+                Err(format!("'{name}' is not proven correct: {reason}").into())
+            }
+        }
+    }
+
+    /// The variant that stands for a stage.
+    fn stage(&self, name: &str) -> Option<usize> {
+        let stage = self.context.phase.gate_plan.stages.iter().find(|s| s.name == name)?;
+        let variants = self.context.matching(&stage.variant).ok()?;
+        self.context.ranked(&variants).first().copied()
+    }
+
+    fn read(&self, target: &Target<'a>, owner: &Owner, shape: &ShapeName, metric: &str) -> Fixed {
+        let (quantities, id, rounds) = match target {
+            Target::Planned(at) => (self.context.quantities, &self.context.variant(*at).id, Rounds::Own),
+            Target::Stored(quantities, id) => (*quantities, id, Rounds::Stored),
+        };
+        let value = finite(&quantities.read(id, shape, metric)).map(Value::Float);
+        let timed = Timing::of(metric).and_then(|timing| {
+            let samples = quantities.samples(id, shape)?.clone();
+            Some(Timed { samples, timing, rounds })
+        });
+        let spread =
+            quantities.spreads(metric).zip(quantities.row(id, shape)).and_then(|(of, row)| of.get(&row).cloned());
+        Fixed { value: value.map_err(|reason| format!("{}.{metric}: {reason}", owner.word()).into()), timed, spread }
+    }
+}
+
+/// Value of a scalar at a shape, for a variant with these parameters.
+pub fn scalar_value(
+    context: &EvalContext<'_>,
+    scalar: &Scalar,
+    shape: &ShapeName,
+    params: &[(String, Value)],
+) -> Result<f64, ExprError> {
+    let dims = context.dimensions(shape).iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
+    scalar.value.eval_number(&dims.chain(params.iter().cloned()).collect())
+}
+
+fn fixed(value: Option<Value>, name: &str) -> Fixed {
+    Fixed { value: value.ok_or_else(|| format!("'{name}' is not known here").into()), timed: None, spread: None }
+}

@@ -1,0 +1,263 @@
+//! A gate bound to what was measured, judging variants one by one.
+
+use super::bind::{bind, scalar_value};
+use super::case_outcome::{CaseOutcome, holds, margin};
+use super::compiled::{CompiledForm, CompiledRequirement, Side};
+use super::context::{EvalContext, Proof, finite};
+use super::launches::Launches;
+use super::operand::{Absence, Operand, SPEED, Timed, Timing, own_timed};
+use super::results::Correctness;
+use crate::config::Gate;
+use crate::expr::{Comparison, Reference, Value};
+use crate::metric::{Catalogue, Metric};
+use crate::model::{Cell, Verdict};
+use crate::stats::Statistic;
+use rayon::prelude::*;
+
+/// Whether intervals are worked out where the verdict is clear without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// For people: every timed case has its interval.
+    Intervals,
+    /// For thousands of variants: only where the verdict needs it. The verdicts are the same.
+    Verdicts,
+}
+
+/// A variant judged by a gate, with one outcome a shape of the gate.
+pub struct Row {
+    /// Index of the variant.
+    pub variant: usize,
+    /// Over the shapes.
+    pub verdict: Verdict,
+    /// By shape.
+    pub cases: Vec<CaseOutcome>,
+}
+
+/// A gate ready to judge.
+pub struct BoundGate<'a> {
+    /// The gate.
+    pub gate: &'a Gate,
+    pub(super) context: &'a EvalContext<'a>,
+    requirement: CompiledRequirement,
+    pub(super) operands: Vec<Operand<'a>>,
+}
+
+/// What a comparison is about to be decided from.
+pub(super) struct Sides<'s> {
+    pub left: &'s Side,
+    pub comparison: Comparison,
+    pub right: &'s Side,
+    pub values: &'s mut [Value],
+    pub timed: &'s [Option<Timed>],
+}
+
+impl<'a> BoundGate<'a> {
+    /// Compiles and binds a gate; `previous` is the last accepted stage.
+    pub fn new(gate: &'a Gate, context: &'a EvalContext<'a>, previous: Option<usize>) -> Self {
+        let requirement = CompiledRequirement::new(&gate.require);
+        let operands = bind(&requirement.references, context, &gate.shapes, previous);
+        Self { gate, context, requirement, operands }
+    }
+
+    /// The logical metric on the left side, when nothing else is.
+    pub fn metric(&self) -> Option<&'static Metric> {
+        self.gate.require.subject()?.own().and_then(|name| Catalogue::embedded().get(name))
+    }
+
+    /// The left side, as a gate writes it.
+    pub fn subject(&self) -> String {
+        let require = &self.gate.require;
+        require.subject().map_or_else(|| require.left().to_owned(), Reference::to_string)
+    }
+
+    /// Unit of what is measured.
+    pub fn unit(&self) -> String {
+        match self.gate.require.subject() {
+            Some(Reference::Speedup { .. }) => "x".to_owned(),
+            _ => self.metric().map_or_else(String::new, |m| m.unit.clone()),
+        }
+    }
+
+    /// ` at large`, for a case at another shape than the objective's.
+    pub fn elsewhere(&self, case: usize) -> String {
+        let shape = self.gate.shapes.get(case).filter(|shape| **shape != self.context.phase.objective.shape);
+        shape.map_or_else(String::new, |shape| format!(" at {shape}"))
+    }
+
+    /// What it looks at.
+    pub fn references(&self) -> &[Reference] {
+        &self.requirement.references
+    }
+
+    /// Judges variants, in the order given.
+    pub fn judge(&self, variants: &[usize], detail: Detail) -> Vec<Row> {
+        variants.par_iter().with_min_len(64).map(|&variant| self.row(variant, detail)).collect()
+    }
+
+    fn row(&self, variant: usize, detail: Detail) -> Row {
+        let cases: Vec<CaseOutcome> =
+            (0..self.gate.shapes.len()).map(|shape| self.case(variant, shape, detail)).collect();
+        let needed = self.gate.at_least.map_or(cases.len(), |n| n as usize);
+        Row { variant, verdict: Verdict::at_least(needed, cases.iter().map(|case| case.verdict)), cases }
+    }
+
+    fn case(&self, variant: usize, shape: usize, detail: Detail) -> CaseOutcome {
+        match (self.context.proof, self.context.correctness(variant)) {
+            (_, Correctness::Wrong { reason }) => CaseOutcome::wrong(reason.as_str()),
+            (Proof::Demanded, Correctness::Unproven { reason }) => {
+                self.measured(variant, shape, detail).unless_unproven(reason)
+            }
+            _ => self.measured(variant, shape, detail),
+        }
+    }
+
+    fn measured(&self, variant: usize, shape: usize, detail: Detail) -> CaseOutcome {
+        let row = self.context.row(variant, &self.gate.shapes[shape]);
+        let mut values = Vec::with_capacity(self.operands.len());
+        for (operand, reference) in self.operands.iter().zip(self.references()) {
+            match self.value(operand, reference, variant, shape, row) {
+                Ok(value) => values.push(value),
+                Err(reason) => return CaseOutcome::missing(reason.to_string()),
+            }
+        }
+        let timed: Vec<Option<Timed>> = match self.timed(row) {
+            Ok(timed) => timed,
+            Err(reason) => return CaseOutcome::missing(reason),
+        };
+        let launches = Launches::new(&self.operands, &values, row, shape);
+        let outcome = match &self.requirement.form {
+            CompiledForm::Compare { left, comparison, right } => {
+                let sides = Sides { left, comparison: *comparison, right, values: &mut values, timed: &timed };
+                self.compare(sides, shape, detail)
+            }
+            CompiledForm::Condition(side) => self.condition(side, &mut values, &timed, shape),
+        };
+        match launches {
+            Some(launches) => launches.judge(&self.requirement.form, outcome),
+            None => outcome,
+        }
+    }
+
+    fn value(
+        &self,
+        operand: &Operand<'a>,
+        reference: &Reference,
+        variant: usize,
+        shape: usize,
+        row: Option<usize>,
+    ) -> Result<Value, Absence> {
+        let name = || reference.to_string();
+        let read = |cells: &Option<&'a [Cell]>, metric: &dyn Fn() -> String| match (cells, row) {
+            (None, _) => Err(format!("metric '{}' was not collected", metric()).into()),
+            (_, None) => Err(format!("nothing was measured at shape '{}'", self.gate.shapes[shape]).into()),
+            (Some(cells), Some(row)) => finite(&cells[row]).map_err(|reason| format!("{}: {reason}", metric()).into()),
+        };
+        match operand {
+            Operand::Column { cells, .. } => read(cells, &name).map(Value::Float),
+            Operand::Fixed(of) => of[shape].value.clone(),
+            Operand::Param(name) => {
+                let params = &self.context.variant(variant).params;
+                let found = params.iter().find(|(param, _)| param == name).map(|(_, value)| value.clone());
+                found.ok_or_else(|| {
+                    format!("'{name}' is not a metric, parameter, dimension or scalar of this variant").into()
+                })
+            }
+            Operand::Scalar(scalar) => {
+                let params = &self.context.variant(variant).params;
+                let value = scalar_value(self.context, scalar, &self.gate.shapes[shape], params);
+                value.map(Value::Float).map_err(|e| format!("scalar '{}': {e}", scalar.name).into())
+            }
+            Operand::Correct => match self.context.correctness(variant) {
+                Correctness::Proven { .. } => Ok(Value::Bool(true)),
+                Correctness::Wrong { .. } => Ok(Value::Bool(false)),
+                Correctness::Unproven { reason } => Err(reason.as_str().into()),
+            },
+            Operand::Speedup { over, cells } => {
+                let own = read(cells, &|| SPEED.to_owned())?;
+                ratio(over[shape].value.clone()?, own)
+                    .ok_or_else(|| format!("{}: latency is not positive", name()).into())
+            }
+        }
+    }
+
+    /// Own samples of every slot that follows from them; an error where there should be samples and are none.
+    fn timed(&self, row: Option<usize>) -> Result<Vec<Option<Timed>>, String> {
+        let of = |operand: &Operand<'a>| {
+            let timing = match operand {
+                Operand::Column { timing: Some(timing), .. } => *timing,
+                Operand::Speedup { .. } => Timing::Statistic(Statistic::MEDIAN),
+                _ => return Ok(None),
+            };
+            let timed = row.and_then(|row| own_timed(self.context, row, timing));
+            timed.map(Some).ok_or_else(|| "latency has no samples, so its noise is not known".to_owned())
+        };
+        self.operands.iter().map(of).collect()
+    }
+
+    fn compare(&self, sides: Sides<'_>, shape: usize, detail: Detail) -> CaseOutcome {
+        let numbers = sides.left.number(sides.values).and_then(|l| Ok((l, sides.right.number(sides.values)?)));
+        let (left, right) = match numbers {
+            Ok(numbers) => numbers,
+            Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require.text())),
+        };
+        let verdict = if holds(sides.comparison, left, right) { Verdict::Pass } else { Verdict::Fail };
+        let outcome = CaseOutcome {
+            measured: Some(left),
+            limit: Some(right),
+            margin: Some(margin(sides.comparison, left, right)),
+            ..CaseOutcome::bare(verdict, None)
+        };
+        if !self.varies(sides.timed, shape) {
+            return outcome;
+        }
+        let samples = sides.timed.iter().flatten().map(|t| t.samples.len()).min().unwrap_or(1);
+        let outcome = CaseOutcome { samples, ..outcome };
+        let clear = self.clear(&sides, shape).filter(|clear| *clear == verdict);
+        if clear.is_some() && detail == Detail::Verdicts {
+            return outcome;
+        }
+        self.resampled(sides, shape, outcome)
+    }
+
+    fn condition(&self, side: &Side, values: &mut [Value], timed: &[Option<Timed>], shape: usize) -> CaseOutcome {
+        let truth = match side.truth(values) {
+            Ok(truth) => truth,
+            Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require.text())),
+        };
+        let verdict = if truth { Verdict::Pass } else { Verdict::Fail };
+        let with = || self.with(values);
+        let note = (!truth).then(|| format!("'{}' does not hold{}", self.gate.require.text(), with()).into());
+        let outcome = CaseOutcome::bare(verdict, note);
+        if !self.varies(timed, shape) {
+            return outcome;
+        }
+        let (mut held, mut all) = (0_usize, 0_usize);
+        let drawn = self.resample(values, timed, shape, |values| {
+            all += 1;
+            held += usize::from(side.truth(values)?);
+            Ok(())
+        });
+        let tail = (1.0 - self.context.resampler.settings().level) / 2.0;
+        let share = held as f64 / all.max(1) as f64;
+        match (drawn, verdict) {
+            (Ok(()), Verdict::Pass) if share >= 1.0 - tail => outcome,
+            (Ok(()), Verdict::Fail) if share <= tail => outcome,
+            (Ok(()), _) => CaseOutcome::noisy("needs more rounds"),
+            (Err(reason), _) => CaseOutcome::noisy(&reason),
+        }
+    }
+
+    fn with(&self, values: &[Value]) -> String {
+        let shown = |(reference, value): (&Reference, &Value)| match value {
+            Value::Float(v) => format!("{} is {}", reference, crate::number::short(*v)),
+            other => format!("{} is {other}", reference),
+        };
+        let list: Vec<String> = self.references().iter().zip(values).map(shown).collect();
+        if list.is_empty() { String::new() } else { format!(": {}", list.join(", ")) }
+    }
+}
+
+fn ratio(numerator: Value, denominator: f64) -> Option<Value> {
+    let ratio = numerator.number().filter(|n| *n > 0.0)? / denominator;
+    (ratio.is_finite() && ratio > 0.0).then_some(Value::Float(ratio))
+}

@@ -1,0 +1,40 @@
+//! Whom the owner of a quantity means.
+
+use crate::config::Phase;
+use crate::expr::Owner;
+
+/// Whom an owner means; `P` is the last accepted stage.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ResolvedOwner<'o, P> {
+    /// The last accepted stage.
+    PreviousStage(&'o P),
+    /// The stored run of that name.
+    Stored(&'o str),
+    /// The variant, baseline or stage of that name.
+    Named(&'o str),
+    /// Nobody, and why.
+    Nobody(String),
+}
+
+/// Resolves an owner: the last accepted stage goes before a stored run, and that before what the phase declares.
+pub fn resolve_owner<'o, P>(
+    owner: &'o Owner,
+    phase: &'o Phase,
+    is_stored: impl Fn(&str) -> bool,
+    previous: Option<&'o P>,
+) -> ResolvedOwner<'o, P> {
+    match (owner, previous) {
+        (Owner::Previous, Some(previous)) => return ResolvedOwner::PreviousStage(previous),
+        _ if is_stored(owner.word()) => return ResolvedOwner::Stored(owner.word()),
+        _ => {}
+    }
+    match (owner, phase.baselines.first()) {
+        (Owner::Baseline, Some(first)) => ResolvedOwner::Named(&first.name),
+        (Owner::Baseline, None) => ResolvedOwner::Nobody("the phase has no baseline, and none is stored".to_owned()),
+        (Owner::Previous | Owner::Best, _) => {
+            ResolvedOwner::Nobody(format!("no stored run stands for '{}'", owner.word()))
+        }
+        (Owner::Case, _) => ResolvedOwner::Nobody("the variant that is judged is not another".to_owned()),
+        (Owner::Named(name), _) => ResolvedOwner::Named(name),
+    }
+}

@@ -1,0 +1,126 @@
+//! A phase judged.
+
+use super::context::{Context, EvalContext, Proof};
+use super::evaluator::{Candidates, GateEvaluator};
+use super::gate_verdict::GateVerdict;
+use super::precondition::preconditions;
+use super::results::{Correctness, Judgement, Selection, Shortfall, VariantResult};
+use super::shortfall::Shortfalls;
+use super::tally::VerdictTally;
+use super::{fallback, stages, tiers};
+use crate::config::Phase;
+use crate::frame::Quantities;
+use crate::metric::Catalogue;
+use crate::model::{VariantId, Verdict};
+use crate::number::counted;
+use crate::plan::{Plan, Standing};
+use std::collections::BTreeMap;
+
+/// Judges a phase by what was measured. The same inputs give the same judgement, in whatever order variants come.
+pub fn judge(
+    phase: &Phase,
+    plan: &Plan,
+    quantities: &Quantities,
+    correctness: &BTreeMap<VariantId, Correctness>,
+    given: &Context<'_>,
+) -> Judgement {
+    let context = EvalContext::new(phase, plan, quantities, correctness, given, Proof::Demanded);
+    let all = context.candidates();
+    let candidates = Candidates::new(&context, &all);
+    let evaluator = GateEvaluator { context: &context };
+
+    let mut shortfalls = Shortfalls::new(plan.variants.len());
+    let gates: Vec<GateVerdict> =
+        phase.gates.iter().map(|gate| evaluator.gate(gate, &candidates, Some(&mut shortfalls))).collect();
+    let tiers = tiers::judge(&evaluator, &candidates, &mut shortfalls);
+    let stages = stages::judge(&evaluator);
+    let preconditions = preconditions(phase, given.cc);
+
+    let mut tally = VerdictTally::default();
+    // One that holds is no vote for a pass: it says that measuring is worth while, not that anything was measured.
+    for precondition in preconditions.iter().filter(|p| p.verdict != Verdict::Pass) {
+        tally.count(precondition.verdict, || format!("precondition '{}': {}", precondition.name, precondition.reason));
+    }
+    for gate in gates.iter().filter(|g| g.is_required()) {
+        tally.count(gate.effect, || format!("gate '{}': {}", gate.result.name, gate.result.reason));
+    }
+    tiers.count_in(&mut tally);
+    stages.count_in(&mut tally);
+
+    let mut warnings = selection_warnings(&context, &all);
+    warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
+    warnings.extend(tiers.warnings);
+    warnings.extend(stages.warnings);
+    let (mut verdict, mut reason) = tally.verdict();
+    let go = preconditions.iter().all(|p| p.verdict == Verdict::Pass);
+    let fallback = (verdict == Verdict::Fail && go).then(|| fallback::judge(&evaluator, &mut warnings)).flatten();
+    if let Some(taken) = fallback.as_ref().filter(|f| f.verdict == Verdict::Pass) {
+        warnings.push(format!("falling back: {reason}"));
+        verdict = Verdict::Pass;
+        reason = taken.reason.clone();
+    }
+    Judgement {
+        verdict,
+        reason,
+        selected: candidates.ranked.first().and_then(|&at| selection(&context, at, candidates.ranked.len())),
+        variants: variants(&context, &candidates.ranked, shortfalls),
+        gates: gates.into_iter().map(|g| g.result).collect(),
+        tiers: tiers.results,
+        tier_reached: tiers.reached,
+        stages: stages.results,
+        fallback,
+        preconditions,
+        warnings,
+    }
+}
+
+fn selection(context: &EvalContext<'_>, at: usize, among: usize) -> Option<Selection> {
+    let metric = &context.phase.objective.metric;
+    Some(Selection {
+        variant: context.variant(at).id.clone(),
+        metric: metric.clone(),
+        value: context.objective(at)?,
+        unit: Catalogue::embedded().get(metric).map_or_else(String::new, |m| m.unit.clone()),
+        among,
+    })
+}
+
+fn selection_warnings(context: &EvalContext<'_>, candidates: &[usize]) -> Vec<String> {
+    let proven = |at: &&usize| matches!(context.correctness(**at), Correctness::Proven { .. });
+    let unmeasured = candidates.iter().filter(proven).filter(|at| context.objective(**at).is_none()).count();
+    let metric = &context.phase.objective.metric;
+    let warning = || {
+        let variants = counted(unmeasured, "correct candidate");
+        format!("{variants} without {metric} could not be selected")
+    };
+    (unmeasured > 0).then(warning).into_iter().collect()
+}
+
+fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls) -> Vec<VariantResult> {
+    let mut ranks = vec![None; context.plan.variants.len()];
+    for (place, &at) in ranked.iter().enumerate() {
+        ranks[at] = Some(place + 1);
+    }
+    let of = |(at, (verdict, lacks)): (usize, (Option<Verdict>, Vec<Shortfall>))| {
+        let variant = context.variant(at);
+        let correctness = context.correctness(at).clone();
+        let alone = verdict.unwrap_or(Verdict::Inconclusive);
+        let alone_by =
+            |verdict, reason: &str| (verdict, vec![Shortfall { line: None, verdict, text: reason.to_owned() }]);
+        let (verdict, stopped_by) = match (&correctness, variant.standing) {
+            (Correctness::Wrong { reason }, _) => alone_by(Verdict::Fail, reason),
+            (Correctness::Unproven { reason }, Standing::Baseline) => alone_by(Verdict::Inconclusive, reason),
+            (Correctness::Proven { .. }, Standing::Baseline) => (Verdict::Pass, Vec::new()),
+            (_, Standing::Candidate) => (alone, lacks),
+        };
+        VariantResult {
+            variant: variant.id.clone(),
+            objective: context.objective(at),
+            rank: ranks[at],
+            correctness,
+            verdict,
+            stopped_by,
+        }
+    };
+    shortfalls.into_variants().enumerate().map(of).collect()
+}

@@ -1,0 +1,98 @@
+//! Gates judged before anything runs: by what build, launch and the chip's limits tell.
+
+use super::bound_gate::BoundGate;
+use super::context::{Context, EvalContext, Proof};
+use super::evaluator::{Candidates, GateEvaluator};
+use super::owner::{ResolvedOwner, resolve_owner};
+use super::results::GateResult;
+use super::scope::ScopeRule;
+use crate::config::Phase;
+use crate::expr::{Owner, Quantity, Reference};
+use crate::frame::Quantities;
+use crate::metric::{Catalogue, Metric};
+use crate::model::is_ncu_metric;
+use crate::plan::{Method, Plan};
+use std::collections::BTreeMap;
+
+/// The metric that follows from occupancy and from how many multiprocessors the GPU has, which no architecture tells.
+const WAVES: &str = "waves";
+
+/// What is known of a phase's gates before anything runs.
+#[derive(Debug, Default)]
+pub struct StaticCheck {
+    /// Gates that build, launch and chip decide, in the order of the file.
+    pub judged: Vec<GateResult>,
+    /// The others.
+    pub unjudged: Vec<Unjudged>,
+}
+
+/// A gate that cannot be judged before anything runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unjudged {
+    /// Its name.
+    pub name: String,
+    /// What it looks at that nobody knows yet.
+    pub reason: String,
+}
+
+/// Judges the gates that build and launch alone decide, before anything runs; says of the others what they wait for.
+///
+/// A gate on the selected variant is asked of any: if no candidate can hold it, the selected one will not.
+pub fn static_check(phase: &Phase, plan: &Plan, quantities: &Quantities, given: &Context<'_>) -> StaticCheck {
+    let context = EvalContext::new(phase, plan, quantities, &BTreeMap::new(), given, Proof::NotYet);
+    let all = context.candidates();
+    let candidates = Candidates::new(&context, &all);
+    let evaluator = GateEvaluator { context: &context };
+    let mut found = StaticCheck::default();
+    for gate in &phase.gates {
+        let bound = BoundGate::new(gate, &context, None);
+        match unknown(&bound, &context) {
+            Some(reason) => found.unjudged.push(Unjudged { name: gate.name.clone(), reason }),
+            None => {
+                let rule = ScopeRule::of(&gate.on).before_measuring();
+                found.judged.push(evaluator.bound(&bound, rule, &candidates, None).result);
+            }
+        }
+    }
+    found
+}
+
+/// What a gate looks at that is not known yet, if there is something.
+fn unknown(bound: &BoundGate<'_>, context: &EvalContext<'_>) -> Option<String> {
+    bound.references().iter().find_map(|reference| match reference {
+        Reference::Quantity(Quantity { owner, name }) => match (Catalogue::embedded().get(name), owner) {
+            (Some(metric), Owner::Case) => unknown_metric(metric, context),
+            (Some(metric), owner) => unknown_metric(metric, context).or_else(|| unknown_owner(owner, context)),
+            // A dimension or a parameter is known; a name of ncu's own is counted.
+            (None, Owner::Case) => (is_ncu_metric(name) || name == "correct").then(measured),
+            (None, _) => Some(measured()),
+        },
+        Reference::Speedup { .. } => Some(measured()),
+    })
+}
+
+fn measured() -> String {
+    "measured on a GPU".to_owned()
+}
+
+fn unknown_metric(metric: &Metric, context: &EvalContext<'_>) -> Option<String> {
+    if !metric.is_static() {
+        return Some(measured());
+    }
+    (metric.name == WAVES && context.given.sms.is_none())
+        .then(|| "how many multiprocessors the GPU has is not known; --sms says it".to_owned())
+}
+
+/// Why nothing is known of another whose metric is asked for: it is not a kernel of this plan.
+fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
+    let stored = |name: &str| context.given.stored.contains_key(name);
+    let name = match resolve_owner::<usize>(owner, context.phase, stored, None) {
+        ResolvedOwner::Named(name) => name,
+        ResolvedOwner::PreviousStage(_) | ResolvedOwner::Stored(_) | ResolvedOwner::Nobody(_) => owner.word(),
+    };
+    match context.plan.variants.iter().find(|variant| variant.id.0 == name).map(|variant| &variant.method) {
+        Some(Method::Kernel(_)) => None,
+        Some(Method::Command(_)) => Some(format!("'{name}' is an external command, known by what it launches")),
+        None => Some(format!("'{name}' is known once it was measured")),
+    }
+}
