@@ -9,6 +9,7 @@ mod check_record;
 mod gpu;
 mod id;
 mod listing;
+mod metric_id;
 mod ncu_metric;
 mod nearest;
 mod profile_record;
@@ -24,6 +25,7 @@ pub use check_record::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord}
 pub use gpu::Gpu;
 pub use id::{ShapeName, VariantId};
 pub use listing::{Instruction, Line, Listing};
+pub use metric_id::MetricId;
 pub use ncu_metric::is_ncu_metric;
 pub use nearest::nearest;
 pub use profile_record::{DeepProfile, ProfileOutcome, ProfileRecord};
