@@ -10,8 +10,8 @@ use crate::config::Gate;
 use crate::expr::Value;
 use crate::expr::reference::Reference;
 use crate::expr::{Comparison, Requirement};
+use crate::frame::MetricCells;
 use crate::metric::{Catalogue, Metric};
-use crate::model::Cell;
 use crate::model::Verdict;
 use crate::stats::{Statistic, StatsError, Stream};
 use minijinja::Environment;
@@ -175,10 +175,12 @@ impl<'a> Panel<'a> {
         row: Option<usize>,
     ) -> Result<Value, Absence> {
         let name = || reference.text();
-        let read = |cells: &Option<&'a [Cell]>, metric: &dyn Fn() -> String| match (cells, row) {
+        let read = |cells: &Option<MetricCells>, metric: &dyn Fn() -> String| match (cells, row) {
             (None, _) => Err(format!("metric '{}' was not collected", metric()).into()),
             (_, None) => Err(format!("nothing was measured at shape '{}'", self.gate.shapes[shape]).into()),
-            (Some(cells), Some(row)) => finite(&cells[row]).map_err(|reason| format!("{}: {reason}", metric()).into()),
+            (Some(cells), Some(row)) => {
+                finite(&cells.at(row)).map_err(|reason| format!("{}: {reason}", metric()).into())
+            }
         };
         match slot {
             Slot::Column { cells, .. } => read(cells, &name).map(Value::Float),
@@ -307,9 +309,10 @@ impl<'a> Panel<'a> {
             equal[*at] = Value::Float(if ratio { 1.0 } else { alike });
         }
         let room = (right.number(&equal).ok()? / left.number(&equal).ok()? - 1.0).abs();
-        let p90 = varying.iter().any(|(_, timed)| timed.timing == Timing::Statistic(Statistic::P90));
+        let tail = |timed: &Timed| matches!(timed.timing, Timing::Statistic(statistic) if statistic.is_tail());
+        let tail = varying.iter().any(|(_, timed)| tail(timed));
         let samples = varying.iter().map(|(_, timed)| timed.samples.len()).min()?;
-        let noise = noise.at(if p90 { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
+        let noise = noise.at(if tail { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
         (room > 0.0 && room < noise).then(|| {
             let percent = |part: f64| crate::number::short((part * 1000.0).round() / 10.0);
             format!(

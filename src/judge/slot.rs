@@ -5,9 +5,8 @@ use super::judgement::Correctness;
 use crate::config::Scalar;
 use crate::expr::reference::Reference;
 use crate::expr::{ExprError, Value};
-use crate::frame::{Quantities, Spreads};
-use crate::metric::Catalogue;
-use crate::model::Cell;
+use crate::frame::{MetricCells, Quantities, Spreads};
+use crate::metric::{Catalogue, LatencyForm};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::stats::{Statistic, StatsError, Stream};
@@ -23,7 +22,7 @@ pub enum Slot<'a> {
     /// A column of what was measured.
     Column {
         /// The cells, if there is such a column.
-        cells: Option<&'a [Cell]>,
+        cells: Option<MetricCells>,
         /// How the metric follows from samples, if it does.
         timing: Option<Timing>,
         /// Its values where several launches were measured.
@@ -42,7 +41,7 @@ pub enum Slot<'a> {
         /// The numerator, by position in the gate's shapes.
         over: Vec<Fixed>,
         /// Column of the denominator.
-        cells: Option<&'a [Cell]>,
+        cells: Option<MetricCells>,
     },
 }
 
@@ -99,14 +98,11 @@ pub fn redrawn<'t>(mut timed: impl Iterator<Item = &'t Timed>) -> Stream {
 impl Timing {
     /// How a metric follows from samples; none for one that does not.
     pub fn of(metric: &str) -> Option<Self> {
-        match metric {
-            "latency_p50" => Some(Self::Statistic(Statistic::MEDIAN)),
-            "latency_p90" => Some(Self::Statistic(Statistic::P90)),
-            "latency_mean" => Some(Self::Statistic(Statistic::Mean)),
-            "latency_min" => Some(Self::Statistic(Statistic::MINIMUM)),
-            "tflops" => Some(Self::Rate),
-            _ => None,
-        }
+        let latency = Catalogue::embedded().latency(metric)?;
+        Some(match latency.form {
+            LatencyForm::Time => Self::Statistic(latency.statistic),
+            LatencyForm::Throughput => Self::Rate,
+        })
     }
 
     fn statistic(self) -> Statistic {
