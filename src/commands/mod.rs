@@ -16,6 +16,7 @@ mod redact;
 mod reports;
 mod run;
 pub mod show;
+mod table;
 
 use crate::bench;
 use crate::build::{BuildError, Nvcc};
@@ -23,6 +24,7 @@ use crate::campaign::{self, CampaignError};
 use crate::cli::{Cli, Command, SchemaArgs, WorkerArgs};
 use crate::config::{self, ConfigErrors};
 use crate::exit::Outcome;
+use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{CompilerFacts, DeviceFacts, Facts};
@@ -65,6 +67,9 @@ pub enum CommandError {
     /// A report's numbers cannot be made into a frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
+    /// A table cannot be written.
+    #[error(transparent)]
+    Table(#[from] ExportError),
     /// A report cannot be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
@@ -123,6 +128,7 @@ impl CommandError {
             | Self::Print(_)
             | Self::Show(_)
             | Self::Frame(_)
+            | Self::Table(_)
             | Self::Render(_)
             | Self::Write(_)
             | Self::Compare(_)
@@ -148,6 +154,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Schema(args) => schema(args, &mut out),
         Command::Show(args) => show_command(args, &mut out),
         Command::Gate(args) => judge::gate(args, &mut out),
+        Command::Table(args) => table::table(args, &mut out),
         Command::Report(args) => judge::report(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),
         Command::Compare(args) => compare::compare(args, &mut out),

@@ -251,7 +251,10 @@ fn print(out: &mut dyn Write, text: impl FnOnce(&mut String) -> Result<(), Frame
 }
 
 /// Writes a file beside its final place and moves it there when it is complete.
-fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), ShowError>) -> Result<(), ShowError> {
+pub(super) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), ShowError>,
+) -> Result<(), ShowError> {
     let failed = |source| ShowError::Write { path: path.to_path_buf(), source };
     if path.exists() && !path.is_file() {
         // A device or a named pipe cannot be replaced.

@@ -18,5 +18,6 @@ mod recorded;
 mod show;
 mod status;
 mod stored;
+mod table;
 mod tensor_maps;
 mod trace;
