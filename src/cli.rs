@@ -37,6 +37,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write a page over all runs, with their history, and a summary of a set of phases
     Index(IndexArgs),
+    /// Write the table of a run: a row a variant and shape, a column a metric, and why values are absent
+    Table(TableArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report
@@ -294,6 +296,31 @@ pub struct IndexArgs {
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
+}
+
+/// `ncugate table`
+#[derive(Debug, Args)]
+pub struct TableArgs {
+    /// The folder of a run or recording
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// File format; arrow is an IPC file (Feather)
+    #[arg(long = "to", value_enum, value_name = "FORMAT", default_value_t = TableTo::Csv)]
+    pub format: TableTo,
+    /// File to write, replaced if it is there; else standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// File format of a run's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TableTo {
+    /// Comma-separated values
+    Csv,
+    /// Apache Parquet
+    Parquet,
+    /// Apache Arrow
+    Arrow,
 }
 
 /// `ncugate record`

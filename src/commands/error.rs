@@ -4,6 +4,7 @@ use crate::build::BuildError;
 use crate::campaign::{CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
 use crate::exit::Outcome;
+use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
 use crate::host::WorkError;
 use crate::judge::JudgeError;
@@ -14,6 +15,7 @@ use crate::report::{RenderError, WriteError};
 use crate::store::StoreError;
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 
 /// Why a command could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +50,17 @@ pub enum CommandError {
     /// A report's numbers cannot be made into a frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
+    /// A table cannot be written.
+    #[error(transparent)]
+    Table(#[from] ExportError),
+    /// A file that was asked for cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A report cannot be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
@@ -113,6 +126,8 @@ impl CommandError {
             | Self::Print(_)
             | Self::Show(_)
             | Self::Frame(_)
+            | Self::Table(_)
+            | Self::Output { .. }
             | Self::Render(_)
             | Self::Write(_)
             | Self::Compare(_)

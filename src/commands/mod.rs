@@ -20,6 +20,7 @@ mod run;
 mod schema;
 mod show;
 mod signal;
+mod table;
 mod worker;
 
 pub use error::{CommandError, report_error};
@@ -44,6 +45,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
         Command::Schema(args) => schema::schema(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
+        Command::Table(args) => table::table(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),

@@ -6,7 +6,8 @@
 
 use super::case_metrics::CaseMetrics;
 use crate::frame::Quantities;
-use crate::metric::Catalogue;
+use crate::metric::{Catalogue, id};
+use crate::model::MetricId;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::number::short as number;
@@ -50,7 +51,7 @@ struct Found {
     sentence: String,
     severity: Severity,
     estimated_speedup: f64,
-    metrics: Vec<&'static str>,
+    metrics: Vec<MetricId>,
     advice: &'static str,
 }
 
@@ -100,14 +101,14 @@ impl Found {
             sentence: self.sentence,
             severity: self.severity,
             estimated_speedup: self.estimated_speedup.clamp(0.0, 100.0),
-            metrics: self.metrics.into_iter().map(str::to_owned).collect(),
+            metrics: self.metrics.into_iter().map(|metric| metric.to_string()).collect(),
             advice: self.advice.to_owned(),
         }
     }
 }
 
 fn small_grid(r: &CaseMetrics<'_>) -> Option<Found> {
-    let (blocks, sms) = (r.value("grid_blocks")?, f64::from(r.sms?));
+    let (blocks, sms) = (r.value(id::GRID_BLOCKS)?, f64::from(r.sms?));
     (blocks < sms).then(|| Found {
         title: "Grid smaller than the chip".into(),
         sentence: format!(
@@ -118,13 +119,13 @@ fn small_grid(r: &CaseMetrics<'_>) -> Option<Found> {
         ),
         severity: Severity::Warning,
         estimated_speedup: 100.0 * (sms - blocks) / sms,
-        metrics: vec!["grid_blocks"],
+        metrics: vec![id::GRID_BLOCKS],
         advice: "make smaller tiles, or split the longest loop over blocks and combine afterwards",
     })
 }
 
 fn tail_wave(r: &CaseMetrics<'_>) -> Option<Found> {
-    let waves = r.value("waves")?;
+    let waves = r.value(id::WAVES)?;
     let (full, rest) = (waves.floor(), waves.fract());
     let estimated_speedup = 100.0 / (1.0 + full);
     (full >= 1.0 && rest > 0.0 && rest < 0.5 && estimated_speedup >= 20.0).then(|| Found {
@@ -136,15 +137,15 @@ fn tail_wave(r: &CaseMetrics<'_>) -> Option<Found> {
         ),
         severity: Severity::Advice,
         estimated_speedup,
-        metrics: vec!["waves"],
+        metrics: vec![id::WAVES],
         advice: "choose a tile so that blocks are a whole multiple of what the chip holds, or use a persistent grid",
     })
 }
 
 fn low_issue(r: &CaseMetrics<'_>) -> Option<Found> {
-    let issue = r.value("issue_slot_utilisation")?;
-    let eligible = r.value("eligible_warps");
-    let measured = ["sm_pct", "memory_pct", "tensor_pct", "dram_pct"].iter().filter_map(|m| r.value(m));
+    let issue = r.value(id::ISSUE_SLOT_UTILISATION)?;
+    let eligible = r.value(id::ELIGIBLE_WARPS);
+    let measured = [id::SM_PCT, id::MEMORY_PCT, id::TENSOR_PCT, id::DRAM_PCT].into_iter().filter_map(|m| r.value(m));
     let busiest = measured.reduce(f64::max);
     let throughput = busiest.unwrap_or(0.0);
     (issue < 60.0 && throughput < 60.0).then(|| Found {
@@ -156,19 +157,20 @@ fn low_issue(r: &CaseMetrics<'_>) -> Option<Found> {
         ),
         severity: if issue < 30.0 { Severity::Warning } else { Severity::Advice },
         estimated_speedup: (100.0 - issue).min(100.0 - throughput),
-        metrics: vec!["issue_slot_utilisation", "eligible_warps"],
+        metrics: vec![id::ISSUE_SLOT_UTILISATION, id::ELIGIBLE_WARPS],
         advice: "more warps (registers, shared memory, grid), or more independent work in each warp",
     })
 }
 
 fn dominant_stall(r: &CaseMetrics<'_>) -> Option<Found> {
-    let latency = r.value("warp_latency").filter(|l| *l > 0.0)?;
-    if r.value("issue_slot_utilisation").is_some_and(|issue| issue >= 80.0) {
+    let latency = r.value(id::WARP_LATENCY).filter(|l| *l > 0.0)?;
+    if r.value(id::ISSUE_SLOT_UTILISATION).is_some_and(|issue| issue >= 80.0) {
         return None;
     }
-    let stalls = r.named("stall_").into_iter().filter(|n| !matches!(*n, "stall_selected" | "stall_not_selected"));
-    let (name, cycles) = stalls.filter_map(|n| Some((n, r.value(n)?))).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let metric = Catalogue::embedded().get(name)?;
+    let stalls = id::ALL.into_iter().filter(|id| id.starts_with("stall_"));
+    let stalls = stalls.filter(|id| !matches!(*id, id::STALL_SELECTED | id::STALL_NOT_SELECTED));
+    let (id, cycles) = stalls.filter_map(|n| Some((n, r.value(n)?))).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let metric = Catalogue::embedded().get(&id)?;
     let share = 100.0 * cycles / latency;
     (share > 30.0).then(|| Found {
         title: metric.title.clone(),
@@ -180,47 +182,49 @@ fn dominant_stall(r: &CaseMetrics<'_>) -> Option<Found> {
         ),
         severity: Severity::Advice,
         estimated_speedup: share,
-        metrics: vec![metric.name.as_str(), "warp_latency"],
-        advice: stall_advice(name),
+        metrics: vec![id, id::WARP_LATENCY],
+        advice: stall_advice(id),
     })
 }
 
-fn stall_advice(stall: &str) -> &'static str {
+fn stall_advice(stall: MetricId) -> &'static str {
     match stall {
-        "stall_long_scoreboard" => {
+        id::STALL_LONG_SCOREBOARD => {
             "load earlier (double buffering, cp.async), keep more loads in flight, or reuse more from shared memory"
         }
-        "stall_short_scoreboard" | "stall_mio_throttle" => {
+        id::STALL_SHORT_SCOREBOARD | id::STALL_MIO_THROTTLE => {
             "fewer and wider shared-memory instructions, no bank conflicts, fewer special functions"
         }
-        "stall_barrier" => "fewer barriers, even work before them, or more blocks per SM",
-        "stall_lg_throttle" | "stall_tex_throttle" => "fewer, wider memory instructions",
-        "stall_math_pipe_throttle" | "stall_gmma" => "the arithmetic pipe is the limit: fewer or cheaper operations",
-        "stall_no_instruction" => "less unrolling, or smaller code",
+        id::STALL_BARRIER => "fewer barriers, even work before them, or more blocks per SM",
+        id::STALL_LG_THROTTLE | id::STALL_TEX_THROTTLE => "fewer, wider memory instructions",
+        id::STALL_MATH_PIPE_THROTTLE | id::STALL_GMMA => {
+            "the arithmetic pipe is the limit: fewer or cheaper operations"
+        }
+        id::STALL_NO_INSTRUCTION => "less unrolling, or smaller code",
         _ => "more independent instructions in each warp, or more warps",
     }
 }
 
 fn tensor_unused(r: &CaseMetrics<'_>) -> Option<Found> {
-    let tensor = r.value("tensor_pct")?;
-    let fp32 = r.value("fp32_flop");
-    (tensor < 1.0 && fp32.is_none_or(|f| f > 0.0) && r.value("dram_pct").is_none_or(|d| d < 60.0)).then(|| Found {
+    let tensor = r.value(id::TENSOR_PCT)?;
+    let fp32 = r.value(id::FP32_FLOP);
+    (tensor < 1.0 && fp32.is_none_or(|f| f > 0.0) && r.value(id::DRAM_PCT).is_none_or(|d| d < 60.0)).then(|| Found {
         title: "Tensor cores are not used".into(),
         sentence: format!("the tensor pipe is active in {tensor:.2} % of cycles."),
         severity: Severity::Note,
         estimated_speedup: 0.0,
-        metrics: vec!["tensor_pct"],
+        metrics: vec![id::TENSOR_PCT],
         advice: "if the work is matrix products, use mma, wmma or wgmma",
     })
 }
 
 fn bank_conflicts(r: &CaseMetrics<'_>) -> Option<Found> {
     let exact = r
-        .value("shared_excessive_pct")
-        .map(|v| (v, "shared_excessive_pct", "wavefronts of shared memory are in excess"));
+        .value(id::SHARED_EXCESSIVE_PCT)
+        .map(|v| (v, id::SHARED_EXCESSIVE_PCT, "wavefronts of shared memory are in excess"));
     let (share, metric, what) = exact.or_else(|| {
-        let counted = r.value("bank_conflict_pct")?;
-        Some((counted, "bank_conflict_pct", "wavefronts of shared loads are bank conflicts"))
+        let counted = r.value(id::BANK_CONFLICT_PCT)?;
+        Some((counted, id::BANK_CONFLICT_PCT, "wavefronts of shared loads are bank conflicts"))
     })?;
     (share >= 10.0).then(|| Found {
         title: "Shared-memory bank conflicts".into(),
@@ -233,21 +237,22 @@ fn bank_conflicts(r: &CaseMetrics<'_>) -> Option<Found> {
 }
 
 fn occupancy_limited(r: &CaseMetrics<'_>) -> Option<Found> {
-    let theoretical = r.value("theoretical_occupancy").filter(|t| *t < 80.0)?;
+    let theoretical = r.value(id::THEORETICAL_OCCUPANCY).filter(|t| *t < 80.0)?;
     let limits = [
-        ("occupancy_limit_registers", "registers"),
-        ("occupancy_limit_shared_mem", "shared memory"),
-        ("occupancy_limit_warps", "warps"),
-        ("occupancy_limit_blocks", "block slots"),
+        (id::OCCUPANCY_LIMIT_REGISTERS, "registers"),
+        (id::OCCUPANCY_LIMIT_SHARED_MEM, "shared memory"),
+        (id::OCCUPANCY_LIMIT_WARPS, "warps"),
+        (id::OCCUPANCY_LIMIT_BLOCKS, "block slots"),
     ];
-    let known: Vec<(f64, &'static str, &'static str)> =
+    let known: Vec<(f64, MetricId, &'static str)> =
         limits.into_iter().filter_map(|(metric, name)| Some((r.value(metric)?, metric, name))).collect();
     let least = known.iter().map(|l| l.0).min_by(f64::total_cmp)?;
     let binding: Vec<_> = known.into_iter().filter(|l| l.0 == least).collect();
     let names: Vec<&str> = binding.iter().map(|l| l.2).collect();
-    let uses = [("registers", "registers"), ("shared_mem", "bytes of shared memory"), ("block_threads", "threads")];
+    let uses =
+        [(id::REGISTERS, "registers"), (id::SHARED_MEM, "bytes of shared memory"), (id::BLOCK_THREADS, "threads")];
     let uses: Vec<String> =
-        uses.iter().filter_map(|(m, what)| Some(format!("{} {what}", number(r.value(m)?)))).collect();
+        uses.into_iter().filter_map(|(m, what)| Some(format!("{} {what}", number(r.value(m)?)))).collect();
     Some(Found {
         title: format!("Occupancy limited by {}", names.join(" and ")),
         sentence: format!(
@@ -257,26 +262,26 @@ fn occupancy_limited(r: &CaseMetrics<'_>) -> Option<Found> {
         ),
         severity: Severity::Note,
         estimated_speedup: 100.0 - theoretical,
-        metrics: std::iter::once("theoretical_occupancy").chain(binding.iter().map(|l| l.1)).collect(),
+        metrics: std::iter::once(id::THEORETICAL_OCCUPANCY).chain(binding.iter().map(|l| l.1)).collect(),
         advice: "low occupancy is a fault only where warps are short: see eligible warps first; then use less of what limits",
     })
 }
 
 fn occupancy_not_reached(r: &CaseMetrics<'_>) -> Option<Found> {
-    let (theoretical, achieved) = (r.value("theoretical_occupancy")?, r.value("achieved_occupancy")?);
+    let (theoretical, achieved) = (r.value(id::THEORETICAL_OCCUPANCY)?, r.value(id::ACHIEVED_OCCUPANCY)?);
     (theoretical - achieved > 10.0).then(|| Found {
         title: "Occupancy is not reached".into(),
         sentence: format!("achieved occupancy is {achieved:.1} %, {theoretical:.1} % would fit."),
         severity: Severity::Note,
         estimated_speedup: 100.0 * (theoretical - achieved) / theoretical,
-        metrics: vec!["achieved_occupancy", "theoretical_occupancy"],
+        metrics: vec![id::ACHIEVED_OCCUPANCY, id::THEORETICAL_OCCUPANCY],
         advice: "a grid too small to fill the SMs, or blocks of uneven length",
     })
 }
 
 fn uncoalesced(r: &CaseMetrics<'_>) -> Option<Found> {
-    let excess = r.value("global_excessive_pct").map(|v| (v, "global_excessive_pct"));
-    let wasted = || r.value("coalescing_pct").map(|v| (100.0 - v, "coalescing_pct"));
+    let excess = r.value(id::GLOBAL_EXCESSIVE_PCT).map(|v| (v, id::GLOBAL_EXCESSIVE_PCT));
+    let wasted = || r.value(id::COALESCING_PCT).map(|v| (100.0 - v, id::COALESCING_PCT));
     let (share, metric) = excess.or_else(wasted)?;
     (share >= 10.0).then(|| Found {
         title: "Uncoalesced global accesses".into(),
@@ -289,29 +294,30 @@ fn uncoalesced(r: &CaseMetrics<'_>) -> Option<Found> {
 }
 
 fn memory_bound(r: &CaseMetrics<'_>) -> Option<Found> {
-    let dram = r.value("dram_pct")?;
+    let dram = r.value(id::DRAM_PCT)?;
     (dram >= 80.0).then(|| Found {
         title: "DRAM bound".into(),
         sentence: format!(
             "DRAM runs at {dram:.1} % of its peak{}.",
-            r.value("l2_hit_pct").map_or_else(String::new, |hit| format!(", {hit:.1} % of sectors hit in L2"))
+            r.value(id::L2_HIT_PCT).map_or_else(String::new, |hit| format!(", {hit:.1} % of sectors hit in L2"))
         ),
         severity: Severity::Note,
         estimated_speedup: 100.0 - dram,
-        metrics: vec!["dram_pct", "l2_hit_pct"],
+        metrics: vec![id::DRAM_PCT, id::L2_HIT_PCT],
         advice: "move fewer bytes: smaller types, fused kernels, reuse in L2 and shared memory",
     })
 }
 
 fn spilling(r: &CaseMetrics<'_>) -> Option<Found> {
-    let spills = r.value("spills").filter(|s| *s > 0.0)?;
-    let registers = r.value("registers").map_or_else(String::new, |n| format!(" at {} registers a thread", number(n)));
+    let spills = r.value(id::SPILLS).filter(|s| *s > 0.0)?;
+    let registers =
+        r.value(id::REGISTERS).map_or_else(String::new, |n| format!(" at {} registers a thread", number(n)));
     Some(Found {
         title: "Registers spill".into(),
         sentence: format!("{} spill instructions in the machine code{registers}.", number(spills)),
         severity: Severity::Advice,
         estimated_speedup: 0.0,
-        metrics: vec!["spills", "registers"],
+        metrics: vec![id::SPILLS, id::REGISTERS],
         advice: "raise the register cap, or keep less alive: smaller tiles, less unrolling",
     })
 }
@@ -319,7 +325,7 @@ fn spilling(r: &CaseMetrics<'_>) -> Option<Found> {
 /// Latency without the profiler and duration under it measure different things, but within a factor of two, or within
 /// the few microseconds of a launch.
 fn durations_disagree(r: &CaseMetrics<'_>) -> Option<Found> {
-    let (latency, duration) = (r.value("latency_p50")?, r.value("duration")? / 1000.0);
+    let (latency, duration) = (r.value(id::LATENCY_P50)?, r.value(id::DURATION)? / 1000.0);
     let ratio = duration / latency;
     (!(0.5..=2.0).contains(&ratio) && (duration - latency).abs() > 3.0).then(|| Found {
         title: "Two durations disagree".into(),
@@ -331,14 +337,14 @@ fn durations_disagree(r: &CaseMetrics<'_>) -> Option<Found> {
         ),
         severity: Severity::Warning,
         estimated_speedup: 0.0,
-        metrics: vec!["latency_p50", "duration"],
+        metrics: vec![id::LATENCY_P50, id::DURATION],
         advice: "counters may describe another state: cold caches, another clock, or more kernels than the one profiled",
     })
 }
 
 /// Time that grows more than the work from one shape to the next larger one, beyond what noise explains.
 fn scaling(quantities: &Quantities, variant: &VariantId, work: &[(ShapeName, Option<f64>)]) -> Vec<Finding> {
-    let read = |shape: &ShapeName| quantities.read(variant, shape, "latency_p50").value().filter(|v| *v > 0.0);
+    let read = |shape: &ShapeName| quantities.read(variant, shape, &id::LATENCY_P50).value().filter(|v| *v > 0.0);
     let mut sized: Vec<(&ShapeName, f64, f64)> =
         work.iter().filter_map(|(shape, work)| Some((shape, (*work).filter(|w| *w > 0.0)?, read(shape)?))).collect();
     sized.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -355,7 +361,7 @@ fn scaling(quantities: &Quantities, variant: &VariantId, work: &[(ShapeName, Opt
                 ),
                 severity: Severity::Warning,
                 estimated_speedup: 100.0 * (1.0 - more_work / more_time),
-                metrics: vec!["latency_p50"],
+                metrics: vec![id::LATENCY_P50],
                 advice: "look for what leaves a cache, spills, or loses parallelism at the larger shape",
             }
             .of(variant, large)

@@ -1,6 +1,7 @@
 //! The numbers of one variant at one shape that rules look at.
 
 use crate::frame::Quantities;
+use crate::model::MetricId;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 
@@ -19,12 +20,7 @@ pub struct CaseMetrics<'a> {
 
 impl CaseMetrics<'_> {
     /// A finite value, if there is one.
-    pub fn value(&self, metric: &str) -> Option<f64> {
-        self.quantities.read(self.variant, self.shape, metric).value().filter(|v| v.is_finite())
-    }
-
-    /// Names of the collected metrics with a prefix.
-    pub fn named(&self, prefix: &str) -> Vec<&str> {
-        self.quantities.metrics().filter(|name| name.starts_with(prefix)).collect()
+    pub fn value(&self, metric: MetricId) -> Option<f64> {
+        self.quantities.read(self.variant, self.shape, &metric).value().filter(|v| v.is_finite())
     }
 }

@@ -1,6 +1,8 @@
 //! Where variants stand between the peaks of arithmetic and of memory.
 
 use crate::frame::Quantities;
+use crate::metric::id;
+use crate::model::MetricId;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::stats::median;
@@ -50,15 +52,15 @@ pub fn roofline(
     variants: &[VariantId],
     operations: Option<f64>,
 ) -> Option<Roofline> {
-    let read = |variant: &VariantId, metric: &str| {
-        quantities.read(variant, shape, metric).value().filter(|v| v.is_finite() && *v > 0.0)
+    let read = |variant: &VariantId, metric: MetricId| {
+        quantities.read(variant, shape, &metric).value().filter(|v| v.is_finite() && *v > 0.0)
     };
-    let peak = |metric: &str| {
+    let peak = |metric: MetricId| {
         let values: Vec<f64> = variants.iter().filter_map(|variant| read(variant, metric)).collect();
         median(&values).ok()
     };
-    let bandwidth = peak("dram_peak")?;
-    let named = [("FP32", "fp32_peak"), ("FP16 tensor (dense)", "tensor_peak_fp16")];
+    let bandwidth = peak(id::DRAM_PEAK)?;
+    let named = [("FP32", id::FP32_PEAK), ("FP16 tensor (dense)", id::TENSOR_PEAK_FP16)];
     let mut ceilings: Vec<Ceiling> = named
         .into_iter()
         .filter_map(|(name, metric)| Some((name, peak(metric)?)))
@@ -67,14 +69,14 @@ pub fn roofline(
     ceilings.sort_by(|a, b| a.peak.total_cmp(&b.peak));
     let roof = ceilings.last()?.peak;
     let counted = |variant: &VariantId| {
-        let parts = ["fp32_flop", "tensor_ops_fp16", "tensor_ops_bf16", "tensor_ops_fp8"];
-        let total: f64 = parts.iter().filter_map(|metric| read(variant, metric)).sum();
+        let parts = [id::FP32_FLOP, id::TENSOR_OPS_FP16, id::TENSOR_OPS_BF16, id::TENSOR_OPS_FP8];
+        let total: f64 = parts.into_iter().filter_map(|metric| read(variant, metric)).sum();
         (total > 0.0).then_some(total)
     };
     let standing = |variant: &VariantId| {
         let operations = operations.filter(|o| *o > 0.0).or_else(|| counted(variant))?;
-        let intensity = operations / read(variant, "dram_bytes")?;
-        let performance = operations / (read(variant, "latency_p50")? * 1e-6);
+        let intensity = operations / read(variant, id::DRAM_BYTES)?;
+        let performance = operations / (read(variant, id::LATENCY_P50)? * 1e-6);
         let attained_pct = 100.0 * performance / (intensity * bandwidth).min(roof);
         Some(RooflinePoint { variant: variant.clone(), intensity, performance, attained_pct })
     };

@@ -1,8 +1,12 @@
 //! Everything measured, joined into one table: builds, launches, occupancy, checks, latencies, counters.
 
-use super::{Counted, Quantities};
+use super::cells::MetricCells;
+use super::counted::{CaseValues, Counted};
+use super::quantities::Quantities;
 use crate::config::{Phase, Shape};
-use crate::metric::{Catalogue, Source};
+use crate::metric::{
+    BuildFact, Catalogue, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, OccupancyFact,
+};
 use crate::model::Cell;
 use crate::model::ComputeCapability;
 use crate::model::ShapeName;
@@ -12,8 +16,8 @@ use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
 use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::occupancy::{self, Chip, Demand, Occupancy};
 use crate::plan::{Launch, Method, Plan, Variant};
-use crate::stats;
 use crate::store::Run;
+use polars::prelude::IdxCa;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -46,12 +50,14 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
             table.set_samples(row, Arc::from(samples.as_slice()));
         }
     }
+    let places = measured.counted.places(rows.iter().map(|(v, s)| (index.measured_as(&v.id), &s.name)));
+    let source = MetricSource { measured, index: &index, rows: &rows, places: &places };
     for metric in metrics {
-        let column = Column { measured, index: &index, metric };
-        table.set_column(metric, rows.iter().map(|(variant, shape)| column.cell(variant, shape)).collect());
-        for (row, (variant, shape)) in rows.iter().enumerate() {
-            if let Some(values) = column.spread(variant, shape) {
-                table.set_spread(metric, row, values);
+        let column = source.column(metric);
+        table.set_cells(metric, &column.cells);
+        for (row, place) in places.iter().enumerate() {
+            if let Some(values) = place.and_then(|place| column.repeats.get(&(place as usize))) {
+                table.set_spread(metric, row, values.clone());
             }
         }
     }
@@ -94,29 +100,58 @@ impl<'a> Index<'a> {
     }
 }
 
-struct Column<'a> {
+/// Where the columns of metrics come from.
+struct MetricSource<'a> {
     measured: &'a Measured<'a>,
     index: &'a Index<'a>,
-    metric: &'a str,
+    rows: &'a [(&'a Variant, &'a Shape)],
+    /// Which of the profiled cases each row is.
+    places: &'a IdxCa,
 }
 
-impl Column<'_> {
-    fn cell(&self, variant: &Variant, shape: &Shape) -> Cell {
-        let source = Catalogue::embedded().source(self.metric);
-        // What a command launches is known from its reports alone.
-        if let (Method::Command(_), Some(Source::Build | Source::Launch | Source::Occupancy)) =
-            (&variant.method, source)
-        {
-            return self.counted(variant, shape);
+impl MetricSource<'_> {
+    /// A metric by row; the values of its launches by profiled case, where a counter has several.
+    fn column(&self, metric: &str) -> CaseValues {
+        let cells = match Catalogue::embedded().derivation(metric) {
+            Some(Derivation::Latency(latency)) => self.by_row(|variant, shape| self.timed(latency, variant, shape)),
+            Some(Derivation::Check(fact)) => self.by_row(|variant, shape| self.checked(fact, variant, shape)),
+            Some(Derivation::Build(fact)) => self.launchable(metric, |variant, _| self.built(fact, variant)),
+            Some(Derivation::Launch(fact)) => self.launchable(metric, |v, shape| self.launched(fact, v, shape)),
+            Some(Derivation::Occupancy(fact)) => self.launchable(metric, |v, shape| self.occupied(fact, v, shape)),
+            Some(Derivation::Counters) | None => return self.counted(metric),
+        };
+        CaseValues { cells, repeats: HashMap::new() }
+    }
+
+    fn by_row(&self, cell: impl Fn(&Variant, &Shape) -> Cell) -> MetricCells {
+        self.rows.iter().map(|(variant, shape)| cell(variant, shape)).collect()
+    }
+
+    /// What is known of launches that are planned here; what a command launches is known from its reports alone.
+    fn launchable(&self, metric: &str, cell: impl Fn(&Variant, &Shape) -> Cell) -> MetricCells {
+        let is_command = |variant: &Variant| matches!(variant.method, Method::Command(_));
+        if !self.rows.iter().any(|(variant, _)| is_command(variant)) {
+            return self.by_row(cell);
         }
-        match source {
-            Some(Source::Build) => self.built(variant),
-            Some(Source::Launch) => self.launched(variant, shape),
-            Some(Source::Occupancy) => self.occupied(variant, shape),
-            Some(Source::Latency) => self.timed(variant, shape),
-            Some(Source::Check) => self.checked(variant, shape),
-            Some(Source::Ncu) | None => self.counted(variant, shape),
-        }
+        let counted = self.counted(metric).cells;
+        let of = |((variant, shape), counted): (&(&Variant, &Shape), Cell)| match is_command(variant) {
+            true => counted,
+            false => cell(variant, shape),
+        };
+        self.rows.iter().zip(counted.iter()).map(of).collect()
+    }
+
+    fn counted(&self, metric: &str) -> CaseValues {
+        let definition = match Catalogue::embedded().definition(metric, self.measured.capability) {
+            Ok(definition) => definition,
+            Err(reason) => {
+                let cells = self.by_row(|_, _| missing(&reason.to_string()));
+                return CaseValues { cells, repeats: HashMap::new() };
+            }
+        };
+        let CaseValues { cells, repeats } = self.measured.counted.evaluate(&definition);
+        let why = |row: usize| self.rows.get(row).map_or_else(String::new, |(v, s)| self.why_not_profiled(&v.id, s));
+        CaseValues { cells: cells.gather(self.places, why), repeats }
     }
 
     fn resources(&self, variant: &Variant) -> Result<Resources, Cell> {
@@ -131,18 +166,17 @@ impl Column<'_> {
         }
     }
 
-    fn built(&self, variant: &Variant) -> Cell {
+    fn built(&self, fact: BuildFact, variant: &Variant) -> Cell {
         let resources = match self.resources(variant) {
             Ok(resources) => resources,
             Err(cell) => return cell,
         };
-        Cell::Value(f64::from(match self.metric {
-            "registers" => resources.registers,
-            "static_shared" => resources.static_shared,
-            "spills" => resources.spills,
-            "stack" => resources.stack,
-            "local_bytes" => resources.local,
-            other => return missing(&format!("'{other}' is not a fact of a build")),
+        Cell::Value(f64::from(match fact {
+            BuildFact::Registers => resources.registers,
+            BuildFact::StaticShared => resources.static_shared,
+            BuildFact::Spills => resources.spills,
+            BuildFact::Stack => resources.stack,
+            BuildFact::Local => resources.local,
         }))
     }
 
@@ -157,40 +191,38 @@ impl Column<'_> {
         }
     }
 
-    fn launched(&self, variant: &Variant, shape: &Shape) -> Cell {
+    fn launched(&self, fact: LaunchFact, variant: &Variant, shape: &Shape) -> Cell {
         let launch = match self.launch(variant, shape) {
             Ok(launch) => launch,
             Err(cell) => return cell,
         };
-        match self.metric {
-            "block_threads" => Cell::Value(f64::from(launch.threads())),
-            "grid_blocks" => Cell::Value(launch.blocks() as f64),
-            "shared_mem" => match self.resources(variant) {
+        match fact {
+            LaunchFact::BlockThreads => Cell::Value(f64::from(launch.threads())),
+            LaunchFact::GridBlocks => Cell::Value(launch.blocks() as f64),
+            LaunchFact::SharedMemory => match self.resources(variant) {
                 Ok(resources) => Cell::Value(f64::from(resources.static_shared) + f64::from(launch.dynamic_shared)),
                 Err(cell) => cell,
             },
-            other => missing(&format!("'{other}' is not a fact of a launch")),
         }
     }
 
-    fn occupied(&self, variant: &Variant, shape: &Shape) -> Cell {
+    fn occupied(&self, fact: OccupancyFact, variant: &Variant, shape: &Shape) -> Cell {
         let (launch, occupancy) = match self.occupancy(variant, shape) {
             Ok(both) => both,
             Err(cell) => return cell,
         };
-        match self.metric {
-            "theoretical_occupancy" => Cell::finite(occupancy.percent),
-            "blocks_per_sm" => Cell::Value(f64::from(occupancy.blocks_per_sm)),
-            "occupancy_limit_registers" => Cell::Value(f64::from(occupancy.limits.registers)),
-            "occupancy_limit_shared_mem" => Cell::Value(f64::from(occupancy.limits.shared)),
-            "occupancy_limit_warps" => Cell::Value(f64::from(occupancy.limits.warps)),
-            "occupancy_limit_blocks" => Cell::Value(f64::from(occupancy.limits.blocks)),
-            "waves" => self
+        match fact {
+            OccupancyFact::Theoretical => Cell::finite(occupancy.percent),
+            OccupancyFact::BlocksPerSm => Cell::Value(f64::from(occupancy.blocks_per_sm)),
+            OccupancyFact::LimitRegisters => Cell::Value(f64::from(occupancy.limits.registers)),
+            OccupancyFact::LimitSharedMemory => Cell::Value(f64::from(occupancy.limits.shared)),
+            OccupancyFact::LimitWarps => Cell::Value(f64::from(occupancy.limits.warps)),
+            OccupancyFact::LimitBlocks => Cell::Value(f64::from(occupancy.limits.blocks)),
+            OccupancyFact::Waves => self
                 .measured
                 .sms
                 .and_then(|sms| occupancy::waves(launch.blocks(), occupancy.blocks_per_sm, sms))
                 .map_or_else(|| missing("how many multiprocessors the GPU has is not known"), Cell::finite),
-            other => missing(&format!("'{other}' does not follow from occupancy")),
         }
     }
 
@@ -210,23 +242,16 @@ impl Column<'_> {
         Ok((launch, occupancy::theoretical(&chip, &demand, None)))
     }
 
-    fn timed(&self, variant: &Variant, shape: &Shape) -> Cell {
+    fn timed(&self, metric: LatencyMetric, variant: &Variant, shape: &Shape) -> Cell {
         let samples = match self.index.latency(&variant.id, &shape.name) {
             Some(LatencyOutcome::Timed { samples, .. }) => samples,
             Some(LatencyOutcome::Failed { reason }) => return missing(reason),
             None => return missing(&self.why_not_timed(variant, shape)),
         };
-        let statistic = match self.metric {
-            "latency_p50" | "tflops" => stats::median(samples),
-            "latency_p90" => stats::quantile(samples, 0.9),
-            "latency_mean" => stats::Statistic::Mean.of(samples),
-            "latency_min" => stats::quantile(samples, 0.0),
-            other => return missing(&format!("'{other}' is not a statistic of latency")),
-        };
-        match statistic {
-            Err(reason) => missing(&reason.to_string()),
-            Ok(us) if self.metric == "tflops" => self.tflops(shape, us),
-            Ok(us) => Cell::finite(us),
+        match (metric.statistic.of(samples), metric.form) {
+            (Err(reason), _) => missing(&reason.to_string()),
+            (Ok(us), LatencyForm::Time) => Cell::finite(us),
+            (Ok(us), LatencyForm::Throughput) => self.tflops(shape, us),
         }
     }
 
@@ -246,7 +271,7 @@ impl Column<'_> {
         }
     }
 
-    fn checked(&self, variant: &Variant, shape: &Shape) -> Cell {
+    fn checked(&self, fact: CheckFact, variant: &Variant, shape: &Shape) -> Cell {
         let key = (self.index.measured_as(&variant.id), &shape.name);
         let records = self.index.checks.get(&key).map(Vec::as_slice).unwrap_or_default();
         let seeds = &self.measured.phase.workload.seeds;
@@ -255,50 +280,28 @@ impl Column<'_> {
         }
         let mut worst = 0.0_f64;
         for record in records {
-            match (&record.outcome, self.metric) {
-                (CheckOutcome::Correct { .. } | CheckOutcome::Wrong { .. }, "correct") => {
+            match (&record.outcome, fact) {
+                (CheckOutcome::Correct { .. } | CheckOutcome::Wrong { .. }, CheckFact::Correct) => {
                     if !record.outcome.is_correct(&self.measured.phase.workload.tolerance) {
                         return Cell::Value(0.0);
                     }
                 }
-                (CheckOutcome::Crashed { .. }, "correct") => return Cell::Value(0.0),
+                (CheckOutcome::Crashed { .. }, CheckFact::Correct) => return Cell::Value(0.0),
                 (CheckOutcome::Skipped { reason } | CheckOutcome::Crashed { reason }, _) => return missing(reason),
-                (CheckOutcome::Correct { differences } | CheckOutcome::Wrong { differences, .. }, name) => {
+                (CheckOutcome::Correct { differences } | CheckOutcome::Wrong { differences, .. }, fact) => {
                     if differences.nonfinite > 0 {
                         return missing("the output has NaN or infinite values");
                     }
-                    worst = worst.max(if name == "rel_l2" { differences.rel_l2 } else { differences.max_abs });
+                    worst = worst.max(if fact == CheckFact::RelL2 { differences.rel_l2 } else { differences.max_abs });
                 }
             }
         }
-        if self.metric == "correct" { Cell::Value(1.0) } else { Cell::finite(worst) }
-    }
-
-    fn counted(&self, variant: &Variant, shape: &Shape) -> Cell {
-        let definition = match Catalogue::embedded().definition(self.metric, self.measured.capability) {
-            Ok(definition) => definition,
-            Err(reason) => return missing(&reason.to_string()),
-        };
-        let measured_as = self.index.measured_as(&variant.id);
-        self.measured
-            .counted
-            .evaluate(measured_as, &shape.name, &definition)
-            .unwrap_or_else(|| missing(&self.why_not_profiled(measured_as, shape)))
-    }
-
-    /// Values of a counter that more than one launch gave.
-    fn spread(&self, variant: &Variant, shape: &Shape) -> Option<Arc<[f64]>> {
-        if !matches!(Catalogue::embedded().source(self.metric), Some(Source::Ncu)) {
-            return None;
-        }
-        let definition = Catalogue::embedded().definition(self.metric, self.measured.capability).ok()?;
-        let measured_as = self.index.measured_as(&variant.id);
-        let values = self.measured.counted.values(measured_as, &shape.name, &definition)?.ok()?;
-        (values.len() > 1).then(|| values.into())
+        if fact == CheckFact::Correct { Cell::Value(1.0) } else { Cell::finite(worst) }
     }
 
     fn why_not_profiled(&self, variant: &VariantId, shape: &Shape) -> String {
-        let records = self.index.profiles.get(&(variant, &shape.name)).map(Vec::as_slice).unwrap_or_default();
+        let key = (self.index.measured_as(variant), &shape.name);
+        let records = self.index.profiles.get(&key).map(Vec::as_slice).unwrap_or_default();
         let failure = records.iter().find_map(|r| match &r.outcome {
             ProfileOutcome::Failed { reason } => Some(reason.clone()),
             ProfileOutcome::Profiled { .. } => None,

@@ -1,6 +1,8 @@
 //! What deep profiles counted: a table of its own, so that nothing in it can stand for a counter that a gate judged.
 
-use super::{Counted, Quantities};
+use super::cells::MetricCells;
+use super::counted::Counted;
+use super::quantities::Quantities;
 use crate::metric::Catalogue;
 use crate::model::Cell;
 use crate::model::ComputeCapability;
@@ -26,14 +28,15 @@ pub fn close_quantities(
     capability: Option<ComputeCapability>,
 ) -> Quantities {
     let mut table = Quantities::new(rows.iter().map(|row| (row.variant.clone(), row.shape.clone())));
+    let places = counted.places(rows.iter().map(|row| (&row.measured_as, &row.shape)));
     for metric in metrics {
-        let cell = |row: &CloseRow| match Catalogue::embedded().definition(metric, capability) {
-            Ok(definition) => counted
-                .evaluate(&row.measured_as, &row.shape, &definition)
-                .unwrap_or_else(|| Cell::Missing("its report has no such launch".into())),
-            Err(reason) => Cell::Missing(reason.to_string().into()),
+        let cells: MetricCells = match Catalogue::embedded().definition(metric, capability) {
+            Ok(definition) => {
+                counted.evaluate(&definition).cells.gather(&places, |_| "its report has no such launch".to_owned())
+            }
+            Err(reason) => rows.iter().map(|_| Cell::Missing(reason.to_string().into())).collect(),
         };
-        table.set_column(metric, rows.iter().map(cell).collect());
+        table.set_cells(metric, &cells);
     }
     table
 }

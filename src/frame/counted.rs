@@ -2,27 +2,47 @@
 //!
 //! A launch belongs to the variant and shape that its NVTX range names (`<variant>@<shape>`), if its kernel is the one
 //! that the plan launches; never to a position in the report.
+//!
+//! **Several kernels.** Of a kernel that this program builds, launches of its entry count and no other. A command launches
+//! what it likes inside its range: those of its kernels that `kernel_filter` matches count (all without a filter), and of
+//! these the one that took the most time over all reports of the case stands for it, in all its launches. Counters of
+//! different kernels are never added up.
+//!
+//! **Several launches.** ncu collects what does not fit one replay pass from reports of their own, so the n-th launch of a
+//! case in one report and the n-th in another are one *repeat*: its counters are put together, and where reports have the
+//! same counter that of the first by name counts. A metric is computed for each repeat and its median stands for the case;
+//! where it is absent for one repeat it is absent for the case.
 
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use polars::prelude::{
+    BooleanChunked, ChunkCompareEq, DataFrame, DataFrameJoinOps, Float64Chunked, GroupsIndicator, IdxCa, IntoColumn,
+    JoinArgs, JoinType, MaintainOrderJoin, NewChunkedArray, PolarsError, SortMultipleOptions, StringChunked,
+    UniqueKeepStrategy,
+};
+
+use super::cells::MetricCells;
+use super::formula;
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
-use super::schema;
+use super::nvtx::case_of;
+use super::pivot::{members, pivot};
+use super::schema::counters::{REPEAT, ROW, SHAPE, VARIANT};
+use super::schema::launches::{KERNEL, LAUNCH, NVTX, REPORT};
+use super::schema::metrics::{METRIC, VALUE};
 use crate::metric::Definition;
-use crate::model::{ShapeName, VariantId};
+use crate::model::{Cell, ShapeName, VariantId};
 use crate::plan::{Method, Plan};
+use crate::stats;
 use ncu_rep::{MetricSelection, Report};
-use polars::prelude::{DataFrame, PolarsError};
-use std::collections::{BTreeMap, HashMap};
-
-use crate::model::Cell;
 
 /// ncu's name of the time a launch took, by which the kernel that counts is chosen among several.
 const DURATION: &str = "gpu__time_duration.sum";
+/// What a launch is known by.
+const ID: [&str; 2] = [REPORT, LAUNCH];
 
-type Key = (VariantId, ShapeName);
-/// Counters of one launch by ncu name.
-type Counters = HashMap<String, f64>;
-
-/// Launches of one variant and shape: for each report, in the order they ran.
-type Launches = BTreeMap<String, Vec<Counters>>;
+type Case = (VariantId, ShapeName);
 
 /// What ties a launch to a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,16 +58,36 @@ pub fn launch_variant(report: &str, launch: u32) -> VariantId {
     VariantId(format!("{report}#{launch}"))
 }
 
-/// Counters of every profiled case.
+/// Counters of every profiled case: one wide frame, a row a case and repeat, a column a counter by ncu's name.
 #[derive(Debug, Clone, Default)]
 pub struct Counted {
-    cases: HashMap<Key, Launches>,
+    counters: DataFrame,
+    cases: Cases,
     /// Launches that belong to no variant of the plan, for a warning.
     pub strays: usize,
 }
 
+/// Rows of each case in a frame; they follow each other.
+#[derive(Debug, Clone, Default)]
+struct Cases {
+    rows: Vec<Range<usize>>,
+    index: HashMap<Case, usize>,
+}
+
+/// A metric by case.
+#[derive(Debug, Default)]
+pub(super) struct CaseValues {
+    /// The value of each case: the median over its repeats.
+    pub cells: MetricCells,
+    /// The value of each repeat, for cases with more than one.
+    pub repeats: HashMap<usize, Arc<[f64]>>,
+}
+
 impl Counted {
     /// Reads `names` out of reports; `reports` gives each a name that is unique among them.
+    ///
+    /// # Errors
+    /// A damaged report.
     pub fn read(
         reports: &[(String, Report)],
         plan: &Plan,
@@ -62,102 +102,75 @@ impl Counted {
 
     /// Counters out of frames that are read already.
     pub fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
-        let owners = Owners::of(&frames.launches, plan, ownership)?;
-        let counters = counters(&frames.metrics)?;
-        let mut cases: HashMap<Key, BTreeMap<String, BTreeMap<String, Vec<Counters>>>> = HashMap::new();
-        for (launch, owner) in owners.launches {
-            let values = counters.get(&launch).cloned().unwrap_or_default();
-            let kernels = cases.entry(owner.key).or_default().entry(launch.0).or_default();
-            kernels.entry(owner.kernel).or_default().push(values);
-        }
-        let cases = cases.into_iter().map(|(key, reports)| (key, dominant(reports))).collect();
-        Ok(Self { cases, strays: owners.strays })
+        let owned = owned(&frames.launches, plan, ownership)?;
+        let strays = frames.launches.height() - owned.height();
+        let values = frames.metrics.select([REPORT, LAUNCH, METRIC, VALUE])?.drop_nulls(Some(&[VALUE]))?;
+        let launches = repeats(&dominant(owned, &values)?)?;
+        let rows = launches.select([VARIANT, SHAPE, REPEAT])?;
+        let rows = rows.unique_stable(None, UniqueKeepStrategy::First, None)?;
+        let rows = rows.sort([VARIANT, SHAPE, REPEAT], SortMultipleOptions::default())?;
+        let rows = rows.with_row_index(ROW.into(), None)?;
+        let launches = joined(&launches, &rows, &[VARIANT, SHAPE, REPEAT])?.select([REPORT, LAUNCH, ROW])?;
+        let counters = pivot(&joined(&launches, &values, &ID)?, rows.height())?;
+        Ok(Self { counters, cases: Cases::of(&rows)?, strays })
     }
 
-    /// Whether any launch of the case was profiled.
-    pub fn has(&self, variant: &VariantId, shape: &ShapeName) -> bool {
-        self.cases.contains_key(&(variant.clone(), shape.clone()))
+    /// Which of the cases each of these is; null for one that was not profiled.
+    pub(super) fn places<'k>(&self, keys: impl Iterator<Item = (&'k VariantId, &'k ShapeName)>) -> IdxCa {
+        let place = |(variant, shape): (&VariantId, &ShapeName)| {
+            self.cases.index.get(&(variant.clone(), shape.clone())).map(|&case| case as u32)
+        };
+        let places: Vec<Option<u32>> = keys.map(place).collect();
+        IdxCa::from_slice_options(ROW.into(), &places)
     }
 
-    /// Value of a metric: the median over the case's launches. Missing where it is for one.
-    pub fn evaluate(&self, variant: &VariantId, shape: &ShapeName, definition: &Definition) -> Option<Cell> {
-        Some(match self.values(variant, shape, definition)? {
+    /// A metric for every case.
+    pub(super) fn evaluate(&self, definition: &Definition) -> CaseValues {
+        let by_repeat = formula::evaluate(definition, &self.counters);
+        let mut repeats = HashMap::new();
+        let value = |(case, rows): (usize, &Range<usize>)| match values(&by_repeat, rows) {
             Ok(values) => {
-                crate::stats::median(&values).map_or_else(|e| Cell::Missing(e.to_string().into()), Cell::finite)
+                let median = stats::median(&values).map_or_else(|e| Cell::Missing(e.to_string().into()), Cell::finite);
+                if values.len() > 1 {
+                    repeats.insert(case, values.into());
+                }
+                median
             }
             Err(missing) => missing,
-        })
+        };
+        let cells = self.cases.rows.iter().enumerate().map(value).collect();
+        CaseValues { cells, repeats }
     }
+}
 
-    /// Value of a metric for each launch of a case, each computed by itself; an error where it is missing for one.
-    pub fn values(
-        &self,
-        variant: &VariantId,
-        shape: &ShapeName,
-        definition: &Definition,
-    ) -> Option<Result<Vec<f64>, Cell>> {
-        let launches = self.cases.get(&(variant.clone(), shape.clone()))?;
-        let repeats = launches.values().map(Vec::len).max().unwrap_or(0);
-        let mut values = Vec::with_capacity(repeats);
-        for repeat in 0..repeats {
-            let read = |name: &str| launches.values().find_map(|l| l.get(repeat).and_then(|c| c.get(name)).copied());
-            match definition.evaluate(&read) {
-                Cell::Value(value) => values.push(value),
-                missing @ Cell::Missing(_) => return Some(Err(missing)),
-            }
+/// The values of these rows, or the first that is absent.
+fn values(cells: &MetricCells, rows: &Range<usize>) -> Result<Vec<f64>, Cell> {
+    let value = |cell: Cell| cell.value().ok_or(cell);
+    rows.clone().filter_map(|row| cells.get(row)).map(value).collect()
+}
+
+/// The launches that belong to a case of the plan: report, launch, kernel, variant, shape.
+fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<DataFrame, PolarsError> {
+    let filters = Filters::of(plan);
+    let kernels = launches.column(KERNEL)?.str()?;
+    let cases: Vec<Option<Case>> = match ownership {
+        Ownership::Range => launches.column(NVTX)?.str()?.iter().map(|ranges| case_of(ranges?)).collect(),
+        Ownership::Launch(shape) => {
+            let ids = launches.column(REPORT)?.str()?.iter().zip(launches.column(LAUNCH)?.u32()?.iter());
+            ids.map(|(report, id)| Some((launch_variant(report?, id?), shape.clone()))).collect()
         }
-        Some(Ok(values))
-    }
-}
-
-/// Which case each launch belongs to.
-struct Owners {
-    launches: Vec<((String, u32), Owner)>,
-    strays: usize,
-}
-
-struct Owner {
-    key: Key,
-    kernel: String,
-}
-
-impl Owners {
-    fn of(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
-        use schema::launches as l;
-        let filters = Filters::of(plan);
-        let reports = launches.column(l::REPORT)?.str()?;
-        let ids = launches.column(l::LAUNCH)?.u32()?;
-        let kernels = launches.column(l::KERNEL)?.str()?;
-        let ranges = launches.column(l::NVTX)?.str()?;
-        let mut owned = Self { launches: Vec::new(), strays: 0 };
-        for row in 0..launches.height() {
-            let (Some(report), Some(id), kernel) =
-                (reports.get(row), ids.get(row), kernels.get(row).unwrap_or_default())
-            else {
-                continue;
-            };
-            let key = match ownership {
-                Ownership::Range => ranges.get(row).and_then(case_of),
-                Ownership::Launch(shape) => Some((launch_variant(report, id), shape.clone())),
-            };
-            match key.filter(|key| filters.accept(key, kernel)) {
-                Some(key) => {
-                    owned.launches.push(((report.to_owned(), id), Owner { key, kernel: kernel.to_owned() }));
-                }
-                None => owned.strays += 1,
-            }
-        }
-        Ok(owned)
-    }
-}
-
-/// The case that the innermost range of the form `<variant>@<shape>` names.
-pub fn case_of(ranges: &str) -> Option<Key> {
-    ranges.rsplit(" > ").find_map(|range| {
-        // ncu keeps the terminating NUL of a wide string as part of the name.
-        let (variant, shape) = range.trim_end_matches('\0').rsplit_once('@')?;
-        Some((VariantId(variant.to_owned()), ShapeName(shape.to_owned())))
-    })
+    };
+    let accepted = |(case, kernel): (&Option<Case>, Option<&str>)| {
+        case.as_ref().is_some_and(|case| filters.accept(&case.0, kernel.unwrap_or_default()))
+    };
+    let accepted: BooleanChunked = cases.iter().zip(kernels.iter()).map(accepted).collect();
+    let variants = cases.iter().map(|case| case.as_ref().map(|case| case.0.0.as_str()));
+    let shapes = cases.iter().map(|case| case.as_ref().map(|case| case.1.0.as_str()));
+    let columns = [
+        StringChunked::from_iter_options(VARIANT.into(), variants).into_column(),
+        StringChunked::from_iter_options(SHAPE.into(), shapes).into_column(),
+    ];
+    launches.select([REPORT, LAUNCH, KERNEL])?.hstack(&columns)?.filter(&accepted)
 }
 
 /// Which kernels count for a variant.
@@ -186,8 +199,8 @@ impl<'a> Filters<'a> {
         Self { methods: plan.variants.iter().map(|v| (&v.id, filter(&v.method))).collect() }
     }
 
-    fn accept(&self, key: &Key, kernel: &str) -> bool {
-        match self.methods.get(&key.0) {
+    fn accept(&self, variant: &VariantId, kernel: &str) -> bool {
+        match self.methods.get(variant) {
             None | Some(Filter::Nothing) => false,
             Some(Filter::Any) => true,
             Some(Filter::Entry(entry)) => kernel == *entry,
@@ -196,61 +209,176 @@ impl<'a> Filters<'a> {
     }
 }
 
-/// Where a program launches several kernels in one range, the one that takes most of the time stands for it.
-fn dominant(reports: BTreeMap<String, BTreeMap<String, Vec<Counters>>>) -> Launches {
-    let mut totals: BTreeMap<String, f64> = BTreeMap::new();
-    for kernels in reports.values() {
-        for (kernel, launches) in kernels {
-            let time: f64 = launches.iter().filter_map(|c| c.get(DURATION)).sum();
-            *totals.entry(kernel.clone()).or_default() += time;
-        }
+/// Where a program launches several kernels in one range, the launches of the one that takes most of the time; of equal
+/// ones the last by name.
+fn dominant(owned: DataFrame, values: &DataFrame) -> Result<DataFrame, PolarsError> {
+    let kernels = owned.select([VARIANT, SHAPE, KERNEL])?.unique_stable(None, UniqueKeepStrategy::First, None)?;
+    let cases = kernels.unique_stable(Some(&[VARIANT.into(), SHAPE.into()]), UniqueKeepStrategy::First, None)?;
+    if cases.height() == kernels.height() {
+        return Ok(owned);
     }
-    let Some(longest) = totals.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(kernel, _)| kernel.clone()) else {
-        return Launches::new();
-    };
-    reports
-        .into_iter()
-        .filter_map(|(report, mut kernels)| kernels.remove(&longest).map(|launches| (report, launches)))
-        .collect()
+    let durations = values.filter(&values.column(METRIC)?.str()?.equal(DURATION))?.select([REPORT, LAUNCH, VALUE])?;
+    let timed = owned.left_join(&durations, ID, ID)?;
+    let times = timed.column(VALUE)?.f64()?;
+    let by_kernel = timed.group_by_stable([VARIANT, SHAPE, KERNEL])?;
+    let total = |group: GroupsIndicator<'_>| members(&group).filter_map(|row| times.get(row)).sum::<f64>();
+    let totals: Float64Chunked = by_kernel.get_groups().iter().map(|group| Some(total(group))).collect();
+    let mut columns = by_kernel.keys();
+    columns.push(totals.with_name(VALUE.into()).into_column());
+    let totals = DataFrame::new(by_kernel.get_groups().len(), columns)?;
+    let totals = totals.sort([VARIANT, SHAPE, VALUE, KERNEL], SortMultipleOptions::default())?;
+    let longest = totals.unique_stable(Some(&[VARIANT.into(), SHAPE.into()]), UniqueKeepStrategy::Last, None)?;
+    joined(&owned, &longest.select([VARIANT, SHAPE, KERNEL])?, &[VARIANT, SHAPE, KERNEL])
 }
 
-/// Numbers of every launch by name; text and missing values are left out.
-fn counters(metrics: &DataFrame) -> Result<HashMap<(String, u32), Counters>, PolarsError> {
-    use schema::metrics as m;
-    let reports = metrics.column(m::REPORT)?.str()?;
-    let ids = metrics.column(m::LAUNCH)?.u32()?;
-    let names = metrics.column(m::METRIC)?.str()?;
-    let values = metrics.column(m::VALUE)?.f64()?;
-    let mut out: HashMap<(String, u32), Counters> = HashMap::new();
-    for row in 0..metrics.height() {
-        if let (Some(report), Some(id), Some(name), Some(value)) =
-            (reports.get(row), ids.get(row), names.get(row), values.get(row))
-        {
-            out.entry((report.to_owned(), id)).or_default().entry(name.to_owned()).or_insert(value);
+/// The launches by variant, shape and report, in the order they ran; the n-th of a case in its report is repeat n.
+fn repeats(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
+    let order = SortMultipleOptions::default().with_maintain_order(true);
+    let mut launches = launches.sort([VARIANT, SHAPE, REPORT], order)?;
+    let mut repeats = vec![0_u32; launches.height()];
+    let groups = launches.group_by_stable([VARIANT, SHAPE, REPORT])?.into_groups();
+    for group in groups.iter() {
+        for (repeat, row) in members(&group).enumerate() {
+            if let Some(place) = repeats.get_mut(row) {
+                *place = repeat as u32;
+            }
         }
     }
-    Ok(out)
+    launches.with_column(IdxCa::from_vec(REPEAT.into(), repeats).into_column())?;
+    Ok(launches)
+}
+
+/// The rows of `left` with what `right` has for them, in the order of the left and then of the right; rows that have no
+/// partner are left out.
+fn joined(left: &DataFrame, right: &DataFrame, on: &[&str]) -> Result<DataFrame, PolarsError> {
+    let how = JoinArgs { maintain_order: MaintainOrderJoin::LeftRight, ..JoinArgs::new(JoinType::Inner) };
+    left.join(right, on.iter().copied(), on.iter().copied(), how, None)
+}
+
+impl Cases {
+    /// The cases of a frame that is sorted by variant and shape.
+    fn of(frame: &DataFrame) -> Result<Self, PolarsError> {
+        let mut cases = Self::default();
+        let keys = frame.column(VARIANT)?.str()?.iter().zip(frame.column(SHAPE)?.str()?.iter()).enumerate();
+        for (row, (variant, shape)) in keys {
+            let (Some(variant), Some(shape)) = (variant, shape) else { continue };
+            let next = cases.rows.len();
+            let key = (VariantId(variant.to_owned()), ShapeName(shape.to_owned()));
+            match cases.rows.get_mut(*cases.index.entry(key).or_insert(next)) {
+                Some(rows) => rows.end = row + 1,
+                None => cases.rows.push(row..row + 1),
+            }
+        }
+        Ok(cases)
+    }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::metric::Formula;
+    use crate::plan::{CommandPlan, Standing, Variant};
+    use polars::prelude::{Column, UInt32Chunked};
 
-    #[test]
-    fn the_innermost_range_that_names_a_case_counts() {
-        let (variant, shape) = case_of("step > REGCAP=64,T=128@mission").unwrap();
-        assert_eq!((variant.0.as_str(), shape.0.as_str()), ("REGCAP=64,T=128", "mission"));
-        assert_eq!(case_of("flash@small\0").unwrap().1.0, "small");
-        assert_eq!(case_of("warm-up"), None);
+    /// A launch: report, id, kernel, NVTX range, counters by name.
+    type Profiled<'a> = (&'a str, u32, &'a str, &'a str, &'a [(&'a str, f64)]);
+
+    fn text<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
+        StringChunked::from_iter_values(name.into(), values).into_column()
+    }
+
+    fn ids(values: impl Iterator<Item = u32>) -> Column {
+        UInt32Chunked::from_iter_values(LAUNCH.into(), values).into_column()
+    }
+
+    fn frames(launches: &[Profiled<'_>]) -> LaunchFrames {
+        let long: Vec<_> = launches.iter().flat_map(|l| l.4.iter().map(move |m| (l.0, l.1, m.0, m.1))).collect();
+        let launch_columns = vec![
+            text(REPORT, launches.iter().map(|l| l.0)),
+            ids(launches.iter().map(|l| l.1)),
+            text(KERNEL, launches.iter().map(|l| l.2)),
+            text(NVTX, launches.iter().map(|l| l.3)),
+        ];
+        let metric_columns = vec![
+            text(REPORT, long.iter().map(|m| m.0)),
+            ids(long.iter().map(|m| m.1)),
+            text(METRIC, long.iter().map(|m| m.2)),
+            Float64Chunked::from_iter_values(VALUE.into(), long.iter().map(|m| m.3)).into_column(),
+        ];
+        LaunchFrames {
+            launches: DataFrame::new(launches.len(), launch_columns).unwrap(),
+            metrics: DataFrame::new(long.len(), metric_columns).unwrap(),
+        }
+    }
+
+    fn plan(filter: Option<&str>) -> Plan {
+        let command = CommandPlan { argv: vec!["true".into()], kernel_filter: filter.map(str::to_owned) };
+        let variant = |id: &str| Variant {
+            id: VariantId(id.into()),
+            standing: Standing::Candidate,
+            params: Vec::new(),
+            method: Method::Command(command.clone()),
+        };
+        Plan { variants: vec![variant("a"), variant("b")] }
+    }
+
+    fn counted(launches: &[Profiled<'_>], filter: Option<&str>) -> Counted {
+        Counted::of_frames(&frames(launches), &plan(filter), Ownership::Range).unwrap()
+    }
+
+    /// The sum of these counters for a variant at shape `s`, and its values by repeat.
+    fn of(counted: &Counted, variant: &str, names: &[&str]) -> Option<(Cell, Option<Vec<f64>>)> {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let values = counted.evaluate(&Definition { formula: Formula::Sum(names), unit: String::new() });
+        let key = (VariantId(variant.into()), ShapeName("s".into()));
+        let case = counted.places([(&key.0, &key.1)].into_iter()).get(0)? as usize;
+        Some((values.cells.get(case)?, values.repeats.get(&case).map(|v| v.to_vec())))
     }
 
     #[test]
-    fn the_longest_kernel_stands_for_a_program() {
-        let launch = |time: f64| Counters::from([(DURATION.to_owned(), time)]);
-        let kernels =
-            BTreeMap::from([("split".to_owned(), vec![launch(9.0)]), ("merge".to_owned(), vec![launch(2.0)])]);
-        let kept = dominant(BTreeMap::from([("a".to_owned(), kernels)]));
-        assert_eq!(kept["a"], [launch(9.0)]);
+    fn the_kernel_that_takes_most_time_over_all_reports_stands_for_a_command() {
+        let launches: [Profiled<'_>; 5] = [
+            ("1", 0, "split", "a@s", &[(DURATION, 5.0), ("x", 1.0)]),
+            ("1", 1, "merge", "a@s", &[(DURATION, 6.0), ("x", 2.0)]),
+            ("1", 2, "split", "a@s", &[(DURATION, 4.0), ("x", 3.0)]),
+            ("2", 0, "split", "a@s", &[("y", 10.0)]),
+            ("2", 1, "split", "a@s", &[("y", 20.0)]),
+        ];
+        let found = counted(&launches, None);
+        assert_eq!(of(&found, "a", &["x", "y"]), Some((Cell::Value(17.0), Some(vec![11.0, 23.0]))));
+        assert_eq!((of(&found, "b", &["x"]), found.strays), (None, 0));
+        let merge = counted(&launches, Some("^merge"));
+        assert_eq!((of(&merge, "a", &["x"]), merge.strays), (Some((Cell::Value(2.0), None)), 4));
+    }
+
+    #[test]
+    fn a_launch_outside_the_plan_is_a_stray_and_a_bad_filter_matches_nothing() {
+        let launches: [Profiled<'_>; 3] =
+            [("1", 0, "k", "a@s", &[("x", 1.0)]), ("1", 1, "k", "c@s", &[]), ("1", 2, "k", "warm-up", &[])];
+        assert_eq!(counted(&launches, None).strays, 2);
+        assert_eq!(counted(&launches, Some("(")).strays, 3);
+        assert_eq!(counted(&[], None).strays, 0);
+    }
+
+    #[test]
+    fn the_report_that_comes_first_by_name_gives_a_counter_that_several_have() {
+        let launches: [Profiled<'_>; 3] = [
+            ("2", 7, "k", "a@s", &[("x", 2.0), ("y", 5.0)]),
+            ("1", 7, "k", "a@s", &[("x", 1.0)]),
+            ("1", 8, "k", "b@s", &[("y", 9.0)]),
+        ];
+        let found = counted(&launches, None);
+        assert_eq!(of(&found, "a", &["x", "y"]), Some((Cell::Value(6.0), None)));
+        let absent = Cell::Missing("'x' has no value".into());
+        assert_eq!(of(&found, "b", &["y", "x"]), Some((absent.clone(), None)));
+    }
+
+    #[test]
+    fn a_counter_that_one_repeat_lacks_is_absent() {
+        let launches: [Profiled<'_>; 2] =
+            [("1", 0, "k", "a@s", &[("x", 1.0)]), ("1", 1, "k", "a@s", &[("x", f64::NAN)])];
+        let absent = Cell::Missing("'x' was counted as NaN".into());
+        assert_eq!(of(&counted(&launches, None), "a", &["x"]), Some((absent, None)));
     }
 }

@@ -274,7 +274,8 @@ impl Wide {
     }
 }
 
-fn parquet(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
+/// Writes a frame as parquet.
+pub(super) fn parquet(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
     ParquetWriter::new(out).with_compression(ParquetCompression::Snappy).finish(frame)?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use polars::prelude::{
 };
 
 use super::decode::{self, Attribute, Attributes};
-use super::launches::nvtx_text;
+use super::nvtx::nvtx_text;
 use super::schema::launches as l;
 use super::texts::Texts;
 use ncu_rep::csv::CsvReport;

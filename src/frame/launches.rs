@@ -8,8 +8,9 @@ use polars::prelude::{DataFrame, PolarsError};
 use super::decode;
 use super::launch_table::LaunchTable;
 use super::metric_table;
+pub use super::nvtx::nvtx_text;
 use ncu_rep::csv::CsvReport;
-use ncu_rep::{MetricSelection, NvtxRange, Report, ReportError};
+use ncu_rep::{MetricSelection, Report, ReportError};
 
 /// Why frames could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -112,16 +113,6 @@ impl LaunchFrames {
         let metrics = metric_table::of_csv(capture.name, csv, selection, &launches.into_kernels())?;
         Ok(Self { launches: frame, metrics })
     }
-}
-
-/// NVTX ranges in one line: `name` or `domain@name`, outermost first, separated by ` > `.
-#[must_use]
-pub fn nvtx_text(ranges: &[NvtxRange<'_>]) -> String {
-    let names = ranges.iter().map(|range| match range.domain.as_ref() {
-        "" | "<default domain>" => range.name.to_string(),
-        domain => format!("{domain}@{}", range.name),
-    });
-    names.collect::<Vec<_>>().join(" > ")
 }
 
 #[cfg(test)]

@@ -1,20 +1,28 @@
 //! Every polars frame of the program: typed in, typed out. Column names and types are in [`schema`].
 
 mod assemble;
+mod cells;
 mod close;
 mod counted;
 mod decode;
 pub mod export;
+mod formula;
 mod launch_table;
 pub mod launches;
 mod metric_table;
+mod nvtx;
+mod pivot;
 mod quantities;
 pub mod rows;
+mod run_table;
 pub mod schema;
 mod texts;
 pub mod wanted;
 
 pub use assemble::{Measured, quantities};
+pub use cells::MetricCells;
 pub use close::{CloseRow, close_quantities};
-pub use counted::{Counted, Ownership, case_of, launch_variant};
+pub use counted::{Counted, Ownership, launch_variant};
+pub use nvtx::case_of;
 pub use quantities::{Quantities, Spreads};
+pub use run_table::{TableFormat, run_table, write_table};

@@ -1,18 +1,23 @@
 //! One row a variant and shape, one column a metric: what gates, insight and reports read.
 
-use crate::model::Cell;
-use crate::model::ShapeName;
-use crate::model::VariantId;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Everything measured, by variant, shape and metric.
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NewChunkedArray, StringChunked};
+
+use super::cells::{MetricCells, cell};
+use super::schema::wide;
+use crate::model::{Cell, ShapeName, VariantId};
+
+/// Everything measured: a frame with a row a variant and shape, and for each metric a column of numbers and, where a value
+/// is absent, one of reasons. Its columns are those of [`wide`].
+///
+/// What a cell has several numbers for stays beside the frame: latency samples, and counters of several launches.
 #[derive(Debug, Clone, Default)]
 pub struct Quantities {
     rows: Vec<(VariantId, ShapeName)>,
-    index: HashMap<(VariantId, ShapeName), usize>,
-    columns: Vec<(String, Vec<Cell>)>,
-    column_index: HashMap<String, usize>,
+    index: HashMap<ShapeName, HashMap<VariantId, usize>>,
+    frame: DataFrame,
     samples: HashMap<usize, Arc<[f64]>>,
     spreads: HashMap<String, Spreads>,
 }
@@ -24,12 +29,22 @@ impl Quantities {
     /// An empty table with these rows; later rows with a key already there are dropped.
     pub fn new(rows: impl IntoIterator<Item = (VariantId, ShapeName)>) -> Self {
         let mut table = Self::default();
-        for key in rows {
-            if !table.index.contains_key(&key) {
-                table.index.insert(key.clone(), table.rows.len());
-                table.rows.push(key);
+        for (variant, shape) in rows {
+            let variants = match table.index.get_mut(&shape) {
+                Some(variants) => variants,
+                None => table.index.entry(shape.clone()).or_default(),
+            };
+            if !variants.contains_key(&variant) {
+                variants.insert(variant.clone(), table.rows.len());
+                table.rows.push((variant, shape));
             }
         }
+        let variants =
+            StringChunked::from_iter_values(wide::VARIANT.into(), table.rows.iter().map(|(v, _)| v.0.as_str()));
+        let shapes = StringChunked::from_iter_values(wide::SHAPE.into(), table.rows.iter().map(|(_, s)| s.0.as_str()));
+        // Two columns of one length and different names make a frame; without one, nothing reads as measured.
+        table.frame =
+            DataFrame::new(table.rows.len(), vec![variants.into_column(), shapes.into_column()]).unwrap_or_default();
         table
     }
 
@@ -38,31 +53,56 @@ impl Quantities {
         &self.rows
     }
 
+    /// The table as a frame; columns in [`wide`].
+    pub fn frame(&self) -> &DataFrame {
+        &self.frame
+    }
+
     /// Metric names, in the order they were added.
     pub fn metrics(&self) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(|(name, _)| name.as_str())
+        // Numbers are metrics; variant, shape and reasons are text.
+        let numbers = self.frame.columns().iter().filter(|column| *column.dtype() == DataType::Float64);
+        numbers.map(|column| column.name().as_str())
     }
 
     /// Row of a variant and shape.
     pub fn row(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
-        self.index.get(&(variant.clone(), shape.clone())).copied()
+        self.index.get(shape)?.get(variant).copied()
     }
 
     /// Adds or replaces a column; rows beyond `cells` are missing.
-    pub fn set_column(&mut self, metric: &str, mut cells: Vec<Cell>) {
-        cells.resize(self.rows.len(), Cell::Missing("not measured".into()));
-        match self.column_index.get(metric) {
-            Some(&at) => self.columns[at].1 = cells,
-            None => {
-                self.column_index.insert(metric.to_owned(), self.columns.len());
-                self.columns.push((metric.to_owned(), cells));
-            }
+    pub fn set_column(&mut self, metric: &str, cells: Vec<Cell>) {
+        let rest = std::iter::repeat_with(|| Cell::Missing(wide::NOT_MEASURED.into()));
+        self.set_cells(metric, &cells.into_iter().chain(rest).take(self.rows.len()).collect());
+    }
+
+    /// Adds or replaces a column of as many rows as the table has.
+    pub(super) fn set_cells(&mut self, metric: &str, cells: &MetricCells) {
+        let reasons = wide::reason(metric);
+        let numbers = cells.numbers().clone().with_name(metric.into()).into_column();
+        let absent = cells.reasons().map(|absent| absent.clone().with_name(reasons.as_str().into()).into_column());
+        if absent.is_none() {
+            let _ = self.frame.drop_in_place(&reasons); // there need not be any
+        }
+        self.set(numbers);
+        absent.into_iter().for_each(|absent| self.set(absent));
+    }
+
+    fn set(&mut self, column: Column) {
+        // polars spreads a column of one row over all, and refuses other lengths: what is not set reads as not collected.
+        if column.len() == self.rows.len() {
+            let _ = self.frame.with_column(column);
         }
     }
 
     /// A whole column, aligned with [`Self::rows`].
-    pub fn column(&self, metric: &str) -> Option<&[Cell]> {
-        self.column_index.get(metric).map(|&at| self.columns[at].1.as_slice())
+    pub fn column(&self, metric: &str) -> Option<MetricCells> {
+        let numbers = self.frame.column(metric).ok()?.f64().ok()?;
+        Some(MetricCells::new(numbers, self.reasons(metric)))
+    }
+
+    fn reasons(&self, metric: &str) -> Option<&StringChunked> {
+        self.frame.column(&wide::reason(metric)).ok()?.str().ok()
     }
 
     /// One value; a metric or row that is not here is missing with a reason.
@@ -70,10 +110,13 @@ impl Quantities {
         let Some(row) = self.row(variant, shape) else {
             return Cell::Missing(format!("variant '{variant}' was not measured at shape '{shape}'").into());
         };
-        self.column(metric).map_or_else(
-            || Cell::Missing(format!("metric '{metric}' was not collected").into()),
-            |column| column[row].clone(),
-        )
+        match self.frame.column(metric).and_then(Column::f64) {
+            Ok(numbers) => match numbers.get(row) {
+                Some(value) => Cell::Value(value),
+                None => cell(numbers, self.reasons(metric), row),
+            },
+            Err(_) => Cell::Missing(format!("metric '{metric}' was not collected").into()),
+        }
     }
 
     /// This table with the values of `other` where it has none itself: for advice and charts. Verdicts read a table of
@@ -88,8 +131,7 @@ impl Quantities {
                 },
                 value @ Cell::Value(_) => value,
             };
-            let cells = self.rows.iter().map(cell).collect();
-            table.set_column(metric, cells);
+            table.set_cells(metric, &self.rows.iter().map(cell).collect());
         }
         table
     }
@@ -124,9 +166,30 @@ impl Quantities {
 mod tests {
     use super::*;
 
+    fn rows() -> [(VariantId, ShapeName); 2] {
+        ["a", "b"].map(|v| (VariantId(v.into()), ShapeName("s".into())))
+    }
+
+    #[test]
+    fn the_frame_has_a_column_of_reasons_only_where_a_value_is_absent() {
+        let mut table = Quantities::new(rows());
+        table.set_column("spills", vec![Cell::Value(0.0), Cell::Value(4.0)]);
+        table.set_column("ipc", vec![Cell::Value(1.0)]);
+        let names = |table: &Quantities| {
+            table.frame().columns().iter().map(|column| column.name().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&table), ["variant", "shape", "spills", "ipc", "ipc.reason"]);
+        assert_eq!(table.metrics().collect::<Vec<_>>(), ["spills", "ipc"]);
+        let [_, (variant, shape)] = rows();
+        assert_eq!(table.read(&variant, &shape, "ipc"), Cell::Missing("not measured".into()));
+        assert_eq!(table.read(&variant, &shape, "waves"), Cell::Missing("metric 'waves' was not collected".into()));
+        table.set_column("ipc", vec![Cell::Value(1.0), Cell::Value(2.0)]);
+        assert_eq!(names(&table), ["variant", "shape", "spills", "ipc"]);
+    }
+
     #[test]
     fn what_is_measured_stays_and_what_is_not_is_taken_from_beside() {
-        let rows = ["a", "b"].map(|v| (VariantId(v.into()), ShapeName("s".into())));
+        let rows = rows();
         let mut judged = Quantities::new(rows.clone());
         judged.set_column("dram_bytes", vec![Cell::Value(1.0), Cell::Missing("not profiled".into())]);
         let mut close = Quantities::new(rows.clone());

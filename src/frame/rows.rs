@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use regex::Regex;
 
-use super::launches::{Capture, FrameError, Origin, nvtx_text};
+use super::launches::{Capture, FrameError, Origin};
+use super::nvtx::nvtx_text;
 use ncu_rep::csv::CsvLaunch;
 use ncu_rep::{Launch, MetricSelection, MetricValue};
 

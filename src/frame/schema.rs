@@ -108,3 +108,47 @@ pub mod launches {
         (CREATED, DataType::UInt64),
     ];
 }
+
+/// Columns of the table of everything measured: one row a variant and shape.
+///
+/// | column | type | |
+/// | --- | --- | --- |
+/// | `variant` | String | id of the variant |
+/// | `shape` | String | name of the shape |
+/// | a metric, by its name | Float64 | in the metric's unit; null where it is absent |
+/// | `<metric>.reason` | String | why it is absent, null where it is not; left out where no value of the metric is |
+///
+/// [`crate::frame::run_table`] adds what the plan knows of the variants.
+pub mod wide {
+    /// Id of the variant.
+    pub const VARIANT: &str = "variant";
+    /// Name of the shape.
+    pub const SHAPE: &str = "shape";
+    /// Whether the variant is a candidate or a baseline.
+    pub const STANDING: &str = "standing";
+    /// Whether the variant is within tolerance at the shape.
+    pub const CORRECT: &str = "correct";
+    /// Numbers of a column that is not in a frame yet.
+    pub const VALUE: &str = "value";
+    /// Reasons of a column that is not in a frame yet.
+    pub const REASON: &str = "reason";
+    /// The reason of a value that nothing else is known of.
+    pub const NOT_MEASURED: &str = "not measured";
+
+    /// The column that says why a metric's values are absent.
+    pub fn reason(metric: &str) -> String {
+        format!("{metric}.{REASON}")
+    }
+}
+
+/// Columns by which launches are put together to cases and repeats; the rest are counters by ncu's names.
+pub mod counters {
+    /// Id of the variant that the launch is of: String.
+    pub const VARIANT: &str = "variant";
+    /// Name of the shape: String.
+    pub const SHAPE: &str = "shape";
+    /// Which launch of its case it is in its report, from 0: UInt32.
+    pub const REPEAT: &str = "repeat";
+    /// Row of the wide frame: UInt32.
+    pub const ROW: &str = "row";
+}

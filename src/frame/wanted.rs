@@ -3,78 +3,9 @@
 use crate::config::Gate;
 use crate::config::Phase;
 use crate::expr::{Owner, Requirement};
-use crate::metric::{Catalogue, Source};
+use crate::metric::{Catalogue, ShownIn, Source};
 use crate::model::ComputeCapability;
 use std::collections::BTreeSet;
-
-/// What every report shows beside what gates name. On the chips that were tried, the counters among them need two
-/// sessions of a single replay pass each; anything more is a gate's or `[profile] metrics`' choice.
-const SHOWN: [&str; 30] = [
-    "latency_p50",
-    "latency_p90",
-    "latency_mean",
-    "latency_min",
-    "tflops",
-    "correct",
-    "max_abs",
-    "rel_l2",
-    "registers",
-    "spills",
-    "static_shared",
-    "shared_mem",
-    "stack",
-    "local_bytes",
-    "block_threads",
-    "grid_blocks",
-    "theoretical_occupancy",
-    "blocks_per_sm",
-    "waves",
-    "occupancy_limit_registers",
-    "occupancy_limit_shared_mem",
-    "occupancy_limit_warps",
-    "occupancy_limit_blocks",
-    "achieved_occupancy",
-    "eligible_warps",
-    "active_warps",
-    "issue_slot_utilisation",
-    "bank_conflict_pct",
-    "duration",
-    "dram_bytes",
-];
-
-/// What a deep profile counts beside the states of warps: throughputs, caches, waste, and what a roofline is drawn from.
-const CLOSE: [&str; 28] = [
-    "sm_pct",
-    "memory_pct",
-    "dram_pct",
-    "tensor_pct",
-    "ipc",
-    "issue_slot_utilisation",
-    "eligible_warps",
-    "achieved_occupancy",
-    "l1_hit_pct",
-    "l2_hit_pct",
-    "dram_bandwidth",
-    "dram_bytes",
-    "duration",
-    "sm_clock",
-    "global_excessive_pct",
-    "shared_excessive_pct",
-    "bank_conflict_pct",
-    "local_instructions",
-    "threads_per_inst",
-    "branch_uniformity_pct",
-    "warp_latency",
-    "fp32_flop",
-    "tensor_ops_fp16",
-    "tensor_ops_bf16",
-    "tensor_ops_fp8",
-    "fp32_peak",
-    "tensor_peak_fp16",
-    "dram_peak",
-];
-/// Beginning of the names of warp states.
-pub const STALLS: &str = "stall_";
 
 /// ncu's own names of what a deep profile asks for beside its sections; what a section derives, it derives unasked.
 pub fn close_counters(capability: Option<ComputeCapability>) -> Vec<String> {
@@ -83,24 +14,21 @@ pub fn close_counters(capability: Option<ComputeCapability>) -> Vec<String> {
     names
 }
 
-/// Logical metrics of a deep profile, in the order they are shown; the states of warps last.
 pub fn close_metrics() -> Vec<String> {
-    let stalls = Catalogue::embedded().names().filter(|name| name.starts_with(STALLS));
-    CLOSE.into_iter().chain(stalls).map(str::to_owned).collect()
+    Catalogue::embedded().shown(ShownIn::Deep).map(str::to_owned).collect()
 }
 
 /// Logical and verbatim metrics of a phase, sorted as reports list them: what is always shown first.
 pub fn metrics(phase: &Phase) -> Vec<String> {
-    let mut names: Vec<String> = SHOWN.iter().map(|&name| name.to_owned()).collect();
+    let shown: Vec<String> = Catalogue::embedded().shown(ShownIn::Table).map(str::to_owned).collect();
     let mut more = BTreeSet::new();
     more.insert(phase.objective.metric.clone());
     more.extend(phase.profile.metrics.iter().cloned());
     for requirement in requirements(phase) {
         more.extend(requirement.reads().quantities.into_iter().map(|read| read.name));
     }
-    let known = |name: &String| Catalogue::embedded().source(name).is_some();
-    names.extend(more.into_iter().filter(|name| known(name) && !SHOWN.contains(&name.as_str())));
-    names
+    more.retain(|name| Catalogue::embedded().source(name).is_some() && !shown.contains(name));
+    shown.into_iter().chain(more).collect()
 }
 
 /// Whether a requirement reads a counter of the baseline, so that the baseline has to be profiled too.

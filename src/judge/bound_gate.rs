@@ -9,8 +9,9 @@ use super::operand::{Absence, Operand, SPEED, Timed, Timing, own_timed};
 use super::results::Correctness;
 use crate::config::Gate;
 use crate::expr::{Comparison, Reference, Value};
+use crate::frame::MetricCells;
 use crate::metric::{Catalogue, Metric};
-use crate::model::{Cell, Verdict};
+use crate::model::Verdict;
 use crate::stats::Statistic;
 use rayon::prelude::*;
 
@@ -147,10 +148,12 @@ impl<'a> BoundGate<'a> {
         row: Option<usize>,
     ) -> Result<Value, Absence> {
         let name = || reference.to_string();
-        let read = |cells: &Option<&'a [Cell]>, metric: &dyn Fn() -> String| match (cells, row) {
+        let read = |cells: &Option<MetricCells>, metric: &dyn Fn() -> String| match (cells, row) {
             (None, _) => Err(format!("metric '{}' was not collected", metric()).into()),
             (_, None) => Err(format!("nothing was measured at shape '{}'", self.gate.shapes[shape]).into()),
-            (Some(cells), Some(row)) => finite(&cells[row]).map_err(|reason| format!("{}: {reason}", metric()).into()),
+            (Some(cells), Some(row)) => {
+                finite(&cells.at(row)).map_err(|reason| format!("{}: {reason}", metric()).into())
+            }
         };
         match operand {
             Operand::Column { cells, .. } => read(cells, &name).map(Value::Float),

@@ -35,7 +35,7 @@ pub struct Noise {
 impl Noise {
     /// What is left of it when this statistic is told from so many samples.
     pub fn at(&self, statistic: Statistic, samples: usize) -> Option<f64> {
-        let noise = if statistic == Statistic::P90 { self.p90? } else { self.median };
+        let noise = if statistic.is_tail() { self.p90? } else { self.median };
         (samples > 0).then(|| noise * (self.rounds as f64 / samples as f64).sqrt())
     }
 }

@@ -3,8 +3,8 @@
 use super::context::EvalContext;
 use crate::config::Scalar;
 use crate::expr::Value;
-use crate::frame::Spreads;
-use crate::model::Cell;
+use crate::frame::{MetricCells, Spreads};
+use crate::metric::{Catalogue, LatencyForm};
 use crate::stats::{Statistic, StatsError, Stream};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub enum Operand<'a> {
     /// A column of what was measured.
     Column {
         /// The cells, if there is such a column.
-        cells: Option<&'a [Cell]>,
+        cells: Option<MetricCells>,
         /// How the metric follows from samples, if it does.
         timing: Option<Timing>,
         /// Its values where several launches were measured.
@@ -37,7 +37,7 @@ pub enum Operand<'a> {
         /// The numerator, by position in the gate's shapes.
         over: Vec<Fixed>,
         /// Column of the denominator.
-        cells: Option<&'a [Cell]>,
+        cells: Option<MetricCells>,
     },
 }
 
@@ -104,14 +104,11 @@ impl Operand<'_> {
 impl Timing {
     /// How a metric follows from samples; none for one that does not.
     pub fn of(metric: &str) -> Option<Self> {
-        match metric {
-            "latency_p50" => Some(Self::Statistic(Statistic::MEDIAN)),
-            "latency_p90" => Some(Self::Statistic(Statistic::P90)),
-            "latency_mean" => Some(Self::Statistic(Statistic::Mean)),
-            "latency_min" => Some(Self::Statistic(Statistic::MINIMUM)),
-            "tflops" => Some(Self::Rate),
-            _ => None,
-        }
+        let latency = Catalogue::embedded().latency(metric)?;
+        Some(match latency.form {
+            LatencyForm::Time => Self::Statistic(latency.statistic),
+            LatencyForm::Throughput => Self::Rate,
+        })
     }
 
     fn statistic(self) -> Statistic {

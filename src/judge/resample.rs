@@ -70,9 +70,10 @@ impl<'a> BoundGate<'a> {
             equal[*at] = Value::Float(if ratio { 1.0 } else { alike });
         }
         let room = (right.number(&equal).ok()? / left.number(&equal).ok()? - 1.0).abs();
-        let p90 = varying.iter().any(|(_, timed)| timed.timing == Timing::Statistic(Statistic::P90));
+        let tail = |timed: &Timed| matches!(timed.timing, Timing::Statistic(statistic) if statistic.is_tail());
+        let tail = varying.iter().any(|(_, timed)| tail(timed));
         let samples = varying.iter().map(|(_, timed)| timed.samples.len()).min()?;
-        let noise = noise.at(if p90 { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
+        let noise = noise.at(if tail { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
         (room > 0.0 && room < noise).then(|| {
             let percent = |part: f64| crate::number::short((part * 1000.0).round() / 10.0);
             format!(

@@ -1,6 +1,8 @@
 //! The catalogue file as understood.
 
-use super::{Definition, Family, Formula};
+use super::definition::{Definition, Formula};
+use super::derivation::{Derivation, LatencyForm, LatencyMetric, Says, Source};
+use super::family::Family;
 use crate::model::Better;
 use crate::model::ComputeCapability;
 use crate::model::is_ncu_metric;
@@ -22,22 +24,18 @@ pub enum Kind {
     Timing,
 }
 
-/// Where a metric's value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A place where reports show metrics without being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// The cubin.
-    Build,
-    /// The launch.
-    Launch,
-    /// Computed from launch, cubin and chip.
-    Occupancy,
-    /// The samples of the undisturbed timing.
-    Latency,
-    /// The correctness cases.
-    Check,
-    /// Nsight Compute.
-    Ncu,
+pub enum ShownIn {
+    /// Measured and shown for every phase.
+    Table,
+    /// The first columns of tables.
+    Lead,
+    /// The facts of the selected variant at the top.
+    Headline,
+    /// The deep profile.
+    Deep,
 }
 
 /// A logical metric.
@@ -55,6 +53,10 @@ pub struct Metric {
     pub kind: Kind,
     /// Where it comes from.
     pub source: Source,
+    /// What exactly it is computed from.
+    pub derivation: Derivation,
+    /// Where it is shown, and its place there.
+    show: BTreeMap<ShownIn, u32>,
     /// Coefficient of variation between launches of one kernel, where it was measured.
     pub spread: Option<f64>,
     /// What it says, and how it misleads.
@@ -154,6 +156,27 @@ impl Catalogue {
         self.get(name).map(|metric| metric.source).or_else(|| is_ncu_metric(name).then_some(Source::Ncu))
     }
 
+    /// What a metric is computed from; an ncu metric by its own name is a counter.
+    pub fn derivation(&self, name: &str) -> Option<Derivation> {
+        self.get(name).map(|metric| metric.derivation).or_else(|| is_ncu_metric(name).then_some(Derivation::Counters))
+    }
+
+    /// How a metric follows from latency samples; nothing for one that does not.
+    pub fn latency(&self, name: &str) -> Option<LatencyMetric> {
+        match self.derivation(name)? {
+            Derivation::Latency(latency) => Some(latency),
+            _ => None,
+        }
+    }
+
+    /// The metrics that are shown there, in their order.
+    pub fn shown(&self, place: ShownIn) -> impl Iterator<Item = &str> {
+        let mut shown: Vec<(u32, &str)> =
+            self.metrics.iter().filter_map(|m| Some((*m.show.get(&place)?, m.name.as_str()))).collect();
+        shown.sort_by_key(|(place, _)| *place);
+        shown.into_iter().map(|(_, name)| name)
+    }
+
     /// What to collect for a metric on a chip; an ncu metric is its own definition, its unit left to the reader.
     pub fn definition(&self, name: &str, cc: Option<ComputeCapability>) -> Result<Definition, MetricError> {
         if is_ncu_metric(name) {
@@ -202,6 +225,11 @@ struct RawMetric {
     better: Better,
     kind: Kind,
     source: Source,
+    fact: Option<String>,
+    statistic: Option<String>,
+    form: Option<LatencyForm>,
+    #[serde(default)]
+    show: BTreeMap<ShownIn, u32>,
     spread: Option<f64>,
     description: String,
     ncu: Option<String>,
@@ -224,6 +252,8 @@ impl RawMetric {
         if self.source == Source::Ncu && formulas.is_empty() {
             return Err(format!("'{}' comes from ncu and has no formula", self.name));
         }
+        let says = Says { fact: self.fact.as_deref(), statistic: self.statistic.as_deref(), form: self.form };
+        let derivation = Derivation::of(self.source, &says).map_err(|e| format!("'{}': {e}", self.name))?;
         Ok(Metric {
             name: self.name,
             title: self.title,
@@ -231,6 +261,8 @@ impl RawMetric {
             better: self.better,
             kind: self.kind,
             source: self.source,
+            derivation,
+            show: self.show,
             spread: self.spread,
             description: self.description,
             formulas,
@@ -305,45 +337,39 @@ mod tests {
     }
 
     #[test]
-    fn names_that_other_rooms_use_are_there() {
-        let catalogue = Catalogue::embedded();
-        for name in [
-            "latency_p50",
-            "latency_p90",
-            "latency_mean",
-            "latency_min",
-            "registers",
-            "static_shared",
-            "shared_mem",
-            "spills",
-            "stack",
-            "local_bytes",
-            "theoretical_occupancy",
-            "blocks_per_sm",
-            "block_threads",
-            "grid_blocks",
-            "waves",
-            "achieved_occupancy",
-            "eligible_warps",
-            "active_warps",
-            "issue_slot_utilisation",
-            "tensor_pct",
-            "dram_pct",
-            "dram_bytes",
-            "l1_hit_pct",
-            "l2_hit_pct",
-            "bank_conflicts",
-            "bank_conflict_pct",
-            "duration",
-            "sm_pct",
-            "ipc",
-            "stall_long_scoreboard",
-            "correct",
-            "max_abs",
-            "tflops",
+    fn the_constants_are_the_names_of_the_catalogue() {
+        let names: Vec<&str> = Catalogue::embedded().names().collect();
+        assert_eq!(super::super::id::ALL.map(|id| id.name()).to_vec(), names);
+        assert_eq!(super::super::id::LATENCY_P50.name(), "latency_p50");
+    }
+
+    #[test]
+    fn an_entry_says_what_it_is_computed_from() {
+        let error = |more: &str| {
+            let head = "[[metric]]\nname = 'm'\ntitle = 'M'\nunit = ''\nbetter = 'lower'\nkind = 'timing'\n";
+            Catalogue::parse(&format!("{head}description = 'of a test'\n{more}")).unwrap_err()
+        };
+        for (entry, expected) in [
+            ("source = 'latency'", "'m': missing field `statistic`"),
+            ("source = 'latency'\nstatistic = 'p100'", "'m': 'p100' is not a statistic"),
+            ("source = 'latency'\nstatistic = 'p90'\nform = 'throughput'", "'m': throughput is told from the median"),
+            ("source = 'build'", "'m': missing field `fact`"),
+            ("source = 'build'\nfact = 'waves'", "'m': unknown variant `waves`"),
+            ("source = 'check'\nfact = 'correct'\nstatistic = 'p50'", "'m': only latency has a statistic"),
+            ("source = 'ncu'\nncu = 'a__b'\nfact = 'waves'", "'m': a counter is not a fact"),
         ] {
-            assert!(catalogue.get(name).is_some(), "{name}");
+            let error = error(entry);
+            assert!(error.starts_with(expected), "{entry}: {error}");
         }
+    }
+
+    #[test]
+    fn places_are_in_order() {
+        let shown = |place| Catalogue::embedded().shown(place).collect::<Vec<_>>();
+        assert_eq!(shown(ShownIn::Lead)[..3], ["latency_p50", "latency_p90", "registers"]);
+        assert_eq!(shown(ShownIn::Headline)[..2], ["latency_p50", "achieved_occupancy"]);
+        assert_eq!((shown(ShownIn::Table).len(), shown(ShownIn::Table)[29]), (30, "dram_bytes"));
+        assert_eq!((shown(ShownIn::Deep)[0], shown(ShownIn::Deep)[28]), ("sm_pct", "stall_barrier"));
     }
 
     #[test]

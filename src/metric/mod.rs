@@ -4,8 +4,11 @@
 
 mod catalogue;
 mod definition;
+mod derivation;
 mod family;
+pub mod id;
 
-pub use catalogue::{Catalogue, Kind, Metric, MetricError, Source};
+pub use catalogue::{Catalogue, Kind, Metric, MetricError, ShownIn};
 pub use definition::{Definition, Formula};
+pub use derivation::{BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, OccupancyFact, Source};
 pub use family::Family;

@@ -5,6 +5,7 @@ use super::model::{Fact, Headline, MetricColumn};
 use super::{number, text};
 use crate::expr::{Comparison, Reference};
 use crate::judge::{Correctness, GateResult, Judgement, VariantResult};
+use crate::metric::{Catalogue, ShownIn};
 use crate::model::Better;
 use crate::model::VariantId;
 use crate::model::{Level, Verdict};
@@ -180,13 +181,11 @@ fn tier(inputs: &Inputs<'_>) -> Option<String> {
 }
 
 /// Numbers of the selected variant that a reader looks for first.
-const FACTS: [&str; 6] =
-    ["latency_p50", "achieved_occupancy", "eligible_warps", "registers", "issue_slot_utilisation", "shared_mem"];
-
 fn facts(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
     let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
     let objective = inputs.phase.objective.metric.as_str();
-    let names = std::iter::once(objective).chain(FACTS.into_iter().filter(|name| *name != objective));
+    let facts = Catalogue::embedded().shown(ShownIn::Headline);
+    let names = std::iter::once(objective).chain(facts.filter(|name| *name != objective));
     names
         .filter_map(|name| {
             let metric = metrics.iter().find(|m| m.name == name)?;

@@ -8,7 +8,7 @@ use crate::config::Phase;
 use crate::explain;
 use crate::frame::Quantities;
 use crate::judge::Judgement;
-use crate::metric::Catalogue;
+use crate::metric::{Catalogue, ShownIn};
 use crate::model::Better;
 use crate::model::BuildRecord;
 use crate::model::Verdict;
@@ -154,34 +154,16 @@ impl Report {
     }
 }
 
-/// Metrics that readers look for first; the rest follow in the order they were measured.
-const LEADING: [&str; 14] = [
-    "latency_p50",
-    "latency_p90",
-    "registers",
-    "spills",
-    "shared_mem",
-    "theoretical_occupancy",
-    "achieved_occupancy",
-    "eligible_warps",
-    "issue_slot_utilisation",
-    "tensor_pct",
-    "dram_pct",
-    "bank_conflict_pct",
-    "tflops",
-    "blocks_per_sm",
-];
-
-/// Columns that hold at least one value, or that a gate names.
+/// Columns that hold at least one value, or that a gate names: those that readers look for first, then the rest in the
+/// order they were measured.
 fn metric_columns(inputs: &Inputs<'_>) -> Vec<MetricColumn> {
     let gated: HashSet<&str> = inputs.judgement.gates.iter().filter_map(|g| g.metric.as_deref()).collect();
-    let held = |name: &str| {
-        inputs.quantities.column(name).is_some_and(|cells| cells.iter().any(|cell| cell.value().is_some()))
-    };
+    let held = |name: &str| inputs.quantities.column(name).is_some_and(|cells| cells.has_value());
     let names: Vec<&str> = inputs.quantities.metrics().filter(|name| held(name) || gated.contains(name)).collect();
-    let leading = LEADING.into_iter().filter(|name| names.contains(name));
-    let rest = names.iter().copied().filter(|name| !LEADING.contains(name));
-    leading
+    let leading: Vec<&str> = Catalogue::embedded().shown(ShownIn::Lead).collect();
+    let rest = names.iter().copied().filter(|name| !leading.contains(name));
+    let first = leading.iter().copied().filter(|name| names.contains(name));
+    first
         .chain(rest)
         .map(|name| {
             let known = Catalogue::embedded().get(name);

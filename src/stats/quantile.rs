@@ -1,5 +1,7 @@
 //! Statistics of one sample.
 
+use std::str::FromStr;
+
 /// Why a sample has no statistic.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum StatsError {
@@ -41,6 +43,13 @@ impl Statistic {
     /// The smallest.
     pub const MINIMUM: Self = Self::Quantile(0.0);
 
+    /// Whether it is a quantile as far out as the 90th percentile, or farther.
+    ///
+    /// A machine's own noise is told for the median and the 90th percentile; farther out there is no less of it.
+    pub fn is_tail(self) -> bool {
+        matches!(self, Self::Quantile(q) if q >= 0.9)
+    }
+
     /// Its value; samples must be finite and at least one.
     pub fn of(self, samples: &[f64]) -> Result<f64, StatsError> {
         match self {
@@ -63,6 +72,23 @@ impl Statistic {
             _ => 0.5,
         };
         (2..10_000).find(|&n| q.powi(n) + (1.0 - q).powi(n) <= 1.0 - level).map_or(10_000, |n| n as usize)
+    }
+}
+
+impl FromStr for Statistic {
+    type Err = String;
+
+    /// `mean`, `min`, `max`, or a percentile between 0 and 100: `p50`, `p99.9`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let percent = |text: &str| text.strip_prefix('p')?.parse::<f64>().ok().filter(|p| *p > 0.0 && *p < 100.0);
+        match text {
+            "mean" => Ok(Self::Mean),
+            "min" => Ok(Self::MINIMUM),
+            "max" => Ok(Self::Quantile(1.0)),
+            _ => percent(text).map(|p| Self::Quantile(p / 100.0)).ok_or_else(|| {
+                format!("'{text}' is not a statistic: it is mean, min, max, or a percentile such as p50 or p99.9")
+            }),
+        }
     }
 }
 
@@ -153,5 +179,19 @@ mod tests {
     fn an_interval_takes_samples_on_both_sides() {
         assert_eq!(Statistic::MEDIAN.fewest(0.95), 6);
         assert_eq!(Statistic::P90.fewest(0.95), 29);
+        assert_eq!(Statistic::Quantile(0.95).fewest(0.95), 59);
+    }
+
+    #[test]
+    fn statistics_are_read_by_name() {
+        let read = |text: &str| text.parse::<Statistic>();
+        assert_eq!(read("p50"), Ok(Statistic::MEDIAN));
+        assert_eq!((read("p90"), read("p95")), (Ok(Statistic::P90), Ok(Statistic::Quantile(0.95))));
+        assert_eq!((read("min"), read("mean")), (Ok(Statistic::MINIMUM), Ok(Statistic::Mean)));
+        for odd in ["", "p", "p0", "p100", "p-1", "pNaN", "95", "median"] {
+            assert!(read(odd).is_err(), "{odd}");
+        }
+        let tails = [Statistic::P90, Statistic::Quantile(0.95), Statistic::MEDIAN, Statistic::MINIMUM, Statistic::Mean];
+        assert_eq!(tails.map(Statistic::is_tail), [true, true, false, false, false]);
     }
 }

@@ -20,5 +20,6 @@ mod safety;
 mod show;
 mod status;
 mod stored;
+mod table;
 mod tensor_maps;
 mod trace;

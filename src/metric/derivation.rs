@@ -1,0 +1,163 @@
+//! What a metric is computed from.
+
+use crate::stats::Statistic;
+use serde::de::value::{Error, StrDeserializer};
+use serde::de::{Error as _, IntoDeserializer};
+use serde::{Deserialize, Serialize};
+
+/// Where a metric's value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The cubin.
+    Build,
+    /// The launch.
+    Launch,
+    /// Computed from launch, cubin and chip.
+    Occupancy,
+    /// The samples of the undisturbed timing.
+    Latency,
+    /// The correctness cases.
+    Check,
+    /// Nsight Compute.
+    Ncu,
+}
+
+/// What a metric is computed from: its source, and which of the source's facts it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Derivation {
+    /// A fact of the build.
+    Build(BuildFact),
+    /// A fact of the launch.
+    Launch(LaunchFact),
+    /// Occupancy, or what follows from it.
+    Occupancy(OccupancyFact),
+    /// The latency samples.
+    Latency(LatencyMetric),
+    /// The correctness cases.
+    Check(CheckFact),
+    /// Counters of Nsight Compute, by the formula of the chip.
+    Counters,
+}
+
+/// What the machine code says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BuildFact {
+    /// Registers a thread.
+    Registers,
+    /// Bytes of static shared memory a block.
+    StaticShared,
+    /// Spill loads and stores.
+    Spills,
+    /// Bytes of stack a thread.
+    Stack,
+    /// Bytes of local memory a thread.
+    Local,
+}
+
+/// What a launch says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaunchFact {
+    /// Threads a block.
+    BlockThreads,
+    /// Blocks of the grid.
+    GridBlocks,
+    /// Bytes of static and dynamic shared memory a block.
+    SharedMemory,
+}
+
+/// What follows from the launch, the machine code and the chip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OccupancyFact {
+    /// Theoretical occupancy in percent.
+    Theoretical,
+    /// Blocks that fit on a multiprocessor.
+    BlocksPerSm,
+    /// Blocks that registers allow.
+    LimitRegisters,
+    /// Blocks that shared memory allows.
+    LimitSharedMemory,
+    /// Blocks that warps allow.
+    LimitWarps,
+    /// Blocks that block slots allow.
+    LimitBlocks,
+    /// How often the chip is filled.
+    Waves,
+}
+
+/// What the correctness cases say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckFact {
+    /// 1 where every case is within tolerance, else 0.
+    Correct,
+    /// Largest absolute difference.
+    MaxAbs,
+    /// Largest relative L2 difference.
+    RelL2,
+}
+
+/// A metric of latency samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LatencyMetric {
+    /// The statistic of the samples.
+    pub statistic: Statistic,
+    /// What is made of it.
+    pub form: LatencyForm,
+}
+
+/// What is made of a statistic of latency samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyForm {
+    /// The time itself, in microseconds.
+    #[default]
+    Time,
+    /// The workload's operations over the median time, in TFLOP/s.
+    Throughput,
+}
+
+/// What an entry of the catalogue says of it.
+pub(super) struct Says<'a> {
+    pub fact: Option<&'a str>,
+    pub statistic: Option<&'a str>,
+    pub form: Option<LatencyForm>,
+}
+
+impl Derivation {
+    pub(super) fn of(source: Source, says: &Says<'_>) -> Result<Self, String> {
+        let derivation = match source {
+            Source::Build => named(says.fact).map(Self::Build),
+            Source::Launch => named(says.fact).map(Self::Launch),
+            Source::Occupancy => named(says.fact).map(Self::Occupancy),
+            Source::Check => named(says.fact).map(Self::Check),
+            Source::Latency => return latency(says).map(Self::Latency),
+            Source::Ncu if says.fact.is_some() => Err(Error::custom("a counter is not a fact")),
+            Source::Ncu => Ok(Self::Counters),
+        };
+        match (says.statistic, says.form) {
+            (None, None) => derivation.map_err(|e| e.to_string()),
+            _ => Err("only latency has a statistic and a form".to_owned()),
+        }
+    }
+}
+
+fn named<'a, T: Deserialize<'a>>(fact: Option<&'a str>) -> Result<T, Error> {
+    let fact: StrDeserializer<'a, Error> = fact.ok_or_else(|| Error::missing_field("fact"))?.into_deserializer();
+    T::deserialize(fact)
+}
+
+fn latency(says: &Says<'_>) -> Result<LatencyMetric, String> {
+    let statistic: Statistic = says.statistic.ok_or("missing field `statistic`")?.parse()?;
+    let form = says.form.unwrap_or_default();
+    match (form, says.fact) {
+        (_, Some(_)) => Err("a statistic of latency is not a fact".to_owned()),
+        (LatencyForm::Throughput, _) if statistic != Statistic::MEDIAN => {
+            Err("throughput is told from the median".to_owned())
+        }
+        (LatencyForm::Time | LatencyForm::Throughput, None) => Ok(LatencyMetric { statistic, form }),
+    }
+}

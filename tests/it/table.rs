@@ -1,0 +1,88 @@
+//! `ncugate table` on a recording, through the real binary: what it writes is read back.
+
+use crate::command::Place;
+use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
+use std::fs::File;
+
+const RUN: &str = "profiles/phase_d/h200";
+
+/// The table in a format, through a file.
+fn file(format: &str) -> (Place, std::path::PathBuf) {
+    let place = Place::new();
+    place.copy(RUN);
+    let run = place.run(&["table", RUN, "--to", format, "-o", "table.out"]);
+    assert_eq!((run.status, run.stdout.as_str()), (Some(0), ""), "{}", run.stderr);
+    let path = place.path().join("table.out");
+    (place, path)
+}
+
+fn parquet() -> DataFrame {
+    let (_place, path) = file("parquet");
+    ParquetReader::new(File::open(path).unwrap()).finish().unwrap()
+}
+
+#[test]
+fn parquet_has_typed_parameters_metrics_and_reasons() {
+    let table = parquet();
+    let names: Vec<&str> = table.columns().iter().map(|column| column.name().as_str()).collect();
+    let first = ["variant", "shape", "REGCAP", "THREADS", "TILE_M", "K_TILE", "standing", "correct", "latency_p50"];
+    assert_eq!(names[..first.len()], first);
+    let dtype = |name: &str| table.column(name).unwrap().dtype().clone();
+    assert_eq!((dtype("REGCAP"), dtype("correct")), (DataType::Int64, DataType::Boolean));
+    assert_eq!((dtype("eligible_warps"), dtype("eligible_warps.reason")), (DataType::Float64, DataType::String));
+    assert!(names.contains(&"max_abs") && !names.contains(&"max_abs.reason"), "{names:?}");
+
+    let standing = table.column("standing").unwrap().str().unwrap().clone();
+    let candidates = standing.iter().filter(|standing| *standing == Some("candidate")).count();
+    assert_eq!(candidates % 90, 0);
+    assert!(candidates > 0 && candidates < table.height());
+    // A value or a reason for every metric of every row, never both and never neither.
+    for name in names.iter().filter(|name| dtype(name) == DataType::Float64) {
+        let values = table.column(name).unwrap();
+        let absent = values.null_count();
+        let reasons = table.column(&format!("{name}.reason"));
+        assert_eq!(reasons.is_ok(), absent > 0, "{name}");
+        if let Ok(reasons) = reasons {
+            let there: Vec<Option<bool>> = values.is_not_null().iter().collect();
+            assert_eq!(reasons.is_null().iter().collect::<Vec<_>>(), there, "{name}");
+        }
+    }
+    // Baselines have no sweep's parameters.
+    let parameters = table.column("REGCAP").unwrap();
+    assert_eq!(parameters.null_count(), table.height() - candidates);
+}
+
+#[test]
+fn csv_goes_to_standard_output_and_has_the_rows_of_the_other_formats() {
+    let place = Place::new();
+    place.copy(RUN);
+    let run = place.run(&["table", RUN]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let mut csv = csv::Reader::from_reader(run.stdout.as_bytes());
+    let header: Vec<String> = csv.headers().unwrap().iter().map(str::to_owned).collect();
+    let table = parquet();
+    assert_eq!(header, table.columns().iter().map(|column| column.name().to_string()).collect::<Vec<_>>());
+    let at = header.iter().position(|name| name == "latency_p50").unwrap();
+    let expected = table.column("latency_p50").unwrap().f64().unwrap().clone();
+    let rows: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), table.height());
+    for (row, expected) in rows.iter().zip(expected.iter()) {
+        assert_eq!(row[at].parse::<f64>().ok().map(f64::to_bits), expected.map(f64::to_bits));
+    }
+}
+
+#[test]
+fn arrow_is_an_ipc_file() {
+    use polars::prelude::IpcReader;
+    let (_place, path) = file("arrow");
+    let table = IpcReader::new(File::open(path).unwrap()).finish().unwrap();
+    assert!(table.equals_missing(&parquet()));
+}
+
+#[test]
+fn what_is_not_a_run_is_an_error() {
+    let place = Place::new();
+    let run = place.run(&["table", "nowhere"]);
+    assert_eq!((run.status, run.stdout.as_str()), (Some(3), ""));
+    assert!(run.stderr.contains("nowhere"), "{}", run.stderr);
+}
