@@ -21,29 +21,22 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;
     prove_writable(&args.folders.reports.join(&phase.name))?;
-    if args.source != MeasurementSource::Recorded {
-        ReferenceRuns::validate(&phase, None, &(&args.against).into(), &args.folders.profiles)?;
-        if let Some((stop, Outcome::Failed)) = no_go(&phase, None) {
-            writeln!(out, "{stop}")?;
-            return Ok(Outcome::Failed);
-        }
+    if args.source == MeasurementSource::Recorded {
+        return recorded(args, phase, plan, None, out);
     }
-    match tools(args.source, &phase) {
-        Some(Ok(tools)) => live(args, &phase, &plan, &tools, out),
-        Some(Err(why)) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
+    ReferenceRuns::validate(&phase, None, &(&args.against).into(), &args.folders.profiles)?;
+    if let Some((stop, Outcome::Failed)) = no_go(&phase, None) {
+        writeln!(out, "{stop}")?;
+        return Ok(Outcome::Failed);
+    }
+    match Tools::find(&phase) {
+        Ok(tools) => live(args, &phase, &plan, &tools, out),
+        Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
             // The whole reason; the report says it in short.
             let _ = writeln!(io::stderr(), "not measuring: {why}");
             recorded(args, phase, plan, Some(&why), out)
         }
-        Some(Err(why)) => Err(why.into()),
-        None => recorded(args, phase, plan, None, out),
-    }
-}
-
-fn tools(source: MeasurementSource, phase: &Phase) -> Option<Result<Tools, CampaignError>> {
-    match source {
-        MeasurementSource::Recorded => None,
-        MeasurementSource::Gpu | MeasurementSource::Auto => Some(Tools::find(phase)),
+        Err(why) => Err(why.into()),
     }
 }
 

@@ -65,7 +65,7 @@ pub struct ProfileSettings {
     pub close_look: CloseLookAt,
 }
 
-/// What a close look is taken at, after everything that gates judge has been measured.
+/// What a deep profile is taken of, after everything that gates judge has been measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CloseLookAt {
     /// The selected variant, and the first baseline that is a kernel of this program.

@@ -81,7 +81,7 @@ impl Run {
         self.paths(self.profiles.iter().map(|record| &record.outcome))
     }
 
-    /// Paths of the ncu reports of close looks, sorted, each once.
+    /// Paths of the ncu reports of deep profiles, sorted, each once.
     pub fn close_reports(&self) -> Vec<PathBuf> {
         self.paths(self.close_looks.iter().map(|record| &record.outcome))
     }
@@ -174,7 +174,7 @@ impl RunWriter {
         self.profiles.append(record)
     }
 
-    /// Keeps a close look.
+    /// Keeps a deep profile.
     pub fn close_look(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
         self.close_looks.append(record)
     }

@@ -72,7 +72,7 @@ fn paths(module: &[String], code: &str) -> Vec<Vec<String>> {
         }
         parts.retain(|part| !matches!(*part, "crate" | "self"));
         let list = tail[path.len()..].strip_prefix('{').filter(|_| path.ends_with("::"));
-        let heads = list.map(|list| heads(list)).unwrap_or_else(|| vec![Vec::new()]);
+        let heads = list.map(heads).unwrap_or_else(|| vec![Vec::new()]);
         for head in heads {
             let all = base.iter().cloned().chain(parts.iter().map(|part| (*part).to_owned())).chain(head);
             found.push(all.collect());

@@ -203,7 +203,7 @@ fn unreadable(error: gimli::Error) -> ListingError {
 pub(super) mod tests {
     use super::*;
 
-    /// The cubin of the capture of a close look: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
+    /// The cubin of the capture of a deep profile: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
     pub fn cubin() -> Vec<u8> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/close.ncu-rep.zst");
         let report = ncu_rep::Report::open(path).unwrap();
