@@ -2,7 +2,7 @@
 
 use super::bind::{bind, scalar_value};
 use super::case_outcome::{CaseOutcome, holds, margin};
-use super::compiled::{CompiledForm, CompiledRequirement, Side};
+use super::compiled::{CompiledForm, CompiledRequirement, CompiledSide};
 use super::context::{EvalContext, Proof, finite};
 use super::launches::Launches;
 use super::operand::{Absence, Operand, SPEED, Timed, Timing, own_timed};
@@ -25,7 +25,7 @@ pub enum Detail {
 }
 
 /// A variant judged by a gate, with one outcome a shape of the gate.
-pub struct Row {
+pub struct VariantOutcome {
     /// Index of the variant.
     pub variant: usize,
     /// Over the shapes.
@@ -45,9 +45,9 @@ pub struct BoundGate<'a> {
 
 /// What a comparison is about to be decided from.
 pub(super) struct Sides<'s> {
-    pub left: &'s Side,
+    pub left: &'s CompiledSide,
     pub comparison: Comparison,
-    pub right: &'s Side,
+    pub right: &'s CompiledSide,
     pub values: &'s mut [Value],
     pub timed: &'s [Option<Timed>],
 }
@@ -91,15 +91,15 @@ impl<'a> BoundGate<'a> {
     }
 
     /// Judges variants, in the order given.
-    pub fn judge(&self, variants: &[usize], detail: Detail) -> Vec<Row> {
+    pub fn judge(&self, variants: &[usize], detail: Detail) -> Vec<VariantOutcome> {
         variants.par_iter().with_min_len(64).map(|&variant| self.row(variant, detail)).collect()
     }
 
-    fn row(&self, variant: usize, detail: Detail) -> Row {
+    fn row(&self, variant: usize, detail: Detail) -> VariantOutcome {
         let cases: Vec<CaseOutcome> =
             (0..self.gate.shapes.len()).map(|shape| self.case(variant, shape, detail)).collect();
         let needed = self.gate.at_least.map_or(cases.len(), |n| n as usize);
-        Row { variant, verdict: Verdict::at_least(needed, cases.iter().map(|case| case.verdict)), cases }
+        VariantOutcome { variant, verdict: Verdict::at_least(needed, cases.iter().map(|case| case.verdict)), cases }
     }
 
     fn case(&self, variant: usize, shape: usize, detail: Detail) -> CaseOutcome {
@@ -222,7 +222,13 @@ impl<'a> BoundGate<'a> {
         self.resampled(sides, shape, outcome)
     }
 
-    fn condition(&self, side: &Side, values: &mut [Value], timed: &[Option<Timed>], shape: usize) -> CaseOutcome {
+    fn condition(
+        &self,
+        side: &CompiledSide,
+        values: &mut [Value],
+        timed: &[Option<Timed>],
+        shape: usize,
+    ) -> CaseOutcome {
         let truth = match side.truth(values) {
             Ok(truth) => truth,
             Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require.text())),

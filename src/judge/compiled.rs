@@ -15,18 +15,18 @@ pub enum CompiledForm {
     /// Two numbers compared.
     Compare {
         /// Left side.
-        left: Side,
+        left: CompiledSide,
         /// How.
         comparison: Comparison,
         /// Right side.
-        right: Side,
+        right: CompiledSide,
     },
     /// A truth value.
-    Condition(Side),
+    Condition(CompiledSide),
 }
 
 /// One side: what most gates write is evaluated without walking a tree.
-pub enum Side {
+pub enum CompiledSide {
     /// `64`
     Constant(f64),
     /// `registers`, `0.98 * baseline.latency_p50`
@@ -52,16 +52,16 @@ impl CompiledRequirement {
         };
         let form = match requirement.form() {
             Form::Compare { left, comparison, right } => {
-                let left = Side::new(left.map(&mut index));
-                CompiledForm::Compare { left, comparison: *comparison, right: Side::new(right.map(&mut index)) }
+                let left = CompiledSide::new(left.map(&mut index));
+                CompiledForm::Compare { left, comparison: *comparison, right: CompiledSide::new(right.map(&mut index)) }
             }
-            Form::Condition(condition) => CompiledForm::Condition(Side::new(condition.map(&mut index))),
+            Form::Condition(condition) => CompiledForm::Condition(CompiledSide::new(condition.map(&mut index))),
         };
         Self { form, references }
     }
 }
 
-impl Side {
+impl CompiledSide {
     fn new(node: Node<usize>) -> Self {
         if let Some(value) = constant(&node) {
             return Self::Constant(value);
@@ -157,7 +157,7 @@ fn shown(value: Option<&Value>) -> String {
 mod tests {
     use super::*;
 
-    fn sides(text: &str) -> (Side, Side) {
+    fn sides(text: &str) -> (CompiledSide, CompiledSide) {
         match CompiledRequirement::new(&Requirement::parse(text).unwrap()).form {
             CompiledForm::Compare { left, right, .. } => (left, right),
             CompiledForm::Condition(_) => unreachable!(),
@@ -170,7 +170,7 @@ mod tests {
             ["registers <= 64", "0.98 * baseline.latency_p50 > -2", "best.x * 1.02 < 2e-3", "speedup(\"a\") > 1"]
         {
             let (left, right) = sides(text);
-            assert!(!matches!(left, Side::General(_)) && !matches!(right, Side::General(_)), "{text}");
+            assert!(!matches!(left, CompiledSide::General(_)) && !matches!(right, CompiledSide::General(_)), "{text}");
         }
         assert_eq!(sides("registers * 2 + 1 < 3").0.number(&[Value::Int(4)]), Ok(9.0));
     }
@@ -204,6 +204,6 @@ mod tests {
             assert!(sides(text).0.number(&[Value::Float(1.0)]).is_err(), "{text}");
         }
         assert!(sides("1 < 'a' + x").1.number(&[Value::Float(1.0)]).is_err());
-        assert!(Side::Scaled { factor: 1.0, operand: 0 }.number(&[Value::Float(f64::NAN)]).is_err());
+        assert!(CompiledSide::Scaled { factor: 1.0, operand: 0 }.number(&[Value::Float(f64::NAN)]).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Gates judged over the variants that their scope picks.
 
-use super::bound_gate::{BoundGate, Detail, Row};
+use super::bound_gate::{BoundGate, Detail, VariantOutcome};
 use super::context::EvalContext;
 use super::gate_verdict::{GateVerdict, Picked, gate_verdict};
 use super::results::Correctness;
@@ -121,7 +121,7 @@ fn of_glob(rule: ScopeRule<'_>, variants: &[usize], context: &EvalContext<'_>) -
 }
 
 /// Rows of these variants, in the order they were judged.
-fn pick(rows: Vec<Row>, variants: &[usize]) -> Vec<Row> {
+fn pick(rows: Vec<VariantOutcome>, variants: &[usize]) -> Vec<VariantOutcome> {
     if rows.len() == variants.len() {
         return rows;
     }

@@ -1,6 +1,6 @@
 //! A gate's verdict over all variants that its scope picked.
 
-use super::bound_gate::{BoundGate, Row};
+use super::bound_gate::{BoundGate, VariantOutcome};
 use super::case_outcome::CaseOutcome;
 use super::context::EvalContext;
 use super::messages::Messages;
@@ -25,7 +25,7 @@ pub struct GateVerdict {
 /// The rows a gate's scope picks, or why it picks none.
 pub enum Picked {
     /// These; never empty.
-    Rows(Vec<Row>),
+    Rows(Vec<VariantOutcome>),
     /// None, with the verdict that makes.
     Nothing(Verdict, String),
 }
@@ -107,16 +107,16 @@ fn of_rows(
     context: &EvalContext<'_>,
     combine: Combine,
     waivers: &Waivers<'_>,
-    rows: Vec<Row>,
+    rows: Vec<VariantOutcome>,
 ) -> GateVerdict {
     let gate = bound.gate;
     let verdict = combine.verdict(rows.iter().map(|r| r.verdict));
     let mut judged = bare(bound, verdict, String::new());
-    let excused = |row: &Row| match context.correctness(row.variant) {
+    let excused = |row: &VariantOutcome| match context.correctness(row.variant) {
         Correctness::Proven { .. } => waivers.excuse(row, &context.variant(row.variant).id),
         Correctness::Wrong { .. } | Correctness::Unproven { .. } => None,
     };
-    let counted = |row: &Row| if excused(row).is_some() { Verdict::Pass } else { row.verdict };
+    let counted = |row: &VariantOutcome| if excused(row).is_some() { Verdict::Pass } else { row.verdict };
     judged.effect = combine.verdict(rows.iter().map(counted));
     if verdict != Verdict::Pass && judged.effect == Verdict::Pass {
         let waiver: Option<&Waiver> = rows.iter().find_map(excused);
@@ -147,7 +147,7 @@ fn of_rows(
         interval: outcome.interval,
         samples: outcome.samples,
     };
-    let at_shapes = |row: Row| {
+    let at_shapes = |row: VariantOutcome| {
         let case = &case;
         shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
     };
@@ -159,7 +159,7 @@ fn of_rows(
 pub const TOGETHER: usize = 256;
 
 /// The case that decides: the farthest out or the tightest inside; for `any`, the one that is nearest to holding.
-fn deciding(rows: &[Row], verdict: Verdict, combine: Combine) -> Option<(usize, usize)> {
+fn deciding(rows: &[VariantOutcome], verdict: Verdict, combine: Combine) -> Option<(usize, usize)> {
     let cases = rows.iter().enumerate().filter(|(_, row)| row.verdict == verdict).flat_map(|(at, row)| {
         let wanted = |case: &CaseOutcome| case.verdict == verdict;
         row.cases.iter().enumerate().filter(move |(_, c)| wanted(c)).map(move |(shape, case)| ((at, shape), case))

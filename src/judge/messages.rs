@@ -1,6 +1,6 @@
 //! What is said of outcomes.
 
-use super::bound_gate::{BoundGate, Row};
+use super::bound_gate::{BoundGate, VariantOutcome};
 use super::case_outcome::CaseOutcome;
 use super::scope::Combine;
 use crate::expr::Comparison;
@@ -43,7 +43,7 @@ impl<'p, 'a> Messages<'p, 'a> {
     }
 
     /// What a variant lacks, in short: "registers <= 64 by 6", "latency_p90 <= 20 by 0.2 µs at large".
-    pub fn lack(&self, row: &Row) -> Option<String> {
+    pub fn lack(&self, row: &VariantOutcome) -> Option<String> {
         let require = self.bound.gate.require.text();
         let worst = row.cases.iter().enumerate().filter(|(_, case)| case.verdict == row.verdict);
         let (at, worst) = worst.max_by(|a, b| a.1.severity().total_cmp(&b.1.severity()))?;
@@ -58,7 +58,13 @@ impl<'p, 'a> Messages<'p, 'a> {
     }
 
     /// Why a gate has its verdict, over all of its variants; `deciding` is the row and the case that decide.
-    pub fn reason(&self, combine: Combine, rows: &[Row], verdict: Verdict, deciding: Option<(usize, usize)>) -> String {
+    pub fn reason(
+        &self,
+        combine: Combine,
+        rows: &[VariantOutcome],
+        verdict: Verdict,
+        deciding: Option<(usize, usize)>,
+    ) -> String {
         let gate = self.bound.gate;
         let shapes = match (gate.shapes.len(), gate.at_least) {
             (1, _) => format!(" at shape '{}'", gate.shapes[0]),

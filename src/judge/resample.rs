@@ -2,7 +2,7 @@
 
 use super::bound_gate::{BoundGate, Sides};
 use super::case_outcome::{CaseOutcome, certain, of_difference};
-use super::compiled::Side;
+use super::compiled::CompiledSide;
 use super::operand::{Operand, Timed, Timing, redrawn};
 use super::results::InconclusiveKind;
 use crate::expr::Value;
@@ -48,8 +48,8 @@ impl<'a> BoundGate<'a> {
     /// Why no verdict can be had here, where the limit is nearer to equality than the machine's own noise reaches.
     fn unresolvable(
         &self,
-        left: &Side,
-        right: &Side,
+        left: &CompiledSide,
+        right: &CompiledSide,
         values: &[Value],
         timed: &[Option<Timed>],
         shape: usize,

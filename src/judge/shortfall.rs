@@ -1,6 +1,6 @@
 //! What each variant lacks by itself.
 
-use super::bound_gate::{BoundGate, Row};
+use super::bound_gate::{BoundGate, VariantOutcome};
 use super::gate_verdict::TOGETHER;
 use super::messages::Messages;
 use super::results::Shortfall;
@@ -23,12 +23,12 @@ impl Shortfalls {
     }
 
     /// Notes what a required gate found for each variant alone.
-    pub fn note(&mut self, bound: &BoundGate<'_>, rows: &[Row]) {
+    pub fn note(&mut self, bound: &BoundGate<'_>, rows: &[VariantOutcome]) {
         if bound.gate.level != Level::Required {
             return;
         }
         let messages = Messages::of(bound);
-        let lack = |row: &Row| {
+        let lack = |row: &VariantOutcome| {
             let severity = row.cases.iter().map(|c| c.severity()).fold(f64::NEG_INFINITY, f64::max);
             let text = (row.verdict != Verdict::Pass).then(|| messages.lack(row))??;
             Some((severity, Shortfall { line: Some(bound.gate.line), verdict: row.verdict, text }))

@@ -3,7 +3,7 @@
 //! A waiver excuses what was measured and fell short, and noise. It never excuses what is missing or a variant that is
 //! wrong.
 
-use super::bound_gate::Row;
+use super::bound_gate::VariantOutcome;
 use super::case_outcome::CaseOutcome;
 use super::results::InconclusiveKind;
 use crate::config::Waiver;
@@ -30,7 +30,7 @@ impl<'a> Waivers<'a> {
     }
 
     /// The waiver that excuses a row, if all that keeps it from passing can be excused.
-    pub fn excuse(&self, row: &Row, id: &VariantId) -> Option<&'a Waiver> {
+    pub fn excuse(&self, row: &VariantOutcome, id: &VariantId) -> Option<&'a Waiver> {
         if row.verdict == Verdict::Pass || row.cases.is_empty() || !row.cases.iter().all(excusable) {
             return None;
         }
