@@ -62,11 +62,16 @@ pub fn launch_variant(report: &str, launch: u32) -> VariantId {
 #[derive(Debug, Clone, Default)]
 pub struct Counted {
     counters: DataFrame,
-    /// Rows of each case; they follow each other.
-    cases: Vec<Range<usize>>,
-    index: HashMap<Case, usize>,
+    cases: Cases,
     /// Launches that belong to no variant of the plan, for a warning.
     pub strays: usize,
+}
+
+/// Rows of each case in a frame; they follow each other.
+#[derive(Debug, Clone, Default)]
+struct Cases {
+    rows: Vec<Range<usize>>,
+    index: HashMap<Case, usize>,
 }
 
 /// A metric by case.
@@ -106,14 +111,13 @@ impl Counted {
         let rows = rows.with_row_index(ROW.into(), None)?;
         let launches = joined(&launches, &rows, &[VARIANT, SHAPE, REPEAT])?.select([REPORT, LAUNCH, ROW])?;
         let counters = pivot(&joined(&launches, &values, &ID)?, rows.height())?;
-        let (cases, index) = cases(&rows)?;
-        Ok(Self { counters, cases, index, strays })
+        Ok(Self { counters, cases: Cases::of(&rows)?, strays })
     }
 
     /// Which of the cases each of these is; null for one that was not profiled.
     pub(super) fn places<'k>(&self, keys: impl Iterator<Item = (&'k VariantId, &'k ShapeName)>) -> IdxCa {
         let place = |(variant, shape): (&VariantId, &ShapeName)| {
-            self.index.get(&(variant.clone(), shape.clone())).map(|&case| case as u32)
+            self.cases.index.get(&(variant.clone(), shape.clone())).map(|&case| case as u32)
         };
         let places: Vec<Option<u32>> = keys.map(place).collect();
         IdxCa::from_slice_options(ROW.into(), &places)
@@ -133,7 +137,7 @@ impl Counted {
             }
             Err(missing) => missing,
         };
-        let cells = self.cases.iter().enumerate().map(value).collect();
+        let cells = self.cases.rows.iter().enumerate().map(value).collect();
         CaseValues { cells, repeats }
     }
 }
@@ -250,19 +254,22 @@ fn joined(left: &DataFrame, right: &DataFrame, on: &[&str]) -> Result<DataFrame,
     left.join(right, on.iter().copied(), on.iter().copied(), how, None)
 }
 
-/// Rows of each case of a frame that is sorted by variant and shape.
-fn cases(rows: &DataFrame) -> Result<(Vec<Range<usize>>, HashMap<Case, usize>), PolarsError> {
-    let (mut cases, mut index): (Vec<Range<usize>>, HashMap<Case, usize>) = Default::default();
-    let keys = rows.column(VARIANT)?.str()?.iter().zip(rows.column(SHAPE)?.str()?.iter()).enumerate();
-    for (row, (variant, shape)) in keys {
-        let (Some(variant), Some(shape)) = (variant, shape) else { continue };
-        let case = *index.entry((VariantId(variant.to_owned()), ShapeName(shape.to_owned()))).or_insert(cases.len());
-        match cases.get_mut(case) {
-            Some(rows) => rows.end = row + 1,
-            None => cases.push(row..row + 1),
+impl Cases {
+    /// The cases of a frame that is sorted by variant and shape.
+    fn of(frame: &DataFrame) -> Result<Self, PolarsError> {
+        let mut cases = Self::default();
+        let keys = frame.column(VARIANT)?.str()?.iter().zip(frame.column(SHAPE)?.str()?.iter()).enumerate();
+        for (row, (variant, shape)) in keys {
+            let (Some(variant), Some(shape)) = (variant, shape) else { continue };
+            let next = cases.rows.len();
+            let key = (VariantId(variant.to_owned()), ShapeName(shape.to_owned()));
+            match cases.rows.get_mut(*cases.index.entry(key).or_insert(next)) {
+                Some(rows) => rows.end = row + 1,
+                None => cases.rows.push(row..row + 1),
+            }
         }
+        Ok(cases)
     }
-    Ok((cases, index))
 }
 
 #[cfg(test)]

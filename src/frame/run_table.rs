@@ -145,3 +145,77 @@ fn text(value: &AnyValue<'_>) -> String {
         other => format!("{other:?}"),
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model::ShapeName;
+    use crate::plan::{CommandPlan, Method};
+    use polars::prelude::DataType;
+
+    fn variant(id: &str, standing: Standing, params: &[(&str, Value)]) -> Variant {
+        Variant {
+            id: VariantId(id.into()),
+            standing,
+            params: params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+            method: Method::Command(CommandPlan { argv: Vec::new(), kernel_filter: None }),
+        }
+    }
+
+    /// Two candidates and a baseline at one shape.
+    fn table() -> DataFrame {
+        let first = [
+            ("N", Value::Int(1)),
+            ("alpha", Value::Int(2)),
+            ("fast", Value::Bool(true)),
+            ("mode", Value::Text("a".into())),
+            ("shape", Value::Int(4)),
+        ];
+        let second = [("N", Value::Int(3)), ("alpha", Value::Float(0.5)), ("mode", Value::Int(7))];
+        let plan = Plan {
+            variants: vec![
+                variant("a", Standing::Candidate, &first),
+                variant("b", Standing::Candidate, &second),
+                variant("c", Standing::Baseline, &[]),
+            ],
+        };
+        let mut quantities =
+            Quantities::new(plan.variants.iter().map(|variant| (variant.id.clone(), ShapeName("s".into()))));
+        quantities.set_column("correct", vec![Cell::Value(1.0), Cell::Value(0.0), Cell::Missing("skipped".into())]);
+        quantities.set_column("ipc", vec![Cell::Value(0.1), Cell::Missing("was, not profiled".into())]);
+        run_table(&plan, &quantities).unwrap()
+    }
+
+    #[test]
+    fn parameters_have_the_narrowest_type_and_a_name_of_their_own() {
+        let columns: Vec<(String, DataType)> =
+            table().columns().iter().map(|column| (column.name().to_string(), column.dtype().clone())).collect();
+        let expected = [
+            ("variant", DataType::String),
+            ("shape", DataType::String),
+            ("N", DataType::Int64),
+            ("alpha", DataType::Float64),
+            ("fast", DataType::Boolean),
+            ("mode", DataType::String),
+            ("param.shape", DataType::Int64),
+            ("standing", DataType::String),
+            ("correct", DataType::Boolean),
+            ("correct.reason", DataType::String),
+            ("ipc", DataType::Float64),
+            ("ipc.reason", DataType::String),
+        ];
+        assert_eq!(columns, expected.map(|(name, dtype)| (name.to_owned(), dtype)));
+    }
+
+    #[test]
+    fn csv_leaves_out_what_is_absent_and_quotes_reasons() {
+        let mut out = Vec::new();
+        write_table(table(), TableFormat::Csv, &mut out).unwrap();
+        let lines = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(lines[1], "a,s,1,2,true,a,4,candidate,true,,0.1,");
+        assert_eq!(lines[2], "b,s,3,0.5,,7,,candidate,false,,,\"was, not profiled\"");
+        assert_eq!(lines[3], "c,s,,,,,,baseline,,skipped,,not measured");
+    }
+}
