@@ -41,7 +41,7 @@ impl Context {
             objective: objective.metric.clone(),
             dims: workload.shapes.iter().map(|s| s.dims.clone()).collect(),
             roofline: explain::roofline(
-                &inputs.quantities.beside(inputs.closely.quantities),
+                &inputs.quantities.beside(inputs.deep.quantities),
                 &objective.shape,
                 &all,
                 operations,

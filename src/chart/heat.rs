@@ -41,14 +41,14 @@ pub fn chart(report: &Report, context: &Context) -> Option<Chart> {
         y: Axis::new("gate", "", Scale::Names(report.gates.iter().map(|g| g.name.clone()).collect())),
         series: vec![
             Series { name: String::new(), tone: Tone::Bad, marks: Marks::Cells(cells.collect()) },
-            key("holds", Tone::Good),
-            key("fails", Tone::Bad),
-            key("cannot be told", Tone::Muted),
+            key("pass", Tone::Good),
+            key("fail", Tone::Bad),
+            key("inconclusive", Tone::Muted),
         ],
         limits: Vec::new(),
         alt: format!("{} gates over {} variants.", report.gates.len(), candidates.len()),
         table: Table::new(
-            ["gate", "holds", "fails", "cannot be told", "not judged"],
+            ["gate", "pass", "fail", "inconclusive", "not judged"],
             report.gates.iter().enumerate().map(|(gate, row)| {
                 let of = |verdict| count(&candidates, gate, verdict).to_string();
                 let rest = (candidates.len() - judged(gate)).to_string();

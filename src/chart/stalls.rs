@@ -2,7 +2,7 @@
 
 use super::context::leaders;
 use super::spec::{Axis, Bar, Chart, Glyph, Marks, Point, Scale, Series, Table, Tone};
-use crate::report::{CloseLookRow, CloseMetric, Report, number};
+use crate::report::{DeepMetric, DeepProfileRow, Report, number};
 
 /// Variants shown beside the baselines.
 const LEADERS: usize = 6;
@@ -17,28 +17,28 @@ const AXIS: &str = "cycles for each issued instruction";
 
 /// The chart, when warp states were counted.
 pub fn chart(report: &Report) -> Option<Chart> {
-    report.closely.as_ref().and_then(closely).or_else(|| leading(report))
+    report.deep_profile.as_ref().and_then(closely).or_else(|| leading(report))
 }
 
 /// A row a state, the longest on top: a bar for the selected variant, a diamond for the baseline beside it.
-fn closely(look: &CloseLookRow) -> Option<Chart> {
+fn closely(look: &DeepProfileRow) -> Option<Chart> {
     let states = look.states();
-    let first = look.looked.first()?;
-    let value = |state: &CloseMetric, at: usize| state.values.get(at).and_then(|v| v.number()).map(|n| n.value);
+    let first = look.variants.first()?;
+    let value = |state: &DeepMetric, at: usize| state.values.get(at).and_then(|v| v.number()).map(|n| n.value);
     let total: f64 = states.iter().filter_map(|state| value(state, 0)).sum();
-    let shown: Vec<&CloseMetric> = states.iter().take(ROWS).copied().collect();
+    let shown: Vec<&DeepMetric> = states.iter().take(ROWS).copied().collect();
     let waiting = shown.iter().find(|state| !ISSUES.contains(&state.name.as_str()));
-    let label = |who: &str, state: &CloseMetric, cycles: f64| {
+    let label = |who: &str, state: &DeepMetric, cycles: f64| {
         format!("{who}, {}: {} cycles", words(&state.name), number::plain(cycles))
     };
-    let bar = |(row, state): (usize, &&CloseMetric)| {
+    let bar = |(row, state): (usize, &&DeepMetric)| {
         let to = value(state, 0)?;
         Some(Bar { row, from: 0.0, to, label: label(&first.label, state, to) })
     };
     let bars = shown.iter().enumerate().filter_map(bar).collect();
     let mut series = vec![Series { name: first.short.clone(), tone: Tone::Good, marks: Marks::Bars(bars) }];
-    for (at, other) in look.looked.iter().enumerate().skip(1) {
-        let point = |(row, state): (usize, &&CloseMetric)| {
+    for (at, other) in look.variants.iter().enumerate().skip(1) {
+        let point = |(row, state): (usize, &&DeepMetric)| {
             let x = value(state, at)?;
             Some(Point { x, y: row as f64, label: label(&other.label, state, x) })
         };
@@ -46,13 +46,13 @@ fn closely(look: &CloseLookRow) -> Option<Chart> {
         let marks = Marks::Points(Glyph::Diamond, points);
         series.push(Series { name: other.short.clone(), tone: Tone::Baseline, marks });
     }
-    let percent = |state: &CloseMetric| value(state, 0).map_or(0.0, |cycles| 100.0 * cycles / total);
+    let percent = |state: &DeepMetric| value(state, 0).map_or(0.0, |cycles| 100.0 * cycles / total);
     let mut head = vec!["state".to_owned()];
-    head.extend(look.looked.iter().map(|looked| looked.short.clone()));
+    head.extend(look.variants.iter().map(|looked| looked.short.clone()));
     head.push("share %".to_owned());
-    let cell = |state: &CloseMetric, at: usize| value(state, at).map_or_else(|| "n/a".to_owned(), number::plain);
+    let cell = |state: &DeepMetric, at: usize| value(state, at).map_or_else(|| "n/a".to_owned(), number::plain);
     let rows = states.iter().map(|state| {
-        let cells = (0..look.looked.len()).map(|at| cell(state, at));
+        let cells = (0..look.variants.len()).map(|at| cell(state, at));
         let share = number::plain(percent(state));
         std::iter::once(words(&state.name)).chain(cells).chain([share]).collect()
     });
@@ -79,7 +79,7 @@ fn closely(look: &CloseLookRow) -> Option<Chart> {
 }
 
 /// `Longest first: long scoreboard 40 %, wait 18 %, ...`
-fn alt(shown: &[&CloseMetric], percent: &dyn Fn(&CloseMetric) -> f64) -> String {
+fn alt(shown: &[&DeepMetric], percent: &dyn Fn(&DeepMetric) -> f64) -> String {
     let named: Vec<String> =
         shown.iter().map(|state| format!("{} {:.1} %", words(&state.name), percent(state))).collect();
     format!("Longest first: {}.", named.join(", "))

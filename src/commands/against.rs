@@ -10,7 +10,7 @@ use crate::expr::Owner;
 use crate::frame::Quantities;
 use crate::judge::{Context, Stored};
 use crate::plan::unroll;
-use crate::report::Source;
+use crate::report::RunSource;
 use crate::store::{Fingerprint, Manifest, Run, RunState};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -169,7 +169,7 @@ pub fn entry(name: &str, folder: &Path, metrics: &[String]) -> Result<(Entry, Ju
     }
     let phase = config::parse(&folder.join("phase.toml"), &run.phase)?;
     let plan = unroll(&phase)?;
-    let source = Source::Recorded { folder: folder.display().to_string() };
+    let source = RunSource::Recorded { folder: folder.display().to_string() };
     let subject = Subject { phase, plan, run, source, foreign: None };
     let conditions = conditions(&subject.run)?;
     let judged = Judged::new(&subject, metrics, &Standings::default())?;

@@ -53,8 +53,12 @@ impl Closely {
     }
 
     /// What a report is built from.
-    pub fn inputs<'a>(&'a self, run: &'a Run) -> report::Closely<'a> {
-        report::Closely { looks: &run.close_looks, quantities: &self.quantities, problem: self.problem.as_deref() }
+    pub fn inputs<'a>(&'a self, run: &'a Run) -> report::DeepProfiles<'a> {
+        report::DeepProfiles {
+            profiles: &run.close_looks,
+            quantities: &self.quantities,
+            problem: self.problem.as_deref(),
+        }
     }
 }
 

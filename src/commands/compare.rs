@@ -5,7 +5,7 @@ use super::judge::{Age, Subject, judged};
 use crate::cli::CompareArgs;
 use crate::exit::Outcome;
 use crate::ncu_rep::Report as NcuReport;
-use crate::report::compare::{self, Comparison, Side};
+use crate::report::compare::{self, ComparedSide, RunComparison};
 use crate::report::write::replace;
 use crate::stats::Resampler;
 use crate::store::StoreError;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Compares and says what changed; what changed is no failure.
 pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let comparison = Comparison::new(&side(&args.a)?, &side(&args.b)?, &Resampler::default());
+    let comparison = RunComparison::new(&side(&args.a)?, &side(&args.b)?, &Resampler::default());
     if let Some(path) = &args.markdown {
         replace(path, &compare::markdown(&comparison))?;
     }
@@ -26,12 +26,12 @@ pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, Comma
 }
 
 /// A folder is a run or a recording, a file an ncu report.
-fn side(path: &Path) -> Result<Side, CommandError> {
+fn side(path: &Path) -> Result<ComparedSide, CommandError> {
     let name = path.display().to_string();
     if path.is_dir() {
-        return Ok(Side::of_run(&name, &judged(&Subject::stored(path)?, Age::Unsaid)?));
+        return Ok(ComparedSide::of_run(&name, &judged(&Subject::stored(path)?, Age::Unsaid)?));
     }
     let report =
         NcuReport::open(path).map_err(|e| StoreError::Report { path: path.to_owned(), reason: e.to_string() })?;
-    Ok(Side::of_report(&name, &report)?)
+    Ok(ComparedSide::of_report(&name, &report)?)
 }

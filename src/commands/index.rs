@@ -5,7 +5,7 @@ use super::judge::{Age, Subject, judged, report_folder};
 use crate::cli::{Folders, IndexArgs};
 use crate::config;
 use crate::exit::Outcome;
-use crate::report::history::{self, Entry, History};
+use crate::report::history::{self, History, HistoryEntry};
 use crate::report::write::{prove_writable, replace};
 use crate::store;
 use std::io::{self, Write};
@@ -52,10 +52,10 @@ fn seen_from(file: &Path, reports: &Path) -> Option<String> {
     (folder == Path::new("") || folder == Path::new(".")).then(|| reports.display().to_string())
 }
 
-fn entry(folder: &Path, folders: &Folders) -> Result<Entry, CommandError> {
+fn entry(folder: &Path, folders: &Folders) -> Result<HistoryEntry, CommandError> {
     let subject = Subject::stored(folder)?;
     let report = judged(&subject, Age::Unsaid)?;
     let page = report_folder(folders, &subject.phase, &subject.run).join("report.html");
     let link = page.is_file().then(|| format!("./{}/{}/report.html", subject.phase.name, subject.run.manifest.run));
-    Ok(Entry::of(&report, &subject.run.manifest, &folder.display().to_string(), link))
+    Ok(HistoryEntry::of(&report, &subject.run.manifest, &folder.display().to_string(), link))
 }

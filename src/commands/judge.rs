@@ -21,7 +21,7 @@ use crate::ncu_rep::{Report as NcuReport, ReportError};
 use crate::plan::{Plan, unroll};
 use crate::report::terminal::{Colours, Screen, terminal};
 use crate::report::write::{replace, write};
-use crate::report::{Earlier, Inputs, Report, Source, github, json};
+use crate::report::{Earlier, Inputs, Report, RunSource, github, json};
 use crate::store::{self, Run, RunState, StoreError};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub struct Subject {
     /// What was measured.
     pub run: Run,
     /// Measured just now, or read back.
-    pub source: Source,
+    pub source: RunSource,
     /// Reports that this program did not make: their launches, and whether they are taken to be correct.
     pub foreign: Option<Trust>,
 }
@@ -46,7 +46,7 @@ impl Subject {
         let run = Run::load(folder)?;
         let phase = config::parse(&folder.join("phase.toml"), &run.phase)?;
         let plan = unroll(&phase)?;
-        let source = Source::Recorded { folder: folder.display().to_string() };
+        let source = RunSource::Recorded { folder: folder.display().to_string() };
         Ok(Self { phase, plan, run, source, foreign: None })
     }
 }
@@ -75,7 +75,7 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
     }
     let subject = match args.profile.as_slice() {
         [folder] if folder.is_dir() => {
-            let source = Source::Recorded { folder: folder.display().to_string() };
+            let source = RunSource::Recorded { folder: folder.display().to_string() };
             let run = Run::load(folder)?;
             let lacks = store::lacks(&run, &phase, &plan, &campaign::sources(&plan), &[]);
             if !lacks.is_empty() {
@@ -210,7 +210,7 @@ impl Judged {
             judgement: &self.judgement,
             findings: &findings,
             said: &said,
-            closely: self.closely.inputs(run),
+            deep: self.closely.inputs(run),
             source: source.clone(),
             compared: &standings.labels(),
             earlier: &earlier,

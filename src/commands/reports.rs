@@ -14,7 +14,7 @@ use crate::model::{BuildOutcome, BuildRecord};
 use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::ncu_rep::{Launch, Report};
 use crate::plan::{CommandPlan, Method, Plan, Standing, Variant};
-use crate::report::Source;
+use crate::report::RunSource;
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub fn subject(mut phase: Phase, files: &[PathBuf], assume_correct: bool) -> Res
             .push("results were taken to be correct (--assume-correct); nothing here proves it".to_owned());
     }
     let run = run(manifest, &phase, &plan, profiles.collect());
-    Ok(Subject { phase, plan, run, source: Source::Recorded { folder: paths(files) }, foreign: Some(trust) })
+    Ok(Subject { phase, plan, run, source: RunSource::Recorded { folder: paths(files) }, foreign: Some(trust) })
 }
 
 /// Correctness of launches that nobody checked.

@@ -18,7 +18,7 @@ use crate::model::{BuildOutcome, BuildRecord};
 use crate::model::{Level, Verdict};
 use crate::plan::{Plan, unroll};
 use crate::process;
-use crate::report::Source;
+use crate::report::RunSource;
 use crate::report::write::prove_writable;
 use crate::store::{self, Run, RunWriter};
 use std::io::{self, Write};
@@ -78,7 +78,7 @@ fn recorded(args: &RunArgs, phase: Phase, plan: Plan, out: &mut dyn Write) -> Re
     if !lacks.is_empty() {
         return Err(CommandError::Recording { folder, lacks });
     }
-    let source = Source::Recorded { folder: folder.display().to_string() };
+    let source = RunSource::Recorded { folder: folder.display().to_string() };
     conclude(&Subject { phase, plan, run, source, foreign: None }, &args.against, &args.folders, &args.saying, out)
 }
 
@@ -94,7 +94,7 @@ fn live(args: &RunArgs, phase: Phase, plan: Plan, tools: &Tools, out: &mut dyn W
     progress.clear();
     let (folder, ended) = measured?;
     let run = Run::load(&folder)?;
-    let subject = Subject { phase, plan, run, source: Source::Live, foreign: None };
+    let subject = Subject { phase, plan, run, source: RunSource::Live, foreign: None };
     let judged = conclude(&subject, &args.against, &args.folders, &args.saying, out)?;
     match ended {
         Ok(()) => Ok(judged),
@@ -186,7 +186,7 @@ fn selected(args: &RunArgs, phase: &Phase, plan: &Plan, run: &Run) -> Result<Opt
 
 fn judged(args: &RunArgs, phase: &Phase, plan: &Plan, run: &Run) -> Result<(Judged, Standings), CommandError> {
     let subject =
-        Subject { phase: phase.clone(), plan: plan.clone(), run: run.clone(), source: Source::Live, foreign: None };
+        Subject { phase: phase.clone(), plan: plan.clone(), run: run.clone(), source: RunSource::Live, foreign: None };
     let standings = Standings::find(&subject, &args.against, &args.folders.profiles)?;
     Ok((Judged::new(&subject, &[], &standings)?, standings))
 }

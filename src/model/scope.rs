@@ -1,6 +1,9 @@
 //! Whom a gate judges, and what its verdict counts for.
 
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 
 /// Which variants a gate judges.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +18,38 @@ pub enum Scope {
     Matching(String),
 }
 
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Selected => "selected",
+            Self::Each => "each",
+            Self::Any => "any",
+            Self::Matching(glob) => glob,
+        })
+    }
+}
+
+impl Serialize for Scope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Scope {
+    fn schema_name() -> Cow<'static, str> {
+        "Scope".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Which variants a gate judges: `selected`, `each`, `any`, or a glob of their ids.",
+            "type": "string",
+        })
+    }
+}
+
 /// What a gate's failure means for the phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// The phase fails.

@@ -2,10 +2,12 @@
 //!
 //! Values keep their full precision in the model; what is here decides digits, separators and units of their text.
 
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
-/// A value with the text that people read.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A value with the text that people read; programs are given the value alone.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Number {
     /// The value in the unit it was measured in.
     pub value: f64,
@@ -17,6 +19,26 @@ impl Number {
     /// A number with the text of [`plain`].
     pub fn new(value: f64) -> Self {
         Self { value, text: plain(value) }
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Number {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        f64::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        f64::json_schema(generator)
     }
 }
 

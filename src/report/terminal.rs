@@ -1,10 +1,13 @@
 //! The end of a run in the terminal: the best variants, the gates, the verdict last.
 
+use super::change::MetricChange;
+use super::deltas::Delta;
 use super::error::RenderError;
-use super::gates::GateRow;
-use super::model::{Report, VariantRow};
+use super::gate_row::GateRow;
 use super::number;
+use super::report::Report;
 use super::text;
+use super::variant_row::VariantRow;
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
@@ -28,6 +31,8 @@ pub struct Screen {
 
 /// Variants shown.
 const TOP: usize = 5;
+/// Columns of a gate's verdict, the longest of which is `INCONCLUSIVE`.
+const STATE: usize = 12;
 
 /// What a run prints last.
 pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> {
@@ -60,11 +65,10 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     for sentence in [&headline.tier, &headline.stages, &headline.obstacle].into_iter().flatten() {
         paragraph(&mut out, sentence, columns);
     }
-    let tone = if report.falls_back() { Verdict::Inconclusive } else { report.headline.verdict };
-    let label = paint(&report.headline.label.to_uppercase(), tone, screen.colours);
-    let mut lines =
-        wrapped(&format!("{} {}", "#".repeat(report.headline.label.len()), report.headline.reason), columns)
-            .into_iter();
+    let label = headline.conclusion.label();
+    let reason = format!("{} {}", "#".repeat(label.len()), headline.reason);
+    let label = paint(&label.to_uppercase(), headline.conclusion.tone(), screen.colours);
+    let mut lines = wrapped(&reason, columns).into_iter();
     let first = lines.next().unwrap_or_default();
     let _ = writeln!(out, "{label}{}", first.trim_start_matches('#'));
     for line in lines {
@@ -98,13 +102,12 @@ fn stages(report: &Report) -> String {
 
 /// A line a baseline or stored run: the objective beside theirs.
 fn beside(report: &Report, columns: usize) -> Vec<String> {
-    let line = |delta: &super::Delta| {
-        let objective = report.headline.facts.first().map(|fact| fact.label.as_str());
-        let row = delta.rows.iter().find(|row| Some(row.title.as_str()) == objective).or(delta.rows.first())?;
-        let values = number::against(row.selected.value, row.other.value, &row.unit);
-        let word = row.word();
-        let words = [row.change.as_str(), word].into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", ");
-        Some(text::clip(&format!("against {}: {} {values}, {words}", delta.against, text::inside(&row.title)), columns))
+    let line = |delta: &Delta| {
+        let is_objective = |row: &&MetricChange| report.objective.as_ref().is_some_and(|o| o.metric == row.metric);
+        let row = delta.rows.iter().find(is_objective).or(delta.rows.first())?;
+        let values = number::against(row.after.value, row.before.value, &row.unit);
+        let (title, words) = (text::inside(&row.title), row.words());
+        Some(text::clip(&format!("against {}: {title} {values}, {words}", delta.against), columns))
     };
     report.deltas.iter().filter_map(line).collect()
 }
@@ -155,9 +158,9 @@ fn variants(report: &Report, columns: usize) -> String {
 fn gate_line(gate: &GateRow, widest: usize, columns: usize, colours: Colours) -> String {
     let state = match (&gate.waived, gate.verdict) {
         (Some(_), _) => "waived",
-        (None, Verdict::Pass) => "pass",
-        (None, Verdict::Fail) => "FAIL",
-        (None, Verdict::Inconclusive) => "unsure",
+        (None, Verdict::Pass) => Verdict::Pass.word(),
+        // What keeps the phase from passing stands out.
+        (None, verdict @ (Verdict::Fail | Verdict::Inconclusive)) => verdict.mark(),
     };
     let advisory = if gate.level == Level::Advisory { " (advisory)" } else { "" };
     let value = |n: &number::Number| number::with_unit(n.value, &gate.unit);
@@ -167,8 +170,8 @@ fn gate_line(gate: &GateRow, widest: usize, columns: usize, colours: Colours) ->
         (None, _) => gate.why.clone(),
     };
     let name = text::clip(&gate.name, widest);
-    let rest = text::clip(&format!("{name:<widest$}  {measured}{advisory}"), columns - 8);
-    format!("{}  {rest}\n", paint(&format!("{state:<6}"), gate.verdict, colours))
+    let rest = text::clip(&format!("{name:<widest$}  {measured}{advisory}"), columns - STATE - 2);
+    format!("{}  {rest}\n", paint(&format!("{state:<STATE$}"), gate.verdict, colours))
 }
 
 fn paint(text: &str, verdict: Verdict, colours: Colours) -> String {
