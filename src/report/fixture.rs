@@ -35,8 +35,11 @@ pub struct Fixture {
     pub deep: Quantities,
 }
 
-/// Gates, a tier, stages, a precondition and a waiver.
-const GATES: &str = include_str!("fixture/gates.toml");
+/// A file of this folder.
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/fixture").join(name);
+    std::fs::read_to_string(path).unwrap()
+}
 
 /// Values of each parameter, enough for `variants` combinations.
 fn axes(variants: usize) -> Vec<(&'static str, Vec<i64>)> {
@@ -60,15 +63,14 @@ fn phase(variants: usize, gates: &str) -> Phase {
     let axes = axes(variants);
     let names: Vec<String> = axes.iter().map(|(name, _)| format!("{name:?}")).collect();
     let sweep: Vec<String> = axes.iter().map(|(name, values)| format!("{name} = {values:?}")).collect();
-    let text =
-        include_str!("fixture/phase.toml").replace("DEFINES", &names.join(", ")).replace("SWEEP", &sweep.join("\n"));
+    let text = file("phase.toml").replace("DEFINES", &names.join(", ")).replace("SWEEP", &sweep.join("\n"));
     parse(Path::new("configs/phase_d.toml"), &(text + gates)).map_err(|e| e.render(false)).unwrap()
 }
 
 impl Fixture {
     /// A phase of about so many variants (6, 90, 1,000 or 10,000).
     pub fn new(variants: usize) -> Self {
-        Self::with_gates(variants, GATES)
+        Self::with_gates(variants, &file("gates.toml"))
     }
 
     /// The same with gates of a test's own.
@@ -200,7 +202,7 @@ fn deep(selected: &VariantId, phase: &Phase) -> Quantities {
 /// A small run whose every text tries to be markup.
 pub fn hostile() -> Fixture {
     const NAME: &str = "</script><img src=x onerror=alert(1)>";
-    let mut phase = phase(6, GATES);
+    let mut phase = phase(6, &file("gates.toml"));
     let mut plan = unroll(&phase).unwrap();
     let long = format!("kernel<{}>", "T,".repeat(10_000));
     let names = [NAME.to_owned(), "a\0b\u{202E}txt.exe\u{1b}[31m".to_owned(), "שלום|`x`<!--".to_owned(), long];

@@ -31,8 +31,8 @@ pub struct Screen {
 
 /// Variants shown.
 const TOP: usize = 5;
-/// Columns of a gate's verdict, the longest of which is `INCONCLUSIVE`.
-const STATE: usize = 12;
+/// Least columns of a gate's verdict.
+const STATE: usize = 6;
 
 /// What a run prints last.
 pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> {
@@ -42,10 +42,7 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     out.push('\n');
     out.push_str(&variants(report, columns));
     out.push('\n');
-    let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, 28);
-    for gate in &report.gates {
-        out.push_str(&gate_line(gate, widest, columns, screen.colours));
-    }
+    out.push_str(&gates(report, columns, screen.colours));
     for line in beside(report, columns) {
         let _ = writeln!(out, "{line}");
     }
@@ -155,23 +152,38 @@ fn variants(report: &Report, columns: usize) -> String {
     out
 }
 
-fn gate_line(gate: &GateRow, widest: usize, columns: usize, colours: Colours) -> String {
-    let state = match (&gate.waived, gate.verdict) {
+/// What leads the line of a gate: what keeps the phase from passing stands out.
+fn state(gate: &GateRow) -> &'static str {
+    match (&gate.waived, gate.verdict) {
         (Some(_), _) => "waived",
         (None, Verdict::Pass) => Verdict::Pass.word(),
-        // What keeps the phase from passing stands out.
         (None, verdict @ (Verdict::Fail | Verdict::Inconclusive)) => verdict.mark(),
+    }
+}
+
+/// A line a gate: its verdict, its name, measured against limit.
+fn gates(report: &Report, columns: usize, colours: Colours) -> String {
+    let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, 28);
+    let lead = report.gates.iter().map(|g| state(g).len()).max().unwrap_or(STATE).max(STATE);
+    let line = |gate: &GateRow| {
+        let name = text::clip(&gate.name, widest);
+        let rest = text::clip(&format!("{name:<widest$}  {}", against(gate)), columns - lead - 2);
+        format!("{}  {rest}\n", paint(&format!("{:<lead$}", state(gate)), gate.verdict, colours))
     };
-    let advisory = if gate.level == Level::Advisory { " (advisory)" } else { "" };
-    let value = |n: &number::Number| number::with_unit(n.value, &gate.unit);
+    report.gates.iter().map(line).collect()
+}
+
+/// Measured against limit, else why; and whether the gate only advises.
+fn against(gate: &GateRow) -> String {
     let measured = match (&gate.measured, &gate.limit) {
         (Some(measured), Some(limit)) => number::against(measured.value, limit.value, &gate.unit),
-        (Some(measured), None) => value(measured),
+        (Some(measured), None) => number::with_unit(measured.value, &gate.unit),
         (None, _) => gate.why.clone(),
     };
-    let name = text::clip(&gate.name, widest);
-    let rest = text::clip(&format!("{name:<widest$}  {measured}{advisory}"), columns - STATE - 2);
-    format!("{}  {rest}\n", paint(&format!("{state:<STATE$}"), gate.verdict, colours))
+    match gate.level {
+        Level::Required => measured,
+        Level::Advisory => format!("{measured} (advisory)"),
+    }
 }
 
 fn paint(text: &str, verdict: Verdict, colours: Colours) -> String {

@@ -7,6 +7,7 @@ use super::{github, html, json, junit, markdown, terminal, write};
 use crate::judge::FallbackResult;
 use crate::model::Verdict;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 fn small() -> super::Report {
     Fixture::new(6).report()
@@ -43,7 +44,10 @@ fn json_holds_every_value_that_the_report_has() {
             assert_eq!(written["samples"].as_array().unwrap().len(), shape.samples.len());
             for (metric, measure) in report.metrics.iter().zip(&shape.values) {
                 let name = metric.name.as_str();
-                assert_eq!(number(&written["values"][name]), measure.number().map(|n| n.value), "{name}");
+                let (read, value) = (number(&written["values"][name]), measure.number().map(|n| n.value));
+                // A reader of JSON may be off by the last bit.
+                let off = read.zip(value).map_or(0.0, |(read, value)| (read - value).abs() / value.abs().max(1.0));
+                assert!(read.is_some() == value.is_some() && off < 1e-14, "{name}: {read:?}, {value:?}");
                 assert_eq!(written["missing"].get(name).is_some(), measure.number().is_none(), "{name}");
                 values += 1;
             }
@@ -61,7 +65,7 @@ fn json_holds_every_value_that_the_report_has() {
 fn json_keeps_the_keys_that_programs_read() {
     let report = Fixture::new(6).report();
     let results: Value = serde_json::from_str(&json::json(&report).unwrap()).unwrap();
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     for key in [
         "name",
         "require",
@@ -93,9 +97,10 @@ fn json_keeps_the_keys_that_programs_read() {
     for key in ["title", "unit", "better"] {
         assert!(results["metrics"]["latency_p50"].get(key).is_some(), "{key}");
     }
-    assert_eq!(keys(&results["close_looks"][0]), ["variant", "shape", "passes", "seconds", "values", "missing"]);
+    let profile = ["missing", "passes", "seconds", "shape", "values", "variant"].map(str::to_owned);
+    assert_eq!(keys(&results["close_looks"][0]), BTreeSet::from(profile));
     let schema: Value = serde_json::from_str(&json::schema().unwrap()).unwrap();
-    assert_eq!(keys(&schema["properties"]), keys(&results), "the schema has the same keys in the same order");
+    assert_eq!(keys(&schema["properties"]), keys(&results), "the schema has the same keys");
 }
 
 #[test]
@@ -242,13 +247,21 @@ fn every_chart_is_drawn_with_title_axes_and_words() {
 fn the_map_of_gates_says_what_the_judge_says() {
     // Two gates whose text begins alike, and two whose text is the same.
     const GATES: &str = r#"
-        gate = [
-            { require = "registers <= 7", on = "any" },
-            { require = "registers <= 72", on = "selected" },
-            { require = "spills <= 0", on = "each" },
-            { require = "shared_mem <= 20000", on = "selected", level = "advisory" },
-            { require = "registers <= 7", on = "*THREADS=128*", name = "again" },
-        ]
+        [[gate]]
+        require = "registers <= 7"
+        on = "any"
+        [[gate]]
+        require = "registers <= 72"
+        [[gate]]
+        require = "spills <= 0"
+        on = "each"
+        [[gate]]
+        require = "shared_mem <= 20000"
+        level = "advisory"
+        [[gate]]
+        name = "again"
+        require = "registers <= 7"
+        on = "*THREADS=128*"
     "#;
     let report = Fixture::with_gates(90, GATES).report();
     let mut judged = 0;
@@ -270,7 +283,7 @@ fn the_map_of_gates_says_what_the_judge_says() {
 #[test]
 fn a_fallback_warns_and_turns_nothing_red() {
     let mut fixture = Fixture::new(6);
-    let mut gate = fixture.judgement.gates[5].clone();
+    let mut gate = fixture.judgement.gates[6].clone();
     gate.name = "fallback is lean".to_owned();
     fixture.judgement.fallback = Some(FallbackResult {
         variant: Some(fixture.plan.variants[1].id.clone()),

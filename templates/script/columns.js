@@ -64,7 +64,7 @@ function makeColumns() {
     title: metric.title,
     unit: metric.unit,
     num: true,
-    value: (v) => cellOf(v, state.shape, at).value,
+    value: (v) => valueOf(v, state.shape, at),
     show: (v) => shown(cellOf(v, state.shape, at)),
   }));
   const wanted = metrics.filter((_, at) => state.all || data.metrics[at].gated || at < METRICS);
@@ -97,7 +97,7 @@ function passes(v, words, bound) {
   const searched = (v.id + " " + v.stops.join(" ")).toLowerCase();
   if (words.some((word) => !searched.includes(word))) return false;
   if (state.metric === "" || bound === null || !Number.isFinite(bound)) return true;
-  const { value } = cellOf(v, state.shape, Number(state.metric));
+  const value = valueOf(v, state.shape, Number(state.metric));
   return value !== null && (state.side === "<=" ? value <= bound : value >= bound);
 }
 

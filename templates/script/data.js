@@ -24,6 +24,12 @@ function cellOf(v, shape, metric) {
   return { value, text: text || (value === null ? "n/a" : String(value)), why: pooled(why) ?? null };
 }
 
+/** The value alone, to sort and filter by: null where there is none. */
+function valueOf(v, shape, metric) {
+  const column = data.values[shape][metric];
+  return column.same ? column.same[0] : column.values[v.at];
+}
+
 /** The text of a cell; one that has no value says why when it is pointed at. */
 const shown = (cell) => (cell.value === null ? el("span", { class: "none", title: cell.why }, cell.text) : cell.text);
 

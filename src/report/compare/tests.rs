@@ -98,7 +98,7 @@ fn launches_that_overlap_are_noise() {
 fn every_rendering_tells_the_same() {
     let compared = compared();
     let text = terminal(&compared, 100);
-    assert!(text.contains("registers  fail (64), then pass (64)"), "{text}");
+    assert!(text.contains("registers  fail (67), then pass (67)"), "{text}");
     assert!(text.contains("+10.0 %") && text.contains("only in A: gone@m"), "{text}");
     let file = markdown(&compared);
     assert!(file.contains("| slow&#64;m ") && file.contains("**turned**") && file.contains("+10.0 %"), "{file}");

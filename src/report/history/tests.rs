@@ -54,7 +54,7 @@ fn the_page_shows_runs_links_charts_and_problems() {
         "{page}"
     );
     assert!(page.contains("-60.0 %"), "the change from the first run to the last");
-    assert_eq!(page.matches("<figure ").count(), 2, "phase a has two runs, phase b one");
+    assert_eq!(page.matches("<figure>").count(), 2, "phase a has two runs, phase b one");
     assert!(page.contains("broken") && !page.contains("<script"));
 }
 

@@ -1,6 +1,6 @@
 //! A metric of all variants at a shape, as the page's script reads it: numbers to sort and filter by, and their texts.
 //!
-//! The script rounds nothing. It shows the texts; the numbers are never shown, and so have nine digits, not seventeen.
+//! The script rounds nothing. It shows the texts; the numbers are never shown, and so have six digits, not seventeen.
 
 use super::pool::Pool;
 use crate::number::Number;
@@ -39,7 +39,7 @@ fn number<'a>(cell: Option<&'a Measure>) -> Option<&'a Number> {
 fn value(cell: Option<&Measure>) -> Value {
     match number(cell).map(|n| n.value) {
         Some(value) if value.fract() == 0.0 && value.abs() < 1e15 => json!(value as i64),
-        Some(value) => json!(format!("{value:.8e}").parse::<f64>().unwrap_or(value)),
+        Some(value) => json!(format!("{value:.5e}").parse::<f64>().unwrap_or(value)),
         None => Value::Null,
     }
 }
