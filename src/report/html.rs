@@ -1,4 +1,5 @@
-//! `report.html`: what is read first is written by the template; the table of variants is data, drawn by the page's script.
+//! `report.html`: what is read first is written by the template; the table of variants is data, drawn by the page's
+//! script.
 
 mod changes;
 mod columns;

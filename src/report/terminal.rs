@@ -80,8 +80,8 @@ fn paragraph(out: &mut String, text: &str, columns: usize) {
     }
 }
 
-/// Wall time by stage of the program: `build 3.206 s, bench 9.832 s, ...`.
-/// `build 4.13 s, bench 3.99 s (kernels 2.60 s, external commands 1.39 s)`: parts of a stage, `bench: kernels`, stand behind it where they count.
+/// Wall time by stage of the program: `build 4.13 s, bench 3.99 s (kernels 2.60 s, external commands 1.39 s)`. Parts of a
+/// stage, `bench: kernels`, stand behind it where they count.
 fn stages(report: &Report) -> String {
     let took = |name: &str, seconds: f64| format!("{name} {}", number::seconds(seconds));
     let stages = &report.provenance.stages;

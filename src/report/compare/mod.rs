@@ -1,7 +1,7 @@
 //! Two runs, recordings or ncu reports side by side: what changed, by how much, and whether noise explains it.
 //!
-//! A [`ComparedSide`] is what was measured, by name; a [`RunComparison`] pairs the names of two sides. Pure: reading, judging and
-//! writing are the command's.
+//! A [`ComparedSide`] is what was measured, by name; a [`RunComparison`] pairs the names of two sides. Pure: reading,
+//! judging and writing are the command's.
 
 mod comparison;
 mod html;

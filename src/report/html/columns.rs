@@ -32,7 +32,7 @@ pub fn column(cells: &[Option<&Measure>], pool: &mut Pool) -> Value {
     column
 }
 
-fn number<'a>(cell: Option<&'a Measure>) -> Option<&'a Number> {
+fn number(cell: Option<&Measure>) -> Option<&Number> {
     cell.and_then(Measure::number)
 }
 
@@ -44,7 +44,7 @@ fn value(cell: Option<&Measure>) -> Value {
     }
 }
 
-fn text<'a>(cell: Option<&'a Measure>) -> &'a str {
+fn text(cell: Option<&Measure>) -> &str {
     let is_its_text = |n: &&Number| n.value.fract() != 0.0 || n.value.abs() >= 1e3;
     number(cell).filter(is_its_text).map_or("", |n| n.text.as_str())
 }
