@@ -175,7 +175,7 @@ pub fn judge(run: &PhaseRun) -> Result<Session<'_>, Error> {
 /// A report of the run is damaged, or a template or chart fails.
 pub fn render(session: &Session<'_>, rendering: Rendering) -> Result<String, Error> {
     let folder = session.measurements().run().folder.display().to_string();
-    let report = report::assemble(session, report::Source::Recorded { folder }, report::Age::Unsaid)?;
+    let report = report::assemble(session, report::RunSource::Recorded { folder }, report::Age::Unsaid)?;
     Ok(match rendering {
         Rendering::Html => html::html(&report)?,
         Rendering::Markdown => markdown::markdown(&report)?,

@@ -38,14 +38,14 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         y: ChartAxis::new("gate", "", Scale::Names(run.gates.iter().map(|g| g.name.to_owned()).collect())),
         series: vec![
             Series { name: String::new(), tone: Tone::Bad, marks: Marks::Columns(cells.collect()) },
-            key("holds", Tone::Good),
-            key("fails", Tone::Bad),
-            key("cannot be told", Tone::Muted),
+            key("pass", Tone::Good),
+            key("fail", Tone::Bad),
+            key("inconclusive", Tone::Muted),
         ],
         limits: Vec::new(),
         alt: format!("{} gates over {} variants.", run.gates.len(), candidates.len()),
         table: ChartTable::new(
-            ["gate", "holds", "fails", "cannot be told", "not judged"],
+            ["gate", "pass", "fail", "inconclusive", "not judged"],
             run.gates.iter().enumerate().map(|(gate, row)| {
                 let of = |verdict| count(&candidates, gate, verdict).to_string();
                 let rest = (candidates.len() - judged(gate)).to_string();

@@ -5,7 +5,7 @@ use crate::cli::CompareArgs;
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
 use crate::report;
-use crate::report::compare::{self, Comparison, Side};
+use crate::report::compare::{self, ComparedSide, RunComparison};
 use crate::report::write::replace;
 use crate::stats::Resampler;
 use crate::store::open_report;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Compares and says what changed; what changed is no failure.
 pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let comparison = Comparison::new(&side(&args.a)?, &side(&args.b)?, &Resampler::default());
+    let comparison = RunComparison::new(&side(&args.a)?, &side(&args.b)?, &Resampler::default());
     if let Some(path) = &args.markdown {
         replace(path, &compare::markdown(&comparison))?;
     }
@@ -26,10 +26,10 @@ pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, Comma
 }
 
 /// A folder is a run or a recording, a file an ncu report.
-fn side(path: &Path) -> Result<Side, CommandError> {
+fn side(path: &Path) -> Result<ComparedSide, CommandError> {
     let name = path.display().to_string();
     if path.is_dir() {
-        return Ok(Side::of_run(&name, &report::stored(&PhaseRun::load(path)?)?));
+        return Ok(ComparedSide::of_run(&name, &report::stored(&PhaseRun::load(path)?)?));
     }
-    Ok(Side::of_report(&name, &open_report(path)?)?)
+    Ok(ComparedSide::of_report(&name, &open_report(path)?)?)
 }

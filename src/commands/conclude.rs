@@ -6,7 +6,7 @@ use crate::exit::Outcome;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
 use crate::report::write::{replace, write};
-use crate::report::{Age, Source, assemble, github};
+use crate::report::{Age, RunSource, assemble, github};
 use crate::store::RunState;
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Judges a run, writes the report's files, and says how it ended.
 pub fn conclude(
     run: &PhaseRun,
-    source: Source,
+    source: RunSource,
     against: &Against,
     folders: &Folders,
     saying: &Saying,
@@ -36,7 +36,7 @@ pub fn session<'a>(run: &'a PhaseRun, against: &Against, folders: &Folders) -> R
 pub fn conclude_in(
     folder: &Path,
     session: &Session<'_>,
-    source: Source,
+    source: RunSource,
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
@@ -55,11 +55,11 @@ pub fn conclude_in(
 
 /// The status of a judged run: one that did not measure everything, or that nobody asked for, is never better than
 /// inconclusive.
-fn outcome(session: &Session<'_>, source: &Source) -> Outcome {
+fn outcome(session: &Session<'_>, source: &RunSource) -> Outcome {
     let judged = Outcome::from(session.judgement().verdict);
     match (session.measurements().run().manifest.state, source) {
-        (RunState::Complete, Source::Live | Source::Recorded { .. }) => judged,
-        (RunState::Running | RunState::Interrupted, _) | (_, Source::Unasked { .. }) => {
+        (RunState::Complete, RunSource::Live | RunSource::Recorded { .. }) => judged,
+        (RunState::Running | RunState::Interrupted, _) | (_, RunSource::Unasked { .. }) => {
             judged.and(Outcome::Inconclusive)
         }
     }

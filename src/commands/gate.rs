@@ -7,7 +7,7 @@ use crate::config;
 use crate::exit::Outcome;
 use crate::judge::{Evidence, PhaseRun, foreign_run, paths};
 use crate::plan::unroll;
-use crate::report::Source;
+use crate::report::RunSource;
 use std::io::Write;
 
 /// Judges a run, a recording, or ncu reports by a phase as it is now.
@@ -24,6 +24,6 @@ pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
             foreign_run(phase, files, evidence)?
         }
     };
-    let source = Source::Recorded { folder: paths(&args.profile) };
+    let source = RunSource::Recorded { folder: paths(&args.profile) };
     conclude(&run, source, &args.against, &args.folders, &args.saying, out)
 }

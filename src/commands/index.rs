@@ -6,7 +6,7 @@ use crate::config;
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
 use crate::report;
-use crate::report::history::{self, Entry, History};
+use crate::report::history::{self, History, HistoryEntry};
 use crate::report::write::{prove_writable, replace};
 use crate::store;
 use std::io::{self, Write};
@@ -53,11 +53,11 @@ fn seen_from(file: &Path, reports: &Path) -> Option<String> {
     (folder == Path::new("") || folder == Path::new(".")).then(|| reports.display().to_string())
 }
 
-fn entry(folder: &Path, folders: &Folders) -> Result<Entry, CommandError> {
+fn entry(folder: &Path, folders: &Folders) -> Result<HistoryEntry, CommandError> {
     let run = PhaseRun::load(folder)?;
     let report = report::stored(&run)?;
     let (phase, manifest) = (&run.phase.name, &run.run.manifest);
     let page = folders.report(phase, &manifest.run).join("report.html");
     let link = page.is_file().then(|| format!("./{phase}/{}/report.html", manifest.run));
-    Ok(Entry::of(&report, manifest, &folder.display().to_string(), link))
+    Ok(HistoryEntry::of(&report, manifest, &folder.display().to_string(), link))
 }

@@ -11,7 +11,7 @@ use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::unmet;
 use crate::model::ComputeCapability;
 use crate::plan::Plan;
-use crate::report::Source;
+use crate::report::RunSource;
 use std::io::Write;
 
 /// Measures the phase and ends as every command does that gives a verdict.
@@ -38,7 +38,7 @@ pub fn live(
     progress.clear();
     let MeasuredRun { session, ended } = measured?;
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
-    let judged = conclude_in(&folder, &session, Source::Live, &args.saying, out)?;
+    let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, out)?;
     Ok(ended.map_or_else(|error| report_error(&error.into()).and(judged), |()| judged))
 }
 

@@ -5,7 +5,7 @@ use super::conclude::{conclude_in, session};
 use crate::cli::ReportArgs;
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
-use crate::report::Source;
+use crate::report::RunSource;
 use std::io::Write;
 
 /// Judges the run, writes its report's files, and says how it ended.
@@ -14,5 +14,5 @@ pub fn render(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, Command
     let usual = || args.folders.report(&run.phase.name, &run.run.manifest.run);
     let folder = args.output.clone().unwrap_or_else(usual);
     let session = session(&run, &args.against, &args.folders)?;
-    conclude_in(&folder, &session, Source::Recorded { folder: args.run.display().to_string() }, &args.saying, out)
+    conclude_in(&folder, &session, RunSource::Recorded { folder: args.run.display().to_string() }, &args.saying, out)
 }

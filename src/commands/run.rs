@@ -11,7 +11,7 @@ use crate::frame::wanted;
 use crate::judge::PhaseRun;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::plan::{Plan, unroll};
-use crate::report::Source;
+use crate::report::RunSource;
 use crate::report::write::prove_writable;
 use crate::store::Run;
 use std::io::{self, Write};
@@ -57,8 +57,8 @@ fn recorded(
     let run = PhaseRun::of_phase(phase, plan, &folder, |run| wanted::counters(&metrics, capability(run)))?;
     let folder = folder.display().to_string();
     let source = match why {
-        None => Source::Recorded { folder },
-        Some(why) => Source::Unasked { folder, why: why.lacking() },
+        None => RunSource::Recorded { folder },
+        Some(why) => RunSource::Unasked { folder, why: why.lacking() },
     };
     conclude(&run, source, &args.against, &args.folders, &args.saying, out)
 }

@@ -1,7 +1,9 @@
 //! Whom a gate judges, and what its verdict counts for.
 
 use super::glob::{GlobError, glob};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -84,8 +86,21 @@ impl<'de> Deserialize<'de> for Scope {
     }
 }
 
+impl JsonSchema for Scope {
+    fn schema_name() -> Cow<'static, str> {
+        "Scope".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Which variants a gate judges: `selected`, `each`, `any`, `best:` with a glob, or a glob of their ids.",
+            "type": "string",
+        })
+    }
+}
+
 /// What a gate's failure means for the phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// The phase fails.

@@ -2,10 +2,12 @@
 //!
 //! Values keep their full precision in the model; what is here decides digits, separators and units of their text.
 
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
-/// A value with the text that people read.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A value with the text that people read; programs are given the value alone.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Number {
     /// The value in the unit it was measured in.
     pub value: f64,
@@ -17,6 +19,26 @@ impl Number {
     /// A number with the text of [`plain`].
     pub fn new(value: f64) -> Self {
         Self { value, text: plain(value) }
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Number {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        f64::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        f64::json_schema(generator)
     }
 }
 
@@ -39,7 +61,7 @@ pub fn plain(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A number at an axis: from a million on in millions or milliards (`15 G`).
+/// A number at an axis: in millions from 1e6 on, in billions from 1e9 on (`15 G`).
 pub fn multiple(value: f64) -> String {
     match value.abs() {
         size if size >= 1e9 => format!("{} G", short(value / 1e9)),

@@ -1,6 +1,6 @@
 //! A report out of a judged run: what ncu, its rules and its sampler say is read here, beside the verdicts.
 
-use super::{Closely, Earlier, Inputs, Report, Source};
+use super::{DeepProfileInputs, Earlier, Inputs, Report, RunSource};
 use crate::config::{Phase, Shape};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations};
 use crate::expr::{Names, Value};
@@ -25,7 +25,7 @@ pub enum Age {
 ///
 /// # Errors
 /// A report of ncu is damaged.
-pub fn assemble(session: &Session<'_>, source: Source, age: Age) -> Result<Report, JudgeError> {
+pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Report, JudgeError> {
     let measured = session.measurements();
     let (phase, plan, run) = (measured.phase(), measured.plan(), measured.run());
     let deep = DeepProfiles::read(run, plan, measured.capability());
@@ -56,7 +56,11 @@ pub fn assemble(session: &Session<'_>, source: Source, age: Age) -> Result<Repor
         judgement: session.judgement(),
         findings: &findings,
         said: &observations,
-        closely: Closely { looks: &run.close_looks, quantities: &deep.quantities, problem: deep.problem.as_deref() },
+        deep: DeepProfileInputs {
+            profiles: &run.close_looks,
+            quantities: &deep.quantities,
+            problem: deep.problem.as_deref(),
+        },
         source,
         compared: &session.references().labels(),
         earlier: &earlier,
@@ -71,7 +75,7 @@ pub fn assemble(session: &Session<'_>, source: Source, age: Age) -> Result<Repor
 /// The run cannot be judged.
 pub fn stored(run: &PhaseRun) -> Result<Report, JudgeError> {
     let session = Session::of(run, ReferenceRuns::around(run))?;
-    let source = Source::Recorded { folder: run.run.folder.display().to_string() };
+    let source = RunSource::Recorded { folder: run.run.folder.display().to_string() };
     assemble(&session, source, Age::Unsaid)
 }
 

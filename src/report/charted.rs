@@ -1,7 +1,9 @@
 //! The report's rows as charts read them, with what only charts need: the roof, the front, effects of parameters.
 
+use super::deep_profile::DeepProfileRow;
 use super::inputs::Inputs;
-use super::model::{CloseLookRow, Report, VariantRow};
+use super::report::Report;
+use super::variant_row::VariantRow;
 use crate::chart::{
     ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant, ChartedVerdict,
     WarpState, WarpStates,
@@ -25,7 +27,7 @@ pub fn run<'a>(report: &'a Report, inputs: &'a Inputs<'_>) -> ChartedRun<'a> {
         gates: gates(report),
         stages: stages(report),
         variants: report.variants.iter().map(variant).collect(),
-        warp_states: report.closely.as_ref().map(warp_states),
+        warp_states: report.deep_profile.as_ref().map(warp_states),
         roofline: roofline(inputs),
         effects: effects(inputs),
         occupancy,
@@ -88,13 +90,13 @@ fn variant(row: &VariantRow) -> ChartedVariant<'_> {
     }
 }
 
-fn warp_states(look: &CloseLookRow) -> WarpStates<'_> {
+fn warp_states(look: &DeepProfileRow) -> WarpStates<'_> {
     let states = look.states().into_iter().map(|state| WarpState {
         name: &state.name,
         cycles: state.values.iter().map(|value| value.number().map(|n| n.value)).collect(),
     });
     WarpStates {
-        variants: look.looked.iter().map(|row| (row.label.as_str(), row.short.as_str())).collect(),
+        variants: look.variants.iter().map(|row| (row.label.as_str(), row.short.as_str())).collect(),
         states: states.collect(),
     }
 }
@@ -109,7 +111,7 @@ fn roofline(inputs: &Inputs<'_>) -> Option<Roofline> {
         let scope: Names = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
         workload.flops.as_ref()?.eval_number(&scope).ok().filter(|f| *f > 0.0)
     });
-    explain::roofline(&inputs.quantities.beside(inputs.closely.quantities), objective, &all, operations)
+    explain::roofline(&inputs.quantities.beside(inputs.deep.quantities), objective, &all, operations)
 }
 
 /// Ranked candidates.

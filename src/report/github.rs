@@ -1,9 +1,9 @@
 //! What GitHub shows: annotations at the gate's line, the job's summary, a comment that always fits.
 
 use super::error::RenderError;
-use super::gates::GateRow;
+use super::gate_row::GateRow;
 use super::markdown::{Charts, sections};
-use super::model::Report;
+use super::report::Report;
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 

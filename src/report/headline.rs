@@ -1,7 +1,8 @@
 //! The banner: what a reader has to know in ten seconds, written by rules from the data.
 
 use super::inputs::Inputs;
-use super::model::{Fact, Headline, MetricColumn};
+use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
+use super::number::Number;
 use super::{number, text};
 use crate::expr::{Comparison, Reference};
 use crate::judge::{Correctness, GateResult, Judgement, VariantResult};
@@ -15,15 +16,9 @@ use std::collections::HashSet;
 pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
     let judgement = inputs.judgement;
     let fallback = judgement.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass);
-    let label = match judgement.verdict {
-        Verdict::Pass if fallback => "Fallback",
-        Verdict::Pass => "Pass",
-        Verdict::Fail => "Fail",
-        Verdict::Inconclusive => "Inconclusive",
-    };
     Headline {
         verdict: judgement.verdict,
-        label: label.to_owned(),
+        conclusion: Conclusion::new(judgement.verdict, fallback),
         reason: text::sentence(&text::line(&reason(judgement))),
         stages: stages(judgement),
         obstacle: obstacle(inputs),
@@ -178,6 +173,21 @@ fn tier(inputs: &Inputs<'_>) -> Option<String> {
     let reached =
         reached.map_or_else(|| "No tier reached".to_owned(), |name| format!("Tier {} reached", text::line(name)));
     Some(format!("{reached}{}", next.unwrap_or_default()))
+}
+
+/// What the selected variant was selected by.
+pub fn objective(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Option<ObjectiveRow> {
+    let objective = &inputs.phase.objective;
+    let metric = metrics.iter().find(|m| m.name == objective.metric)?;
+    let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
+    let value = selected.and_then(|id| inputs.quantities.read(id, &objective.shape, &metric.name).value());
+    Some(ObjectiveRow {
+        metric: metric.name.clone(),
+        title: metric.title.clone(),
+        unit: metric.unit.clone(),
+        value: value.map(Number::new),
+        note: selected.zip(value).map_or_else(String::new, |(id, value)| note(inputs, metric, id, value)),
+    })
 }
 
 /// Numbers of the selected variant that a reader looks for first.

@@ -4,9 +4,9 @@
 //! its reason, so that it shows without turning a pipeline red; so is one that a fallback answers for. Tiers, stages and the fallback are suites of their own.
 
 use super::error::RenderError;
-use super::gates::GateRow;
-use super::model::Report;
+use super::gate_row::GateRow;
 use super::number;
+use super::report::Report;
 use crate::model::{Level, Verdict};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 

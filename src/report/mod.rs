@@ -4,11 +4,14 @@
 //! before [`write`].
 
 mod assemble;
+mod change;
 mod charted;
-mod closely;
 pub mod compare;
+mod contents;
+mod deep_profile;
 mod deltas;
 mod error;
+mod gate_row;
 mod gates;
 pub mod github;
 mod headline;
@@ -20,24 +23,31 @@ pub mod junit;
 pub mod leaderboard;
 pub mod markdown;
 mod model;
+mod ncu_advice;
+mod page;
 mod provenance;
+#[allow(clippy::module_inception)]
+mod report;
 pub mod show;
 pub mod static_check;
 pub mod terminal;
+mod variant_row;
 mod variants;
 pub mod write;
 
 pub use crate::number::{self, text};
 pub use assemble::{Age, assemble, stored};
-pub use deltas::{Delta, DeltaRow, Earlier};
+pub use change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricFacts, RatioInterval};
+pub use deep_profile::{DeepMetric, DeepProfileRow, ProfiledVariant};
+pub use deltas::Delta;
 pub use error::{RenderError, WriteError};
-pub use gates::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-pub use inputs::{Closely, Inputs, Source};
-pub use model::{
-    BuildRow, CheckRow, CloseLookRow, CloseMetric, CorrectnessRow, Fact, Finding, GateCell, Headline, HotLineRow,
-    HotRow, LineRow, LookedRow, Measure, MetricColumn, Report, RuleRow, SaidRow, ShapeValues, VariantRow,
-};
-pub use provenance::{Origin, Provenance};
+pub use gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
+pub use inputs::{DeepProfileInputs, Earlier, Inputs, RunSource};
+pub use model::{Conclusion, Fact, FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
+pub use ncu_advice::{HotLineRow, HotRow, NcuAdvice, RuleRow};
+pub use provenance::{Provenance, RunOrigin};
+pub use report::Report;
+pub use variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -1,19 +1,19 @@
 //! Where the numbers come from, what is not in them, and how to make them again.
 
-use super::inputs::{Inputs, Source};
+use super::inputs::{Inputs, RunSource};
 use super::number::{self, Number};
 use super::text;
 use crate::model::BuildOutcome;
 use crate::model::ProfileOutcome;
 use crate::model::ShapeName;
 use crate::model::{CheckOutcome, LatencyOutcome};
-use crate::store::RunState;
+use crate::store::{Fingerprint, Git, RunState};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether the run was measured now or is replayed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Origin {
+pub struct RunOrigin {
     /// Whether it is a recording.
     pub replay: bool,
     /// `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1`.
@@ -24,7 +24,7 @@ pub struct Origin {
     pub unasked: Option<String>,
 }
 
-impl Origin {
+impl RunOrigin {
     /// `replay`, or `live`.
     pub fn word(&self) -> &'static str {
         if self.replay { "replay" } else { "live" }
@@ -40,6 +40,10 @@ impl Origin {
 /// What was measured where, with what.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Provenance {
+    /// Machine and tools: what has to be equal for numbers to be comparable.
+    pub fingerprint: Fingerprint,
+    /// The state of the repository; none outside of one.
+    pub git: Option<Git>,
     /// Label and value, in order.
     pub facts: Vec<(String, String)>,
     /// Wall seconds by stage.
@@ -53,51 +57,39 @@ pub struct Provenance {
 }
 
 /// Live or replay, in a sentence.
-pub fn origin(inputs: &Inputs<'_>) -> Origin {
+pub fn origin(inputs: &Inputs<'_>) -> RunOrigin {
     let manifest = inputs.manifest;
     let gpu = manifest.fingerprint.gpu.as_ref().map_or_else(|| "an unknown GPU".to_owned(), |g| text::line(&g.name));
     let date = manifest.started.strftime("%Y-%m-%d");
     let ncu = manifest.fingerprint.ncu.as_ref().map_or_else(String::new, |v| format!(", ncu {}", text::line(v)));
     let (replay, how) = match &inputs.source {
-        Source::Live => (false, "measured on"),
-        Source::Recorded { .. } | Source::Unasked { .. } => (true, "recorded on"),
+        RunSource::Live => (false, "measured on"),
+        RunSource::Recorded { .. } | RunSource::Unasked { .. } => (true, "recorded on"),
     };
     let unasked = match &inputs.source {
-        Source::Live | Source::Recorded { .. } => None,
-        Source::Unasked { folder, why } => Some(text::line(&format!(
+        RunSource::Live | RunSource::Recorded { .. } => None,
+        RunSource::Unasked { folder, why } => Some(text::line(&format!(
             "{why}, so nothing was measured and nothing passes: this is the recording in {folder}; --source recorded judges the recording"
         ))),
     };
     let age = inputs.now.map(|now| number::age(now.as_second() - manifest.started.as_second()));
-    Origin { replay, sentence: format!("{how} {gpu}, {date}{ncu}"), age, unasked }
+    RunOrigin { replay, sentence: format!("{how} {gpu}, {date}{ncu}"), age, unasked }
 }
 
 /// Machine, tools, source and command line.
 pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
     let manifest = inputs.manifest;
-    let fingerprint = &manifest.fingerprint;
-    let known = |value: &Option<String>| value.as_deref().map_or_else(|| "unknown".to_owned(), text::line);
-    let gpu = fingerprint.gpu.as_ref().map_or_else(
-        || "unknown".to_owned(),
-        |g| {
-            let memory = number::with_unit(g.memory as f64, "bytes");
-            format!("{} (compute capability {}, {} SMs, {memory})", text::line(&g.name), g.compute_capability, g.sms)
-        },
-    );
-    let git = manifest.git.as_ref().map_or_else(
-        || "not in a git repository".to_owned(),
-        |git| format!("{}{}", text::line(&git.commit), if git.dirty { ", with changes not committed" } else { "" }),
-    );
+    let [gpu, driver, ncu, nvcc, clock_control, cache_control, replay_mode] = conditions(&manifest.fingerprint);
     let finished = manifest.finished.map_or_else(|| "not finished".to_owned(), second);
     let facts = [
-        ("GPU", gpu),
-        ("driver", known(&fingerprint.driver)),
-        ("Nsight Compute", known(&fingerprint.ncu)),
-        ("nvcc", known(&fingerprint.nvcc)),
+        gpu,
+        driver,
+        ncu,
+        nvcc,
         ("clocks", text::line(&inputs.clocks.words())),
-        ("clock control", text::line(&fingerprint.clock_control)),
-        ("cache control", text::line(&fingerprint.cache_control)),
-        ("replay mode", text::line(&fingerprint.replay_mode)),
+        clock_control,
+        cache_control,
+        replay_mode,
         ("ncugate", text::line(&manifest.ncugate)),
         ("started", second(manifest.started)),
         ("finished", finished),
@@ -105,13 +97,15 @@ pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
         ("timed at", shapes(inputs, inputs.latencies.iter().map(|l| &l.shape))),
         ("profiled at", shapes(inputs, inputs.profiles.iter().map(|p| &p.shape))),
         ("shared measurements", shared(inputs)),
-        ("commit", git),
+        ("commit", manifest.git.as_ref().map_or_else(|| NO_REPOSITORY.to_owned(), commit)),
         ("phase file", text::line(&inputs.phase.file.display().to_string())),
         ("phase SHA-256", text::line(&manifest.config_sha256)),
         ("plan SHA-256", text::line(&manifest.plan_sha256)),
         ("redacted", if manifest.redacted { "host names, addresses and paths" } else { "nothing" }.to_owned()),
     ];
     Provenance {
+        fingerprint: manifest.fingerprint.clone(),
+        git: manifest.git.clone(),
         facts: facts
             .into_iter()
             .map(|(label, value)| (label.to_owned(), value))
@@ -123,6 +117,35 @@ pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
         argv: text::line(&manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ")),
         config: text::whole(&inputs.phase.text),
     }
+}
+
+/// What the page says of a run outside of a repository.
+pub const NO_REPOSITORY: &str = "not in a git repository";
+
+/// The commit, and whether tracked files differed from it.
+pub fn commit(git: &Git) -> String {
+    format!("{}{}", text::line(&git.commit), if git.dirty { ", with changes not committed" } else { "" })
+}
+
+/// Machine and tools, what each is and its value.
+pub fn conditions(fingerprint: &Fingerprint) -> [(&'static str, String); 7] {
+    let known = |value: &Option<String>| value.as_deref().map_or_else(|| "unknown".to_owned(), text::line);
+    let gpu = fingerprint.gpu.as_ref().map_or_else(
+        || "unknown".to_owned(),
+        |g| {
+            let memory = number::with_unit(g.memory as f64, "bytes");
+            format!("{} (compute capability {}, {} SMs, {memory})", text::line(&g.name), g.compute_capability, g.sms)
+        },
+    );
+    [
+        ("GPU", gpu),
+        ("driver", known(&fingerprint.driver)),
+        ("Nsight Compute", known(&fingerprint.ncu)),
+        ("nvcc", known(&fingerprint.nvcc)),
+        ("clock control", text::line(&fingerprint.clock_control)),
+        ("cache control", text::line(&fingerprint.cache_control)),
+        ("replay mode", text::line(&fingerprint.replay_mode)),
+    ]
 }
 
 /// Names and versions of what an external command is made of.
@@ -200,7 +223,7 @@ pub fn missing(inputs: &Inputs<'_>) -> Vec<String> {
     }
     let mut lines = reasons.lines();
     lines.extend(unseen(inputs));
-    lines.extend(super::closely::missing(inputs));
+    lines.extend(super::deep_profile::missing(inputs));
     if inputs.manifest.state != RunState::Complete {
         lines.insert(0, format!("the run is not whole: {}", state(inputs.manifest.state)));
     }
@@ -251,7 +274,7 @@ pub fn reproduce(inputs: &Inputs<'_>) -> Vec<String> {
     if let Some(git) = &inputs.manifest.git {
         commands.push(format!("git checkout {}", text::line(&git.commit)));
     }
-    if let Source::Recorded { .. } | Source::Unasked { .. } = &inputs.source {
+    if let RunSource::Recorded { .. } | RunSource::Unasked { .. } = &inputs.source {
         commands.push(format!("ncugate run {file} --source recorded"));
     }
     commands.push(format!("ncugate run {file} --source gpu"));

@@ -1,10 +1,13 @@
 //! The end of a run in the terminal: the best variants, the gates, the verdict last.
 
+use super::change::MetricChange;
+use super::deltas::Delta;
 use super::error::RenderError;
-use super::gates::GateRow;
-use super::model::{Report, VariantRow};
+use super::gate_row::GateRow;
 use super::number;
+use super::report::Report;
 use super::text;
+use super::variant_row::VariantRow;
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
@@ -28,6 +31,8 @@ pub struct Screen {
 
 /// Variants shown.
 const TOP: usize = 5;
+/// Least columns of a gate's verdict.
+const STATE: usize = 6;
 
 /// What a run prints last.
 pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> {
@@ -37,10 +42,7 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     out.push('\n');
     out.push_str(&variants(report, columns));
     out.push('\n');
-    let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, 28);
-    for gate in &report.gates {
-        out.push_str(&gate_line(gate, widest, columns, screen.colours));
-    }
+    out.push_str(&gates(report, columns, screen.colours));
     for line in beside(report, columns) {
         let _ = writeln!(out, "{line}");
     }
@@ -60,11 +62,10 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     for sentence in [&headline.tier, &headline.stages, &headline.obstacle].into_iter().flatten() {
         paragraph(&mut out, sentence, columns);
     }
-    let tone = if report.falls_back() { Verdict::Inconclusive } else { report.headline.verdict };
-    let label = paint(&report.headline.label.to_uppercase(), tone, screen.colours);
-    let mut lines =
-        wrapped(&format!("{} {}", "#".repeat(report.headline.label.len()), report.headline.reason), columns)
-            .into_iter();
+    let label = headline.conclusion.label();
+    let reason = format!("{} {}", "#".repeat(label.len()), headline.reason);
+    let label = paint(&label.to_uppercase(), headline.conclusion.tone(), screen.colours);
+    let mut lines = wrapped(&reason, columns).into_iter();
     let first = lines.next().unwrap_or_default();
     let _ = writeln!(out, "{label}{}", first.trim_start_matches('#'));
     for line in lines {
@@ -79,8 +80,8 @@ fn paragraph(out: &mut String, text: &str, columns: usize) {
     }
 }
 
-/// Wall time by stage of the program: `build 3.206 s, bench 9.832 s, ...`.
-/// `build 4.13 s, bench 3.99 s (kernels 2.60 s, external commands 1.39 s)`: parts of a stage, `bench: kernels`, stand behind it where they count.
+/// Wall time by stage of the program: `build 4.13 s, bench 3.99 s (kernels 2.60 s, external commands 1.39 s)`. Parts of a
+/// stage, `bench: kernels`, stand behind it where they count.
 fn stages(report: &Report) -> String {
     let took = |name: &str, seconds: f64| format!("{name} {}", number::seconds(seconds));
     let stages = &report.provenance.stages;
@@ -98,13 +99,12 @@ fn stages(report: &Report) -> String {
 
 /// A line a baseline or stored run: the objective beside theirs.
 fn beside(report: &Report, columns: usize) -> Vec<String> {
-    let line = |delta: &super::Delta| {
-        let objective = report.headline.facts.first().map(|fact| fact.label.as_str());
-        let row = delta.rows.iter().find(|row| Some(row.title.as_str()) == objective).or(delta.rows.first())?;
-        let values = number::against(row.selected.value, row.other.value, &row.unit);
-        let word = row.word();
-        let words = [row.change.as_str(), word].into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", ");
-        Some(text::clip(&format!("against {}: {} {values}, {words}", delta.against, text::inside(&row.title)), columns))
+    let line = |delta: &Delta| {
+        let is_objective = |row: &&MetricChange| report.objective.as_ref().is_some_and(|o| o.metric == row.metric);
+        let row = delta.rows.iter().find(is_objective).or(delta.rows.first())?;
+        let values = number::against(row.after.value, row.before.value, &row.unit);
+        let (title, words) = (text::inside(&row.title), row.words());
+        Some(text::clip(&format!("against {}: {title} {values}, {words}", delta.against), columns))
     };
     report.deltas.iter().filter_map(line).collect()
 }
@@ -152,23 +152,38 @@ fn variants(report: &Report, columns: usize) -> String {
     out
 }
 
-fn gate_line(gate: &GateRow, widest: usize, columns: usize, colours: Colours) -> String {
-    let state = match (&gate.waived, gate.verdict) {
+/// What leads the line of a gate: what keeps the phase from passing stands out.
+fn state(gate: &GateRow) -> &'static str {
+    match (&gate.waived, gate.verdict) {
         (Some(_), _) => "waived",
-        (None, Verdict::Pass) => "pass",
-        (None, Verdict::Fail) => "FAIL",
-        (None, Verdict::Inconclusive) => "unsure",
+        (None, Verdict::Pass) => Verdict::Pass.word(),
+        (None, verdict @ (Verdict::Fail | Verdict::Inconclusive)) => verdict.mark(),
+    }
+}
+
+/// A line a gate: its verdict, its name, measured against limit.
+fn gates(report: &Report, columns: usize, colours: Colours) -> String {
+    let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, 28);
+    let lead = report.gates.iter().map(|g| state(g).len()).max().unwrap_or(STATE).max(STATE);
+    let line = |gate: &GateRow| {
+        let name = text::clip(&gate.name, widest);
+        let rest = text::clip(&format!("{name:<widest$}  {}", against(gate)), columns - lead - 2);
+        format!("{}  {rest}\n", paint(&format!("{:<lead$}", state(gate)), gate.verdict, colours))
     };
-    let advisory = if gate.level == Level::Advisory { " (advisory)" } else { "" };
-    let value = |n: &number::Number| number::with_unit(n.value, &gate.unit);
+    report.gates.iter().map(line).collect()
+}
+
+/// Measured against limit, else why; and whether the gate only advises.
+fn against(gate: &GateRow) -> String {
     let measured = match (&gate.measured, &gate.limit) {
         (Some(measured), Some(limit)) => number::against(measured.value, limit.value, &gate.unit),
-        (Some(measured), None) => value(measured),
+        (Some(measured), None) => number::with_unit(measured.value, &gate.unit),
         (None, _) => gate.why.clone(),
     };
-    let name = text::clip(&gate.name, widest);
-    let rest = text::clip(&format!("{name:<widest$}  {measured}{advisory}"), columns - 8);
-    format!("{}  {rest}\n", paint(&format!("{state:<6}"), gate.verdict, colours))
+    match gate.level {
+        Level::Required => measured,
+        Level::Advisory => format!("{measured} (advisory)"),
+    }
 }
 
 fn paint(text: &str, verdict: Verdict, colours: Colours) -> String {

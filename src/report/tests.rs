@@ -1,9 +1,13 @@
 //! The renderers together, on the made-up run of [`super::fixture`].
 
 use super::fixture::{Fixture, hostile};
+use super::model::Conclusion;
 use super::terminal::{Colours, Screen};
 use super::{github, html, json, junit, markdown, terminal, write};
-use crate::model::ComputeCapability;
+use crate::judge::FallbackResult;
+use crate::model::Verdict;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 fn small() -> super::Report {
     Fixture::new(6).report()
@@ -20,14 +24,96 @@ fn junit_counts_gates() {
 }
 
 #[test]
-fn json_holds_every_value() {
-    let mut report = small();
-    for shape in report.variants.iter_mut().flat_map(|v| &mut v.shapes) {
-        shape.samples.truncate(2);
+fn json_holds_every_value_that_the_report_has() {
+    let report = Fixture::new(90).report();
+    let results: Value = serde_json::from_str(&json::json(&report).unwrap()).unwrap();
+    let number = |value: &Value| value.as_f64();
+    assert_eq!((&results["schema"], &results["verdict"]), (&json!(1), &json!("fail")));
+    for (row, written) in report.gates.iter().zip(results["gates"].as_array().unwrap()) {
+        assert_eq!(written["verdict"], row.verdict.word());
+        assert_eq!(number(&written["measured"]), row.measured.as_ref().map(|n| n.value));
+        assert_eq!(written["shape"].as_str(), row.decided_by.as_ref().map(|d| d.shape.as_str()));
+        assert_eq!(written["passing"], row.counts.pass);
+        assert_eq!(written["waived"].as_str(), row.waived.as_ref().map(|w| w.reason.as_str()));
     }
-    report.variants.truncate(2);
-    let value: serde_json::Value = serde_json::from_str(&json::json(&report).unwrap()).unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&value).unwrap());
+    let mut values = 0;
+    for (row, written) in report.variants.iter().zip(results["variants"].as_array().unwrap()) {
+        assert_eq!((written["id"].as_str(), &written["rank"]), (Some(row.id.as_str()), &json!(row.rank)));
+        for (name, shape) in report.shapes.iter().zip(&row.shapes) {
+            let written = &written["shapes"][name.as_str()];
+            assert_eq!(written["samples"].as_array().unwrap().len(), shape.samples.len());
+            for (metric, measure) in report.metrics.iter().zip(&shape.values) {
+                let name = metric.name.as_str();
+                let (read, value) = (number(&written["values"][name]), measure.number().map(|n| n.value));
+                // A reader of JSON may be off by the last bit.
+                let off = read.zip(value).map_or(0.0, |(read, value)| (read - value).abs() / value.abs().max(1.0));
+                assert!(read.is_some() == value.is_some() && off < 1e-14, "{name}: {read:?}, {value:?}");
+                assert_eq!(written["missing"].get(name).is_some(), measure.number().is_none(), "{name}");
+                values += 1;
+            }
+        }
+    }
+    assert!(values > 5_000, "{values}");
+    let delta = &results["deltas"][0]["metrics"]["latency_p50"];
+    let row = &report.deltas[0].rows[0];
+    assert_eq!((number(&delta["selected"]), number(&delta["other"])), (Some(row.after.value), Some(row.before.value)));
+    assert_eq!((&delta["judged"], &delta["change"]), (&json!(row.judged.word()), &json!(row.change)));
+    assert_eq!(results["close_looks"][0]["values"]["stall_wait"], 1.9);
+}
+
+#[test]
+fn json_keeps_the_keys_that_programs_read() {
+    let report = Fixture::new(6).report();
+    let results: Value = serde_json::from_str(&json::json(&report).unwrap()).unwrap();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    for key in [
+        "name",
+        "require",
+        "on",
+        "level",
+        "line",
+        "metric",
+        "unit",
+        "verdict",
+        "reason",
+        "measured",
+        "limit",
+        "margin",
+        "interval",
+        "samples",
+        "variant",
+        "shape",
+        "passing",
+        "failing",
+        "inconclusive",
+        "waived",
+    ] {
+        assert!(results["gates"].as_array().unwrap().iter().all(|gate| gate.get(key).is_some()), "{key}");
+    }
+    assert_eq!(results["gates"][0]["on"], "selected");
+    for key in ["selected", "other", "change", "ratio", "judged"] {
+        assert!(results["deltas"][0]["metrics"]["latency_p50"].get(key).is_some(), "{key}");
+    }
+    for key in ["title", "unit", "better"] {
+        assert!(results["metrics"]["latency_p50"].get(key).is_some(), "{key}");
+    }
+    let profile = ["missing", "passes", "seconds", "shape", "values", "variant"].map(str::to_owned);
+    assert_eq!(keys(&results["close_looks"][0]), BTreeSet::from(profile));
+    let schema: Value = serde_json::from_str(&json::schema().unwrap()).unwrap();
+    assert_eq!(keys(&schema["properties"]), keys(&results), "the schema has the same keys");
+}
+
+#[test]
+fn the_schema_has_the_words_that_a_verdict_can_be() {
+    let schema: Value = serde_json::from_str(&json::schema().unwrap()).unwrap();
+    let words = |name: &str| -> Vec<String> {
+        let ways = schema["$defs"][name]["oneOf"].as_array().unwrap();
+        ways.iter().map(|way| way["const"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(words("Verdict"), ["pass", "inconclusive", "fail"]);
+    assert_eq!(words("Level"), ["required", "advisory"]);
+    assert_eq!(words("Better"), ["higher", "lower", "context"]);
+    assert_eq!(words("ChangeDirection"), ["better", "worse", "within noise", ""]);
 }
 
 #[test]
@@ -36,13 +122,6 @@ fn terminal_ends_with_the_verdict() {
     let text = terminal::terminal(&small(), screen).unwrap();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
-}
-
-#[test]
-fn files_of_charts_are_known_by_their_names() {
-    let charts = small().charts;
-    assert!(charts.len() > 8 && charts.iter().all(|chart| crate::chart::is_id(&chart.id)));
-    assert!(!crate::chart::is_id("notes") && !crate::chart::is_id("gate-"));
 }
 
 #[test]
@@ -160,45 +239,31 @@ fn every_chart_is_drawn_with_title_axes_and_words() {
         let svg = crate::chart::svg::draw(chart, crate::chart::svg::Setting::File).unwrap();
         assert!(svg.contains("role=\"img\"") && svg.contains("<title>"), "{}", chart.id);
         assert!(!chart.alt.is_empty() && !chart.table.rows.is_empty(), "{}", chart.id);
-        assert!(roxmltree::Document::parse(&svg).is_ok(), "{}", chart.id);
+        assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count(), "{}", chart.id);
     }
 }
 
 #[test]
 fn the_map_of_gates_says_what_the_judge_says() {
-    use crate::config::Gate;
-    use crate::expr::Requirement;
-    use crate::judge::Context;
-    use crate::model::{Level, OnInconclusive, Scope, Verdict};
-    let mut fixture = Fixture::new(90);
-    let gate = |text: &str, left: &str, limit: &str, on: Scope, level: Level| Gate {
-        name: text.to_owned(),
-        require: Requirement::parse(&format!("{left} <= {limit}")).unwrap(),
-        on,
-        level,
-        shapes: vec![fixture.phase.objective.shape.clone()],
-        at_least: None,
-        inconclusive: OnInconclusive::Inconclusive,
-        line: 1,
-    };
-    fixture.phase.gates = vec![
-        gate("registers <= 7", "registers", "7", Scope::Any, Level::Required),
-        gate("registers <= 72", "registers", "72", Scope::Selected, Level::Required),
-        gate("spills <= 0", "spills", "0", Scope::Each, Level::Required),
-        gate("shared_mem <= 20000", "shared_mem", "20000", Scope::Selected, Level::Advisory),
-    ];
-    for (at, gate) in fixture.phase.gates.iter_mut().enumerate() {
-        gate.line = 10 + at;
-    }
     // Two gates whose text begins alike, and two whose text is the same.
-    let mut same = fixture.phase.gates[1].clone();
-    (same.line, same.on) = (20, Scope::Matching("*THREADS=128*".to_owned()));
-    same.require = fixture.phase.gates[0].require.clone();
-    fixture.phase.gates.push(same);
-    let proven = crate::judge::correctness(&fixture.phase, &fixture.plan, &fixture.checks, &fixture.builds);
-    let context = Context::new(Some(ComputeCapability::new(9, 0)), "2026-11-21".parse().unwrap());
-    fixture.judgement = crate::judge::judge(&fixture.phase, &fixture.plan, &fixture.quantities, &proven, &context);
-    let report = fixture.report();
+    const GATES: &str = r#"
+        [[gate]]
+        require = "registers <= 7"
+        on = "any"
+        [[gate]]
+        require = "registers <= 72"
+        [[gate]]
+        require = "spills <= 0"
+        on = "each"
+        [[gate]]
+        require = "shared_mem <= 20000"
+        level = "advisory"
+        [[gate]]
+        name = "again"
+        require = "registers <= 7"
+        on = "*THREADS=128*"
+    "#;
+    let report = Fixture::with_gates(90, GATES).report();
     let mut judged = 0;
     for variant in report.variants.iter().filter(|v| v.rank.is_some()) {
         for (at, metric, limit) in [(0, "registers", 7.0), (1, "registers", 72.0), (2, "spills", 0.0)] {
@@ -217,10 +282,8 @@ fn the_map_of_gates_says_what_the_judge_says() {
 
 #[test]
 fn a_fallback_warns_and_turns_nothing_red() {
-    use crate::judge::FallbackResult;
-    use crate::model::Verdict;
     let mut fixture = Fixture::new(6);
-    let mut gate = fixture.judgement.gates[5].clone();
+    let mut gate = fixture.judgement.gates[6].clone();
     gate.name = "fallback is lean".to_owned();
     fixture.judgement.fallback = Some(FallbackResult {
         variant: Some(fixture.plan.variants[1].id.clone()),
@@ -230,7 +293,7 @@ fn a_fallback_warns_and_turns_nothing_red() {
     });
     fixture.judgement.verdict = Verdict::Pass;
     let report = fixture.report();
-    assert_eq!(report.headline.label, "Fallback");
+    assert_eq!(report.headline.conclusion, Conclusion::Fallback);
     let xml = junit::junit(&report).unwrap();
     assert!(xml.contains("failures=\"0\" errors=\"0\"") && xml.contains("the fallback is taken"), "{xml}");
     assert!(!github::annotations(&report).unwrap().contains("::error"));
@@ -315,16 +378,17 @@ fn texts(report: &super::Report) -> serde_json::Value {
 
 /// A run beside itself.
 fn compared(fixture: &Fixture) -> String {
-    let side = crate::report::compare::Side::of_run(&fixture.phase.title, &fixture.report());
+    let side = crate::report::compare::ComparedSide::of_run(&fixture.phase.title, &fixture.report());
     let resampler = crate::stats::Resampler::default();
-    crate::report::compare::html(&crate::report::compare::Comparison::new(&side, &side, &resampler)).unwrap()
+    crate::report::compare::html(&crate::report::compare::RunComparison::new(&side, &side, &resampler)).unwrap()
 }
 
 /// Three runs of one phase.
 fn indexed(fixture: &Fixture) -> String {
     let report = fixture.report();
     let entry = |at: i64| {
-        let mut entry = crate::report::history::Entry::of(&report, &fixture.manifest, &fixture.phase.title, None);
+        let mut entry =
+            crate::report::history::HistoryEntry::of(&report, &fixture.manifest, &fixture.phase.title, None);
         entry.run = format!("{} {at}", entry.run);
         entry.started += jiff::SignedDuration::from_hours(at);
         entry

@@ -1,20 +1,20 @@
 //! Variants as rows.
 
 use super::inputs::Inputs;
-use super::model::{
-    BuildRow, CheckRow, CorrectnessRow, GateCell, HotLineRow, HotRow, LineRow, Measure, MetricColumn, RuleRow, SaidRow,
-    ShapeValues, VariantRow,
-};
+use super::model::{Measure, MetricColumn};
+use super::ncu_advice::advice;
 use super::number::{self, Number};
 use super::text;
+use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use crate::explain::NcuObservations;
 use crate::judge::{Case, Correctness, GateResult, VariantResult};
-use crate::model::{
-    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, Level, Line, Resources, ShapeName, Tolerance,
-    VariantId, Verdict,
-};
+use crate::model::Cell;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord, Resources};
+use crate::model::{CheckOutcome, CheckRecord, Tolerance};
+use crate::model::{Level, Verdict};
 use crate::plan::{Method, Standing, Variant};
-use ncu_rep::SpeedupScope;
 use std::collections::HashMap;
 
 /// Everything about variants, by id.
@@ -46,17 +46,12 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The gravest case of every variant a gate judged.
+/// The gravest case of every variant a gate judged, the first of several.
 fn worst_cases(gate: &GateResult) -> HashMap<&VariantId, &Case> {
-    let grave = |verdict: Verdict| match verdict {
-        Verdict::Fail => 2,
-        Verdict::Inconclusive => 1,
-        Verdict::Pass => 0,
-    };
     let mut worst: HashMap<&VariantId, &Case> = HashMap::new();
     for case in &gate.cases {
         let kept = worst.entry(&case.variant).or_insert(case);
-        if grave(case.verdict) > grave(kept.verdict) {
+        if case.verdict > kept.verdict {
             *kept = case;
         }
     }
@@ -102,7 +97,7 @@ fn row(
         shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
         build: build_row(variant, build.map(|b| &b.outcome)),
         shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, variant, &s.name, metrics)).collect(),
-        said: index.said.get(&variant.id).map_or_else(Vec::new, |said| said.iter().map(|s| said_row(s)).collect()),
+        advice: index.said.get(&variant.id).map_or_else(Vec::new, |said| said.iter().map(|s| advice(s)).collect()),
         gates: inputs
             .judgement
             .gates
@@ -111,66 +106,6 @@ fn row(
             .map(|(g, cases)| cell(g, cases, variant, result))
             .collect(),
     }
-}
-
-pub fn said_row(said: &NcuObservations) -> SaidRow {
-    let speedup = |scope: SpeedupScope, percent: f64| match scope {
-        SpeedupScope::Global => format!("at most {percent:.1} %"),
-        SpeedupScope::Local => format!("at most {percent:.1} % of the unit"),
-        SpeedupScope::Other(_) => format!("at most {percent:.1} % of something unknown"),
-    };
-    SaidRow {
-        shape: text::line(&said.shape.0),
-        rules: said
-            .rules
-            .iter()
-            .map(|rule| RuleRow {
-                title: text::line(&rule.title),
-                text: text::line(&rule.text),
-                speedup: rule.speedup.map(|(scope, percent)| speedup(scope, percent)),
-                percent: rule.speedup.map(|(_, percent)| percent).filter(|percent| percent.is_finite()),
-            })
-            .collect(),
-        hot: said
-            .hot
-            .iter()
-            .map(|spot| HotRow {
-                offset: format!("+0x{:x}", spot.offset),
-                samples: Number::new(spot.samples as f64),
-                share: Number::new(spot.share),
-                stall: words(&spot.stall),
-                text: spot.text.as_deref().map_or_else(String::new, |t| text::clip(t, INSTRUCTION)),
-                line: spot.line.as_ref().map(line_row),
-                inlined: spot.inlined.as_ref().map(place),
-            })
-            .collect(),
-        lines: said
-            .lines
-            .iter()
-            .map(|hot| HotLineRow {
-                line: line_row(&hot.line),
-                samples: Number::new(hot.samples as f64),
-                share: Number::new(hot.share),
-                stall: words(&hot.stall),
-            })
-            .collect(),
-        lacks: said.lacks.iter().map(|lack| text::line(lack)).collect(),
-    }
-}
-
-/// Longest instruction and source line shown, in characters.
-const INSTRUCTION: usize = 160;
-
-fn words(stall: &str) -> String {
-    text::line(&stall.replace('_', " "))
-}
-
-fn place(line: &Line) -> String {
-    text::line(&format!("{}:{}", line.file, line.line))
-}
-
-fn line_row(line: &Line) -> LineRow {
-    LineRow { place: place(line), text: line.text.as_deref().map_or_else(String::new, |t| text::clip(t, INSTRUCTION)) }
 }
 
 /// The name of a variant that the phase names itself; none where the id is made of the parameters.

@@ -143,7 +143,7 @@ try {
     for (const what of ["GPU", "driver", "Nsight Compute", "nvcc", "clocks", "commit", "phase SHA-256", "Sources", "Command line", "The phase as run", "timed at", "How to reproduce", "What is missing"]) assert.ok(provenance.includes(what), what);
   });
   await check("a variant tells what ncu's rules and sampler say, others have no such section", page, async () => {
-    const opened = await page.evaluate(`(() => { const data = JSON.parse(document.getElementById("data").textContent); return data.variants.find((v) => v.said).id; })()`);
+    const opened = await page.evaluate(`(() => { const data = JSON.parse(document.getElementById("data").textContent); return data.variants.find((v) => v.advice).id; })()`);
     await choose(page, "Search", opened);
     await page.evaluate(`document.querySelector("#grid tbody tr:not(.pad)").click()`);
     assert.match(await page.evaluate(`document.getElementById("detail").textContent`), /Uncoalesced accesses.*at most 12.5 %.*Hottest instructions/s);

@@ -61,7 +61,7 @@ fn what_was_seen_is_on_the_page_in_markdown_and_in_the_results() {
         assert!(page.contains(text), "the page lacks {text}");
     }
     let markdown = rendered(&place, "report.md");
-    assert!(markdown.contains("## Close look") && markdown.contains("sdpa_scalar.cu:141"), "{markdown}");
+    assert!(markdown.contains("## Deep profile") && markdown.contains("sdpa_scalar.cu:141"), "{markdown}");
     assert!(markdown.contains("charts/stalls.svg") && markdown.contains("Nsight Compute: Theoretical Occupancy"));
     let look = &results["close_looks"][0];
     assert_eq!((look["variant"].as_str(), look["passes"].as_u64()), (Some(LOOKED_AT), Some(25)));
@@ -90,7 +90,7 @@ fn no_verdict_and_no_judged_counter_changes_with_it() {
     assert_eq!(values(&with), values(&without));
     assert_eq!(without["close_looks"], json!([]));
     let missing = without["missing"].to_string();
-    assert!(missing.contains("no close look at the selected variant: the run has none"), "{missing}");
+    assert!(missing.contains("no deep profile of the selected variant: the run has none"), "{missing}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn one_that_cannot_be_read_is_said_and_changes_nothing() {
     assert_eq!(finished.status, Some(1), "{}", finished.stderr);
     let missing = results["missing"].to_string();
     assert!(
-        missing.contains("no close look at the selected variant: ") && missing.contains("close-9.ncu-repz"),
+        missing.contains("no deep profile of the selected variant: ") && missing.contains("close-9.ncu-repz"),
         "{missing}"
     );
     assert_eq!(results["close_looks"], json!([]));

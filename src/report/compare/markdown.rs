@@ -1,8 +1,8 @@
 //! A comparison as Markdown.
 
-use super::comparison::{Comparison, Pair, Row};
-use super::terminal::{judged, said};
-use crate::report::markdown::{Table, escape, word};
+use super::comparison::{ComparedPair, GateChange, RunComparison};
+use crate::report::change::MetricChange;
+use crate::report::markdown::{MarkdownTable, escape};
 use crate::report::number;
 use std::fmt::Write as _;
 
@@ -14,11 +14,11 @@ const DETAILED: usize = 5;
 const METRICS: usize = 60;
 
 /// The whole file.
-pub fn markdown(comparison: &Comparison) -> String {
+pub fn markdown(comparison: &RunComparison) -> String {
     let mut out = format!("# {} against {}\n\n", escape(&comparison.b.name), escape(&comparison.a.name));
     let _ = writeln!(out, "**{}**\n", escape(&comparison.sentence));
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
-        let verdict = side.verdict.as_ref().map_or_else(String::new, |v| format!(" **{}**", v.to_uppercase()));
+        let verdict = side.conclusion.map_or_else(String::new, |c| format!(" **{}**", c.label().to_uppercase()));
         let reason = side.reason.as_ref().map_or_else(String::new, |r| format!(" {}", escape(r)));
         let _ = writeln!(out, "- {letter}: {} ({}){verdict}{reason}", escape(&side.name), escape(&side.about));
     }
@@ -40,20 +40,25 @@ pub fn markdown(comparison: &Comparison) -> String {
     out
 }
 
-fn gates(comparison: &Comparison) -> String {
+fn gates(comparison: &RunComparison) -> String {
     if comparison.gates.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&["gate", "A", "B", ""]);
+    let mut table = MarkdownTable::new(&["gate", "A", "B", ""]);
     for gate in &comparison.gates {
         let turned = if gate.turned { "**turned**" } else { "" };
-        table.row(vec![escape(&gate.name), escape(&said(&gate.a)), escape(&said(&gate.b)), turned.to_owned()]);
+        table.row(vec![
+            escape(&gate.name),
+            escape(&GateChange::words(&gate.a)),
+            escape(&GateChange::words(&gate.b)),
+            turned.to_owned(),
+        ]);
     }
     format!("\n## Gates\n\n{table}")
 }
 
-fn latencies(comparison: &Comparison) -> String {
-    let mut table = Table::new(&["", "A µs", "B µs", "change", "95 % interval", "", "verdict"]);
+fn latencies(comparison: &RunComparison) -> String {
+    let mut table = MarkdownTable::new(&["", "A µs", "B µs", "change", "95 % interval", "", "verdict"]);
     let timed: Vec<_> = comparison.pairs.iter().filter_map(|p| Some((p, p.latency?))).collect();
     if timed.is_empty() {
         return String::new();
@@ -61,12 +66,12 @@ fn latencies(comparison: &Comparison) -> String {
     for (pair, l) in timed.iter().take(PAIRS) {
         table.row(vec![
             escape(&pair.name),
-            number::plain(l.a),
-            number::plain(l.b),
+            number::plain(l.before),
+            number::plain(l.after),
             number::change(l.ratio),
-            format!("{} to {}", number::change(l.low), number::change(l.high)),
+            l.interval.text(),
             l.word().to_owned(),
-            pair.turned.map_or_else(String::new, |(a, b)| format!("{}, then {}", word(a), word(b))),
+            pair.turned.map_or_else(String::new, |(a, b)| format!("{a}, then {b}")),
         ]);
     }
     let more = timed.len().saturating_sub(PAIRS);
@@ -74,15 +79,12 @@ fn latencies(comparison: &Comparison) -> String {
     format!("\n## Latency p50\n\n{table}{rest}")
 }
 
-fn metrics(pair: &Pair) -> String {
-    let mut table = Table::new(&["metric", "A", "B", "change", ""]);
-    let differ: Vec<&Row> = pair.rows.iter().filter(|row| row.a != row.b).collect();
+fn metrics(pair: &ComparedPair) -> String {
+    let mut table = MarkdownTable::new(&["metric", "A", "B", "change", ""]);
+    let differ: Vec<&MetricChange> = pair.rows.iter().filter(|row| row.before != row.after).collect();
     for row in differ.iter().take(METRICS) {
-        let title = match row.unit.as_str() {
-            "" => escape(&row.title),
-            unit => format!("{} ({})", escape(&row.title), escape(unit)),
-        };
-        let cells = [title, number::plain(row.a), number::plain(row.b), row.change.clone(), judged(row).to_owned()];
+        let (before, after) = (row.before.text.clone(), row.after.text.clone());
+        let cells = [escape(&row.heading()), before, after, row.change.clone(), row.judged.word().to_owned()];
         table.row(cells.into());
     }
     let (same, more) = (pair.rows.len() - differ.len(), differ.len().saturating_sub(METRICS));

@@ -1,7 +1,7 @@
 //! Two runs, recordings or ncu reports side by side: what changed, by how much, and whether noise explains it.
 //!
-//! A [`Side`] is what was measured, by name; a [`Comparison`] pairs the names of two sides. Pure: reading, judging and
-//! writing are the command's.
+//! A [`ComparedSide`] is what was measured, by name; a [`RunComparison`] pairs the names of two sides. Pure: reading,
+//! judging and writing are the command's.
 
 mod comparison;
 mod html;
@@ -9,10 +9,10 @@ mod markdown;
 mod side;
 mod terminal;
 
-pub use comparison::{Comparison, GateChange, Latency, Pair, Row, Summary};
+pub use comparison::{ComparedPair, GateChange, RunComparison, SideSummary};
 pub use html::html;
 pub use markdown::markdown;
-pub use side::{Gate, Side, SideError, Subject};
+pub use side::{ComparedSide, ComparedSubject, MeasuredWith, SideError};
 pub use terminal::terminal;
 
 #[cfg(test)]

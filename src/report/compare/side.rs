@@ -4,45 +4,51 @@ use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
 use crate::metric::Catalogue;
 use crate::model::{Cell, ComputeCapability, Verdict};
-use crate::report::{self, Measure, text};
+use crate::plan::Standing;
+use crate::report::gate_row::GateRow;
+use crate::report::model::{Conclusion, Measure};
+use crate::report::provenance::{NO_REPOSITORY, commit};
+use crate::report::report::Report;
+use crate::report::variant_row::VariantRow;
+use crate::report::{number, text};
+use crate::store::Fingerprint;
 use indexmap::IndexMap;
 use ncu_rep::{Launch, ReportError};
 
 /// What was measured.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Side {
+pub struct ComparedSide {
     /// As the reader named it: a folder or a file.
     pub name: String,
     /// What it is: `Phase D: occupancy attack, run 20261121T012344Z`.
     pub about: String,
-    /// The verdict in words, where a run was judged.
-    pub verdict: Option<String>,
+    /// How it ended, where a run was judged.
+    pub conclusion: Option<Conclusion>,
     /// One sentence why.
     pub reason: Option<String>,
     /// Gates of the phase.
-    pub gates: Vec<Gate>,
-    /// GPU, driver and tools: what has to be equal for numbers to be comparable.
-    pub conditions: Vec<(String, String)>,
+    pub gates: Vec<GateRow>,
+    /// What has to be equal for numbers to be comparable.
+    pub measured_with: MeasuredWith,
     /// Variants at shapes, or kernels, by the name that pairs them.
-    pub subjects: IndexMap<String, Subject>,
+    pub subjects: IndexMap<String, ComparedSubject>,
 }
 
-/// A judged gate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Gate {
-    /// Its name.
-    pub name: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Measured value of the case that decided.
-    pub measured: Option<f64>,
-    /// Unit of it.
-    pub unit: String,
+/// With what a side was measured, as far as it tells.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum MeasuredWith {
+    /// Nothing is known.
+    #[default]
+    Unknown,
+    /// Machine and tools of a run.
+    Run(Box<Fingerprint>),
+    /// Devices of an ncu report's launches.
+    Devices(Vec<String>),
 }
 
 /// A variant at a shape, or a kernel.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Subject {
+pub struct ComparedSubject {
     /// Short enough for a table.
     pub label: String,
     /// Whether every required gate holds for it; none for baselines and kernels.
@@ -73,23 +79,18 @@ pub enum SideError {
     },
 }
 
-/// Facts of a run's provenance that make its numbers comparable with another's.
-const CONDITIONS: [&str; 7] =
-    ["GPU", "driver", "Nsight Compute", "nvcc", "clock control", "cache control", "replay mode"];
-
-impl Side {
+impl ComparedSide {
     /// A judged run.
-    pub fn of_run(name: &str, report: &report::Report) -> Self {
-        let facts = &report.provenance.facts;
-        let commit = facts.iter().find(|(label, _)| label == "commit").map_or("", |(_, value)| value.as_str());
-        let commit = if commit.starts_with("not ") { commit.to_owned() } else { format!("commit {commit}") };
+    pub fn of_run(name: &str, report: &Report) -> Self {
+        let git = report.provenance.git.as_ref();
+        let commit = git.map_or_else(|| NO_REPOSITORY.to_owned(), |git| format!("commit {}", commit(git)));
         Self {
             name: text::line(name),
             about: format!("{}, run {}, {}, {commit}", report.title, report.run, report.source.sentence),
-            verdict: Some(report.headline.label.clone()),
+            conclusion: Some(report.headline.conclusion),
             reason: Some(report.headline.reason.clone()),
-            gates: report.gates.iter().map(gate).collect(),
-            conditions: facts.iter().filter(|(label, _)| CONDITIONS.contains(&label.as_str())).cloned().collect(),
+            gates: report.gates.clone(),
+            measured_with: MeasuredWith::Run(Box::new(report.provenance.fingerprint.clone())),
             subjects: report.variants.iter().flat_map(|variant| at_shapes(report, variant)).collect(),
         }
     }
@@ -100,11 +101,12 @@ impl Side {
     /// A damaged report, or one without launches.
     pub fn of_report(name: &str, report: &ncu_rep::Report) -> Result<Self, SideError> {
         let damaged = |source| SideError::Damaged { name: text::line(name), source };
-        let mut subjects: IndexMap<String, Subject> = IndexMap::new();
+        let mut subjects: IndexMap<String, ComparedSubject> = IndexMap::new();
         let mut devices: Vec<String> = Vec::new();
         for launch in report.launches() {
             let (key, label) = called(&launch).map_err(damaged)?;
-            let subject = subjects.entry(key).or_insert_with(|| Subject { label, ..Subject::default() });
+            let subject =
+                subjects.entry(key).or_insert_with(|| ComparedSubject { label, ..ComparedSubject::default() });
             for (metric, value) in values(&launch).map_err(damaged)? {
                 subject.values.entry(metric).or_default().push(value);
             }
@@ -118,35 +120,23 @@ impl Side {
         }
         Ok(Self {
             name: text::line(name),
-            about: format!("{} on {}", report::number::counted(report.launches().len(), "result"), devices.join(", ")),
-            conditions: vec![("device".to_owned(), devices.join(", "))],
+            about: format!("{} on {}", number::counted(report.launches().len(), "result"), devices.join(", ")),
+            measured_with: MeasuredWith::Devices(devices),
             subjects,
             ..Self::default()
         })
     }
 }
 
-fn gate(row: &report::GateRow) -> Gate {
-    Gate {
-        name: row.name.clone(),
-        verdict: if row.waived.is_some() { Verdict::Pass } else { row.verdict },
-        measured: row.measured.as_ref().map(|n| n.value),
-        unit: row.unit.clone(),
-    }
-}
-
 /// A variant at every shape where something was measured.
-fn at_shapes<'r>(
-    report: &'r report::Report,
-    variant: &'r report::VariantRow,
-) -> impl Iterator<Item = (String, Subject)> + 'r {
-    let candidate = variant.standing == crate::plan::Standing::Candidate;
+fn at_shapes<'r>(report: &'r Report, variant: &'r VariantRow) -> impl Iterator<Item = (String, ComparedSubject)> + 'r {
+    let candidate = variant.standing == Standing::Candidate;
     report.shapes.iter().zip(&variant.shapes).filter_map(move |(shape, measured)| {
         let number = |value: &Measure| value.number().map(|n| vec![n.value]);
         let values = report.metrics.iter().zip(&measured.values);
         let values: IndexMap<String, Vec<f64>> =
             values.filter_map(|(metric, value)| Some((metric.name.clone(), number(value)?))).collect();
-        let subject = Subject {
+        let subject = ComparedSubject {
             label: format!("{} @ {shape}", variant.label),
             verdict: candidate.then_some(variant.verdict),
             values,

@@ -1,8 +1,7 @@
 //! A comparison in the terminal.
 
-use super::comparison::{Comparison, GateChange, Pair, Row};
-use crate::model::Verdict;
-use crate::report::markdown::word;
+use super::comparison::{ComparedPair, GateChange, RunComparison};
+use crate::report::change::{LatencyChange, MetricChange};
 use crate::report::{number, text};
 use std::fmt::Write as _;
 
@@ -16,10 +15,10 @@ const METRICS: usize = 25;
 const ALONE: usize = 5;
 
 /// What `compare` prints, in lines of at most `columns` characters where names allow it.
-pub fn terminal(comparison: &Comparison, columns: usize) -> String {
+pub fn terminal(comparison: &RunComparison, columns: usize) -> String {
     let mut out = String::new();
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
-        let verdict = side.verdict.as_ref().map_or_else(String::new, |v| format!("  {}", v.to_uppercase()));
+        let verdict = side.conclusion.map_or_else(String::new, |c| format!("  {}", c.label().to_uppercase()));
         let _ = writeln!(out, "{letter}  {}{verdict}", side.name);
         let _ = writeln!(out, "   {}", text::clip(&side.about, columns.saturating_sub(3)));
     }
@@ -31,7 +30,13 @@ pub fn terminal(comparison: &Comparison, columns: usize) -> String {
         out.push_str("\nGates that turned\n");
         let width = turned.iter().map(|g| g.name.chars().count()).max().unwrap_or(0);
         for gate in turned {
-            let _ = writeln!(out, "  {:<width$}  {}, then {}", gate.name, said(&gate.a), said(&gate.b));
+            let _ = writeln!(
+                out,
+                "  {:<width$}  {}, then {}",
+                gate.name,
+                GateChange::words(&gate.a),
+                GateChange::words(&gate.b)
+            );
         }
     }
     latencies(&mut out, comparison, columns);
@@ -48,8 +53,8 @@ pub fn terminal(comparison: &Comparison, columns: usize) -> String {
     out
 }
 
-fn latencies(out: &mut String, comparison: &Comparison, columns: usize) {
-    let timed: Vec<(&Pair, super::Latency)> =
+fn latencies(out: &mut String, comparison: &RunComparison, columns: usize) {
+    let timed: Vec<(&ComparedPair, LatencyChange)> =
         comparison.pairs.iter().filter_map(|p| Some((p, p.latency?))).take(PAIRS).collect();
     if timed.is_empty() {
         return;
@@ -58,16 +63,15 @@ fn latencies(out: &mut String, comparison: &Comparison, columns: usize) {
     let width = timed.iter().map(|(p, _)| p.name.chars().count()).max().unwrap_or(0).min(room);
     let _ = writeln!(out, "\n{:<width$}  {:>9}  {:>9}  {:>8}  95 % interval", "latency p50", "A µs", "B µs", "change");
     for (pair, l) in timed {
-        let turned = pair.turned.map_or_else(String::new, |(a, b)| format!(", {} then {}", word(a), word(b)));
+        let turned = pair.turned.map_or_else(String::new, |(a, b)| format!(", {a} then {b}"));
         let _ = writeln!(
             out,
-            "{:<width$}  {:>9}  {:>9}  {:>8}  {} to {}  {}{turned}",
+            "{:<width$}  {:>9}  {:>9}  {:>8}  {}  {}{turned}",
             text::clip(&pair.name, width),
-            number::plain(l.a),
-            number::plain(l.b),
+            number::plain(l.before),
+            number::plain(l.after),
             number::change(l.ratio),
-            number::change(l.low),
-            number::change(l.high),
+            l.interval.text(),
             l.word(),
         );
     }
@@ -77,11 +81,11 @@ fn latencies(out: &mut String, comparison: &Comparison, columns: usize) {
     }
 }
 
-fn metrics(out: &mut String, pair: &Pair, columns: usize) {
-    let shown: Vec<&Row> = pair.rows.iter().filter(|row| row.a != row.b).take(METRICS).collect();
-    let same = pair.rows.iter().filter(|row| row.a == row.b).count();
+fn metrics(out: &mut String, pair: &ComparedPair, columns: usize) {
+    let shown: Vec<&MetricChange> = pair.rows.iter().filter(|row| row.before != row.after).take(METRICS).collect();
+    let same = pair.rows.iter().filter(|row| row.before == row.after).count();
     let _ = writeln!(out, "\n{}", text::clip(&pair.name, columns));
-    let titled = |row: &Row| match row.unit.as_str() {
+    let titled = |row: &MetricChange| match number::unit(&row.unit) {
         "" => row.title.clone(),
         unit => format!("{} {unit}", row.title),
     };
@@ -92,10 +96,10 @@ fn metrics(out: &mut String, pair: &Pair, columns: usize) {
             out,
             "  {:<width$}  {:>12}  {:>12}  {:>9} {}",
             text::clip(&titled(row), width),
-            number::plain(row.a),
-            number::plain(row.b),
+            row.before.text,
+            row.after.text,
             row.change,
-            judged(row)
+            row.judged.word()
         );
     }
     let left = pair.rows.len() - shown.len() - same;
@@ -104,25 +108,6 @@ fn metrics(out: &mut String, pair: &Pair, columns: usize) {
         "  {same} metrics are equal{}",
         if left > 0 { format!(", {left} more differ") } else { String::new() }
     );
-}
-
-/// Better, worse, noise, or nothing to say.
-pub fn judged(row: &Row) -> &'static str {
-    match (row.noise, row.better) {
-        (Some(true), _) => "noise",
-        (_, Some(true)) => "better",
-        (_, Some(false)) => "worse",
-        (_, None) => "",
-    }
-}
-
-/// A gate's verdict with what was measured.
-pub fn said(gate: &Option<(Verdict, Option<String>)>) -> String {
-    match gate {
-        Some((verdict, Some(measured))) => format!("{} ({measured})", word(*verdict)),
-        Some((verdict, None)) => word(*verdict).to_owned(),
-        None => "not there".to_owned(),
-    }
 }
 
 fn alone(out: &mut String, side: &str, names: &[String]) {

@@ -1,6 +1,6 @@
 //! The objective and each gated metric of the selected variant, run after run.
 
-use super::entry::{Entry, PhaseHistory};
+use super::entry::{HistoryEntry, PhaseHistory};
 use crate::chart::{
     Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Stroke, Tone,
 };
@@ -8,27 +8,30 @@ use crate::model::Verdict;
 use crate::report::number;
 
 /// A value of one run: the run's number from 1, the value, whether it holds.
-type Dot<'a> = (usize, &'a Entry, f64, Verdict);
+type Dot<'a> = (usize, &'a HistoryEntry, f64, Verdict);
 
 /// Charts of a phase; none where fewer than two runs have a value.
 pub fn charts(phase: &PhaseHistory) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
     let objective = phase.latest().and_then(|run| run.objective.clone());
-    if let Some((title, unit, _)) = &objective {
-        let dots = dots(phase, |run| run.objective.as_ref().filter(|o| &o.0 == title).map(|o| (o.2, run.verdict)));
-        let what = What { id: "objective", title, unit, limit: None };
+    if let Some(objective) = &objective {
+        let dots = dots(phase, |run| {
+            let value = run.objective.as_ref().filter(|o| o.metric == objective.metric)?.value.as_ref()?;
+            Some((value.value, run.verdict))
+        });
+        let what = What { id: "objective", title: &objective.title, unit: &objective.unit, limit: None };
         charts.extend(chart(phase, what, dots));
     }
     for (at, gate) in phase.gates().iter().enumerate() {
         let Some(metric) = &gate.metric else { continue };
-        let same = |run: &Entry| {
+        let same = |run: &HistoryEntry| {
             let found = run.gates.iter().find(|g| g.name == gate.name && g.metric.as_ref() == Some(metric))?;
-            Some((found.measured?, found.verdict))
+            Some((found.measured.as_ref()?.value, found.effective()))
         };
-        let limit = gate.limit.map(|value| LimitLine {
+        let limit = gate.limit.as_ref().map(|limit| LimitLine {
             across: Across::Y,
-            value,
-            label: format!("limit {}", number::with_unit(value, &gate.unit)),
+            value: limit.value,
+            label: format!("limit {}", number::with_unit(limit.value, &gate.unit)),
         });
         let what = What { id: &format!("gate-{at}"), title: &gate.name, unit: &gate.unit, limit };
         charts.extend(chart(phase, what, dots(phase, same)));
@@ -43,7 +46,7 @@ struct What<'a> {
     limit: Option<LimitLine>,
 }
 
-fn dots(phase: &PhaseHistory, value: impl Fn(&Entry) -> Option<(f64, Verdict)>) -> Vec<Dot<'_>> {
+fn dots(phase: &PhaseHistory, value: impl Fn(&HistoryEntry) -> Option<(f64, Verdict)>) -> Vec<Dot<'_>> {
     let numbered = phase.runs.iter().enumerate();
     numbered.filter_map(|(at, run)| value(run).map(|(value, verdict)| (at + 1, run, value, verdict))).collect()
 }
@@ -69,9 +72,9 @@ fn chart(phase: &PhaseHistory, what: What<'_>, dots: Vec<Dot<'_>>) -> Option<Cha
             tone: Tone::Muted,
             marks: Marks::Line(Stroke::Solid, dots.iter().map(|d| (d.0 as f64, d.2)).collect()),
         },
-        of("holds", Tone::Good, Glyph::Disc, &|v| v == Verdict::Pass),
-        of("fails", Tone::Bad, Glyph::Cross, &|v| v == Verdict::Fail),
-        of("cannot be told", Tone::Muted, Glyph::Triangle, &|v| v == Verdict::Inconclusive),
+        of("pass", Tone::Good, Glyph::Disc, &|v| v == Verdict::Pass),
+        of("fail", Tone::Bad, Glyph::Cross, &|v| v == Verdict::Fail),
+        of("inconclusive", Tone::Muted, Glyph::Triangle, &|v| v == Verdict::Inconclusive),
     ];
     series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
     let change = number::change(last / first);

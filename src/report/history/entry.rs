@@ -1,13 +1,16 @@
 //! Judged runs by phase, oldest first.
 
-use crate::model::{Level, Verdict};
-use crate::report::{Fact, Report, number, text};
+use crate::model::Verdict;
+use crate::report::gate_row::GateRow;
+use crate::report::model::{Conclusion, Fact, ObjectiveRow};
+use crate::report::report::Report;
+use crate::report::text;
 use crate::store::{Manifest, RunState};
 use jiff::Timestamp;
 
 /// A judged run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct HistoryEntry {
     /// Short name of the phase.
     pub phase: String,
     /// Title of the phase.
@@ -24,8 +27,8 @@ pub struct Entry {
     pub complete: bool,
     /// The verdict.
     pub verdict: Verdict,
-    /// The verdict in a word: `Pass`, `Fail`, `Inconclusive`, `Fallback`.
-    pub label: String,
+    /// The verdict, or that the fallback was taken.
+    pub conclusion: Conclusion,
     /// One sentence why.
     pub reason: String,
     /// Highest tier reached, with what keeps the next away.
@@ -34,46 +37,17 @@ pub struct Entry {
     pub selected: Option<String>,
     /// Numbers of the selected variant, the objective first.
     pub facts: Vec<Fact>,
-    /// Title, unit and value of the objective's metric of the selected variant.
-    pub objective: Option<(String, String, f64)>,
+    /// What the variant was selected by.
+    pub objective: Option<ObjectiveRow>,
     /// Gates, in the order of the file.
-    pub gates: Vec<GateState>,
+    pub gates: Vec<GateRow>,
     /// Where the run is.
     pub folder: String,
     /// The rendered report, relative to the folder of reports.
     pub page: Option<String>,
 }
 
-/// A gate in one run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GateState {
-    /// Its name.
-    pub name: String,
-    /// Required or advisory.
-    pub level: Level,
-    /// The metric on its left side, when it is one.
-    pub metric: Option<String>,
-    /// The verdict; a waived failure passes.
-    pub verdict: Verdict,
-    /// Measured value of the deciding case.
-    pub measured: Option<f64>,
-    /// Its limit.
-    pub limit: Option<f64>,
-    /// Unit of both.
-    pub unit: String,
-}
-
-impl GateState {
-    /// Its name, and whether it only advises.
-    pub fn title(&self) -> String {
-        match self.level {
-            Level::Required => self.name.clone(),
-            Level::Advisory => format!("{} (advisory)", self.name),
-        }
-    }
-}
-
-impl Entry {
+impl HistoryEntry {
     /// A run from its report and manifest.
     pub fn of(report: &Report, manifest: &Manifest, folder: &str, page: Option<String>) -> Self {
         Self {
@@ -88,13 +62,13 @@ impl Entry {
             gpu: manifest.fingerprint.gpu.as_ref().map(|gpu| text::line(&gpu.name)),
             complete: manifest.state == RunState::Complete,
             verdict: report.headline.verdict,
-            label: report.headline.label.clone(),
+            conclusion: report.headline.conclusion,
             reason: report.headline.reason.clone(),
             tier: report.headline.tier.clone(),
             selected: report.headline.selected.clone(),
             facts: report.headline.facts.clone(),
-            objective: objective(report),
-            gates: report.gates.iter().map(state).collect(),
+            objective: report.objective.clone(),
+            gates: report.gates.clone(),
             folder: text::line(folder),
             page,
         }
@@ -102,33 +76,12 @@ impl Entry {
 
     /// The objective's value with its unit.
     pub fn best(&self) -> Option<String> {
-        self.objective.as_ref().map(|(_, unit, value)| number::with_unit(*value, unit))
+        self.objective.as_ref().and_then(ObjectiveRow::text)
     }
 
     /// The day it started.
     pub fn date(&self) -> String {
         self.started.strftime("%Y-%m-%d %H:%M").to_string()
-    }
-}
-
-/// The objective leads the headline's facts.
-fn objective(report: &Report) -> Option<(String, String, f64)> {
-    let selected = report.variants.iter().find(|v| v.selected)?;
-    let fact = report.headline.facts.first()?;
-    let metric = report.metrics.iter().find(|m| m.title == fact.label)?;
-    let value = report.value(selected, report.objective_shape, &metric.name)?;
-    Some((metric.title.clone(), metric.unit.clone(), value))
-}
-
-fn state(gate: &crate::report::GateRow) -> GateState {
-    GateState {
-        name: gate.name.clone(),
-        level: gate.level,
-        metric: gate.metric.clone(),
-        verdict: if gate.waived.is_some() { Verdict::Pass } else { gate.verdict },
-        measured: gate.measured.as_ref().map(|n| n.value),
-        limit: gate.limit.as_ref().map(|n| n.value),
-        unit: gate.unit.clone(),
     }
 }
 
@@ -138,17 +91,17 @@ pub struct PhaseHistory {
     /// Short name.
     pub name: String,
     /// Its runs, oldest first; never empty.
-    pub runs: Vec<Entry>,
+    pub runs: Vec<HistoryEntry>,
 }
 
 impl PhaseHistory {
     /// The newest run that is complete, else the newest.
-    pub fn latest(&self) -> Option<&Entry> {
+    pub fn latest(&self) -> Option<&HistoryEntry> {
         self.runs.iter().rev().find(|run| run.complete).or(self.runs.last())
     }
 
     /// Gates of the latest run, in its order.
-    pub fn gates(&self) -> &[GateState] {
+    pub fn gates(&self) -> &[GateRow] {
         self.latest().map_or(&[], |run| run.gates.as_slice())
     }
 }
@@ -164,7 +117,7 @@ pub struct History {
 
 impl History {
     /// Orders runs by phase and date; a recording of a run that is there too is left out.
-    pub fn new(mut runs: Vec<Entry>, problems: Vec<String>) -> Self {
+    pub fn new(mut runs: Vec<HistoryEntry>, problems: Vec<String>) -> Self {
         runs.sort_by(|a, b| (&a.phase, a.started, &a.run, &a.folder).cmp(&(&b.phase, b.started, &b.run, &b.folder)));
         runs.dedup_by(|later, kept| later.phase == kept.phase && later.run == kept.run);
         let mut phases: Vec<PhaseHistory> = Vec::new();

@@ -1,36 +1,23 @@
 //! The index page: one self-contained file without a script.
 
 use super::charts::charts;
-use super::entry::{Entry, History, PhaseHistory};
+use super::entry::{History, HistoryEntry, PhaseHistory};
 use crate::chart::svg::{self, Setting};
-use crate::model::Verdict;
-use crate::report::RenderError;
-use crate::report::html::{hash, style};
-use crate::report::markdown::word;
-use crate::report::number;
-use minijinja::Environment;
-use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
+use crate::report::error::RenderError;
+use crate::report::gate_row::GateRow;
+use crate::report::{number, page};
 use serde_json::{Value, json};
-
-const PAGE: &str = include_str!("../../../templates/index.html");
 
 /// The page.
 pub fn html(history: &History) -> Result<String, RenderError> {
-    let mut env = Environment::new();
-    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    env.add_template("index.html", PAGE)?;
-    let style = style();
     let phases: Vec<Value> = history.phases.iter().map(phase).collect::<Result<_, _>>()?;
     let runs: usize = history.phases.iter().map(|p| p.runs.len()).sum();
-    let page = json!({
+    let context = json!({
         "scope": format!("{} of {}", number::counted(runs, "run"), number::counted(phases.len(), "phase")),
         "phases": phases,
         "problems": history.problems,
-        "style_hash": hash(&style),
-        "style": style,
     });
-    Ok(env.get_template("index.html")?.render(Serde(page))?)
+    page::render("index.html", context, None)
 }
 
 fn phase(phase: &PhaseHistory) -> Result<Value, RenderError> {
@@ -42,31 +29,26 @@ fn phase(phase: &PhaseHistory) -> Result<Value, RenderError> {
     Ok(json!({
         "name": phase.name,
         "title": latest.map_or(phase.name.as_str(), |run| run.title.as_str()),
-        "label": latest.map(|run| &run.label),
-        "verdict": latest.map(tone),
+        "label": latest.map(|run| run.conclusion),
+        "verdict": latest.map(|run| run.conclusion.tone()),
         "selected": latest.map(|run| &run.selected),
-        "best": latest.map(Entry::best),
-        "beside": latest.and_then(|run| run.facts.first()).map(|fact| &fact.note),
-        "date": latest.map(Entry::date),
+        "best": latest.map(HistoryEntry::best),
+        "beside": latest.and_then(|run| run.objective.as_ref()).map(|objective| &objective.note),
+        "date": latest.map(HistoryEntry::date),
         "reason": latest.map(|run| &run.reason),
         "facts": latest.map(|run| &run.facts),
-        "gates": phase.gates().iter().map(|gate| gate.title()).collect::<Vec<_>>(),
+        "gates": phase.gates().iter().map(GateRow::title).collect::<Vec<_>>(),
         "runs": phase.runs.iter().rev().map(|run| row(phase, run)).collect::<Vec<_>>(),
         "charts": charts(phase).iter().map(draw).collect::<Result<Vec<_>, _>>()?,
     }))
 }
 
-/// The verdict that colours a run: a fallback that is taken passes, with a warning.
-fn tone(run: &Entry) -> &'static str {
-    if run.label == "Fallback" { word(Verdict::Inconclusive) } else { word(run.verdict) }
-}
-
 /// A run under the gates of the latest one.
-fn row(phase: &PhaseHistory, run: &Entry) -> Value {
+fn row(phase: &PhaseHistory, run: &HistoryEntry) -> Value {
     let gates = phase.gates().iter().map(|gate| {
         let found = run.gates.iter().find(|g| g.name == gate.name)?;
-        let measured = found.measured.map(|value| number::with_unit(value, &found.unit));
-        Some(json!([word(found.verdict), measured]))
+        let measured = found.measured.as_ref().map(|n| number::with_unit(n.value, &found.unit));
+        Some(json!([found.effective(), measured]))
     });
     json!({
         "run": run.run,
@@ -74,8 +56,8 @@ fn row(phase: &PhaseHistory, run: &Entry) -> Value {
         "commit": run.commit,
         "gpu": run.gpu,
         "complete": run.complete,
-        "verdict": tone(run),
-        "label": run.label,
+        "verdict": run.conclusion.tone(),
+        "label": run.conclusion,
         "selected": run.selected,
         "best": run.best(),
         "gates": gates.collect::<Vec<_>>(),

@@ -1,6 +1,6 @@
 //! Many runs: what each phase measured over time, as a page, and where a set of phases stands, as Markdown.
 //!
-//! An [`Entry`] is one judged run; a [`History`] orders them by phase and date. Pure: finding, judging and writing runs
+//! A [`HistoryEntry`] is one judged run; a [`History`] orders them by phase and date. Pure: finding, judging and writing runs
 //! are the command's.
 
 mod charts;
@@ -8,7 +8,7 @@ mod entry;
 mod html;
 mod summary;
 
-pub use entry::{Entry, GateState, History, PhaseHistory};
+pub use entry::{History, HistoryEntry, PhaseHistory};
 pub use html::html;
 pub use summary::summary;
 

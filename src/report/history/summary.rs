@@ -1,29 +1,32 @@
 //! `final_summary.md`: where a set of phases stands, by the latest run of each.
 
-use super::entry::{Entry, History};
+use super::entry::{History, HistoryEntry};
 use crate::model::Verdict;
-use crate::report::markdown::{Table, escape, word};
-use crate::report::number;
+use crate::report::markdown::{MarkdownTable, escape};
+use crate::report::number::{self, Number};
 use std::fmt::Write as _;
 
 /// The file. `reports` is the folder of reports as seen from where the file will lie; without it nothing is linked.
 pub fn summary(history: &History, reports: Option<&str>) -> String {
-    let latest: Vec<&Entry> = history.phases.iter().filter_map(|phase| phase.latest()).collect();
+    let latest: Vec<&HistoryEntry> = history.phases.iter().filter_map(|phase| phase.latest()).collect();
     let held = latest.iter().filter(|run| run.verdict == Verdict::Pass).count();
     let verb = if latest.len() == 1 { "passes" } else { "pass" };
     let mut out = format!("# {held} of {} {verb}\n\n", number::counted(latest.len(), "phase"));
     let mut table =
-        Table::new(&["phase", "verdict", "selected", "objective", "beside the baseline", "tier", "measured"]);
+        MarkdownTable::new(&["phase", "verdict", "selected", "objective", "beside the baseline", "tier", "measured"]);
     for run in &latest {
         let best = run.objective.as_ref().zip(run.best());
-        let note = run.facts.first().map_or("", |fact| fact.note.as_str());
+        let note = run.objective.as_ref().map_or("", |objective| objective.note.as_str());
         let measured =
             [run.gpu.as_deref().unwrap_or("an unknown GPU"), &run.date(), run.commit.as_deref().unwrap_or("")];
         table.row(vec![
             link(run, reports),
-            run.label.to_uppercase(),
+            run.conclusion.label().to_uppercase(),
             run.selected.as_deref().map_or_else(|| "none".to_owned(), escape),
-            best.map_or_else(|| "not measured".to_owned(), |(o, best)| format!("{} {}", escape(&o.0), escape(&best))),
+            best.map_or_else(
+                || "not measured".to_owned(),
+                |(o, best)| format!("{} {}", escape(&o.title), escape(&best)),
+            ),
             escape(note),
             run.tier.as_deref().map_or_else(String::new, escape),
             escape(measured.join(", ").trim_end_matches(", ")),
@@ -38,7 +41,7 @@ pub fn summary(history: &History, reports: Option<&str>) -> String {
     out
 }
 
-fn link(run: &Entry, reports: Option<&str>) -> String {
+fn link(run: &HistoryEntry, reports: Option<&str>) -> String {
     match (&run.page, reports) {
         (Some(page), Some(reports)) => {
             format!("[{}](<{reports}/{}>)", escape(&run.title), page.trim_start_matches("./").replace(['<', '>'], ""))
@@ -47,19 +50,19 @@ fn link(run: &Entry, reports: Option<&str>) -> String {
     }
 }
 
-fn details(run: &Entry) -> String {
-    let mut out = format!("## {}: {}\n\n{}\n\n", escape(&run.title), run.label, escape(&run.reason));
+fn details(run: &HistoryEntry) -> String {
+    let mut out = format!("## {}: {}\n\n{}\n\n", escape(&run.title), run.conclusion, escape(&run.reason));
     if !run.complete {
         out.push_str("The run did not finish.\n\n");
     }
     if !run.gates.is_empty() {
-        let mut table = Table::new(&["gate", "verdict", "measured", "limit"]);
+        let mut table = MarkdownTable::new(&["gate", "verdict", "measured", "limit"]);
         for gate in &run.gates {
-            let written = |value: Option<f64>| {
-                value.map_or_else(String::new, |value| escape(&number::with_unit(value, &gate.unit)))
+            let written = |number: &Option<Number>| {
+                number.as_ref().map_or_else(String::new, |n| escape(&number::with_unit(n.value, &gate.unit)))
             };
-            let cells =
-                [escape(&gate.title()), word(gate.verdict).to_owned(), written(gate.measured), written(gate.limit)];
+            let verdict = gate.effective().word().to_owned();
+            let cells = [escape(&gate.title()), verdict, written(&gate.measured), written(&gate.limit)];
             table.row(cells.into());
         }
         let _ = writeln!(out, "{table}");

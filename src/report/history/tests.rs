@@ -2,35 +2,28 @@
 
 use super::*;
 use crate::model::Verdict;
+use crate::report::fixture::Fixture;
+use crate::report::model::{Conclusion, ObjectiveRow};
+use crate::report::number::Number;
 
-fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> Entry {
+fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> HistoryEntry {
     let verdict = if latency < 20.0 { Verdict::Pass } else { Verdict::Fail };
-    Entry {
-        phase: phase.to_owned(),
-        title: format!("Phase {phase}"),
-        run: run.to_owned(),
+    let fixture = Fixture::new(6);
+    let mut report = fixture.report();
+    report.phase = phase.to_owned();
+    report.title = format!("Phase {phase}");
+    report.run = run.to_owned();
+    report.headline.verdict = verdict;
+    report.headline.conclusion = Conclusion::new(verdict, false);
+    report.objective = report.objective.map(|o| ObjectiveRow { value: Some(Number::new(latency)), ..o });
+    report.gates.retain(|gate| gate.name == "latency");
+    report.gates[0].verdict = verdict;
+    report.gates[0].measured = Some(Number::new(latency));
+    report.gates[0].limit = Some(Number::new(20.0));
+    let folder = format!("profiles/{phase}/{run}");
+    HistoryEntry {
         started: jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap(),
-        commit: Some("0123456789+".to_owned()),
-        gpu: Some("a made-up GPU".to_owned()),
-        complete: true,
-        verdict,
-        label: if verdict == Verdict::Pass { "Pass" } else { "Fail" }.to_owned(),
-        reason: "made up".to_owned(),
-        tier: None,
-        selected: Some("A=1".to_owned()),
-        facts: Vec::new(),
-        objective: Some(("Latency p50".to_owned(), "us".to_owned(), latency)),
-        gates: vec![GateState {
-            name: "latency".to_owned(),
-            level: crate::model::Level::Required,
-            metric: Some("latency_p50".to_owned()),
-            verdict,
-            measured: Some(latency),
-            limit: Some(20.0),
-            unit: "us".to_owned(),
-        }],
-        folder: format!("profiles/{phase}/{run}"),
-        page: Some(format!("{phase}/{run}/report.html")),
+        ..HistoryEntry::of(&report, &fixture.manifest, &folder, Some(format!("{phase}/{run}/report.html")))
     }
 }
 

@@ -1,0 +1,124 @@
+//! A report put together from its inputs. Decides nothing: it orders, and asks each part for its rows.
+
+use super::inputs::Inputs;
+use super::model::{FindingRow, MetricColumn};
+use super::report::Report;
+use super::{charted, deep_profile, deltas, gates, headline, provenance, text, variants};
+use crate::chart;
+use crate::explain;
+use crate::metric::{Catalogue, ShownIn};
+use crate::model::Better;
+use crate::plan::Plan;
+use std::collections::HashSet;
+
+/// Findings shown; the gravest.
+const FINDINGS: usize = 3;
+
+impl Report {
+    /// Builds the report. Pure: the same inputs give the same report.
+    pub fn new(inputs: &Inputs<'_>) -> Self {
+        let metrics = metric_columns(inputs);
+        let gate_rows: Vec<_> = inputs.judgement.gates.iter().map(gates::row).collect();
+        let params = parameters(inputs.plan);
+        let rows = variants::rows(inputs, &metrics, &params);
+        let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
+        let objective_shape =
+            inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
+        let mut report = Self {
+            title: text::line(&inputs.phase.title),
+            phase: text::line(&inputs.phase.name),
+            run: text::line(&inputs.manifest.run),
+            file: text::line(&inputs.phase.file.display().to_string()),
+            headline: headline::headline(inputs, &metrics),
+            objective: headline::objective(inputs, &metrics),
+            source: provenance::origin(inputs),
+            gates: gate_rows,
+            tiers: inputs.judgement.tiers.iter().map(gates::tier).collect(),
+            stages: inputs.judgement.stages.iter().map(gates::stage).collect(),
+            fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
+            preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
+            waivers: gates::waivers(inputs.judgement),
+            deltas: deltas::deltas(inputs, &metrics),
+            metrics,
+            params,
+            shapes,
+            objective_shape,
+            findings: gravest(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
+            deep_profile: deep_profile::row(inputs, &rows),
+            variants: rows,
+            charts: Vec::new(),
+            provenance: provenance::provenance(inputs),
+            missing: provenance::missing(inputs),
+            warnings: inputs
+                .judgement
+                .warnings
+                .iter()
+                .chain(&inputs.manifest.warnings)
+                .map(|w| text::line(w))
+                .collect(),
+            reproduce: provenance::reproduce(inputs),
+        };
+        report.charts = chart::charts(&charted::run(&report, inputs));
+        report
+    }
+}
+
+/// Columns that hold at least one value, or that a gate names: those that readers look for first, then the rest in the
+/// order they were measured.
+fn metric_columns(inputs: &Inputs<'_>) -> Vec<MetricColumn> {
+    let gated: HashSet<&str> = inputs.judgement.gates.iter().filter_map(|g| g.metric.as_deref()).collect();
+    let held = |name: &str| inputs.quantities.column(name).is_some_and(|cells| cells.has_value());
+    let names: Vec<&str> = inputs.quantities.metrics().filter(|name| held(name) || gated.contains(name)).collect();
+    let leading: Vec<&str> = Catalogue::embedded().shown(ShownIn::Lead).collect();
+    let rest = names.iter().copied().filter(|name| !leading.contains(name));
+    let first = leading.iter().copied().filter(|name| names.contains(name));
+    first
+        .chain(rest)
+        .map(|name| {
+            let known = Catalogue::embedded().get(name);
+            MetricColumn {
+                name: text::line(name),
+                title: text::clip(known.map_or(name, |m| m.title.as_str()), text::LABEL),
+                unit: known.map_or_else(String::new, |m| text::clip(&m.unit, 16)),
+                better: known.map_or(Better::Context, |m| m.better),
+                gated: gated.contains(name),
+            }
+        })
+        .collect()
+}
+
+fn parameters(plan: &Plan) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in plan.variants.iter().flat_map(|v| &v.params) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// The first findings, each title once; those about the selected variant before others, those at the objective's shape
+/// before others, which name theirs.
+fn gravest(inputs: &Inputs<'_>) -> Vec<FindingRow> {
+    let objective = &inputs.phase.objective.shape;
+    let selected = inputs.judgement.selected.as_ref().map(|s| &s.variant);
+    let mut findings: Vec<&explain::Finding> = inputs.findings.iter().collect();
+    findings.sort_by_key(|f| (selected != Some(&f.variant), &f.shape != objective));
+    let mut kept: Vec<FindingRow> = Vec::new();
+    for finding in findings {
+        let title = text::line(&finding.title);
+        if kept.len() < FINDINGS && kept.iter().all(|known| known.title != title) {
+            kept.push(FindingRow {
+                title,
+                sentence: match &finding.shape == objective {
+                    true => text::sentence(&text::line(&finding.sentence)),
+                    false => text::sentence(&text::line(&format!("At shape {}: {}", finding.shape, finding.sentence))),
+                },
+                severity: finding.severity,
+                advice: text::sentence(&text::line(&finding.advice)),
+                variant: text::line(&finding.variant.0),
+            });
+        }
+    }
+    kept
+}

@@ -1,0 +1,176 @@
+//! Columns of the report as maps by name: variants at shapes, deep profiles, deltas.
+
+use crate::model::Verdict;
+use crate::plan::Standing;
+use crate::report::change::MetricChange;
+use crate::report::deep_profile::{DeepProfileRow, ProfiledVariant};
+use crate::report::deltas::Delta;
+use crate::report::model::Measure;
+use crate::report::ncu_advice::{HotRow, NcuAdvice, RuleRow};
+use crate::report::report::Report;
+use crate::report::variant_row::{ShapeValues, VariantRow};
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A variant.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VariantValues<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Candidate or baseline.
+    pub standing: Standing,
+    /// Its parameters.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub params: IndexMap<&'a str, &'a str>,
+    /// Rank by the objective among correct candidates, from 1.
+    pub rank: Option<usize>,
+    /// Whether every required gate holds for it.
+    pub verdict: Verdict,
+    /// Gates that do not hold for it, worst first.
+    pub stopped_by: &'a [String],
+    /// The variant whose measurements it shares.
+    pub shares: Option<&'a str>,
+    /// Whether it computes the right thing.
+    pub correct: Verdict,
+    /// In words.
+    pub correctness: &'a str,
+    /// How it was built, in words.
+    pub build: &'a str,
+    /// SHA-256 of its machine code; null where there is none.
+    pub code_sha256: Option<&'a str>,
+    /// Values by shape.
+    #[schemars(with = "std::collections::BTreeMap<String, MeasuredValues<'static>>")]
+    pub shapes: IndexMap<&'a str, MeasuredValues<'a>>,
+}
+
+/// What was measured at a shape.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MeasuredValues<'a> {
+    /// Values by metric.
+    #[serde(flatten)]
+    pub metrics: MetricValues<'a>,
+    /// Latency samples in microseconds, in the order they were taken.
+    pub samples: &'a [f64],
+    /// What ncu's own rules say, the largest estimated speedup first; absent where the report holds none.
+    #[serde(skip_serializing_if = "is_empty")]
+    #[schemars(default)]
+    pub rules: &'a [RuleRow],
+    /// Instructions with the most samples; absent where the report holds none.
+    #[serde(skip_serializing_if = "is_empty")]
+    #[schemars(default)]
+    pub hot: &'a [HotRow],
+}
+
+/// Values by metric.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MetricValues<'a> {
+    /// Value by metric; null where there is none.
+    #[schemars(with = "std::collections::BTreeMap<String, Option<f64>>")]
+    pub values: IndexMap<&'a str, Option<f64>>,
+    /// Why there is no value, by metric.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub missing: IndexMap<&'a str, &'a str>,
+}
+
+/// What a variant's deep profile counted: for reading, never judged.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeepProfileValues<'a> {
+    /// The variant.
+    pub variant: &'a str,
+    /// The shape.
+    pub shape: &'a str,
+    /// Replay passes, where they are known.
+    pub passes: Option<u32>,
+    /// Wall seconds of the ncu process.
+    pub seconds: f64,
+    /// Values by metric.
+    #[serde(flatten)]
+    pub metrics: MetricValues<'a>,
+}
+
+/// The selected variant beside a baseline or a stored run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeltaValues<'a> {
+    /// Id of a baseline, or what a stored run is to this one (`previous run`).
+    pub against: &'a str,
+    /// Where a stored run comes from; null for a baseline of the phase.
+    pub about: Option<&'a str>,
+    /// Shape.
+    pub shape: &'a str,
+    /// Values by metric.
+    #[schemars(with = "std::collections::BTreeMap<String, MetricChange>")]
+    pub metrics: IndexMap<&'a str, &'a MetricChange>,
+}
+
+fn is_empty<T>(rows: &&[T]) -> bool {
+    rows.is_empty()
+}
+
+impl<'a> MetricValues<'a> {
+    fn new(measures: impl Iterator<Item = (&'a str, Option<&'a Measure>)>) -> Self {
+        let (mut values, mut missing) = (IndexMap::new(), IndexMap::new());
+        for (metric, measure) in measures {
+            values.insert(metric, measure.and_then(Measure::number).map(|n| n.value));
+            if let Some(Measure::Missing(reason)) = measure {
+                missing.insert(metric, reason.as_str());
+            }
+        }
+        Self { values, missing }
+    }
+}
+
+pub(super) fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> VariantValues<'a> {
+    let params = report.params.iter().zip(&row.params).filter_map(|(name, v)| Some((name.as_str(), v.as_deref()?)));
+    let shapes = report.shapes.iter().zip(&row.shapes).map(|(shape, measured)| {
+        let advice = row.advice.iter().find(|advice| &advice.shape == shape);
+        (shape.as_str(), at_shape(report, measured, advice))
+    });
+    VariantValues {
+        id: &row.id,
+        standing: row.standing,
+        params: params.collect(),
+        rank: row.rank,
+        verdict: row.verdict,
+        stopped_by: &row.stopped_by,
+        shares: row.shares.as_deref(),
+        correct: row.correctness.verdict,
+        correctness: &row.correctness.text,
+        build: &row.build.text,
+        code_sha256: row.build.code_sha256.as_deref(),
+        shapes: shapes.collect(),
+    }
+}
+
+fn at_shape<'a>(report: &'a Report, shape: &'a ShapeValues, advice: Option<&'a NcuAdvice>) -> MeasuredValues<'a> {
+    let measures = report.metrics.iter().zip(&shape.values).map(|(m, value)| (m.name.as_str(), Some(value)));
+    MeasuredValues {
+        metrics: MetricValues::new(measures),
+        samples: &shape.samples,
+        rules: advice.map_or(&[], |advice| &advice.rules),
+        hot: advice.map_or(&[], |advice| &advice.hot),
+    }
+}
+
+pub(super) fn deep_profiles(row: &DeepProfileRow) -> Vec<DeepProfileValues<'_>> {
+    row.variants.iter().enumerate().map(|(at, variant)| deep_profile(row, at, variant)).collect()
+}
+
+fn deep_profile<'a>(row: &'a DeepProfileRow, at: usize, variant: &'a ProfiledVariant) -> DeepProfileValues<'a> {
+    DeepProfileValues {
+        variant: &variant.id,
+        shape: &row.shape,
+        passes: variant.passes,
+        seconds: variant.seconds,
+        metrics: MetricValues::new(row.metrics.iter().map(|m| (m.name.as_str(), m.values.get(at)))),
+    }
+}
+
+pub(super) fn delta(delta: &Delta) -> DeltaValues<'_> {
+    DeltaValues {
+        against: &delta.against,
+        about: delta.about.as_deref(),
+        shape: &delta.shape,
+        metrics: delta.rows.iter().map(|row| (row.metric.as_str(), row)).collect(),
+    }
+}

@@ -1,0 +1,280 @@
+//! `report.md`: the same story as the page, readable as text and on GitHub.
+
+mod deep_profile;
+mod deltas;
+mod escape;
+mod table;
+
+pub use self::escape::escape;
+pub use self::table::MarkdownTable;
+
+use self::deep_profile::deep_profile;
+use self::deltas::deltas;
+use super::error::RenderError;
+use super::gate_row::{GateRow, StageRow};
+use super::number::{self, Number};
+use super::report::Report;
+use super::text;
+use super::variant_row::VariantRow;
+use crate::chart::Chart;
+use crate::model::{Level, Verdict};
+use std::fmt::Write as _;
+
+/// Variants in the table.
+const TOP: usize = 10;
+/// Metrics in the variants table.
+const COLUMNS: usize = 7;
+
+/// Whether the SVG files lie beside the Markdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charts {
+    /// In `charts/`.
+    Beside,
+    /// Nowhere the reader can reach.
+    Absent,
+}
+
+/// The whole of `report.md`.
+pub fn markdown(report: &Report) -> Result<String, RenderError> {
+    Ok(sections(report, Charts::Beside).join("\n"))
+}
+
+/// The sections, the most important first; each ends with a line break.
+pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
+    let mut sections = vec![verdict(report)];
+    sections.push(table_of_gates("Gates", &report.gates));
+    sections.extend(
+        report.tiers.iter().map(|t| table_of_gates(&format!("Tier {}: {}", escape(&t.name), t.verdict), &t.gates)),
+    );
+    sections.extend(stages(report));
+    sections.extend(waivers(report));
+    sections.push(variants(report));
+    sections.extend(deltas(report));
+    sections.extend(findings(report));
+    sections.extend(report.deep_profile.as_ref().map(deep_profile));
+    sections.extend(list("Missing", &report.missing));
+    sections.extend(list("Warnings", &report.warnings));
+    if charts == Charts::Beside {
+        sections.extend(links(report));
+    }
+    sections.push(provenance(report));
+    sections
+}
+
+fn verdict(report: &Report) -> String {
+    let headline = &report.headline;
+    let mut out = format!("# {}: {}\n\n", escape(&report.title), headline.conclusion);
+    let _ = writeln!(out, "**{}** {}\n", headline.verdict.mark(), escape(&headline.reason));
+    if let Some(obstacle) = &headline.obstacle {
+        let _ = writeln!(out, "{}\n", escape(obstacle));
+    }
+    for sentence in [&headline.tier, &headline.stages].into_iter().flatten() {
+        let _ = writeln!(out, "{}\n", escape(sentence));
+    }
+    if let Some(fallback) = &report.fallback {
+        let variant = fallback.variant.as_deref().unwrap_or("none");
+        let _ = writeln!(out, "Fallback: {}. {}\n", escape(variant), escape(&fallback.reason));
+    }
+    if let Some(selected) = &headline.selected {
+        let facts: Vec<String> = headline
+            .facts
+            .iter()
+            .map(|f| {
+                let note = if f.note.is_empty() { String::new() } else { format!(" ({})", escape(&f.note)) };
+                format!("{} **{}**{note}", escape(&f.label), escape(&f.text))
+            })
+            .collect();
+        let _ = writeln!(out, "Selected: **{}**: {}\n", escape(selected), facts.join(", "));
+    }
+    for condition in &report.preconditions {
+        let (name, reason) = (escape(&condition.name), escape(&condition.reason));
+        let _ = writeln!(out, "- {} precondition {name}: {reason}", condition.verdict.mark());
+    }
+    if !report.preconditions.is_empty() {
+        out.push('\n');
+    }
+    if let Some(unasked) = &report.source.unasked {
+        let _ = writeln!(out, "**Not measured:** {}.\n", escape(unasked));
+    }
+    let (word, source) = (report.source.word(), report.source.words());
+    let _ = writeln!(out, "_{word}: {}. {}._", escape(&source), escape(&headline.scope));
+    out
+}
+
+fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
+    if gates.is_empty() {
+        return format!("## {title}\n\nNone.\n");
+    }
+    let mut table = MarkdownTable::new(&["", "gate", "requires", "measured", "limit", "margin", "why"]);
+    for gate in gates {
+        let name = match gate.level {
+            Level::Required => escape(&gate.name),
+            Level::Advisory => format!("{} (advisory)", escape(&gate.name)),
+        };
+        let state = if gate.waived.is_some() { "waived" } else { gate.verdict.mark() };
+        table.row(vec![
+            state.to_owned(),
+            name,
+            escape(&gate.require),
+            measured(gate),
+            with_unit(gate.limit.as_ref(), &gate.unit),
+            gate.margin.as_ref().map_or_else(String::new, |n| escape(&number::distance(n.value, &gate.unit))),
+            escape(&gate.why),
+        ]);
+    }
+    format!("## {title}\n\n{table}")
+}
+
+/// Measured value with its interval and samples, where samples were judged.
+fn measured(gate: &GateRow) -> String {
+    if gate.measured.is_none() && gate.limit.is_none() {
+        return String::new();
+    }
+    let value = with_unit(gate.measured.as_ref(), &gate.unit);
+    match &gate.interval {
+        Some((low, high)) => {
+            format!("{value} \\[{}, {}\\], {}", low.text, high.text, number::counted(gate.samples, "sample"))
+        }
+        None => value,
+    }
+}
+
+fn with_unit(value: Option<&Number>, unit: &str) -> String {
+    value.map_or_else(String::new, |n| escape(&number::with_unit(n.value, unit)))
+}
+
+fn stages(report: &Report) -> Option<String> {
+    if report.stages.is_empty() {
+        return None;
+    }
+    let mut table =
+        MarkdownTable::new(&["stage", "variant", "expected", "measured", "cumulative", "kept", "elite", "why"]);
+    let times = |n: &Option<Number>| n.as_ref().map_or_else(|| "n/a".to_owned(), |n| format!("{}×", n.text));
+    let expected = |s: &StageRow| {
+        s.expected.as_ref().map_or_else(|| "n/a".to_owned(), |(l, h)| format!("{}× to {}×", l.text, h.text))
+    };
+    for stage in &report.stages {
+        table.row(vec![
+            escape(&stage.name),
+            escape(stage.variant.as_deref().unwrap_or("none")),
+            expected(stage),
+            times(&stage.measured),
+            times(&stage.cumulative),
+            if stage.accepted { "yes" } else { "no" }.to_owned(),
+            escape(&stage.elite.join(", ")),
+            escape(&stage.reason),
+        ]);
+    }
+    Some(format!("## Stages\n\n{table}"))
+}
+
+fn waivers(report: &Report) -> Option<String> {
+    if report.waivers.is_empty() {
+        return None;
+    }
+    let mut table = MarkdownTable::new(&["gate", "variant", "until", "owner", "reason"]);
+    for waiver in &report.waivers {
+        let until = if waiver.expired { format!("{} (expired)", waiver.expires) } else { waiver.expires.clone() };
+        let cells = [&waiver.gate, &waiver.variant, &until, &waiver.owner, &waiver.reason];
+        table.row(cells.into_iter().map(|c| escape(c)).collect());
+    }
+    Some(format!("## Waivers\n\n{table}"))
+}
+
+fn variants(report: &Report) -> String {
+    let metrics: Vec<usize> = (0..report.metrics.len()).take(COLUMNS).collect();
+    let heads = metrics.iter().map(|at| {
+        let metric = &report.metrics[*at];
+        match number::unit(&metric.unit) {
+            "" => metric.title.clone(),
+            unit => format!("{} ({unit})", metric.title),
+        }
+    });
+    let heads: Vec<String> =
+        ["", "rank", "variant"].map(str::to_owned).into_iter().chain(heads).chain(["stopped by".to_owned()]).collect();
+    let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let shown: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
+    for variant in &shown {
+        let values = metrics.iter().map(|at| {
+            let values = variant.shapes.get(report.objective_shape).and_then(|s| s.values.get(*at));
+            values.and_then(|m| m.number()).map_or_else(|| "n/a".to_owned(), |n| n.text.clone())
+        });
+        let stop = variant.stopped_by.first().map_or_else(String::new, |s| escape(s));
+        let rank = variant.rank.map_or_else(String::new, |r| r.to_string());
+        let name = if variant.selected { format!("**{}**", escape(&variant.label)) } else { escape(&variant.label) };
+        let state = variant.verdict.mark().to_owned();
+        table.row([state, rank, name].into_iter().chain(values).chain([stop]).collect());
+    }
+    let wrong = report.variants.iter().filter(|v| v.correctness.verdict == Verdict::Fail).count();
+    let shared = report.variants.iter().filter(|v| v.shares.is_some()).count();
+    let mut out = format!("## Best variants\n\n{table}");
+    let _ = writeln!(
+        out,
+        "\n{} of {} shown; {} wrong; {} share the measurements of a variant with the same machine code. All are in `results.json`.",
+        shown.len(),
+        number::counted(report.variants.len(), "variant"),
+        number::plain(wrong as f64),
+        number::plain(shared as f64),
+    );
+    out
+}
+
+fn findings(report: &Report) -> Option<String> {
+    if report.findings.is_empty() {
+        return None;
+    }
+    let mut out = "## Findings\n\n".to_owned();
+    for (at, finding) in report.findings.iter().enumerate() {
+        let (title, about) = (escape(&finding.title), escape(&text::clip(&finding.variant, text::LABEL)));
+        let _ = writeln!(out, "{}. **{title}** ({about}): {}", at + 1, escape(&finding.sentence));
+        if !finding.advice.is_empty() {
+            let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
+        }
+    }
+    Some(out)
+}
+
+fn list(title: &str, lines: &[String]) -> Option<String> {
+    if lines.is_empty() {
+        return None;
+    }
+    let lines: String = lines.iter().map(|line| format!("- {}\n", escape(line))).collect();
+    Some(format!("## {title}\n\n{lines}"))
+}
+
+fn links(report: &Report) -> Option<String> {
+    if report.charts.is_empty() {
+        return None;
+    }
+    let link = |c: &Chart| {
+        let ranking = if c.id == "sensitivity" { format!("{}\n", data(c)) } else { String::new() };
+        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(&c.title), c.id, escape(&c.note))
+    };
+    Some(format!("## Charts\n\n{}", report.charts.iter().map(link).collect::<String>().trim_end()) + "\n")
+}
+
+/// The numbers behind a chart.
+fn data(chart: &Chart) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&chart.table.head.iter().map(String::as_str).collect::<Vec<_>>());
+    for row in &chart.table.rows {
+        table.row(row.iter().map(|cell| escape(cell)).collect());
+    }
+    table
+}
+
+fn provenance(report: &Report) -> String {
+    let provenance = &report.provenance;
+    let mut table = MarkdownTable::new(&["what", "value"]);
+    for (label, value) in &provenance.facts {
+        table.row(vec![escape(label), escape(value)]);
+    }
+    for (stage, seconds) in &provenance.stages {
+        table.row(vec![format!("{} took", escape(stage)), number::seconds(seconds.value)]);
+    }
+    for (path, hash) in &provenance.hashes {
+        table.row(vec![format!("SHA-256 of {}", escape(path)), escape(hash)]);
+    }
+    table.row(vec!["command line".to_owned(), escape(&provenance.argv)]);
+    let commands: String = report.reproduce.iter().map(|c| format!("    {c}\n")).collect();
+    format!("## What was measured where\n\n{table}\nMake it again:\n\n{commands}")
+}

@@ -1,0 +1,88 @@
+//! The report as data: built once, read by every renderer.
+//!
+//! Holds values and the text that people read; knows no clock, disk or environment.
+
+use super::deep_profile::DeepProfileRow;
+use super::deltas::Delta;
+use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
+use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
+use super::provenance::{Provenance, RunOrigin};
+use super::variant_row::VariantRow;
+use crate::chart::Chart;
+use crate::model::Verdict;
+use serde::Serialize;
+
+/// A judged run, ready to be shown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Title of the phase.
+    pub title: String,
+    /// Short name of the phase.
+    pub phase: String,
+    /// Id of the run.
+    pub run: String,
+    /// File of the phase, for annotations.
+    pub file: String,
+    /// What a reader has to know in ten seconds.
+    pub headline: Headline,
+    /// Where the numbers come from.
+    pub source: RunOrigin,
+    /// Gates, in the order of the file.
+    pub gates: Vec<GateRow>,
+    /// Tiers, easiest first.
+    pub tiers: Vec<TierRow>,
+    /// Stages, in order.
+    pub stages: Vec<StageRow>,
+    /// The fallback, when one was taken.
+    pub fallback: Option<FallbackRow>,
+    /// Go/no-go conditions.
+    pub preconditions: Vec<PreconditionRow>,
+    /// Waivers, in force and expired.
+    pub waivers: Vec<WaiverRow>,
+    /// Metrics that were measured, in the order of columns.
+    pub metrics: Vec<MetricColumn>,
+    /// Parameters of the variants, in the order of the sweep.
+    pub params: Vec<String>,
+    /// What the selected variant was selected by; none where the metric was not measured.
+    pub objective: Option<ObjectiveRow>,
+    /// Shapes, in the order of the phase.
+    pub shapes: Vec<String>,
+    /// Index in `shapes` of the objective's shape.
+    pub objective_shape: usize,
+    /// Candidates and baselines, best first.
+    pub variants: Vec<VariantRow>,
+    /// The selected variant beside each baseline and each stored run.
+    pub deltas: Vec<Delta>,
+    /// What the counters say, gravest first; then the largest estimates of ncu's rules.
+    pub findings: Vec<FindingRow>,
+    /// The deep profile of the selected variant, where there is one.
+    pub deep_profile: Option<DeepProfileRow>,
+    /// Charts, in the order of the page.
+    pub charts: Vec<Chart>,
+    /// What was measured where, with what.
+    pub provenance: Provenance,
+    /// What is not in the numbers, and why.
+    pub missing: Vec<String>,
+    /// What the reader must be warned of.
+    pub warnings: Vec<String>,
+    /// Commands that make this report again.
+    pub reproduce: Vec<String>,
+}
+
+impl Report {
+    /// Whether required gates failed and the fallback holds its own: the phase passes, with a warning.
+    pub fn falls_back(&self) -> bool {
+        self.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass)
+    }
+
+    /// The metric of that name and its column.
+    pub fn metric(&self, name: &str) -> Option<(usize, &MetricColumn)> {
+        self.metrics.iter().enumerate().find(|(_, m)| m.name == name)
+    }
+
+    /// Value of a variant at a shape, by index of the shape.
+    pub fn value(&self, variant: &VariantRow, shape: usize, metric: &str) -> Option<f64> {
+        let (column, _) = self.metric(metric)?;
+        variant.shapes.get(shape)?.values.get(column).and_then(Measure::number).map(|n| n.value)
+    }
+}

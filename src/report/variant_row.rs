@@ -1,0 +1,110 @@
+//! A variant as readers are given it: what it is, how it was built, proven, measured and judged.
+
+use super::model::Measure;
+use super::ncu_advice::NcuAdvice;
+use super::number::Number;
+use crate::model::Verdict;
+use crate::plan::Standing;
+use serde::Serialize;
+
+/// A variant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VariantRow {
+    /// Its id.
+    pub id: String,
+    /// Its id, short enough for a table.
+    pub label: String,
+    /// Its name, where the phase names it; none where the id is made of the parameters.
+    pub name: Option<String>,
+    /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
+    pub short: String,
+    /// Candidate or baseline.
+    pub standing: Standing,
+    /// Whether the objective chose it.
+    pub selected: bool,
+    /// Rank by the objective among correct candidates, from 1.
+    pub rank: Option<usize>,
+    /// Whether every required gate holds for it.
+    pub verdict: Verdict,
+    /// Parameter values, aligned with [`Report::params`](super::Report::params).
+    pub params: Vec<Option<String>>,
+    /// Whether it computes the right thing.
+    pub correctness: CorrectnessRow,
+    /// Gates that do not hold for it, worst first, with what it lacks.
+    pub stopped_by: Vec<String>,
+    /// The variant whose measurements it shares.
+    pub shares: Option<String>,
+    /// How it was built.
+    pub build: BuildRow,
+    /// Values by shape, aligned with [`Report::shapes`](super::Report::shapes).
+    pub shapes: Vec<ShapeValues>,
+    /// What ncu's own rules and sampler say, a shape each; empty where the report holds gate metrics alone.
+    pub advice: Vec<NcuAdvice>,
+    /// Verdict by gate, aligned with [`Report::gates`](super::Report::gates); none where the gate was not judged for it.
+    pub gates: Vec<Option<GateCell>>,
+}
+
+/// A gate at a variant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GateCell {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Measured against limit, or what it lacks.
+    pub text: String,
+}
+
+/// Whether a variant computes the right thing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CorrectnessRow {
+    /// Proven right, wrong, or neither.
+    pub verdict: Verdict,
+    /// In words.
+    pub text: String,
+    /// Every case.
+    pub cases: Vec<CheckRow>,
+}
+
+/// A correctness case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckRow {
+    /// Shape.
+    pub shape: String,
+    /// Seed.
+    pub seed: u64,
+    /// Right, wrong, or not run.
+    pub verdict: Verdict,
+    /// Largest absolute difference.
+    pub max_abs: Option<Number>,
+    /// Relative L2 norm of the difference.
+    pub rel_l2: Option<Number>,
+    /// Why it is not right.
+    pub reason: Option<String>,
+}
+
+/// How a variant was built.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BuildRow {
+    /// Whether there is something to launch.
+    pub verdict: Verdict,
+    /// `built for sm_90`, `external command`, or why there is nothing to launch.
+    pub text: String,
+    /// What the compiler printed.
+    pub log: String,
+    /// nvcc flags and defines, or the command line.
+    pub command: String,
+    /// SHA-256 of the entry's machine code.
+    pub code_sha256: Option<String>,
+    /// Registers, spills and the like.
+    pub resources: Vec<(String, Number)>,
+}
+
+/// What was measured at one shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShapeValues {
+    /// Grid, block and dynamic shared memory of the launch.
+    pub launch: String,
+    /// Values, aligned with [`Report::metrics`](super::Report::metrics).
+    pub values: Vec<Measure>,
+    /// Latency samples in microseconds, in the order they were taken.
+    pub samples: Vec<f64>,
+}

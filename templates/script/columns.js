@@ -1,0 +1,115 @@
+
+// ---- columns of the table of variants
+
+/** Metrics shown beside those that gates judge, until all are asked for. */
+const METRICS = 12;
+
+const state = {
+  shape: data.shape,
+  all: false,
+  query: "",
+  verdict: "",
+  params: data.params.map(() => ""),
+  metric: "",
+  side: "<=",
+  bound: "",
+  sort: { key: "rank", up: true },
+  cursor: 0,
+  pair: [],
+};
+
+/** Variants that the filters leave, in order, and the columns of the table. */
+let rows = [];
+let columns = [];
+
+// A variant that the columns of parameters do not tell apart from others.
+const nameless = (v) => v.name !== null;
+// Whether candidates need a column for their names; baselines alone do not.
+const named = data.variants.some((v) => !v.baseline && nameless(v));
+
+const CORRECT = { pass: "right", fail: "wrong", inconclusive: "unproven" };
+
+/** Each column has a key, a title, a value to sort by, and what a cell shows. */
+function makeColumns() {
+  const rank = { key: "rank", title: "#", num: true, value: (v) => v.rank, show: (v) => String(v.rank ?? "–") };
+  const verdict = {
+    key: "verdict",
+    title: "Gates",
+    value: (v) => v.verdict,
+    show: (v) => (v.baseline ? el("span", { class: "tag" }, "baseline") : pill(v.verdict)),
+  };
+  const stops = { key: "stops", title: "Stopped by", cls: "stop", value: (v) => v.stops.length, show: stopped };
+  const name = {
+    key: "name",
+    title: "Variant",
+    cls: "name",
+    value: (v) => v.label,
+    show: (v) => (state.all || nameless(v) ? bdi(v.label, v.label) : ""),
+  };
+  const correct = {
+    key: "correct",
+    title: "Correct",
+    value: (v) => v.correct[0],
+    show: (v) => el("span", { title: v.correct[1], class: "pill " + v.correct[0] }, CORRECT[v.correct[0]]),
+  };
+  const params = data.params.map((title, at) => ({
+    key: "p" + at,
+    title,
+    num: true,
+    value: (v) => sortable(v.params[at]),
+    show: (v) => v.params[at] ?? "",
+  }));
+  const metrics = data.metrics.map((metric, at) => ({
+    key: "m" + at,
+    title: metric.title,
+    unit: metric.unit,
+    num: true,
+    value: (v) => valueOf(v, state.shape, at),
+    show: (v) => shown(cellOf(v, state.shape, at)),
+  }));
+  const wanted = metrics.filter((_, at) => state.all || data.metrics[at].gated || at < METRICS);
+  columns = [rank, verdict, stops, ...(state.all || named ? [name] : []), ...params, correct, ...wanted];
+}
+
+/** The gravest gate that stops a variant, and how many more; a variant that the columns do not name says who it is. */
+function stopped(v) {
+  if (!state.all && !named && nameless(v)) return el("b", { title: v.label }, bdi(v.label));
+  const many = v.stops.length > 1 ? `${v.stops.length} gates: ` : "";
+  const shares = v.shares ? "same code as " + v.shares : "";
+  return bdi(v.stops.length ? many + v.stops[0] : shares, v.stops.join("; "));
+}
+
+/** Values in the order of the arrow; what has no value is always last. */
+function compareBy(column, up) {
+  return (a, b) => {
+    const [x, y] = [column.value(a), column.value(b)];
+    if (x === null || y === null) return (x === null) - (y === null);
+    return up ? inOrder(x, y) : inOrder(y, x);
+  };
+}
+
+/** Whether the filters leave a variant. */
+function passes(v, words, bound) {
+  if (state.verdict === "baseline" ? !v.baseline : state.verdict && (v.baseline || v.verdict !== state.verdict)) {
+    return false;
+  }
+  if (state.params.some((want, at) => want !== "" && v.params[at] !== want)) return false;
+  const searched = (v.id + " " + v.stops.join(" ")).toLowerCase();
+  if (words.some((word) => !searched.includes(word))) return false;
+  if (state.metric === "" || bound === null || !Number.isFinite(bound)) return true;
+  const value = valueOf(v, state.shape, Number(state.metric));
+  return value !== null && (state.side === "<=" ? value <= bound : value >= bound);
+}
+
+/** Filters, sorts and draws again. */
+function update() {
+  const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+  const bound = state.bound === "" ? null : Number(state.bound);
+  const column = columns.find((c) => c.key === state.sort.key) ?? columns[0];
+  rows = data.variants.filter((v) => passes(v, words, bound)).sort(compareBy(column, state.sort.up));
+  state.cursor = Math.min(state.cursor, Math.max(rows.length - 1, 0));
+  const many = `${rows.length} of ${data.variants.length} variants`;
+  $("count").textContent = `${many}, metrics at shape ${data.shapes[state.shape]}. Select two to compare.`;
+  drawHead();
+  drawRows();
+}

@@ -1,0 +1,112 @@
+
+// ---- the table of variants: only the rows in sight are drawn
+
+/** Height of a row and of the head in pixels, as in style/sections.css. */
+const ROW = 34;
+const HEAD = 40;
+/** Rows drawn above and below those in sight. */
+const AHEAD = 12;
+/** Most rows on paper. */
+const PRINTED = 500;
+
+const grid = $("grid");
+const head = el("tr");
+const body = el("tbody");
+grid.append(el("table", {}, el("thead", {}, head), body));
+
+function drawHead() {
+  const mark = el("th", {}, el("span", { class: "hidden" }, "Compare"));
+  head.replaceChildren(mark, ...columns.map(headCell));
+}
+
+/** The head of a column sorts by it, and turns the order where it does already. */
+function headCell(column) {
+  const on = state.sort.key === column.key;
+  const sort = () => {
+    state.sort = { key: column.key, up: on ? !state.sort.up : true };
+    update();
+    head.querySelector(`[data-key="${column.key}"]`).focus();
+  };
+  const unit = column.unit ? el("span", { class: "unit" }, column.unit) : null;
+  const arrow = on ? el("span", { "aria-hidden": "true" }, state.sort.up ? "↑" : "↓") : null;
+  const button = el("button", { type: "button", "data-key": column.key, onclick: sort }, column.title, unit, arrow);
+  const order = on ? (state.sort.up ? "ascending" : "descending") : "none";
+  return el("th", { class: column.num ? "num" : null, scope: "col", "aria-sort": order }, button);
+}
+
+/** First row drawn. */
+let drawnFrom = 0;
+const firstInSight = () => Math.max(0, Math.floor(grid.scrollTop / ROW) - AHEAD);
+
+/** Draws the rows in sight; all of them, as many as are printed, for paper. */
+function drawRows(forPaper = false) {
+  const from = forPaper ? 0 : firstInSight();
+  const inSight = Math.ceil((grid.clientHeight || 640) / ROW) + 2 * AHEAD;
+  const to = Math.min(rows.length, forPaper ? PRINTED : from + inSight);
+  drawnFrom = from;
+  const above = from > 0 ? [space(from)] : [];
+  const below = !forPaper && to < rows.length ? [space(rows.length - to)] : [];
+  body.replaceChildren(...above, ...rows.slice(from, to).map((v, at) => drawRow(v, from + at)), ...below);
+}
+
+/** The place of rows that are not drawn. */
+function space(count) {
+  const cell = el("td", { colspan: columns.length + 1 });
+  cell.style.height = count * ROW + "px";
+  return el("tr", { class: "pad", "aria-hidden": "true" }, cell);
+}
+
+function drawRow(v, at) {
+  const mark = (event) => {
+    event.stopPropagation();
+    pick(v);
+  };
+  const box = el("input", { type: "checkbox", tabindex: "-1", "aria-label": "Compare " + v.label, onclick: mark });
+  box.checked = state.pair.includes(v);
+  const show = () => {
+    state.cursor = at;
+    drawRows();
+    open(v);
+  };
+  const names = classes(at === state.cursor && "cursor", v.selected && "chosen");
+  const cells = columns.map((c) => el("td", { class: classes(c.num && "num", c.cls) }, c.show(v)));
+  return el("tr", { class: names, "data-at": at, onclick: show }, el("td", {}, box), ...cells);
+}
+
+let waiting = false;
+grid.addEventListener("scroll", () => {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    if (Math.abs(firstInSight() - drawnFrom) > AHEAD / 2) drawRows();
+  });
+});
+
+/** Moves the cursor and keeps it in sight. */
+function moveCursor(by) {
+  state.cursor = Math.max(0, Math.min(rows.length - 1, state.cursor + by));
+  const top = state.cursor * ROW;
+  const room = grid.clientHeight - HEAD - ROW;
+  if (top < grid.scrollTop) grid.scrollTop = top;
+  else if (top > grid.scrollTop + room) grid.scrollTop = top - room;
+  drawRows();
+}
+
+grid.addEventListener("keydown", (event) => {
+  if (event.target !== grid) return;
+  const page = Math.max(1, Math.floor(grid.clientHeight / ROW) - 2);
+  const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length, End: rows.length };
+  const at = rows[state.cursor];
+  if (moves[event.key] !== undefined) moveCursor(moves[event.key]);
+  else if (event.key === "Enter" && at) open(at);
+  else if (event.key === " " && at) pick(at);
+  else return;
+  event.preventDefault();
+});
+
+addEventListener("beforeprint", () => {
+  drawRows(true);
+  for (const details of document.querySelectorAll("details.rung, #provenance details")) details.open = true;
+});
+addEventListener("afterprint", () => drawRows());
