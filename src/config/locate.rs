@@ -31,7 +31,7 @@ pub fn locate(text: &str, key: &str) -> Option<Place> {
 /// part is not found (escapes by number, or in a text of several lines).
 pub fn within(text: &str, place: &Place, value: &str, span: Option<Span>) -> Place {
     let part = || {
-        let span = span?;
+        let span = span?.range();
         let written = text.get(place.span.clone())?;
         let (start, end) = match written.find(value) {
             Some(offset) => (offset + span.start, offset + span.end),

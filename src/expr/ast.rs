@@ -8,26 +8,31 @@ use std::ops::Range;
 /// Bytes of a text, from the first to before the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The first byte.
-    pub start: usize,
-    /// The byte after the last.
-    pub end: usize,
+    start: u32,
+    end: u32,
 }
 
 impl Span {
+    /// From the first byte to before another.
+    pub fn new(start: usize, end: usize) -> Self {
+        let held = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self { start: held(start), end: held(end) }
+    }
+
     /// From the beginning of one to the end of another.
     pub(super) fn to(self, other: Self) -> Self {
         Self { start: self.start, end: other.end }
     }
 
     /// The same bytes of a longer text, in which the text begins at byte `by`.
-    pub(super) const fn moved(self, by: usize) -> Self {
-        Self { start: self.start + by, end: self.end + by }
+    pub(super) fn moved(self, by: usize) -> Self {
+        let Range { start, end } = self.range();
+        Self::new(start + by, end + by)
     }
 
     /// The bytes as a range.
     pub fn range(self) -> Range<usize> {
-        self.start..self.end
+        self.start as usize..self.end as usize
     }
 }
 

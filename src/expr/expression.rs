@@ -22,9 +22,9 @@ pub enum ExprError {
     #[error("expression '{text}' does not parse: {reason}")]
     Syntax {
         /// The expression.
-        text: String,
+        text: Box<str>,
         /// What is wrong.
-        reason: String,
+        reason: Box<str>,
         /// The bytes of the text that are.
         span: Option<Span>,
     },
@@ -32,11 +32,11 @@ pub enum ExprError {
     #[error("'{name}' in expression '{text}' is unknown{hint}")]
     Unknown {
         /// The expression.
-        text: String,
+        text: Box<str>,
         /// The name.
-        name: String,
+        name: Box<str>,
         /// `; did you mean ...?` or empty.
-        hint: String,
+        hint: Box<str>,
         /// Where the name is.
         span: Option<Span>,
     },
@@ -44,9 +44,9 @@ pub enum ExprError {
     #[error("expression '{text}' cannot be evaluated: {reason}")]
     Evaluation {
         /// The expression.
-        text: String,
+        text: Box<str>,
         /// What went wrong.
-        reason: String,
+        reason: Box<str>,
         /// The part that did.
         span: Option<Span>,
     },
@@ -54,9 +54,9 @@ pub enum ExprError {
     #[error("expression '{text}' gives {got}, expected {expected}")]
     Kind {
         /// The expression.
-        text: String,
+        text: Box<str>,
         /// The value it gave.
-        got: String,
+        got: Box<str>,
         /// What is needed.
         expected: &'static str,
     },
@@ -74,7 +74,7 @@ impl ExprError {
     /// What is wrong, without the text where the rest says enough.
     pub fn reason(&self) -> String {
         match self {
-            Self::Evaluation { reason, .. } | Self::Syntax { reason, .. } => reason.clone(),
+            Self::Evaluation { reason, .. } | Self::Syntax { reason, .. } => reason.to_string(),
             Self::Unknown { .. } | Self::Kind { .. } => self.to_string(),
         }
     }
@@ -85,7 +85,7 @@ impl ExprError {
             Self::Syntax { text, span, .. }
             | Self::Unknown { text, span, .. }
             | Self::Evaluation { text, span, .. } => {
-                outer.clone_into(text);
+                *text = outer.into();
                 *span = span.map(|span| span.moved(start));
             }
             Self::Kind { .. } => {}
@@ -102,8 +102,8 @@ impl Expr {
     /// [`ExprError::Syntax`], with the token that is wrong.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         let root = parse::parse(text).map_err(|e| ExprError::Syntax {
-            text: text.to_owned(),
-            reason: e.reason,
+            text: text.into(),
+            reason: e.reason.into(),
             span: Some(e.span),
         })?;
         let mut names: Vec<(String, Span)> = Vec::new();
@@ -134,16 +134,16 @@ impl Expr {
         if let Some((name, span)) = self.names.iter().find(|(name, _)| !names.contains_key(name)) {
             let hint = crate::model::nearest(name, names.keys().map(String::as_str))
                 .map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
-            let (text, name) = (self.text.to_string(), name.clone());
-            return Err(ExprError::Unknown { text, name, hint, span: Some(*span) });
+            let (text, name) = (self.written(), name.as_str().into());
+            return Err(ExprError::Unknown { text, name, hint: hint.into(), span: Some(*span) });
         }
         let read = |reference: &Reference| {
             let found = reference.own().and_then(|name| names.get(name));
             found.cloned().ok_or_else(|| format!("'{reference}' is unknown"))
         };
         self.root.eval(&read).map_err(|e| ExprError::Evaluation {
-            text: self.text.to_string(),
-            reason: e.reason,
+            text: self.written(),
+            reason: e.reason.into(),
             span: Some(e.span),
         })
     }
@@ -184,7 +184,11 @@ impl Expr {
     }
 
     fn kind(&self, got: &Value, expected: &'static str) -> ExprError {
-        ExprError::Kind { text: self.text.to_string(), got: format!("'{got}'"), expected }
+        ExprError::Kind { text: self.written(), got: format!("'{got}'").into(), expected }
+    }
+
+    fn written(&self) -> Box<str> {
+        (*self.text).into()
     }
 }
 
@@ -331,7 +335,7 @@ mod tests {
         ] {
             match Expr::parse(text) {
                 Err(ExprError::Syntax { reason: found, span: at, .. }) => {
-                    assert_eq!((found.as_str(), at.unwrap().range()), (reason, span), "{text}");
+                    assert_eq!((&*found, at.unwrap().range()), (reason, span), "{text}");
                 }
                 other => panic!("{text}: {other:?}"),
             }

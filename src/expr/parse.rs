@@ -21,7 +21,7 @@ pub const MOST_LEVELS: usize = 128;
 /// Parses a whole text.
 pub fn parse(text: &str) -> Result<Node<Reference>, SyntaxError> {
     if text.len() > MOST_BYTES {
-        let span = Span { start: 0, end: text.len() };
+        let span = Span::new(0, text.len());
         return Err(SyntaxError { reason: format!("it is longer than {MOST_BYTES} bytes"), span });
     }
     let mut parser = Parser { tokens: tokens(text)?, at: 0, nested: 0, text };
@@ -107,7 +107,7 @@ impl<'t> Parser<'t> {
 
     /// Where the next token is.
     fn here(&self) -> Span {
-        self.tokens.get(self.at).map_or(Span { start: self.text.len(), end: self.text.len() }, |(_, span)| *span)
+        self.tokens.get(self.at).map_or(Span::new(self.text.len(), self.text.len()), |(_, span)| *span)
     }
 
     /// Takes the next token.

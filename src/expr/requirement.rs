@@ -119,7 +119,7 @@ impl Requirement {
 
     /// `speedup("previous") >= 1`: what a stage without gates of its own has to hold.
     pub fn no_slower_than_previous() -> Self {
-        let span = |start, end| Span { start, end };
+        let span = Span::new;
         let speedup = Reference::Speedup { over: Owner::Previous };
         let left = Node { kind: Kind::Read(speedup), span: span(0, 19) };
         let right = Node { kind: Kind::Literal(super::Value::Int(1)), span: span(23, 24) };

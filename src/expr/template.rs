@@ -31,8 +31,8 @@ impl Template {
     /// control, and a text that is too long.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         let wrong = |reason: &str, start: usize, end: usize| {
-            let span = Some(Span { start, end });
-            ExprError::Syntax { text: text.to_owned(), reason: reason.to_owned(), span }
+            let span = Some(Span::new(start, end));
+            ExprError::Syntax { text: text.into(), reason: reason.into(), span }
         };
         if text.len() > MOST_BYTES {
             return Err(wrong(&format!("it is longer than {MOST_BYTES} bytes"), 0, text.len()));

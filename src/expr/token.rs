@@ -59,10 +59,10 @@ pub fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, SyntaxError> {
             continue;
         }
         let (length, token) = token(text, start, first)?;
-        found.push((token, Span { start, end: start + length }));
+        found.push((token, Span::new(start, start + length)));
         start += length;
     }
-    found.push((Token::End, Span { start: text.len(), end: text.len() }));
+    found.push((Token::End, Span::new(text.len(), text.len())));
     Ok(found)
 }
 
@@ -89,7 +89,7 @@ fn stray(c: char, start: usize) -> SyntaxError {
         '&' | '|' | '!' | '~' => format!("`{c}` is not an operator; conditions use `and`, `or` and `not`"),
         c => format!("`{c}` is not part of an expression"),
     };
-    SyntaxError { reason, span: Span { start, end: start + c.len_utf8() } }
+    SyntaxError { reason, span: Span::new(start, start + c.len_utf8()) }
 }
 
 fn is_name(c: char) -> bool {
@@ -118,8 +118,8 @@ fn quoted(rest: &str, start: usize, quote: char) -> Result<(usize, Token<'static
     Err(SyntaxError { reason: format!("the text has no closing {quote}"), span: span(start, rest.len()) })
 }
 
-const fn span(start: usize, length: usize) -> Span {
-    Span { start, end: start + length }
+fn span(start: usize, length: usize) -> Span {
+    Span::new(start, start + length)
 }
 
 fn number(rest: &str, start: usize) -> Result<(usize, Token<'static>), SyntaxError> {

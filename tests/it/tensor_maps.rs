@@ -37,10 +37,10 @@ fn every_error_of_the_file_comes_out_at_once() {
     ]);
     assert_eq!(wrong.status, Some(2), "{wrong:?}");
     for told in [
-        "`kernel.args[0]` is `x_tyles`, which is no buffer, tensor map, scalar or dimension",
+        "`kernel.args[0]` is `x_tyles`, which is not a buffer, tensor map, scalar or dimension",
         "did you mean `x_tiles`?",
         "`kernel.tensor_maps.x_tiles` is in no `args`",
-        "`kernel.tensor_maps.y_tiles.buffer` is `z`, which is no buffer",
+        "`kernel.tensor_maps.y_tiles.buffer` is `z`, which is not a buffer",
         "unknown key `kernel.tensor_maps.x_tiles.swizle`",
         "did you mean `swizzle`? allowed in `kernel.tensor_maps.x_tiles`: buffer, box, swizzle",
         "--> phase.toml:",
