@@ -53,7 +53,7 @@ fn what_was_seen_is_on_the_page_in_markdown_and_in_the_results() {
     assert_eq!(finished.status, Some(1), "{}", finished.stderr);
     let page = rendered(&place, "report.html");
     for text in [
-        "id=\"close-look\"",
+        "id=\"deep-profile\"",
         "@!P0 STS.128 [R69], R16",
         "k_tile[key] = &lt;b&gt;zero&lt;&#x2f;b&gt;;",
         "id=\"chart-roofline\"",
