@@ -25,11 +25,11 @@ pub enum Command {
     Run(RunArgs),
     /// Check a phase without a GPU: the config, the build, and what no launch can change
     Check(CheckArgs),
-    /// Judge what has been measured already: a run, a recording, or ncu reports
+    /// Judge what was measured earlier: a run, a recording, or ncu reports
     Gate(GateArgs),
     /// Show the launches and metrics of ncu reports
     Show(ShowArgs),
-    /// Say what is here to measure with, and what to do about what is not
+    /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
     Doctor,
     /// Render the report of a stored run again
     Report(ReportArgs),
@@ -37,7 +37,7 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write a page over all runs, with their history, and a summary of a set of phases
     Index(IndexArgs),
-    /// Write the table of a run: a row a variant and shape, a column a metric, and why values are absent
+    /// Write everything a run measured as one table: a row a variant and shape, a column a metric
     Table(TableArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
@@ -46,7 +46,7 @@ pub enum Command {
     /// The leaderboard of a phase: promote a run to it, list and show its entries
     #[command(subcommand)]
     Baseline(BaselineCommand),
-    /// Time one variant against itself and keep the machine's own noise, which gates are then held against
+    /// Measure and save this machine's timing noise by an A/A test; gates tighter than it say so
     Calibrate(CalibrateArgs),
     /// Print the JSON Schema of the config, for editors, or of the results
     Schema(SchemaArgs),
@@ -58,7 +58,7 @@ pub enum Command {
 /// Where measurements come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MeasurementSource {
-    /// The GPU; where there is no GPU, ncu or nvcc the phase's recording is shown, and does not pass (status 4 for 0)
+    /// The GPU; without a GPU, ncu or nvcc the phase's recording is shown, and does not pass (status 4 instead of 0)
     Auto,
     /// The GPU
     Gpu,
@@ -110,10 +110,10 @@ pub struct Saying {
 /// What a run is compared with.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Against {
-    /// A stored run that answers for `baseline.` in requirements: its folder, its id, or an entry of the leaderboard
+    /// A stored run to use as `baseline.` in gates: its folder, its id, or an entry of the leaderboard
     #[arg(long, value_name = "NAME")]
     pub against: Option<String>,
-    /// Compare although GPU, driver, tools or workload differ; the report warns of it
+    /// Compare although GPU, driver, tools or workload differ; the report has a warning
     #[arg(long)]
     pub allow_mismatch: bool,
 }
@@ -160,10 +160,10 @@ pub struct CheckArgs {
     /// Architecture to build for; else the phase's, else the GPU's, else sm_90
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
-    /// Multiprocessors of the GPU that is meant, for gates on waves; else those of the GPU that is there
+    /// Multiprocessors of the GPU to check for, for gates on waves; else those of this machine's GPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub sms: Option<u32>,
-    /// Look at the config alone
+    /// Check the config alone
     #[arg(long)]
     pub no_build: bool,
 }
@@ -177,7 +177,7 @@ pub struct GateArgs {
     /// A run, a recording, or ncu reports (.ncu-rep, .ncu-repz)
     #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
     pub profile: Vec<PathBuf>,
-    /// Judge plain ncu reports although they do not tell whether results were right
+    /// Judge plain ncu reports although they do not say whether results were correct
     #[arg(long)]
     pub assume_correct: bool,
     /// Comparison
@@ -209,7 +209,7 @@ pub struct ShowArgs {
     /// Only the launch with the id that ncu prints; without `--metric`, that launch in full
     #[arg(long, value_name = "N")]
     pub launch: Option<u32>,
-    /// Show what ncu's rules said
+    /// Show the messages of ncu's rules
     #[arg(long, conflicts_with = "export")]
     pub rules: bool,
     /// Show how the report was made: command line, versions, system, devices
@@ -287,10 +287,10 @@ pub struct CompareArgs {
 /// `ncugate index`
 #[derive(Debug, Args)]
 pub struct IndexArgs {
-    /// Phases to show, in this order; all that have runs where none is given
+    /// Phases to show, in this order; without any, all that have runs
     #[arg(value_name = "CONFIG")]
     pub configs: Vec<PathBuf>,
-    /// Also write where the phases stand, by the latest run of each, as Markdown to this file
+    /// Also write the state of each phase, by its latest run, as Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
     /// Folders
@@ -329,7 +329,7 @@ pub struct RecordArgs {
     /// The run's folder
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Folder of the recording: new, empty, or an older recording, which is replaced; nothing else is
+    /// Folder of the recording: new, empty, or an older recording, which is replaced
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 }
@@ -365,7 +365,7 @@ pub struct PromoteArgs {
     /// The run's folder
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Name of the entry; `best` answers for `best.` in requirements
+    /// Name of the entry; the entry `best` is `best.` in requirements
     #[arg(long, value_name = "NAME", default_value = "best")]
     pub name: String,
     /// Take the run although its objective is worse than that of the present entry
@@ -379,7 +379,7 @@ pub struct PromoteArgs {
 /// `ncugate baseline list`
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Name of a phase; all where it is absent
+    /// Name of a phase; all without it
     #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
     /// Folder of runs and leaderboards
@@ -407,10 +407,10 @@ pub struct CalibrateArgs {
     /// The phase
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
-    /// The variant that is timed; else the first candidate that builds
+    /// The variant to time; else the first candidate that builds
     #[arg(long, value_name = "ID")]
     pub variant: Option<String>,
-    /// Folder of runs, and of what is found
+    /// Folder of runs, and of the result
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
 }
@@ -429,7 +429,7 @@ pub struct WorkerArgs {
     /// The job
     #[arg(value_name = "JOB", required_unless_present = "probe")]
     pub job: Option<PathBuf>,
-    /// Say what GPU is here instead
+    /// Describe this machine's GPU instead
     #[arg(long)]
     pub probe: bool,
 }

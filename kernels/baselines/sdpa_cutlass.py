@@ -35,7 +35,7 @@ def checkout():
         raise Absent("CUTLASS_PATH does not name a checkout of https://github.com/NVIDIA/cutlass")
     root = Path(named)
     if not (root / "include/cutlass/version.h").is_file():
-        raise Absent(f"CUTLASS_PATH is {root}, which is no CUTLASS checkout: there is no include/cutlass/version.h")
+        raise Absent(f"CUTLASS_PATH is {root}, which is not a CUTLASS checkout: it has no include/cutlass/version.h")
     return root
 
 

@@ -130,7 +130,7 @@ pub static ROOT: Spec = spec(
             Kind::List(&Kind::Table(&PRECONDITION)),
             "A go/no-go condition, checked before anything is built.",
         ),
-        key("waiver", Kind::List(&Kind::Table(&WAIVER)), "A gate that is let pass for a while."),
+        key("waiver", Kind::List(&Kind::Table(&WAIVER)), "A gate that may fail for a while."),
     ],
 );
 
@@ -145,7 +145,7 @@ pub static PHASE: Spec = spec("[phase]", "Name, title and objective.", &[
     )
     .default("\"latency_p50\""),
     key("objective_shape", Kind::Name, "The shape at which the objective is read.").default("the last declared shape"),
-    key("recording", Kind::Text, "Folder of the run kept in the repository, which is shown where nothing can be measured, and judged with `--source recorded`.")
+    key("recording", Kind::Text, "Folder of a run kept in the repository. It is shown where nothing can be measured, and judged with `--source recorded`.")
         .default("none"),
 ]);
 
@@ -180,13 +180,13 @@ pub static BENCH: Spec = spec(
         key(
             "max_rounds",
             Kind::Whole(1),
-            "Samples at most: where noise leaves a required latency gate open, the variants it compares are timed in more rounds, up to so many.",
+            "Most samples. While noise leaves a required latency gate inconclusive, the variants that it compares are timed in more rounds, up to this many.",
         )
         .default("240"),
         key(
             "min_sample_us",
             Kind::Whole(1),
-            "A sample lasts at least this many microseconds: a graph holds as many launches as that takes.",
+            "A sample takes at least this many microseconds: a graph holds as many launches as that needs.",
         )
         .default("200"),
         key("max_launches", Kind::Whole(1), "Most launches in one graph.").default("50"),
@@ -212,8 +212,8 @@ pub static PROFILE: Spec = spec(
         key(
             "close_look",
             Kind::OneOf(&["selected", "none"]),
-            "What is profiled once more after the sweep, for the report alone: warp states, throughputs, hot source \
-             lines, ncu's rules. No gate is judged by it.",
+            "The deep profile: what is profiled once more after the sweep, for the report alone (warp states, \
+             throughputs, hot source lines, ncu's rules). No gate is judged by it.",
         )
         .default("\"selected\""),
     ],
@@ -235,7 +235,7 @@ pub static KERNEL: Spec = spec(
         key(
             "dynamic_shared",
             Kind::Either(&[Kind::Expr, Kind::Table(&DYNAMIC_ARRAYS)]),
-            "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say where it goes.",
+            "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say what takes it.",
         )
         .default("0"),
         key(

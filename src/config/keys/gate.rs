@@ -9,7 +9,7 @@ pub static GATE: Spec = spec(
     &[
         key("name", Kind::Text, "Its name.").default("the requirement's text"),
         key("require", Kind::Requirement, "What has to hold.").required(),
-        key("on", Kind::Text, "`selected`, `each`, `any`, a glob of variant ids (each that matches), or `best:GLOB` (the best of those by the objective).").default("\"selected\""),
+        key("on", Kind::Text, "Whom it judges: `selected` (the best candidate by the objective), `each` candidate, `any` (at least one), a glob of ids (each that matches), or `best:GLOB` (the best that matches, by the objective).").default("\"selected\""),
         key("level", Kind::OneOf(&["required", "advisory"]), "Whether the phase fails with it.")
             .default("\"required\""),
         key("shapes", NAMES, "Shapes at which it is judged.").default("the objective's"),
@@ -17,7 +17,7 @@ pub static GATE: Spec = spec(
         key(
             "inconclusive",
             Kind::OneOf(&["inconclusive", "fail", "warn"]),
-            "What an inconclusive verdict counts as; `warn` only where noise is the reason.",
+            "What an inconclusive verdict counts as; `warn` excuses noise alone, never something missing.",
         )
         .default("\"inconclusive\""),
     ],
@@ -67,7 +67,7 @@ pub static FALLBACK: Spec = spec(
     "What to use when required gates fail.",
     &[
         key("variant", Kind::Text, "Glob of the variants; the best correct one is taken.").required(),
-        key("require", GATES, "What it has to hold itself.").required(),
+        key("require", GATES, "Gates of its own, as in a tier.").required(),
     ],
 );
 
@@ -89,12 +89,12 @@ pub static PRECONDITION: Spec = spec(
 /// `[[waiver]]`.
 pub static WAIVER: Spec = spec(
     "[[waiver]]",
-    "A gate that is let pass for a while; every report shows it.",
+    "A gate that may fail for a while; every report shows it.",
     &[
         key("gate", Kind::Text, "Name of the gate.").required(),
         key("variant", Kind::Text, "Glob of variant ids.").default("\"*\""),
         key("reason", Kind::Text, "Why.").required(),
-        key("owner", Kind::Text, "Who answers for it.").required(),
+        key("owner", Kind::Text, "Who is responsible.").required(),
         key("expires", Kind::Date, "Last day it holds, a TOML date (`2026-12-31`).").required(),
     ],
 );
