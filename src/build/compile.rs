@@ -291,7 +291,7 @@ fn count_spills(entry: &mut Entry, report: Option<ptxas::FunctionReport>) {
 fn message(printed: &str, ending: Ending) -> String {
     let mut text = relative(&ptxas::without_reports(printed));
     if text.is_empty() {
-        return format!("nvcc {ending} and said nothing");
+        return format!("nvcc {ending} and printed nothing");
     }
     if !matches!(ending, Ending::NonZero(_)) {
         text = format!("nvcc {ending}\n{text}");
@@ -347,8 +347,8 @@ mod tests {
 
     #[test]
     fn a_message_is_relative_bounded_and_never_empty() {
-        assert_eq!(message("", Ending::Signaled(9)), "nvcc was ended by SIGKILL and said nothing");
-        assert_eq!(message("ptxas info : x\n", Ending::NonZero(1)), "nvcc exited with status 1 and said nothing");
+        assert_eq!(message("", Ending::Signaled(9)), "nvcc was ended by SIGKILL and printed nothing");
+        assert_eq!(message("ptxas info : x\n", Ending::NonZero(1)), "nvcc exited with status 1 and printed nothing");
         assert!(message(&"ä".repeat(MESSAGE), Ending::NonZero(1)).len() < MESSAGE + 20);
         let here = std::env::current_dir().map(|folder| folder.join("k.cu(1): error").display().to_string());
         assert_eq!(message(&here.unwrap_or_default(), Ending::NonZero(1)), "k.cu(1): error");

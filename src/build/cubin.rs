@@ -106,7 +106,7 @@ impl Entry {
         };
         known.iter().for_each(|attribute| read.take(attribute, code));
         if read.resources.registers == 0 {
-            return Err(CubinError::Damaged { reason: format!("it does not tell the registers of `{entry}`") });
+            return Err(CubinError::Damaged { reason: format!("it does not say how many registers `{entry}` uses") });
         }
         read.resources.spills = read.marked_spills.instructions;
         read.code_sha256 = code_hash(&elf, &text, entry, &read.resources, capability)?;

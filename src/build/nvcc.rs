@@ -56,7 +56,7 @@ impl Nvcc {
             .map_err(|source| BuildError::Start { path: path.clone(), source })?;
         if !output.ending.completed() {
             let said = output.stderr.lines().chain(output.stdout.lines()).find(|line| !line.trim().is_empty());
-            let reason = format!("`--version` {}: {}", output.ending, said.unwrap_or("it said nothing"));
+            let reason = format!("`--version` {}: {}", output.ending, said.unwrap_or("it printed nothing"));
             return Err(BuildError::Unusable { path, reason });
         }
         match version_in(&output.stdout) {

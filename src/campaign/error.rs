@@ -46,7 +46,7 @@ pub enum CampaignError {
         source: io::Error,
     },
     /// The user asked to stop.
-    #[error("interrupted; run again to go on where it stopped")]
+    #[error("interrupted; run again to continue where it stopped")]
     Interrupted,
 }
 

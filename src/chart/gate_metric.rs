@@ -81,7 +81,7 @@ fn chart(run: &ChartedRun<'_>, (gate, place): (&ChartedGate<'_>, Place), metric:
         note: match gate.limits.len() {
             0 | 1 => format!("{} over the correct variants, best first.", gate.require),
             _ => format!(
-                "{} at shape {shape_name} over the correct variants, best first; a mark tells whether the gate holds at \
+                "{} at shape {shape_name} over the correct variants, best first; a mark shows whether the gate holds at \
                  all its shapes.",
                 gate.require
             ),

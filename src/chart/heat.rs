@@ -27,9 +27,9 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         id: "gates-by-variant".to_owned(),
         title: "What stops each variant".to_owned(),
         note: match failing(hardest) {
-            0 => "No gate stops a variant.".to_owned(),
+            0 => "Every variant passes every gate.".to_owned(),
             stopped => format!(
-                "'{}' stops the most: {stopped} of {} judged by it.",
+                "'{}' fails most often: {stopped} of {} judged by it do not pass.",
                 run.gates[hardest].name,
                 number::counted(judged(hardest), "variant")
             ),

@@ -81,8 +81,8 @@ fn series(points: &[Measured<'_>], front: Vec<(f64, f64)>) -> Vec<Series> {
     let line = Marks::Line(Stroke::Solid, front);
     let mut series = vec![
         Series { name: "Pareto front".to_owned(), tone: Tone::Muted, marks: line },
-        of("stopped by a gate", Tone::Bad, bad, kept(&fails)),
-        of("holds every gate", Tone::Good, good, kept(&passes)),
+        of("fails a gate", Tone::Bad, bad, kept(&fails)),
+        of("passes every gate", Tone::Good, good, kept(&passes)),
         of("baseline", Tone::Baseline, Glyph::Diamond, kept(&|v| !candidate(v))),
         of("selected", Tone::Chosen, Glyph::Ring, kept(&|v| v.selected)),
     ];

@@ -46,7 +46,11 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     Some(Chart {
         id: "occupancy-limiters".to_owned(),
         title: "Occupancy limiters".to_owned(),
-        note: format!("The best variant is held to {} blocks by {}.", number::plain(value), words(name)),
+        note: format!(
+            "Blocks of the best variant that fit on a multiprocessor: {}, limited by {}.",
+            number::plain(value),
+            words(name)
+        ),
         x: ChartAxis::new("blocks a multiprocessor", "", Scale::Zero),
         y: ChartAxis::new(&run.variant_axis(), "", Scale::Names(names)),
         series: vec![

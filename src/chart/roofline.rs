@@ -69,8 +69,8 @@ fn measured(points: &[(&ChartedVariant<'_>, f64, f64)]) -> Vec<Series> {
     };
     let candidate = |v: &ChartedVariant<'_>| v.standing == Standing::Candidate;
     let mut series = vec![
-        of("stopped by a gate", Tone::Bad, Glyph::Cross, &|v| candidate(v) && v.verdict != Verdict::Pass),
-        of("holds every gate", Tone::Good, Glyph::Disc, &|v| candidate(v) && v.verdict == Verdict::Pass),
+        of("fails a gate", Tone::Bad, Glyph::Cross, &|v| candidate(v) && v.verdict != Verdict::Pass),
+        of("passes every gate", Tone::Good, Glyph::Disc, &|v| candidate(v) && v.verdict == Verdict::Pass),
         of("baseline", Tone::Baseline, Glyph::Diamond, &|v| !candidate(v)),
         of("selected", Tone::Chosen, Glyph::Ring, &|v| v.selected),
     ];

@@ -61,8 +61,8 @@ fn profiled(look: &WarpStates<'_>) -> Option<Chart> {
         id: "stalls".to_owned(),
         title: TITLE.to_owned(),
         note: format!(
-            "A warp of the selected variant spends {} cycles for every instruction it issues{}. The states add up to that; in \
-             the state selected the instruction is issued.",
+            "A warp of the selected variant spends {} cycles for every instruction it issues{}. The states add up to that; \
+             the state selected is the cycle of issue, all others are waiting.",
             number::plain(total),
             waiting.map_or_else(String::new, |state| {
                 format!("; it waits longest for {} ({:.0} %)", words(state.name), percent(state))

@@ -12,7 +12,7 @@ pub fn watch() {
     });
 }
 
-#[allow(clippy::exit, reason = "whoever asks twice waits for nothing any more")]
+#[allow(clippy::exit, reason = "a second Ctrl-C ends the program at once")]
 fn end() {
     process::kill_all();
     std::process::exit(i32::from(Outcome::Environment.status()));

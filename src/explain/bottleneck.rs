@@ -263,7 +263,7 @@ fn occupancy_limited(r: &CaseMetrics<'_>) -> Option<Found> {
         severity: Severity::Note,
         estimated_speedup: 100.0 - theoretical,
         metrics: std::iter::once(id::THEORETICAL_OCCUPANCY).chain(binding.iter().map(|l| l.1)).collect(),
-        advice: "low occupancy is a fault only where warps are short: see eligible warps first; then use less of what limits",
+        advice: "raise occupancy only if too few warps are eligible; then use less of the limiting resource",
     })
 }
 

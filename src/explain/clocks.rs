@@ -88,7 +88,7 @@ impl Clocks {
     /// `free; SMs at most 1.98 GHz, memory at most 3.201 GHz; what they ran at was not collected`.
     pub fn words(&self) -> String {
         let control = match (self.free, self.locked) {
-            (0, 0) => return "unknown: no launch tells of its clocks".to_owned(),
+            (0, 0) => return "unknown: no launch reports its clocks".to_owned(),
             (_, 0) => "free".to_owned(),
             (0, _) => "locked by ncu".to_owned(),
             (free, locked) => format!("free in {free} launches, locked by ncu in {locked}"),
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_said() {
-        assert_eq!(Clocks::default().words(), "unknown: no launch tells of its clocks");
+        assert_eq!(Clocks::default().words(), "unknown: no launch reports its clocks");
         let free = Clocks { free: 1, highest: vec![("SMs", 1.98e9)], ..Clocks::default() };
         assert_eq!(free.words(), "free; SMs at most 1.98 GHz; what they ran at was not collected");
         let mixed = Clocks { free: 1, locked: 2, ran: vec![("SMs", 1.2e9, 1.98e9)], ..Clocks::default() };

@@ -173,7 +173,7 @@ fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<bool, 
         },
     };
     let Some(order) = order else {
-        return Err(format!("{} {} {} has no answer", left.written(), comparison.symbol(), right.written()));
+        return Err(format!("{} {} {} has no result", left.written(), comparison.symbol(), right.written()));
     };
     Ok(match comparison {
         Comparison::Less => order == Less,

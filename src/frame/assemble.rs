@@ -222,7 +222,7 @@ impl MetricSource<'_> {
                 .measured
                 .sms
                 .and_then(|sms| occupancy::waves(launch.blocks(), occupancy.blocks_per_sm, sms))
-                .map_or_else(|| missing("how many multiprocessors the GPU has is not known"), Cell::finite),
+                .map_or_else(|| missing("the GPU's number of multiprocessors is not known"), Cell::finite),
         }
     }
 

@@ -18,7 +18,7 @@ pub enum DeviceError {
         count: i32,
     },
     /// The driver lacks calls that are used here.
-    #[error("the driver knows CUDA {}.{}, and 11.8 is the oldest that has all calls used here; update it", cuda.0, cuda.1)]
+    #[error("the driver supports CUDA {}.{}, and 11.8 is the oldest that works here; update the driver", cuda.0, cuda.1)]
     OldDriver {
         /// Newest CUDA version it knows, major and minor.
         cuda: (u32, u32),

@@ -299,7 +299,7 @@ impl Supervisor<'_> {
             return Err(MeasureError::Worker { reason });
         }
         if let Some((variant, reason)) = events.lost {
-            self.quarantine(&variant, &format!("not run after it took the device down ({reason})"))?;
+            self.quarantine(&variant, &format!("not run, because it made the device unusable ({reason})"))?;
             return Ok(Attempt::Lost { stderr });
         }
         if events.done {

@@ -95,7 +95,7 @@ impl<'a> Binder<'_, 'a> {
             ResolvedOwner::Stored(name) => match (given.stored.get(name), given.absent.get(name)) {
                 (Some(stored), _) => Ok(Target::Stored(stored.quantities, stored.variant.clone())),
                 (None, Some(reason)) => Err(reason.as_str().into()),
-                (None, None) => Err(format!("no stored run stands for '{name}'").into()),
+                (None, None) => Err(format!("there is no stored run for '{name}'").into()),
             },
             ResolvedOwner::Named(name) => self.planned(name),
             ResolvedOwner::Nobody(reason) => Err(reason.into()),

@@ -38,7 +38,7 @@ pub enum JudgeError {
         differences: Vec<String>,
     },
     /// A stored run has nothing that others can be compared with.
-    #[error("nothing can be compared with the run in {}: {reason}", folder.display())]
+    #[error("cannot compare with the run in {}: {reason}", folder.display())]
     NoReference {
         /// Its folder.
         folder: PathBuf,

@@ -30,7 +30,7 @@ pub fn judge(evaluator: &GateEvaluator<'_>, warnings: &mut Vec<String>) -> Optio
             format!("fallback {id}: {} of its own held", counted(required.len(), "gate"))
         }
         (_, Some(gate)) => format!("fallback {id}, gate '{}': {}", gate.result.name, gate.result.reason),
-        (_, None) => format!("fallback {id} has no required gate of its own, so nothing vouches for it"),
+        (_, None) => format!("fallback {id} has no required gate of its own, so it cannot pass"),
     };
     warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
     Some(FallbackResult {

@@ -40,11 +40,11 @@ pub fn foreign_run(mut phase: Phase, files: &[PathBuf], evidence: Evidence) -> R
     let mut manifest = manifest(&phase, &plan, read.fingerprint);
     manifest.state = RunState::Complete;
     manifest.finished = Some(manifest.started);
-    manifest.warnings.push("judged from ncu reports alone: nothing was timed undisturbed, the launch that took ncu the shortest is selected".to_owned());
+    manifest.warnings.push("judged from ncu reports alone: no latency was measured, so the variant with the shortest launch under ncu is selected".to_owned());
     if evidence == Evidence::AssumedCorrect {
         manifest
             .warnings
-            .push("results were taken to be correct (--assume-correct); nothing here proves it".to_owned());
+            .push("results are assumed to be correct (--assume-correct); nothing here proves it".to_owned());
     }
     let run = run(manifest, &phase, &plan, profiles.collect());
     Ok(PhaseRun { phase, plan, run: Arc::new(run), evidence })

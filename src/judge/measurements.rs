@@ -170,7 +170,7 @@ impl<'a> Measurements<'a> {
                 plan,
                 &Correctness::Unproven {
                     reason:
-                        "an ncu report does not tell whether the result was right; --assume-correct judges all the same"
+                        "an ncu report does not say whether the result was correct; --assume-correct judges it all the same"
                             .to_owned(),
                 },
             ),

@@ -120,7 +120,7 @@ pub fn shortfall(comparison: Comparison, margin: f64, unit: &str) -> String {
         Comparison::Less | Comparison::LessOrEqual => format!("over by {by}"),
         Comparison::Greater | Comparison::GreaterOrEqual => format!("short by {by}"),
         Comparison::Equal => format!("off by {by}"),
-        Comparison::NotEqual => "it is exactly that".to_owned(),
+        Comparison::NotEqual => "it is exactly the limit".to_owned(),
     }
 }
 

@@ -32,9 +32,9 @@ pub fn resolve_owner<'o, P>(
         (Owner::Baseline, Some(first)) => ResolvedOwner::Named(&first.name),
         (Owner::Baseline, None) => ResolvedOwner::Nobody("the phase has no baseline, and none is stored".to_owned()),
         (Owner::Previous | Owner::Best, _) => {
-            ResolvedOwner::Nobody(format!("no stored run stands for '{}'", owner.word()))
+            ResolvedOwner::Nobody(format!("there is no stored run for '{}'", owner.word()))
         }
-        (Owner::Case, _) => ResolvedOwner::Nobody("the variant that is judged is not another".to_owned()),
+        (Owner::Case, _) => ResolvedOwner::Nobody("the judged variant cannot be compared with itself".to_owned()),
         (Owner::Named(name), _) => ResolvedOwner::Named(name),
     }
 }

@@ -80,7 +80,7 @@ fn unknown_metric(metric: &Metric, context: &EvalContext<'_>) -> Option<String> 
         return Some(measured());
     }
     (metric.name == WAVES && context.given.sms.is_none())
-        .then(|| "how many multiprocessors the GPU has is not known; --sms says it".to_owned())
+        .then(|| "the GPU's number of multiprocessors is not known; give it with --sms".to_owned())
 }
 
 /// Why nothing is known of another whose metric is asked for: it is not a kernel of this plan.
@@ -92,7 +92,9 @@ fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
     };
     match context.plan.variants.iter().find(|variant| variant.id.0 == name).map(|variant| &variant.method) {
         Some(Method::Kernel(_)) => None,
-        Some(Method::Command(_)) => Some(format!("'{name}' is an external command, known by what it launches")),
-        None => Some(format!("'{name}' is known once it was measured")),
+        Some(Method::Command(_)) => {
+            Some(format!("'{name}' is an external command; its launches are known only after it ran"))
+        }
+        None => Some(format!("'{name}' is known only after it is measured")),
     }
 }

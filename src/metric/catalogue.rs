@@ -84,7 +84,7 @@ pub enum MetricError {
         nearest: Option<String>,
     },
     /// Nobody said which chip it was.
-    #[error("the GPU that measured is not known, so it cannot be said which counters make '{name}'")]
+    #[error("the GPU that measured is not known, so the counters of '{name}' are not known")]
     NoChip {
         /// The name.
         name: String,
@@ -293,7 +293,7 @@ impl RawMetric {
                 factor: self.factor.unwrap_or(100.0),
                 part: part.clone(),
                 whole: whole.clone(),
-                empty: self.empty.clone().ok_or_else(|| format!("'{}' lacks 'empty'", self.name))?,
+                empty: self.empty.clone().ok_or_else(|| format!("'{}' has no 'empty'", self.name))?,
             })),
             (None, None, None, None, Some(names)) => {
                 Ok(Some(Formula::Product { factor: self.factor.unwrap_or(1.0), names: names.clone() }))
@@ -304,7 +304,7 @@ impl RawMetric {
 
     fn family(&self, chip: &str) -> Result<Family, String> {
         let found = Family::ALL.into_iter().find(|family| family.name() == chip);
-        found.ok_or_else(|| format!("'{}' names family '{chip}', which is none", self.name))
+        found.ok_or_else(|| format!("'{}' names family '{chip}', which does not exist", self.name))
     }
 }
 
@@ -352,7 +352,10 @@ mod tests {
         for (entry, expected) in [
             ("source = 'latency'", "'m': missing field `statistic`"),
             ("source = 'latency'\nstatistic = 'p100'", "'m': 'p100' is not a statistic"),
-            ("source = 'latency'\nstatistic = 'p90'\nform = 'throughput'", "'m': throughput is told from the median"),
+            (
+                "source = 'latency'\nstatistic = 'p90'\nform = 'throughput'",
+                "'m': throughput is computed from the median",
+            ),
             ("source = 'build'", "'m': missing field `fact`"),
             ("source = 'build'\nfact = 'waves'", "'m': unknown variant `waves`"),
             ("source = 'check'\nfact = 'correct'\nstatistic = 'p50'", "'m': only latency has a statistic"),

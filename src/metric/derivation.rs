@@ -156,7 +156,7 @@ fn latency(says: &Says<'_>) -> Result<LatencyMetric, String> {
     match (form, says.fact) {
         (_, Some(_)) => Err("a statistic of latency is not a fact".to_owned()),
         (LatencyForm::Throughput, _) if statistic != Statistic::MEDIAN => {
-            Err("throughput is told from the median".to_owned())
+            Err("throughput is computed from the median".to_owned())
         }
         (LatencyForm::Time | LatencyForm::Throughput, None) => Ok(LatencyMetric { statistic, form }),
     }

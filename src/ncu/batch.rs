@@ -371,7 +371,7 @@ impl Attempt {
             let outcome = match (self.excess.iter().find(|(other, _)| other == case), &file) {
                 (None, Some(report)) => ProfileOutcome::Profiled { report: report.clone() },
                 (Some((_, launches)), _) => ProfileOutcome::Failed {
-                    reason: format!("its NVTX range holds {launches} launches, more than were asked for"),
+                    reason: format!("its NVTX range holds {launches} launches, more than expected"),
                 },
                 (None, None) => ProfileOutcome::Failed { reason: "ncu wrote no report".to_owned() },
             };
@@ -444,7 +444,7 @@ fn abandon(
     if collected.profiled == 0 {
         return Err(ProfileError::Hopeless(hopeless));
     }
-    collected.warnings.push(format!("metrics of group '{}' were given up: {hopeless}", group.name));
+    collected.warnings.push(format!("metrics of group '{}' were not collected: {hopeless}", group.name));
     fail(rest, &format!("not tried: {hopeless}"), group, sink, collected)
 }
 
@@ -495,7 +495,7 @@ fn without_unknown(metrics: &mut Vec<Metric>, failure: &NcuFailure) -> Result<Ve
 /// The book is a cache: not being able to keep it costs time, not results.
 fn keep(book: &PassBook, collected: &mut Collected) {
     if let Err(error) = book.save() {
-        let warning = format!("replay passes of this chip cannot be remembered: {error}");
+        let warning = format!("replay passes of this chip cannot be saved: {error}");
         if !collected.warnings.contains(&warning) {
             collected.warnings.push(warning);
         }

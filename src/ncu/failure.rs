@@ -73,7 +73,9 @@ pub enum NcuFailure {
         status: i32,
     },
     /// It ran past its time.
-    #[error("ncu ran past its time and was ended; a kernel hangs or cannot be replayed, or `timeout` is too short")]
+    #[error(
+        "ncu exceeded its time limit and was ended; a kernel hangs or cannot be replayed, or `timeout_s` is too short"
+    )]
     Timeout,
     /// The user asked to stop.
     #[error("interrupted")]
@@ -85,7 +87,7 @@ pub enum NcuFailure {
         reason: String,
     },
     /// The report lacks a launch, and nothing says why.
-    #[error("ncu {ending} and the report lacks the launch")]
+    #[error("ncu {ending}, and its report does not have the launch")]
     Missing {
         /// How the process ended.
         ending: String,

@@ -224,7 +224,7 @@ fn check_driver(facts: &Facts) -> Check {
         ),
         (None, Ok(device)) => {
             let (major, minor) = device.cuda;
-            let found = format!("CUDA up to {major}.{minor}, version not told");
+            let found = format!("CUDA up to {major}.{minor}, version unknown");
             warning("driver", found, "/proc/driver/nvidia/version cannot be read; runs will not name the driver")
         }
         (None, Err(_)) => problem("driver", "no NVIDIA kernel module".to_owned(), "install the NVIDIA driver"),
@@ -287,7 +287,7 @@ fn check_permission(facts: &Facts) -> Check {
     let advice = "run as root or with CAP_SYS_ADMIN (containers: --cap-add=SYS_ADMIN), or load the driver with \
                   NVreg_RestrictProfilingToAdminUsers=0 (on the host)";
     match (facts.admin_only, sys_admin) {
-        (Some(false), _) => ok(name, "everyone may read counters".to_owned()),
+        (Some(false), _) => ok(name, "all users may read counters".to_owned()),
         (Some(true), true) => ok(name, format!("administrators only; this is {who}")),
         (Some(true), false) => problem(name, format!("administrators only; this is {who}"), advice),
         (None, true) => ok(name, format!("the driver does not say; this is {who}")),

@@ -64,7 +64,7 @@ impl Launching<'_> {
             self.fault(faults, &key, row, "the innermost row of a box is a multiple of 16 bytes");
         } else if swizzle != Swizzle::None && bytes > span {
             let message = format!("{row}, with a swizzle of {span}");
-            self.fault(faults, &key, message, "a row of a box that is swizzled is no wider than the swizzle");
+            self.fault(faults, &key, message, "a row of a swizzled box cannot be wider than the swizzle");
         }
     }
 

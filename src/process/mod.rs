@@ -98,7 +98,7 @@ impl std::fmt::Display for Ending {
                 Ok(name) => write!(f, "was ended by {name}"),
                 Err(_) => write!(f, "was ended by signal {signal}"),
             },
-            Self::TimedOut => f.write_str("ran past its time and was ended"),
+            Self::TimedOut => f.write_str("exceeded its time limit and was ended"),
             Self::Interrupted => f.write_str("was interrupted"),
         }
     }

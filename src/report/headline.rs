@@ -124,11 +124,11 @@ fn obstacle(inputs: &Inputs<'_>) -> Option<String> {
                 format!(" ({} in {})", number::change(ours / best), text::line(&inputs.phase.objective.metric))
             });
             sentence.push_str(&format!(
-                "; the best that no gate stops is {}{cost}.",
+                "; the best variant that passes every gate is {}{cost}.",
                 text::clip(&free.variant.0, text::LABEL)
             ));
         }
-        None => sentence.push_str("; no other holds every required gate either."),
+        None => sentence.push_str("; no other variant passes every required gate."),
     }
     Some(sentence)
 }
@@ -168,7 +168,7 @@ fn tier(inputs: &Inputs<'_>) -> Option<String> {
             .iter()
             .find(|g| g.verdict != Verdict::Pass)
             .map_or_else(|| "its gates".to_owned(), |g| text::line(&g.name));
-        format!("; {missing} keeps {} away", text::line(&tier.name))
+        format!("; tier {} still needs {missing}", text::line(&tier.name))
     });
     let reached =
         reached.map_or_else(|| "No tier reached".to_owned(), |name| format!("Tier {} reached", text::line(name)));

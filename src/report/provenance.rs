@@ -178,15 +178,15 @@ fn shared(inputs: &Inputs<'_>) -> String {
     let shared = inputs.builds.iter().filter(|build| build.shares.is_some()).count();
     match shared {
         0 => "none".to_owned(),
-        _ => format!("{}: machine code and launches equal another's", number::counted(shared, "variant")),
+        _ => format!("{}: same machine code and launches as another variant", number::counted(shared, "variant")),
     }
 }
 
 fn state(state: RunState) -> &'static str {
     match state {
-        RunState::Running => "never said that it ended (killed, or the disk was full)",
-        RunState::Interrupted => "stopped by a signal",
-        RunState::Complete => "complete",
+        RunState::Running => "did not record its end (killed, or the disk was full)",
+        RunState::Interrupted => "was stopped by a signal",
+        RunState::Complete => "is complete",
     }
 }
 
@@ -225,7 +225,7 @@ pub fn missing(inputs: &Inputs<'_>) -> Vec<String> {
     lines.extend(unseen(inputs));
     lines.extend(super::deep_profile::missing(inputs));
     if inputs.manifest.state != RunState::Complete {
-        lines.insert(0, format!("the run is not whole: {}", state(inputs.manifest.state)));
+        lines.insert(0, format!("the run is incomplete: it {}", state(inputs.manifest.state)));
     }
     lines
 }

@@ -62,7 +62,7 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
     );
     let verdict = match (kernels, built) {
         (0, _) => {
-            text.push_str("  nothing of it is built here: its variants are external commands\n");
+            text.push_str("  nothing is built: all variants are external commands\n");
             Verdict::Inconclusive
         }
         (_, 0) => Verdict::Fail,

@@ -46,10 +46,10 @@ impl Destination {
         let whole = |path: &Path| path.canonicalize().map_err(|e| refused(format!("{}: {e}", path.display())));
         let (run, here) = (whole(run)?, whole(Path::new("."))?);
         if here.starts_with(&found.folder) {
-            return Err(refused("it is the working directory, or holds it".to_owned()));
+            return Err(refused("it is the working directory, or contains it".to_owned()));
         }
         if run.starts_with(&found.folder) || found.folder.starts_with(&run) {
-            return Err(refused("it is the run that is recorded, holds it or lies in it".to_owned()));
+            return Err(refused("it is the run to record, contains it, or lies in it".to_owned()));
         }
         if found.folder.exists() {
             contents(&found.folder).and_then(|files| recorded(&found.folder, &files)).map_err(refused)?;
@@ -154,7 +154,7 @@ fn contents(folder: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn foreign(name: &Path) -> String {
-    format!("it holds {name:?}, which no recording does")
+    format!("it holds {name:?}, which is not part of a recording")
 }
 
 fn entries(folder: &Path) -> Result<Vec<(OsString, fs::FileType)>, String> {

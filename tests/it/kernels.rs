@@ -158,7 +158,7 @@ fn a_check_judges_what_a_build_tells_and_names_the_rest() {
     let unknown = check(&place, scaling, &["--arch", "sm_90"]).unwrap();
     assert_eq!(unknown.status, Some(0), "{unknown:?}");
     let waves =
-        "not judged   the grid fills the card: how many multiprocessors the GPU has is not known; --sms says it";
+        "not judged   the grid fills the card: the GPU's number of multiprocessors is not known; give it with --sms";
     assert!(unknown.stdout.contains(waves), "{unknown:?}");
     let known = check(&place, scaling, &["--arch", "sm_90", "--sms", "132"]).unwrap();
     assert_eq!(known.status, Some(1), "{known:?}");

@@ -339,7 +339,10 @@ fn measured(table: Option<&Table<'_>>, vocabulary: &Vocabulary<'_>, judged: &[Sh
     let shapes = vocabulary.shape_list(&item);
     for missing in judged.iter().filter(|shape| !shapes.contains(shape)) {
         let help = "add it, or leave `shapes` out".to_owned();
-        item.report(format!("`{}` lacks `{missing}`, which the objective or a gate reads", item.place.key), Some(help));
+        item.report(
+            format!("`{}` leaves out `{missing}`, which the objective or a gate reads", item.place.key),
+            Some(help),
+        );
     }
     shapes
 }
@@ -367,11 +370,11 @@ impl Collisions<'_> {
         let mut seen: Vec<(String, &str)> = Vec::new();
         for (name, what) in declared(self.workload, self.params) {
             if what != "buffer" && self.metrics.knows(&name) {
-                let help = "rename it: a requirement could not tell them apart".to_owned();
+                let help = "rename it: a requirement cannot use one name for both".to_owned();
                 table.report(format!("the {what} `{name}` has the name of a metric"), Some(help));
             }
             if let Some((_, other)) = seen.iter().find(|(known, _)| *known == name) {
-                let help = "rename one: expressions and arguments could not tell them apart".to_owned();
+                let help = "rename one: expressions and arguments cannot use one name for both".to_owned();
                 table.report(format!("`{name}` is both a {other} and a {what}"), Some(help));
             }
             seen.push((name, what));

@@ -44,7 +44,7 @@ impl MapParts {
     /// Reports a name that something else has, a buffer that is not there, and a box that is not the buffer's.
     pub fn declared(&self, at: &Table<'_>, names: &KernelNames<'_>) {
         if let Some((name, what)) = names.taken.iter().find(|(name, _)| *name == self.name.value) {
-            let help = "rename one: expressions and arguments could not tell them apart".to_owned();
+            let help = "rename one: expressions and arguments cannot use one name for both".to_owned();
             at.report_at(&self.name.place, format!("`{name}` is both a {what} and a tensor map"), Some(help));
         }
         let Some(named) = &self.buffer else { return };

@@ -390,7 +390,7 @@ fn parameter_that_is_also_a_dimension() {
     4 | [workload]
       | ^^^^^^^^^^
       |
-      = help: rename one: expressions and arguments could not tell them apart
+      = help: rename one: expressions and arguments cannot use one name for both
     "##);
 }
 
@@ -403,7 +403,7 @@ fn parameter_with_the_name_of_a_metric() {
     4 | [workload]
       | ^^^^^^^^^^
       |
-      = help: rename it: a requirement could not tell them apart
+      = help: rename it: a requirement cannot use one name for both
     "##);
 }
 

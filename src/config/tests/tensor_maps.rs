@@ -78,7 +78,7 @@ THREADS = { buffer = "x", box = [32] }
     25 | x = { buffer = "x", box = [32] }
        | ^
        |
-       = help: rename one: expressions and arguments could not tell them apart
+       = help: rename one: expressions and arguments cannot use one name for both
 
     error: `N` is both a dimension and a tensor map
       --> phase.toml:26:1
@@ -86,7 +86,7 @@ THREADS = { buffer = "x", box = [32] }
     26 | N = { buffer = "x", box = [32] }
        | ^
        |
-       = help: rename one: expressions and arguments could not tell them apart
+       = help: rename one: expressions and arguments cannot use one name for both
 
     error: `THREADS` is both a parameter and a tensor map
       --> phase.toml:27:1
@@ -94,7 +94,7 @@ THREADS = { buffer = "x", box = [32] }
     27 | THREADS = { buffer = "x", box = [32] }
        | ^^^^^^^
        |
-       = help: rename one: expressions and arguments could not tell them apart
+       = help: rename one: expressions and arguments cannot use one name for both
     "##);
 }
 
@@ -175,7 +175,7 @@ odd = { buffer = "x", box = [32], swizzle = 48 }"#;
     28 | swizzled = { buffer = "x", box = ["THREADS"], swizzle = "CAP" }
        |                                   ^^^^^^^^^
        |
-       = help: a row of a box that is swizzled is no wider than the swizzle
+       = help: a row of a swizzled box cannot be wider than the swizzle
 
     error: `kernel.tensor_maps.odd.swizzle` is "48", which gives 48, for variant THREADS=32,CAP=32 at shape tiny and 7 more
       --> phase.toml:29:45

@@ -49,7 +49,7 @@ impl Disassembler {
             .map_err(|error| ListingError::Disassembler { reason: format!("cannot be started: {error}") })?;
         if !output.ending.completed() {
             let said = output.stderr.lines().chain(output.stdout.lines()).find(|line| !line.trim().is_empty());
-            let reason = format!("{}: {}", output.ending, said.unwrap_or("it said nothing"));
+            let reason = format!("{}: {}", output.ending, said.unwrap_or("it printed nothing"));
             return Err(ListingError::Disassembler { reason });
         }
         let instructions = parse(&output.stdout, entry);

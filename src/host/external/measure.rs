@@ -82,7 +82,7 @@ fn result_text(
     let because = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
     Ok(match output.ending {
         Ending::Completed => {
-            result(&request.result).map_err(|e| format!("the program left no readable result ({e}){because}"))
+            result(&request.result).map_err(|e| format!("the program wrote no readable result ({e}){because}"))
         }
         Ending::Interrupted => return Err(ExternalError::Interrupted),
         Ending::NonZero(_) | Ending::Signaled(_) | Ending::TimedOut => {

@@ -147,7 +147,7 @@ fn a_lost_device_skips_the_variants_other_cases() {
     let (result, seen) = supervise(&first, &(whole("b") + &line(&WorkerEvent::Done)), LONG);
     assert_eq!(result.unwrap(), Finish::Complete);
     assert_eq!(seen[0], "a0 crashed ILLEGAL");
-    assert!(seen[1].starts_with("a1 skipped not run after it took the device down"));
+    assert!(seen[1].starts_with("a1 skipped not run, because it made the device unusable"));
     assert!(seen[2].starts_with("a failed"));
     assert_eq!(seen.len(), 6);
 }

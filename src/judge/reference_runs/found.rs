@@ -121,7 +121,7 @@ impl ReferenceRuns {
         let finder = Finder { phase, profiles, conditions: conditions_of(run)? };
         match finder.previous(&run.manifest) {
             Ok(entry) => self.before = entry.map(|entry| (entry.clone(), entry.quantities())),
-            Err(error) => self.warnings.push(format!("the run before this one is not beside it: {error}")),
+            Err(error) => self.warnings.push(format!("the run before this one cannot serve as `previous.`: {error}")),
         }
         Ok(())
     }
@@ -155,9 +155,9 @@ impl ReferenceRuns {
             let label = entry.label();
             match mismatch {
                 Mismatch::Refuse => return Err(JudgeError::Unlike { label, differences }),
-                Mismatch::Allow => {
-                    self.warnings.push(format!("'{name}' is {label}, measured otherwise: {}", differences.join("; ")))
-                }
+                Mismatch::Allow => self
+                    .warnings
+                    .push(format!("'{name}' is {label}, measured under other conditions: {}", differences.join("; "))),
             }
         }
         let quantities = entry.quantities();

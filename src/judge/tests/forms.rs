@@ -84,7 +84,7 @@ fn relative_to_stored_runs() {
     let now = Fixture { phase: fixture.phase.clone(), ..Fixture::new("") };
     let judgement = now.judge();
     assert_eq!(judgement.gates[0].verdict, OPEN);
-    assert!(judgement.gates[1].reason.contains("no stored run stands for 'best'"), "{}", judgement.gates[1].reason);
+    assert!(judgement.gates[1].reason.contains("there is no stored run for 'best'"), "{}", judgement.gates[1].reason);
 }
 
 #[test]
@@ -304,8 +304,8 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
     let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("built", PASS), ("worse", FAIL)]);
-    let command = "'flash' is an external command, known by what it launches";
-    let stored = "'best' is known once it was measured";
+    let command = "'flash' is an external command; its launches are known only after it ran";
+    let stored = "'best' is known only after it is measured";
     let expected = [("command", command), ("first", command), ("stored", stored), ("counted", "measured on a GPU")];
     assert_eq!(unjudged, expected);
 }
@@ -329,6 +329,6 @@ fn waves_wait_for_the_number_of_multiprocessors() {
     assert_eq!(shown(&of(Some(132))).0, [("w", PASS)]);
     assert_eq!(
         shown(&of(None)),
-        (vec![], vec![("w", "how many multiprocessors the GPU has is not known; --sms says it")])
+        (vec![], vec![("w", "the GPU's number of multiprocessors is not known; give it with --sms")])
     );
 }

@@ -67,7 +67,7 @@ impl GateChange {
         match side {
             Some((verdict, Some(measured))) => format!("{verdict} ({measured})"),
             Some((verdict, None)) => verdict.to_string(),
-            None => "not there".to_owned(),
+            None => "absent".to_owned(),
         }
     }
 }

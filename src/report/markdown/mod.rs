@@ -276,5 +276,5 @@ fn provenance(report: &Report) -> String {
     }
     table.row(vec!["command line".to_owned(), escape(&provenance.argv)]);
     let commands: String = report.reproduce.iter().map(|c| format!("    {c}\n")).collect();
-    format!("## What was measured where\n\n{table}\nMake it again:\n\n{commands}")
+    format!("## Provenance\n\n{table}\nReproduce:\n\n{commands}")
 }

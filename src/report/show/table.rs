@@ -116,7 +116,7 @@ impl View<'_> {
                 }
             }
             if said == 0 {
-                line(out, "  no rule said anything (rules need sections: `--set` or `--section`)");
+                line(out, "  no rule has a message (rules need sections: `--set` or `--section`)");
             }
         }
         Ok(())
