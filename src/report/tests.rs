@@ -100,7 +100,9 @@ fn json_keeps_the_keys_that_programs_read() {
     let profile = ["missing", "passes", "seconds", "shape", "values", "variant"].map(str::to_owned);
     assert_eq!(keys(&results["close_looks"][0]), BTreeSet::from(profile));
     let schema: Value = serde_json::from_str(&json::schema().unwrap()).unwrap();
-    assert_eq!(keys(&schema["properties"]), keys(&results), "the schema has the same keys");
+    let mut always = keys(&schema["properties"]);
+    assert!(always.remove("not_measured"), "it is there only where a recording is shown that nobody asked for");
+    assert_eq!(always, keys(&results), "the schema has the same keys");
 }
 
 #[test]
@@ -239,7 +241,7 @@ fn every_chart_is_drawn_with_title_axes_and_words() {
         let svg = crate::chart::svg::draw(chart, crate::chart::svg::Setting::File).unwrap();
         assert!(svg.contains("role=\"img\"") && svg.contains("<title>"), "{}", chart.id);
         assert!(!chart.alt.is_empty() && !chart.table.rows.is_empty(), "{}", chart.id);
-        assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count(), "{}", chart.id);
+        assert!(roxmltree::Document::parse(&svg).is_ok(), "{}", chart.id);
     }
 }
 
