@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_architecture_is_refused() {
+    fn a_text_that_is_not_an_architecture_is_refused() {
         for text in ["", "90", "sm_", "sm_9", "sm_90x", "sm_9é", "compute_90", "sm_9000", "sm_a90", "sm_90aa", "native"]
         {
             assert!(text.parse::<Arch>().is_err(), "{text}");

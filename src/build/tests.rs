@@ -124,7 +124,7 @@ fn assert_agrees(artifact: &Artifact, name: &str, arch: &Arch) {
 
 /// Every entry of the test sources, read from cubins of one chip of each generation, against what ptxas says.
 #[test]
-fn what_a_cubin_holds_equals_what_ptxas_reports() {
+fn resources_of_a_cubin_equal_those_that_ptxas_reports() {
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::at(folder.path()).unwrap();
@@ -335,7 +335,7 @@ fn tensor_maps_are_refused_for_chips_without_bulk_copies() {
 }
 
 #[test]
-fn what_did_not_change_is_not_compiled_again() {
+fn unchanged_sources_are_not_compiled_again() {
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (source, header) = (folder.path().join("k.cu"), folder.path().join("value.h"));

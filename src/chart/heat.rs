@@ -27,9 +27,9 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         id: "gates-by-variant".to_owned(),
         title: "What stops each variant".to_owned(),
         note: match failing(hardest) {
-            0 => "Every variant passes every gate.".to_owned(),
+            0 => "No gate fails for any variant.".to_owned(),
             stopped => format!(
-                "'{}' fails most often: {stopped} of {} judged by it do not pass.",
+                "'{}' fails most often: for {stopped} of {} judged by it.",
                 run.gates[hardest].name,
                 number::counted(judged(hardest), "variant")
             ),

@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_finds_nothing() {
+    fn bottleneck_rules_without_measurements_find_nothing() {
         assert!(found(&[]).is_empty());
         assert!(found(&[("issue_slot_utilisation", f64::NAN), ("tensor_pct", f64::INFINITY)]).is_empty());
     }

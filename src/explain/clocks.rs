@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn clocks_without_counters_are_unknown() {
         assert_eq!(Clocks::default().words(), "unknown: no launch reports its clocks");
         let free = Clocks { free: 1, highest: vec![("SMs", 1.98e9)], ..Clocks::default() };
         assert_eq!(free.words(), "free; SMs at most 1.98 GHz; what they ran at was not collected");

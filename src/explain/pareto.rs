@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn the_front_is_what_nothing_beats() {
+    fn the_front_has_the_variants_that_no_other_beats_on_both() {
         assert_eq!(front(&[(10.0, 20.0), (12.0, 40.0), (11.0, 20.0), (13.0, 30.0)]), [true, true, false, false]);
         assert_eq!(front(&[(10.0, 20.0), (10.0, 20.0), (10.0, 10.0)]), [true, true, false]);
         assert!(front(&[(10.0, f64::NAN)]).is_empty());
     }
 
     #[test]
-    fn it_agrees_with_the_definition() {
+    fn the_front_agrees_with_pairwise_comparison() {
         let places: Vec<(f64, f64)> = (0..40_u32).map(|i| (f64::from(i * 7 % 13), f64::from(i * 5 % 11))).collect();
         let beaten = |a: &(f64, f64)| places.iter().any(|b| b.0 <= a.0 && b.1 >= a.1 && b != a);
         assert_eq!(front(&places), places.iter().map(|p| !beaten(p)).collect::<Vec<_>>());

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_has_no_effect() {
+    fn sensitivity_without_measurements_has_no_effects() {
         let one = variant(128, 32);
         assert!(sensitivity(&[]).is_empty());
         assert!(sensitivity(&[(&one, 10.0)]).is_empty());

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_wraps_and_nothing_is_infinite() {
+    fn overflow_and_infinity_are_errors() {
         for text in [
             "9223372036854775807 + 1",
             "-9223372036854775807 - 2",

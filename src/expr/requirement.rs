@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_known() {
+    fn a_requirement_lists_the_quantities_it_reads() {
         assert_eq!(reads("flash.ipc > 1"), ["Named(\"flash\") ipc"]);
         assert_eq!(reads("ipc * 2 > ipc"), ["Case ipc"]);
         assert_eq!(
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_judges_nothing_is_refused() {
+    fn requirements_that_judge_nothing_are_refused() {
         let error = |text: &str| Requirement::parse(text).unwrap_err();
         let spanned = |text: &str| error(text).span().map(Span::range);
         assert!(matches!(error("1 < registers < 64"), RequirementError::Chained { .. }));

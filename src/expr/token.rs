@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_token_says_where_it_is() {
+    fn a_character_that_is_not_a_token_is_underlined() {
         let error = |text: &str| tokens(text).map(|_| ()).map_err(|e| (e.reason, e.span.range()));
         assert_eq!(error("a = b"), Err(("a single `=` compares nothing; write `==`".to_owned(), 2..3)));
         assert_eq!(error("'a"), Err(("the text has no closing '".to_owned(), 0..2)));

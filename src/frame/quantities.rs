@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_stays_and_what_is_not_is_taken_from_beside() {
+    fn beside_fills_absent_cells_and_keeps_measured_ones() {
         let rows = rows();
         let mut judged = Quantities::new(rows.clone());
         judged.set_column("dram_bytes", vec![Cell::Value(1.0), Cell::Missing("not profiled".into())]);

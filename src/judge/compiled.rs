@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_most_gates_write_needs_no_tree() {
+    fn common_forms_of_requirements_compile_to_scaled_operands() {
         for text in
             ["registers <= 64", "0.98 * baseline.latency_p50 > -2", "best.x * 1.02 < 2e-3", "speedup(\"a\") > 1"]
         {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_twice_is_one_operand() {
+    fn a_quantity_read_twice_is_one_operand() {
         let text = "0.98 * baseline.latency_p50 + registers >= registers / S";
         let compiled = CompiledRequirement::new(&Requirement::parse(text).unwrap());
         let names: Vec<String> = compiled.references.iter().map(ToString::to_string).collect();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_an_error() {
+    fn values_that_are_not_finite_are_errors() {
         for text in ["x / 0 > 1", "x * 1e308 * 1e308 > 1", "x // 0 > 1"] {
             assert!(sides(text).0.number(&[Value::Float(1.0)]).is_err(), "{text}");
         }

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_clamped_and_the_odd_is_named() {
+    fn shares_outside_their_range_are_kept_and_named() {
         let value = conflicts().evaluate(&counted(12.0, 8.0)).value();
         assert_eq!(value, Some(150.0));
         assert!(conflicts().doubt(150.0).is_some_and(|d| d.contains("150.0 %")));

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn another_tolerance_judges_both_ways() {
+    fn stored_differences_are_judged_by_the_tolerance_of_today() {
         let wrong = CheckOutcome::of(DIFFERENCES, Vec::new(), &TIGHT);
         assert_eq!(reason(&wrong), "max_abs 5.000e-1 exceeds the tolerance 1e-1");
         let correct = CheckOutcome::of(DIFFERENCES, Vec::new(), &LOOSE);

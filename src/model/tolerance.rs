@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_compared_and_nonfinite_elements_violate() {
+    fn a_tolerance_is_violated_by_no_elements_and_by_nonfinite_ones() {
         let loose = bounds(1.0, None);
         assert_eq!(words(loose, Differences { compared: 0, ..NEAR }), ["no element was compared"]);
         assert_eq!(

@@ -219,7 +219,7 @@ fn the_log_tells_which_case_ended_ncu_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn what_a_report_lacks_is_tried_again_alone_and_then_failed() {
+fn a_launch_missing_from_a_report_is_tried_alone_and_then_fails() {
     let mut bench = Bench::new();
     let all = cases(6);
     bench.reader.silent = vec![all[2].clone()];
@@ -239,7 +239,7 @@ fn more_launches_than_asked_for_are_not_believed() {
 }
 
 #[test]
-fn what_fails_for_everyone_ends_at_once_with_its_type() {
+fn a_failure_of_every_variant_ends_the_batch_with_its_type() {
     let told = [
         ("permission", NcuFailure::Permission),
         ("resource-unavailable", NcuFailure::DriverResourceUnavailable),
@@ -273,7 +273,7 @@ fn an_ncu_that_is_gone_ends_at_once() {
 }
 
 #[test]
-fn nothing_profiled_with_status_0_is_never_a_success() {
+fn no_kernels_profiled_with_status_0_is_never_a_success() {
     for (scenario, says) in
         [("no-kernels", "no kernels were profiled"), ("killed", "SIGKILL"), ("no-memory", "memory ran out")]
     {
@@ -364,7 +364,7 @@ fn probes_measure_once_and_leave_no_report() {
 }
 
 #[test]
-fn what_is_covered_is_not_profiled_again() {
+fn covered_cases_are_not_profiled_again() {
     let mut bench = Bench::new();
     let all = cases(10);
     bench.run(all[..7].to_vec(), &METRICS).unwrap();

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_look_names_its_sections_and_imports_sources() {
+    fn a_deep_profile_names_its_sections_and_imports_sources() {
         let close = line(&Session { detail: Detail::Close, ..session() });
         let sections = Detail::SECTIONS.map(|section| format!("--section {section}")).join(" ");
         assert!(

@@ -246,7 +246,7 @@ mod tests {
 
     /// Logs that ncu 2025.3.1 wrote on an H200 (tests/gpu/ncu_texts.sh), with the statuses it ended with.
     #[test]
-    fn what_ncu_really_wrote_is_understood() {
+    fn captured_logs_of_ncu_are_diagnosed() {
         let real = |name: &str| match name {
             "no-kernels" => include_str!("../../tests/data/ncu/no-kernels.txt"),
             "no-match" => include_str!("../../tests/data/ncu/no-match.txt"),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn permission_is_told_even_when_the_target_went_on() {
+    fn missing_permission_is_diagnosed_even_when_the_target_went_on() {
         let text = "==PROF== Connected to process 9012 (/usr/local/bin/my-benchmark)\n\
             ==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters \
             on the target device 0. For instructions on enabling permissions and to get more information see \
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_profiled_is_a_failure_although_the_status_is_0() {
+    fn no_kernels_profiled_is_a_failure_although_the_status_is_0() {
         assert_eq!(of(0, "==WARNING== No kernels were profiled.\n"), NoKernelsProfiled);
     }
 
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn another_tool_with_the_counters_is_told_from_the_application() {
+    fn another_tool_holding_the_counters_is_not_an_application_error() {
         let text = "==ERROR== An error was reported by the driver\n\n==ERROR== Profiling failed because a driver \
             resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data. \
             See https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#faq for more details.\n\
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_driver_is_told_from_the_crash_that_follows() {
+    fn an_old_driver_is_diagnosed_and_not_the_crash_that_follows() {
         let text = "==ERROR== An error was reported by the driver:\n\
             ==ERROR== Cuda driver is not compatible with Nsight Compute.\n\
             ==PROF== Connected to process 2305223 (/home/user/bin/python3.11)\n\
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_name_shows_its_errors() {
+    fn an_unknown_failure_shows_its_error_lines() {
         let text = "==PROF== Connected to process 3929334 (/usr/bin/python3)\n\
             ==ERROR== Failed to prepare kernel for profiling\n\
             ==ERROR== Unknown Error on device 0.\n==ERROR== Failed to profile \"k\" in process 3929334\n\

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_more_is_split_only_where_that_pays() {
+    fn groups_of_several_passes_are_split_only_where_that_saves_time() {
         let mut chip = Chip { capacity: 3, starts: 0 };
         let groups = plan(&GATES, 90, &mut chip, &mut PassBook::unkept(h200()));
         assert!(groups.iter().all(|g| g.passes == Some(1)), "{groups:?}");
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_split_stays_together_unmeasured() {
+    fn groups_that_cannot_be_split_are_not_probed() {
         let mut chip = Chip { capacity: 4, starts: 0 };
         let metrics = [
             "sm__throughput.avg.pct_of_peak_sustained_elapsed",
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_real_run_showed_splits_the_next_plan() {
+    fn passes_of_a_real_run_change_the_next_plan() {
         let mut chip = Chip { capacity: 3, starts: 0 };
         let mut book = PassBook::unkept(h200());
         let metrics: Vec<Metric> = GATES.iter().map(|&m| m.to_owned()).collect();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_not_ncu_is_said() {
+    fn a_missing_program_and_one_that_is_not_ncu_are_errors() {
         let absent = Ncu::find(Some(Path::new("/nowhere/ncu"))).unwrap_err();
         assert!(absent.to_string().contains("/nowhere/ncu"), "{absent}");
         let other = Ncu::find(Some(Path::new("echo"))).unwrap_err();

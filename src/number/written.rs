@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_names_its_unit_once() {
+    fn a_value_and_its_limit_name_the_unit_once() {
         assert_eq!(against(96.0, 64.0, "register/thread"), "96 against 64 registers/thread");
         assert_eq!(against(46.82, 60.0, "%"), "46.82 against 60 %");
         assert_eq!(against(512.0, 49152.0, "byte/block"), "512 B against 48 KiB");
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_said_in_the_unit_that_fits() {
+    fn changes_are_percent_points_or_factors() {
         assert_eq!(changed(10.0, 12.0, "us"), "+20.0 %");
         assert_eq!(changed(24.31, 24.59, "%"), "+0.28 pp");
         assert_eq!(changed(60.0, 47.03, "pct"), "-12.97 pp");

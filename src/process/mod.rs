@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn endings_are_told_apart() {
+    fn each_ending_of_a_child_is_its_own_variant() {
         let limit = Duration::from_secs(20);
         assert_eq!(shell("echo a; echo b >&2", limit).stdout, "a\n");
         assert_eq!(shell("exit 9", limit).ending, Ending::NonZero(9));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_child_leaves_behind_is_not_waited_for() {
+    fn grandchildren_are_ended_and_not_waited_for() {
         for left in ["sleep 60 &", "setsid sleep 60 &"] {
             let started = Instant::now();
             let output = shell(&format!("echo done; {left}"), Duration::from_secs(40));

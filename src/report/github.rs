@@ -80,13 +80,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_cannot_be_smuggled() {
+    fn workflow_commands_in_names_are_escaped() {
         assert_eq!(data("a\n::error::b 5%"), "a%0A::error::b 5%25");
         assert_eq!(property("C:\\x,line=1"), "C%3A\\x%2Cline=1");
     }
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn a_summary_counts_the_lines_that_do_not_fit() {
         let long: String = (0..500).map(|n| format!("line {n}\n")).collect();
         let text = fitting(&["# head\n".to_owned(), long], 1_000);
         assert!(text.len() < 1_000, "{}", text.len());

@@ -184,9 +184,9 @@ fn shared(inputs: &Inputs<'_>) -> String {
 
 fn state(state: RunState) -> &'static str {
     match state {
-        RunState::Running => "did not record its end (killed, or the disk was full)",
-        RunState::Interrupted => "was stopped by a signal",
-        RunState::Complete => "is complete",
+        RunState::Running => "its end was not recorded (killed, or the disk was full)",
+        RunState::Interrupted => "stopped by a signal",
+        RunState::Complete => "complete",
     }
 }
 
@@ -225,7 +225,7 @@ pub fn missing(inputs: &Inputs<'_>) -> Vec<String> {
     lines.extend(unseen(inputs));
     lines.extend(super::deep_profile::missing(inputs));
     if inputs.manifest.state != RunState::Complete {
-        lines.insert(0, format!("the run is incomplete: it {}", state(inputs.manifest.state)));
+        lines.insert(0, format!("the run is incomplete: {}", state(inputs.manifest.state)));
     }
     lines
 }

@@ -181,7 +181,7 @@ fn hostile_text_stays_text_everywhere() {
 }
 
 #[test]
-fn what_ncu_says_is_on_the_page_and_in_the_results() {
+fn rules_and_hot_lines_are_on_the_page_and_in_the_results() {
     let report = Fixture::new(90).report();
     let page = html::html(&report).unwrap();
     assert!(
@@ -305,7 +305,7 @@ fn a_fallback_warns_and_turns_nothing_red() {
 }
 
 #[test]
-fn nothing_measured_is_a_report_too() {
+fn a_run_without_measurements_renders() {
     let mut fixture = Fixture::new(6);
     fixture.quantities = crate::frame::Quantities::default();
     fixture.judgement.selected = None;

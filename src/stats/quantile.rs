@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_nan_have_no_median() {
+    fn the_median_of_no_samples_or_of_nan_is_an_error() {
         assert_eq!(median(&[]), Err(StatsError::Empty));
         assert!(matches!(median(&[1.0, f64::NAN]), Err(StatsError::NotFinite { index: 1, .. })));
         assert_eq!(Statistic::Mean.of(&[]), Err(StatsError::Empty));

@@ -47,7 +47,7 @@ fn results(place: &Place) -> (Finished, Value) {
 }
 
 #[test]
-fn what_was_seen_is_on_the_page_in_markdown_and_in_the_results() {
+fn the_deep_profile_is_on_the_page_in_markdown_and_in_the_results() {
     let place = place();
     let (finished, results) = results(&place);
     assert_eq!(finished.status, Some(1), "{}", finished.stderr);
@@ -72,7 +72,7 @@ fn what_was_seen_is_on_the_page_in_markdown_and_in_the_results() {
 }
 
 #[test]
-fn no_verdict_and_no_judged_counter_changes_with_it() {
+fn the_deep_profile_changes_no_verdict_and_no_judged_counter() {
     let with = results(&place()).1;
     let without = place();
     fs::remove_file(without.path().join("profiles/phase_d/h200/closelooks.jsonl")).unwrap();
@@ -94,7 +94,7 @@ fn no_verdict_and_no_judged_counter_changes_with_it() {
 }
 
 #[test]
-fn one_that_cannot_be_read_is_said_and_changes_nothing() {
+fn an_unreadable_deep_profile_is_reported_and_changes_nothing() {
     let place = place();
     let bytes = fs::read(report(&place)).unwrap();
     fs::write(report(&place), &bytes[..bytes.len() / 2]).unwrap();

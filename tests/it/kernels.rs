@@ -145,7 +145,7 @@ fn all_of_k_and_v_in_shared_memory_is_refused_with_its_budget() {
 }
 
 #[test]
-fn a_check_judges_what_a_build_tells_and_names_the_rest() {
+fn a_check_judges_gates_on_the_build_and_names_the_rest() {
     let place = Place::new();
     let Some(inversion) = check(&place, Path::new("configs/inversion.toml"), &["--arch", "sm_89"]) else { return };
     assert_eq!(inversion.status, Some(0), "{inversion:?}");

@@ -87,7 +87,7 @@ fn reports_are_compared_by_kernel() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_named() {
+fn comparisons_that_cannot_be_made_are_named() {
     let place = Place::new();
     let nothing = place.run(&["compare", "nothing.ncu-rep", &recording()]);
     assert_eq!(nothing.status, Some(3), "{nothing:?}");

@@ -273,7 +273,7 @@ fn a_child_that_is_left_behind_holds_nothing_up() {
 }
 
 #[test]
-fn what_a_child_prints_takes_no_more_memory_than_is_kept() {
+fn output_of_a_child_takes_bounded_memory() {
     let place = Place::new();
     let path = nvcc(&place, "head -c 600000000 /dev/zero | tr '\\0' x");
     let limited = "ulimit -v 600000; exec \"$0\" \"$@\"";

@@ -42,7 +42,7 @@ fn judged(stored: &Stored) -> Finished {
 }
 
 #[test]
-fn zero_when_all_required_gates_hold() {
+fn status_0_when_all_required_gates_pass() {
     let passed = judged(&run());
     assert_eq!((passed.status, passed.stderr.as_str()), (Some(0), ""), "{passed:?}");
     assert!(passed.stdout.contains("2 gates"), "a pass says how much was judged: {}", passed.stdout);
@@ -55,7 +55,7 @@ fn zero_when_all_required_gates_hold() {
 }
 
 #[test]
-fn one_when_a_required_gate_fails() {
+fn status_1_when_a_required_gate_fails() {
     assert_eq!(judged(&run().registers(70)).status, Some(1));
     assert_eq!(judged(&run().latency(|_, round| 12.0 + 0.1 * wiggle(round, 1))).status, Some(1));
     let wrong = judged(&run().wrong());
@@ -63,7 +63,7 @@ fn one_when_a_required_gate_fails() {
 }
 
 #[test]
-fn one_is_not_reached_by_an_advisory_gate() {
+fn an_advisory_gate_does_not_give_status_1() {
     let place = Place::new();
     let folder = run().registers(70).write(&place);
     let advisory = PHASE.replace("\"registers <= 64\"", "\"registers <= 64\"\nlevel = \"advisory\"");
@@ -71,7 +71,7 @@ fn one_is_not_reached_by_an_advisory_gate() {
 }
 
 #[test]
-fn two_when_command_line_or_config_is_wrong() {
+fn status_2_when_command_line_or_config_is_wrong() {
     let place = Place::new();
     let folder = run().write(&place);
     assert_eq!(place.run(&["--nonsense"]).status, Some(2));
@@ -88,7 +88,7 @@ fn two_when_command_line_or_config_is_wrong() {
 }
 
 #[test]
-fn three_when_environment_or_stored_run_fails() {
+fn status_3_when_environment_or_stored_run_fails() {
     let place = Place::new();
     let folder = run().write(&place);
     let config = place.write("status.toml", PHASE);
@@ -103,7 +103,7 @@ fn three_when_environment_or_stored_run_fails() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_before_anything_is_measured() {
+fn runs_that_cannot_be_compared_are_refused_before_anything_is_measured() {
     let place = Place::new();
     let then = run().write(&place);
     let measure = |text: &str, more: &[&str]| {
@@ -149,7 +149,7 @@ fn a_precondition_of_the_workload_needs_no_gpu_to_stop_a_run() {
 }
 
 #[test]
-fn four_when_it_cannot_be_told() {
+fn status_4_when_a_required_gate_is_inconclusive() {
     let noisy = judged(&run().latency(|_, round| 10.5 * (1.0 + 0.05 * wiggle(round, 1))));
     assert_eq!(noisy.status, Some(4), "{noisy:?}");
     assert!(noisy.stdout.contains("noise"), "{}", noisy.stdout);
@@ -169,7 +169,7 @@ fn append(file: &Path, records: &[impl Serialize]) {
 
 /// The real program of a baseline, asked on a machine without CUTLASS.
 #[test]
-fn four_when_the_software_of_a_baseline_is_absent() {
+fn status_4_when_the_software_of_a_baseline_is_absent() {
     let name = "cutlass";
     let program = root().join("kernels/baselines/sdpa_cutlass.py").display().to_string();
     let argv = ["env", "-u", "CUTLASS_PATH", "python3", "-B", &program].map(str::to_owned).to_vec();

@@ -80,7 +80,7 @@ fn arrow_is_an_ipc_file() {
 }
 
 #[test]
-fn what_is_not_a_run_is_an_error() {
+fn a_folder_that_is_not_a_run_is_an_error() {
     let place = Place::new();
     let run = place.run(&["table", "nowhere"]);
     assert_eq!((run.status, run.stdout.as_str()), (Some(3), ""));

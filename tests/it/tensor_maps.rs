@@ -50,7 +50,7 @@ fn every_error_of_the_file_comes_out_at_once() {
 }
 
 #[test]
-fn what_the_driver_cannot_encode_is_an_error_of_the_variant_and_shape() {
+fn tensor_maps_that_the_driver_cannot_encode_are_errors_with_variant_and_shape() {
     let wrong =
         checked(&[("C = 72", "C = 70"), ("SWIZZLE = [0, 32", "SWIZZLE = [0, 8"), ("ROWS = [16]", "ROWS = [16, 512]")]);
     assert_eq!(wrong.status, Some(2), "{wrong:?}");

@@ -201,7 +201,7 @@ fn without_a_disassembler_lines_stay_and_the_reason_is_said() {
 }
 
 #[test]
-fn a_phase_can_want_none() {
+fn a_phase_can_leave_the_deep_profile_out() {
     let mut replay = Replay::new("", "");
     replay.phase.profile.close_look = CloseLookAt::None;
     let run = replay.deep_profile();

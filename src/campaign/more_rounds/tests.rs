@@ -154,7 +154,7 @@ fn asked(job: &WorkerJob) -> (u32, Vec<&str>) {
 }
 
 #[test]
-fn what_noise_leaves_open_is_timed_until_it_can_be_told() {
+fn gates_open_by_noise_get_rounds_until_they_are_decided() {
     let bench = NoisyRun::new();
     let mut writer = bench.writer(9.9, 0.03);
     assert_eq!(bench.verdict(), Verdict::Inconclusive);
@@ -166,7 +166,7 @@ fn what_noise_leaves_open_is_timed_until_it_can_be_told() {
 }
 
 #[test]
-fn the_budget_ends_it() {
+fn more_rounds_end_at_the_budget() {
     let bench = NoisyRun::new();
     let mut writer = bench.writer(9.95, 0.03);
     let more = |n| [latency("a", 9.95, 0.03, n), latency("b", 10.0, 0.03, n)];
@@ -177,7 +177,7 @@ fn the_budget_ends_it() {
 }
 
 #[test]
-fn what_more_rounds_select_is_timed_with_what_they_selected_before() {
+fn a_newly_selected_variant_is_timed_with_those_selected_before() {
     let bench = NoisyRun::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
     let mut writer = bench.writer(9.9, 0.03);
     writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
@@ -194,7 +194,7 @@ fn what_more_rounds_select_is_timed_with_what_they_selected_before() {
 }
 
 #[test]
-fn what_comes_late_has_no_more_than_what_came_first() {
+fn variants_added_late_get_no_more_rounds_than_the_first() {
     let bench = NoisyRun::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
     let mut writer = bench.writer(9.9, 0.03);
     writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
@@ -206,7 +206,7 @@ fn what_comes_late_has_no_more_than_what_came_first() {
 }
 
 #[test]
-fn what_can_be_told_is_not_timed_again() {
+fn decided_gates_get_no_more_rounds() {
     let bench = NoisyRun::new();
     let mut writer = bench.writer(8.0, 0.03);
     assert!(bench.settle(&mut writer, &[]).is_empty());

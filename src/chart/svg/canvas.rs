@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_transparent_is_not_drawn_and_what_is_small_is() {
+    fn transparent_lines_are_left_out_and_thin_rectangles_drawn() {
         assert_eq!(drawn(|canvas| canvas.draw_line((0, 0), (9, 9), &BLACK.mix(0.0))), "");
         assert!(
             drawn(|canvas| canvas.draw_rect((5, 5), (5, 8), &BLACK.filled(), true))
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_have_titles_and_text_is_no_markup() {
+    fn groups_have_titles_and_text_is_escaped() {
         let svg = drawn(|canvas| {
             canvas.open(Manner::Dashed, "a < b & \u{0} c");
             canvas.close();

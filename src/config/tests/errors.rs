@@ -336,7 +336,7 @@ fn flag_with_an_unknown_name() {
 }
 
 #[test]
-fn define_that_is_no_parameter() {
+fn define_that_is_not_a_parameter() {
     assert_snapshot!(shown(&[(r#"defines = ["THREADS"]"#, r#"defines = ["THREADS", "TILE"]"#)]), @r##"
     error: `kernel.defines[1]` is `TILE`, which is not among the sweep's parameters
       --> phase.toml:20:23
@@ -523,7 +523,7 @@ require = "registers < 9""#)]), @r##"
 }
 
 #[test]
-fn glob_that_is_none() {
+fn text_that_is_not_a_glob() {
     assert_snapshot!(shown(&[(r#"require = "spills == 0""#, r#"require = "spills == 0"
 on = "CAP=[3""#)]), @r##"
     error: `gate[0].on` is `"CAP=[3"`, expected a glob of variant ids
@@ -578,12 +578,12 @@ objective = "sm__cycles_active.avg""#)]), @r##"
 }
 
 #[test]
-fn bench_lacks_a_judged_shape() {
+fn bench_leaves_out_a_judged_shape() {
     assert_snapshot!(shown(&[("[kernel]", r#"[bench]
 shapes = ["tiny"]
 
 [kernel]"#)]), @r##"
-    error: `bench.shapes` lacks `big`, which the objective or a gate reads
+    error: `bench.shapes` leaves out `big`, which the objective or a gate reads
       --> phase.toml:17:10
        |
     17 | shapes = ["tiny"]

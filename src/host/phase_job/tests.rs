@@ -58,7 +58,7 @@ fn settled_work_is_taken_off() {
 }
 
 #[test]
-fn what_could_prove_nothing_is_refused() {
+fn a_job_that_could_prove_nothing_is_refused() {
     let refused = |edit: &dyn Fn(&mut Phase)| {
         let mut phase = phase();
         edit(&mut phase);

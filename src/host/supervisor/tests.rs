@@ -100,7 +100,7 @@ fn a_worker_that_does_everything_is_started_once() {
 }
 
 #[test]
-fn nothing_is_timed_before_the_receiver_has_taken_that_all_is_proven() {
+fn timing_starts_after_the_receiver_took_the_last_check() {
     let folder = tempfile::tempdir().unwrap();
     let (script, ready) = (folder.path().join("worker.sh"), folder.path().join("ready"));
     let checks = |v: &str| checked(v, 0) + &checked(v, 1);

@@ -19,7 +19,7 @@ fn a_missing_metric_is_inconclusive_with_its_reason() {
 }
 
 #[test]
-fn what_is_not_finite_is_inconclusive() {
+fn values_that_are_not_finite_are_inconclusive() {
     for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for require in
             ["eligible_warps >= 2", "eligible_warps <= 2", "eligible_warps != 2", "2 * eligible_warps + 1 > 0"]
@@ -34,7 +34,7 @@ fn what_is_not_finite_is_inconclusive() {
 }
 
 #[test]
-fn nothing_to_judge_is_no_pass() {
+fn a_gate_over_no_variant_does_not_pass() {
     let mut fixture = Fixture::new(&(gate("registers <= 64") + "on = \"each\""));
     fixture.set("registers", |_, _| 1.0);
     fixture.plan.variants.clear();
@@ -53,7 +53,7 @@ fn nothing_to_judge_is_no_pass() {
 }
 
 #[test]
-fn what_is_not_proven_never_passes_and_what_is_wrong_fails() {
+fn unproven_variants_never_pass_and_wrong_ones_fail() {
     let text = gate("registers <= 64") + "on = \"each\"";
     let mut fixture = Fixture::new(&text);
     fixture.set("registers", |_, _| 1.0).unproven(1);

@@ -271,7 +271,7 @@ fn named(name: &str, require: &str) -> String {
 }
 
 #[test]
-fn what_build_and_launch_decide_is_judged_without_a_gpu() {
+fn gates_on_build_and_launch_are_judged_without_a_gpu() {
     let text = [
         named("g", "registers <= 64"),
         named("s", "shared_mem <= 49152"),

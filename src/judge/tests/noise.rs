@@ -60,7 +60,7 @@ fn a_drift_of_both_sides_is_no_noise_of_their_ratio() {
 }
 
 #[test]
-fn too_few_samples_cannot_tell() {
+fn too_few_samples_are_inconclusive() {
     let short = verdict("latency_p50 <= 100", |f| {
         for row in 0..15 {
             f.quantities.set_samples(row, samples(&[10.0; 5]));
@@ -81,7 +81,7 @@ fn too_few_samples_cannot_tell() {
 }
 
 #[test]
-fn samples_that_are_absent_or_not_finite_cannot_tell() {
+fn samples_that_are_absent_or_not_finite_are_inconclusive() {
     let mut fixture = Fixture::new(&gate("latency_p50 <= 100"));
     fixture.set("latency_p50", |_, _| 10.0);
     let bare = Quantities::new(fixture.quantities.rows().to_vec());

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn arrays_of_another_shape_or_dtype_are_refused() {
         let good = file(1, "|u1", "False", "(3,)", &[1, 2, 3]);
         assert!(parse(&good, &[3]).is_ok());
         assert!(parse(&good, &[1, 3]).unwrap_err().contains("shape [3]"));

@@ -41,7 +41,7 @@ fn compared() -> RunComparison {
 }
 
 #[test]
-fn noise_and_change_are_told_apart() {
+fn a_change_within_noise_is_not_a_change() {
     let compared = compared();
     let latency = |name: &str| compared.pairs.iter().find(|p| p.name == name).and_then(|p| p.latency).unwrap();
     assert_eq!(latency("same@m").word(), "within noise");
@@ -55,7 +55,7 @@ fn noise_and_change_are_told_apart() {
 }
 
 #[test]
-fn what_one_side_lacks_and_what_differs_around_is_said() {
+fn a_comparison_names_unpaired_variants_and_other_conditions() {
     let compared = compared();
     assert_eq!(
         (compared.only_a.as_slice(), compared.only_b.as_slice()),

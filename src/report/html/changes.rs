@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_up_is_what_the_report_writes() {
+    fn changes_in_the_page_equal_those_that_the_report_writes() {
         for ratio in [0.0, 0.5, 0.9372, 0.99996, 1.0, 1.0004, 1.0321, 1.9994, 2.5, 5.551, 9.994] {
             let written = number::change(ratio).replace("-100.0", "-100");
             assert_eq!(picked("ratio", ratio), written, "{ratio}");

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_csv_is_an_error() {
+    fn a_text_that_is_not_ncu_csv_is_an_error() {
         assert!(matches!(CsvReport::parse("hello\n"), Err(CsvError::NoHeader)));
         let parse = |text: &str| CsvReport::parse(text);
         assert!(matches!(parse(&format!("{HEAD}\n{CELLS},\"9\"\n")), Err(CsvError::Cells { line: 2, found: 12, .. })));

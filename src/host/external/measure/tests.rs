@@ -59,7 +59,7 @@ fn a_program_does_not_judge_itself_by_the_tolerance() {
 }
 
 #[test]
-fn what_is_missing_twice_or_not_asked_for_is_not_correct() {
+fn checks_missing_doubled_or_unasked_are_not_correct() {
     let missing = judge(|v| drop(v["checks"].as_array_mut().unwrap().remove(1)));
     assert_eq!(summary(&missing).0, ".c..");
     let twice = judge(|v| {
@@ -205,7 +205,7 @@ fn a_program_that_fails_is_a_result() {
     let (measured, _) = program("echo 'CUDA error' >&2; exit 3");
     assert_eq!(summary(&measured).0, "cccc");
     assert_eq!(summary(&measured).1.unwrap(), "the program exited with status 3; it said: CUDA error");
-    assert!(summary(&program("exit 0").0).1.unwrap().contains("left no readable result"));
+    assert!(summary(&program("exit 0").0).1.unwrap().contains("wrote no readable result"));
     let plan = CommandPlan { argv: vec!["/nonexistent/program".to_owned()], kernel_filter: None };
     let folder = tempfile::tempdir().unwrap();
     let measured =
