@@ -70,7 +70,7 @@ fn coverage(draw: Draw, rounds: usize) -> [f64; 3] {
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }
 
-/// Percent of trials that pass, cannot be told, fail.
+/// Percent of trials that pass, are inconclusive, fail.
 fn verdicts(draw: Draw, truth: f64, rounds: usize) -> [f64; 3] {
     let counts = trials(|source| {
         let (a, b) = draw(source, truth, rounds);
@@ -89,7 +89,7 @@ fn settled(draw: Draw, truth: f64) -> [f64; 3] {
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }
 
-/// Whether it passes, cannot be told, fails.
+/// Whether it passes, is inconclusive, fails.
 fn judged(source: &mut Source, a: &[f64], b: &[f64]) -> [usize; 3] {
     let interval = compare(a, b, Pairing::Rounds, &resampler(source)).unwrap().median_ratio.interval;
     let (pass, fail) = (interval.high <= 1.02, interval.low > 1.02);

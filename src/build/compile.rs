@@ -277,7 +277,7 @@ fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> (Vec<(usize, BuildOutcome)>, Units
     (known, units)
 }
 
-/// Where ptxas tells of more spilled bytes than it marked in the machine code (older ones mark none), every load and store
+/// Where ptxas reports more spilled bytes than it marked in the machine code (older ones mark none), every load and store
 /// of local memory counts.
 fn count_spills(entry: &mut Entry, report: Option<ptxas::FunctionReport>) {
     let Some(report) = report else { return };

@@ -62,7 +62,7 @@ pub struct Entry {
     pub required_block: Option<[u32; 3]>,
     /// The cluster it was compiled for.
     pub cluster: Option<[u32; 3]>,
-    /// Bytes of each parameter in the order of the signature; `None` where the cubin does not tell.
+    /// Bytes of each parameter in the order of the signature; `None` where the cubin does not say.
     pub parameters: Option<Vec<u32>>,
     /// Instructions that the compiler marks as register spilling; to shared memory where that is asked for.
     pub marked_spills: Traffic,
@@ -142,7 +142,7 @@ impl Entry {
 }
 
 impl Traffic {
-    /// With one instruction more. Opcodes are the low 12 bits: `LDL` 0x983, `STL` 0x387; bits 73 to 75 tell the width.
+    /// With one instruction more. Opcodes are the low 12 bits: `LDL` 0x983, `STL` 0x387; bits 73 to 75 are the width.
     fn with(mut self, instruction: &[u8; INSTRUCTION]) -> Self {
         let bytes = match instruction[9] >> 1 & 7 {
             0 | 1 => 1,

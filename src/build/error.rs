@@ -15,7 +15,7 @@ pub enum BuildError {
         /// Where it was looked for.
         looked: String,
     },
-    /// What was found is no working nvcc.
+    /// What was found does not work as nvcc.
     #[error("`{}` does not work as nvcc: {reason}", path.display())]
     Unusable {
         /// The program.

@@ -1,4 +1,4 @@
-//! Launches that cannot work on a chip, told before anything is launched.
+//! Launches that cannot work on a chip, refused before anything is launched.
 
 use super::budget::SharedArray;
 use super::cubin::Entry;
@@ -145,7 +145,7 @@ fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() 
     })
 }
 
-/// Dynamic shared memory by array, or as a whole where the phase does not tell its arrays.
+/// Dynamic shared memory by array, or as a whole where the phase does not declare its arrays.
 fn dynamic(launch: &Launch) -> Vec<SharedArray> {
     if launch.dynamic_arrays.is_empty() {
         return vec![SharedArray { name: "(dynamic)".to_owned(), bytes: u64::from(launch.dynamic_shared) }];

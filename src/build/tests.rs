@@ -210,7 +210,7 @@ fn a_local_array_is_no_spill() {
     let spilling = one(&nvcc, folder.path(), "sm_90", spilling);
     let BuildOutcome::Built { resources, log, .. } = spilling else { panic!("{spilling:?}") };
     assert!(resources.spills > 100 && resources.registers == 32 && resources.local >= resources.stack, "{resources:?}");
-    assert_eq!(log, "", "reports of ptxas are no warnings");
+    assert_eq!(log, "", "reports of ptxas are not warnings");
 }
 
 /// The registers that a recursive function saves are spills that ptxas reports but does not mark.

@@ -119,7 +119,7 @@ impl DeepProfiler<'_> {
         phase
     }
 
-    /// Variants without a deep profile: whoever was measured for the selected one, and the first baseline that is a
+    /// Variants without a deep profile: the one that was measured for the selected one, and the first baseline that is a
     /// kernel and correct.
     fn cases(&self, run: &Run, selected: &VariantId) -> Vec<Case> {
         let shape = &self.phase.objective.shape;
@@ -264,7 +264,7 @@ impl DeepProfiler<'_> {
         let unwritten = |error: std::io::Error| ListingError::Disassembler { reason: format!("has no input: {error}") };
         std::fs::write(&path, cubin).map_err(unwritten)?;
         let instructions = disassembler.instructions(&path, cubin, entry);
-        // The cubin is in the report; a copy that stays is in nobody's way.
+        // The cubin is in the report; a copy that stays does no harm.
         let _ = std::fs::remove_file(&path);
         instructions
     }

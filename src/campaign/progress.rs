@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, Write};
 use std::sync::Mutex;
 
-/// What is told how far a campaign is.
+/// Where a campaign reports its progress.
 pub trait Progress {
     /// A stage starts that has so many steps.
     fn stage(&self, name: &str, steps: usize);

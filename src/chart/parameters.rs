@@ -4,7 +4,7 @@ use super::charted::ChartedRun;
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, Spread, Tone, five_numbers};
 use crate::number;
 
-/// Most values of one parameter that are told apart.
+/// Most values of one parameter that are shown by themselves.
 const VALUES: usize = 12;
 
 /// The chart, when at least one parameter takes several values over the ranked variants.
@@ -18,7 +18,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             groups.extend(values.into_iter().map(|(value, latencies)| (format!("{name} = {value}"), at, latencies)));
         }
     }
-    // Where every variant is a change of its own, its price is told by `sensitivity`.
+    // Where every variant is a change of its own, `sensitivity` shows its price.
     let named = run.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some());
     if groups.is_empty() || named {
         return None;

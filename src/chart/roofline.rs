@@ -30,8 +30,8 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         id: "roofline".to_owned(),
         title: "Roofline".to_owned(),
         note: format!(
-            "Ceilings: {} of device memory and the compute peaks named, at the clocks that ran. Left of a ridge, bytes are \
-             the limit.",
+            "Ceilings: {} of device memory and the compute peaks named, at the clocks that ran. Left of a ridge \
+             point memory bandwidth is the limit, right of it arithmetic.",
             number::with_unit(roof.bandwidth, "byte/s")
         ),
         x: ChartAxis::new("operations a DRAM byte", "FLOP/B", Scale::Log),

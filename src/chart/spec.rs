@@ -188,7 +188,7 @@ pub struct ShareColumn {
     pub to: f64,
     /// Share of those counted that fail.
     pub fail: f64,
-    /// Share that cannot be told.
+    /// Share that is inconclusive.
     pub unknown: f64,
     /// What it is.
     pub label: String,

@@ -1,4 +1,4 @@
-//! Where warps wait: of the selected variant, looked at closely; else of the leading variants, where a phase collects it.
+//! Where warps wait: of the selected variant by its deep profile; else of the leading variants, where a phase collects it.
 
 use super::charted::{ChartedRun, WarpState, WarpStates};
 use super::spec::{Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
@@ -6,7 +6,7 @@ use crate::number;
 
 /// Variants shown beside the baselines.
 const LEADERS: usize = 6;
-/// States told apart in a stack; the rest is added up.
+/// States shown by themselves in a stack; the rest is added up.
 const STATES: usize = 5;
 /// States shown of one variant; those behind them are fractions of a cycle.
 const ROWS: usize = 12;

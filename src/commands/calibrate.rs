@@ -1,4 +1,4 @@
-//! `ncugate calibrate`: what this machine can tell apart.
+//! `ncugate calibrate`: the A/A test, how small a difference this machine can resolve.
 
 use super::{CommandError, signal};
 use crate::campaign::{self, Tools};
@@ -9,7 +9,7 @@ use crate::number;
 use crate::plan::unroll;
 use std::io::Write;
 
-/// Times a variant against itself, keeps the noise, and says what differences can be told.
+/// Times a variant against itself, keeps the noise, and says what differences can be resolved.
 pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;

@@ -12,7 +12,7 @@ use crate::store::open_report;
 use std::io::Write;
 use std::path::Path;
 
-/// Compares and says what changed; what changed is no failure.
+/// Compares and says what changed; a change is not a failure.
 pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let comparison = RunComparison::new(&side(&args.a)?, &side(&args.b)?, &Resampler::default());
     if let Some(path) = &args.markdown {

@@ -53,7 +53,7 @@ pub fn conclude_in(
     Ok(status)
 }
 
-/// The status of a judged run: one that did not measure everything, or that nobody asked for, is never better than
+/// The status of a judged run: one that did not measure everything, or a recording that was not asked for, is never better than
 /// inconclusive.
 fn outcome(session: &Session<'_>, source: &RunSource) -> Outcome {
     let judged = Outcome::from(session.judgement().verdict);

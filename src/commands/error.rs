@@ -139,7 +139,7 @@ impl CommandError {
 /// Prints an error and what caused it on standard error, once; gives the status it means.
 pub fn report_error(error: &CommandError) -> Outcome {
     if matches!(error, CommandError::Print(e) if e.kind() == io::ErrorKind::BrokenPipe) {
-        return error.outcome(); // whoever read the output has gone
+        return error.outcome(); // the reader of the output has gone
     }
     let mut text = match error {
         // Rendered whole, each with its place in the file.

@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
     }
 }
 
-/// Judges the recording of the phase; `why` says why it is taken though nobody asked for it.
+/// Judges the recording of the phase; `why` says why it is shown without being asked for.
 fn recorded(
     args: &RunArgs,
     phase: Phase,

@@ -91,7 +91,7 @@ pub struct Precondition {
     pub line: usize,
 }
 
-/// A gate that is let pass for a while, by somebody, for a reason.
+/// A gate that may fail for a while: who is responsible, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
     /// Name of the gate.

@@ -44,7 +44,7 @@ pub struct TensorMapTemplate {
 /// Bytes of dynamic shared memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DynamicArray {
-    /// The array, where the file tells them apart.
+    /// The array, where the file declares arrays.
     pub name: Option<String>,
     /// Its bytes.
     pub bytes: Expr,

@@ -411,7 +411,7 @@ pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(plain) && !text.starts_with(['.', '-'])
 }
 
-/// The keys that tables were asked for, so that a test can tell whether each declared key is read.
+/// The keys that tables were asked for, so that a test can check that each declared key is read.
 #[cfg(test)]
 pub mod asked {
     use super::Spec;

@@ -74,7 +74,7 @@ impl Dtype {
         }
     }
 
-    /// Whether it has NaN, so that an element nobody wrote can be told by its poison.
+    /// Whether it has NaN, so that the poison shows which elements were never written.
     pub const fn has_nan(self) -> bool {
         match self {
             Self::F64 | Self::F32 | Self::F16 | Self::Bf16 | Self::Fp8E4m3 | Self::Fp8E5m2 => true,

@@ -1,4 +1,4 @@
-//! Files written whole or not at all: beside their place first, then moved there, so that nobody ever reads half of one.
+//! Files written whole or not at all: beside their place first, then moved there, so that no reader ever sees half of one.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -44,7 +44,7 @@ pub fn replace_with<E>(
         fs::rename(&draft, path).map_err(&failed)
     })();
     if written.is_err() {
-        // The draft may not exist; the first error is the one to tell.
+        // The draft may not exist; the first error is the one to report.
         let _ = fs::remove_file(&draft);
     }
     written

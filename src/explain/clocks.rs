@@ -1,4 +1,4 @@
-//! The clocks, as far as ncu's reports tell of them.
+//! The clocks, as far as ncu's reports give them.
 
 use crate::number;
 use ncu_rep::{Report, ReportError};

@@ -1,6 +1,6 @@
 //! The sentence of a gate: its form, and which quantities it reads.
 //!
-//! One comparison of two arithmetic sides is a [`Form::Compare`], whose margin can be told; anything with `and`, `or`,
+//! One comparison of two arithmetic sides is a [`Form::Compare`], which has a margin; anything with `and`, `or`,
 //! `not`, `in`, `if` or a comparison inside a side is a [`Form::Condition`].
 //!
 //! A metric may be named as ncu writes it, bare (`sm__warps_active.avg.pct_of_peak_sustained_active`), after an owner

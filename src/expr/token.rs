@@ -129,7 +129,7 @@ fn number(rest: &str, start: usize) -> Result<(usize, Token<'static>), SyntaxErr
         last = c;
         !(c.is_ascii_alphanumeric() || c == '.' || c == '_' || exponent)
     };
-    // the letters of a hexadecimal number are no exponent
+    // the letters of a hexadecimal number are not an exponent
     let end = match radix(rest) {
         Some(_) => rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')),
         None => rest.find(past),

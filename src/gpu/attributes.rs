@@ -34,13 +34,13 @@ pub struct DeviceAttributes {
     pub blocks_sm: u32,
     /// Shared memory that the driver keeps of every block, in bytes.
     pub shared_memory_reserved: u32,
-    /// Highest clock of the multiprocessors in kHz, where the driver tells.
+    /// Highest clock of the multiprocessors in kHz, where the driver says.
     pub clock_khz: Option<u32>,
-    /// Highest clock of the memory in kHz, where the driver tells.
+    /// Highest clock of the memory in kHz, where the driver says.
     pub memory_clock_khz: Option<u32>,
-    /// Width of the memory bus in bits, where the driver tells.
+    /// Width of the memory bus in bits, where the driver says.
     pub memory_bus_bits: Option<u32>,
-    /// Version of the driver (`580.159.04`), where the system tells.
+    /// Version of the driver (`580.159.04`), where the system says.
     pub driver: Option<String>,
     /// Newest CUDA version the driver knows, major and minor.
     pub cuda: (u32, u32),

@@ -67,7 +67,7 @@ impl Device {
 
     /// Page-locked host memory of that many bytes, zeroed.
     pub fn pinned(&self, bytes: usize) -> Result<PinnedMemory, DeviceError> {
-        // SAFETY: the memory is zeroed before anybody sees it.
+        // SAFETY: the memory is zeroed before it is read.
         let pointer = unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(cuda("cuMemHostAlloc"))?;
         // SAFETY: `pointer` is good for `bytes` bytes.
         unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };

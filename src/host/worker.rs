@@ -51,7 +51,7 @@ pub enum WorkError {
         /// Why.
         reason: String,
     },
-    /// A variant took the device down; the parent was told which.
+    /// A variant took the device down; the parent knows which.
     #[error("the device was lost; what is left needs another process")]
     Lost,
     /// The parent is gone.
@@ -78,7 +78,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// The device does not work any more, and the parent has been told after which variant.
+/// The device does not work any more, and the parent knows after which variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DeviceLost;
 
@@ -145,7 +145,7 @@ pub(super) struct Reporter {
 }
 
 impl Reporter {
-    /// Takes standard output for itself and points it at standard error for everybody else.
+    /// Takes standard output for itself and points it at standard error for all other code.
     pub(super) fn stdout() -> io::Result<Self> {
         let out = nix::unistd::dup(io::stdout())?;
         nix::unistd::dup2_stdout(io::stderr())?;

@@ -28,12 +28,12 @@ pub struct Noise {
     pub median: f64,
     /// Of 90th percentiles; none where the rounds were too few for it.
     pub p90: Option<f64>,
-    /// Rounds it was told from; it shrinks with their square root.
+    /// Rounds it was measured in; it shrinks with their square root.
     pub rounds: usize,
 }
 
 impl Noise {
-    /// What is left of it when this statistic is told from so many samples.
+    /// What is left of it when this statistic is of so many samples.
     pub fn at(&self, statistic: Statistic, samples: usize) -> Option<f64> {
         let noise = if statistic.is_tail() { self.p90? } else { self.median };
         (samples > 0).then(|| noise * (self.rounds as f64 / samples as f64).sqrt())

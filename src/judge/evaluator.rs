@@ -93,7 +93,7 @@ impl<'a> GateEvaluator<'a> {
         }
     }
 
-    /// Why nobody is the best: failed when every candidate is wrong, else inconclusive.
+    /// Why no candidate is the best: failed when every candidate is wrong, else inconclusive.
     fn nobody(&self, variants: &[usize]) -> (Verdict, String) {
         let wrong = |at: &usize| match self.context.correctness(*at) {
             Correctness::Wrong { reason } => Some(reason),

@@ -180,7 +180,7 @@ impl<'a> Measurements<'a> {
     }
 }
 
-/// One answer for launches that nobody checked.
+/// One answer for launches whose results were not checked.
 fn unchecked(plan: &Plan, answer: &Correctness) -> BTreeMap<VariantId, Correctness> {
     plan.variants.iter().map(|variant| (variant.id.clone(), answer.clone())).collect()
 }

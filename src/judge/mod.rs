@@ -1,7 +1,6 @@
 //! Requirements and their verdicts. Pure: judges what was measured, measures nothing.
 //!
 //! Fail closed: whatever is missing, not finite, empty or not comparable is inconclusive with a reason, never a pass.
-//!
 
 mod bind;
 mod bound_gate;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub enum Evidence {
     /// This program: NVTX ranges say whose each launch is, and checks say whether its results are right.
     Measured,
-    /// Somebody else, and nobody compared the results: gates are inconclusive.
+    /// Another program, which did not compare the results: gates are inconclusive.
     Unproven,
     /// Somebody else, and the user says that the results are right.
     AssumedCorrect,

@@ -37,7 +37,7 @@ pub fn judge(
     let preconditions = preconditions(phase, given.cc);
 
     let mut tally = VerdictTally::default();
-    // One that holds is no vote for a pass: it says that measuring is worth while, not that anything was measured.
+    // A precondition that holds is not a reason to pass: it says that measuring is worth while, not that anything was measured.
     for precondition in preconditions.iter().filter(|p| p.verdict != Verdict::Pass) {
         tally.count(precondition.verdict, || format!("precondition '{}': {}", precondition.name, precondition.reason));
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub enum InconclusiveKind {
     /// Something was not measured, is not a number, or is not proven.
     Missing,
-    /// The limit lies inside the interval: more rounds may tell.
+    /// The limit lies inside the interval: more rounds may decide.
     Noise,
 }
 

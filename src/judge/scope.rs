@@ -42,7 +42,7 @@ impl<'g> ScopeRule<'g> {
         Self { glob: scope.glob(), picks, combine }
     }
 
-    /// The rule before anything is measured, when nobody is the best yet: if no candidate can hold a gate, the best one
+    /// The rule before anything is measured, when no candidate is the best yet: if no candidate can hold a gate, the best one
     /// will not.
     #[must_use]
     pub fn before_measuring(self) -> Self {

@@ -30,7 +30,7 @@ pub fn judge(evaluator: &GateEvaluator<'_>) -> Stages {
 impl Stages {
     /// A plan of stages fails when no stage is accepted; a stage that is inconclusive leaves the phase so.
     ///
-    /// A stage that fails is no failure of the phase: the plan says what happens then.
+    /// A stage that fails does not fail the phase: the plan says what happens then.
     pub fn count_in(&self, tally: &mut VerdictTally) {
         if self.results.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Gates judged before anything runs: by what build, launch and the chip's limits tell.
+//! Gates judged before anything runs: by what follows from build, launch and the chip's limits.
 
 use super::bound_gate::BoundGate;
 use super::context::{Context, EvalContext, Proof};
@@ -14,7 +14,7 @@ use crate::model::is_ncu_metric;
 use crate::plan::{Method, Plan};
 use std::collections::BTreeMap;
 
-/// The metric that follows from occupancy and from how many multiprocessors the GPU has, which no architecture tells.
+/// The metric that follows from occupancy and from how many multiprocessors the GPU has, which does not follow from the architecture.
 const WAVES: &str = "waves";
 
 /// What is known of a phase's gates before anything runs.
@@ -31,7 +31,7 @@ pub struct StaticCheck {
 pub struct Unjudged {
     /// Its name.
     pub name: String,
-    /// What it looks at that nobody knows yet.
+    /// What it reads that is not known yet.
     pub reason: String,
 }
 

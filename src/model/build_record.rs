@@ -14,7 +14,7 @@ pub struct Resources {
     /// Stack frame a thread in bytes, spills included.
     pub stack: u32,
     /// Local memory a thread in bytes: the stack of the entry and of what it calls, spills included. Recursion, whose
-    /// depth nobody knows, is not in it.
+    /// depth is not known, is not in it.
     pub local: u32,
     /// Instructions in the machine code, of the entry and of what it calls, that store a spilled register or load it
     /// back: a static count, neither bytes nor executions. Those that the compiler marks as spilling in the cubin

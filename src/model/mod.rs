@@ -1,4 +1,4 @@
-//! What everybody speaks of: names, the chip, values, verdicts, and the records of a run. Data without behaviour of any
+//! What all rooms share: names, the chip, values, verdicts, and the records of a run. Data without behaviour of any
 //! stage; every other room may use it, and it uses none.
 
 mod better;

@@ -34,11 +34,11 @@ pub struct DeepProfile {
     pub metrics: Vec<String>,
     /// ncu's sections that were asked for.
     pub sections: Vec<String>,
-    /// Replay passes, where the report tells them.
+    /// Replay passes, where the report has them.
     pub passes: Option<u32>,
     /// Wall seconds of the ncu process, which may have looked at several variants.
     pub seconds: f64,
-    /// The sampled instructions, as far as they could be told.
+    /// The sampled instructions, as far as they are known.
     #[serde(default)]
     pub listing: Listing,
     /// What came of it.

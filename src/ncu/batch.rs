@@ -218,7 +218,7 @@ impl<'a> Profiler<'a> {
         subject.cases.iter().filter(|case| !self.covered.holds(case, metrics)).cloned().collect()
     }
 
-    /// Groups from the book and, where it knows too little, from probes. Leaves out metrics that nobody knows.
+    /// Groups from the book and, where it knows too little, from probes. Leaves out metrics that ncu does not know.
     fn plan(
         &self,
         subjects: &[Subject],

@@ -72,7 +72,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// ncu's sections that a deep profile collects: those whose rules tell where time goes. The tables of memory and the
+    /// ncu's sections that a deep profile collects: those whose rules say where time goes. The tables of memory and the
     /// charts of rooflines cost as many passes again and add nothing that is shown.
     pub const SECTIONS: [&'static str; 8] = [
         "LaunchStats",

@@ -1,5 +1,5 @@
 //! What went wrong under ncu, as types. ncu's exit status is its own or the target's, and it is 0 when nothing was
-//! profiled, so a failure is told from how the process ended, what its log says, and what the report holds.
+//! profiled, so a failure is diagnosed from how the process ended, what its log says, and what the report holds.
 
 use crate::process::Ending;
 use serde::{Deserialize, Serialize};
@@ -262,7 +262,7 @@ mod tests {
         assert!(matches!(of(6, real("target-abort")), TargetExit { .. }));
         assert!(matches!(of(1, real("unwritable")), UnableToWrite { .. }));
         assert_eq!(of(9, real("crash")).reach(), Reach::Batch);
-        // A metric that this chip does not have is no failure to ncu: its value is absent, and gates find that out.
+        // A metric that this chip does not have is not a failure to ncu: its value is absent, and gates find that out.
         assert_eq!(NcuFailure::diagnose(Ending::Completed, real("unknown-metric")), None);
     }
 

@@ -64,7 +64,7 @@ pub struct Ran {
     pub log: String,
     /// What the target (or ncu, beside its log) printed.
     pub output: String,
-    /// What went wrong, as far as ncu tells.
+    /// What went wrong, as far as ncu says.
     pub failure: Option<NcuFailure>,
 }
 

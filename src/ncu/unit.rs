@@ -1,6 +1,6 @@
-//! What counts a metric, told from its name.
+//! What counts a metric, by its name.
 
-/// The hardware that counts a metric, as far as its name tells: the first guess of what fits a pass.
+/// The hardware that counts a metric, as far as its name says: the first guess of what fits a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unit {
     /// Nothing counts it: launch and device attributes, theoretical occupancy. No pass.

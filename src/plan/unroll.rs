@@ -239,7 +239,7 @@ fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
     }
 }
 
-/// Ids tell variants apart everywhere after.
+/// Everything later knows variants by their ids.
 fn check_ids(plan: &Plan, faults: &mut Faults) {
     let mut seen = std::collections::HashSet::new();
     for variant in plan.variants.iter().filter(|variant| !seen.insert(&variant.id)) {

@@ -76,7 +76,7 @@ pub struct Launch {
     pub cluster: [u32; 3],
     /// Dynamic shared memory a block in bytes.
     pub dynamic_shared: u32,
-    /// Where it goes, by array, where the phase tells.
+    /// What takes it, by array, where the phase declares arrays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dynamic_arrays: Vec<(String, u32)>,
     /// Arguments in the order of the signature.

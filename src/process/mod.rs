@@ -33,7 +33,7 @@ static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 pub enum Asked {
     /// For the first time.
     Once,
-    /// Again: there is no more patience.
+    /// A second interrupt: children are ended at once.
     Again,
 }
 

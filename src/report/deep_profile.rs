@@ -13,7 +13,7 @@ use crate::model::{Cell, DeepProfile, ProfileOutcome, VariantId};
 use ncu_rep::SpeedupScope;
 use serde::Serialize;
 
-/// A variant profiled once more, with every section, sample and source that tells where its time goes.
+/// A variant profiled once more, with every section, sample and source that shows where its time goes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeepProfileRow {
     /// Who was profiled: the selected variant first.
@@ -140,7 +140,7 @@ pub fn row(inputs: &Inputs<'_>, rows: &[VariantRow]) -> Option<DeepProfileRow> {
     })
 }
 
-/// Ids for column heads, where they are short or where parameters do not tell the variants apart.
+/// Ids for column heads, where they are short or where variants have the same parameters.
 fn name_apart(variants: &mut [ProfiledVariant]) {
     let alike = variants.iter().skip(1).any(|row| row.short == variants[0].short);
     for row in variants.iter_mut().filter(|row| alike || row.label.chars().count() <= HEAD) {

@@ -60,7 +60,7 @@ fn scope_note(gate: &GateResult, counts: Counts, deciding: Option<&Case>) -> Opt
     Some(format!("on {scope}{decided}; {} pass, {} fail{open}", counts.pass, counts.fail))
 }
 
-/// Why, where the row already tells variant, measured value and limit; the full reason where it does not.
+/// Why, where the row already has variant, measured value and limit; the full reason where it does not.
 fn why(gate: &GateResult, deciding: Option<&Case>) -> String {
     let decided = deciding.filter(|case| case.verdict == gate.verdict);
     match (decided, &gate.on) {

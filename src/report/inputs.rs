@@ -19,7 +19,7 @@ pub enum RunSource {
         /// The folder.
         folder: String,
     },
-    /// The recording of the phase, shown because nothing could be measured. Nobody asked for it: it is no pass.
+    /// The recording of the phase, shown because nothing could be measured. It was not asked for: it never passes.
     Unasked {
         /// The folder.
         folder: String,
@@ -84,7 +84,7 @@ pub struct Inputs<'a> {
     pub compared: &'a [String],
     /// Stored runs that the selected variant is set beside.
     pub earlier: &'a [Earlier<'a>],
-    /// The clocks, as ncu's reports tell of them.
+    /// The clocks, as ncu's reports give them.
     pub clocks: &'a explain::Clocks,
     /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.
     pub now: Option<Timestamp>,

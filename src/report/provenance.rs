@@ -20,7 +20,7 @@ pub struct RunOrigin {
     pub sentence: String,
     /// How long ago it was measured, when that is known.
     pub age: Option<String>,
-    /// Why nothing was measured now, where nobody asked for a recording, and what to do.
+    /// Why nothing was measured now, where no recording was asked for, and what to do.
     pub unasked: Option<String>,
 }
 

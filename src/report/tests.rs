@@ -101,7 +101,7 @@ fn json_keeps_the_keys_that_programs_read() {
     assert_eq!(keys(&results["close_looks"][0]), BTreeSet::from(profile));
     let schema: Value = serde_json::from_str(&json::schema().unwrap()).unwrap();
     let mut always = keys(&schema["properties"]);
-    assert!(always.remove("not_measured"), "it is there only where a recording is shown that nobody asked for");
+    assert!(always.remove("not_measured"), "it is there only where a recording is shown without `--source recorded`");
     assert_eq!(always, keys(&results), "the schema has the same keys");
 }
 

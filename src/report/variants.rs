@@ -119,7 +119,7 @@ fn short(variant: &Variant, params: &[String]) -> String {
         return text::clip(&variant.id.0, 28);
     }
     if params.len() == 1 {
-        // A bare number tells nobody what it is.
+        // A bare number does not say what it is.
         return text::clip(&variant.id.0, 40);
     }
     let value = |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| v.to_string());

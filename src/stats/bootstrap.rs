@@ -32,7 +32,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Half its width: the smallest difference it can tell.
+    /// Half its width: the smallest difference it can resolve.
     pub fn resolution(&self) -> f64 {
         (self.high - self.low) / 2.0
     }

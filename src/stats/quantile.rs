@@ -45,7 +45,7 @@ impl Statistic {
 
     /// Whether it is a quantile as far out as the 90th percentile, or farther.
     ///
-    /// A machine's own noise is told for the median and the 90th percentile; farther out there is no less of it.
+    /// A machine's own noise is known for the median and the 90th percentile; farther out it is at least as large.
     pub fn is_tail(self) -> bool {
         matches!(self, Self::Quantile(q) if q >= 0.9)
     }

@@ -57,7 +57,7 @@ impl Destination {
         Ok(found)
     }
 
-    /// Makes an empty folder beside it that nobody else has.
+    /// Makes an empty folder beside it, of a name that is not taken.
     pub fn draft(&self) -> Result<PathBuf, StoreError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -83,7 +83,7 @@ impl Destination {
         let old = old.ok_or_else(|| failed(io::Error::other("no name for the older recording is free")))?;
         fs::rename(&self.folder, &old).map_err(failed)?;
         if let Err(error) = fs::rename(draft, &self.folder) {
-            // The older one stays what it was; the first error is the one to tell.
+            // The older one stays what it was; the first error is the one to report.
             let _ = fs::rename(&old, &self.folder);
             return Err(failed(error));
         }

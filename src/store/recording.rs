@@ -1,4 +1,4 @@
-//! Runs kept in the repository: small, and without what is nobody's business.
+//! Runs kept in the repository: small, without host names, addresses and paths.
 
 use super::destination::{self, Destination};
 use super::{Run, StoreError, write_atomically};
@@ -20,7 +20,7 @@ pub fn record(run: &Run, folder: &Path) -> Result<u64, StoreError> {
     let destination = Destination::new(folder, &run.folder)?;
     let draft = destination.draft()?;
     if let Err(error) = write(run, &draft).and_then(|()| destination.take(&draft)) {
-        // What there is of the draft may not be removable either; the first error is the one to tell.
+        // What there is of the draft may not be removable either; the first error is the one to report.
         let _ = destination::remove(&draft);
         return Err(error);
     }

@@ -36,7 +36,7 @@ pub struct Run {
     pub latencies: Vec<LatencyRecord>,
     /// One record a variant, shape and group of metrics.
     pub profiles: Vec<ProfileRecord>,
-    /// One record a variant and shape that was looked at closely; nothing judges them.
+    /// Deep profiles: one record a variant and shape; gates never read them.
     pub close_looks: Vec<DeepProfile>,
 }
 

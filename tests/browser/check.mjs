@@ -129,7 +129,7 @@ try {
     assert.ok(rows.some((r) => /^(REGCAP|THREADS|TILE_M|K_TILE)$/.test(r[0]) && r[1] !== r[2]), "the parameters that differ lead");
     await page.evaluate(`document.querySelector("#compare button").click()`);
   });
-  await check("the heat map tells variant and gate of every cell, and its table counts them", page, async () => {
+  await check("the heat map names variant and gate of every cell, and its table counts them", page, async () => {
     const titles = await page.evaluate(`[...document.querySelectorAll("#svg-gates-by-variant g > title")].map((t) => t.textContent)`);
     assert.ok(titles.length > 500, `${titles.length} cells`);
     assert.ok(titles.every((t) => t.includes("REGCAP=")));
@@ -142,7 +142,7 @@ try {
     const provenance = await page.evaluate(`document.getElementById("provenance").textContent`);
     for (const what of ["GPU", "driver", "Nsight Compute", "nvcc", "clocks", "commit", "phase SHA-256", "Sources", "Command line", "The phase as run", "timed at", "How to reproduce", "What is missing"]) assert.ok(provenance.includes(what), what);
   });
-  await check("a variant tells what ncu's rules and sampler say, others have no such section", page, async () => {
+  await check("a variant shows what ncu's rules and sampler say, others have no such section", page, async () => {
     const opened = await page.evaluate(`(() => { const data = JSON.parse(document.getElementById("data").textContent); return data.variants.find((v) => v.advice).id; })()`);
     await choose(page, "Search", opened);
     await page.evaluate(`document.querySelector("#grid tbody tr:not(.pad)").click()`);

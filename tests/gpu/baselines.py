@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every program of kernels/baselines on the GPU, through the protocol; a table of errors and times.
 
-Takes words of the names to ask ("cutlass", "xformers"); all without. What is absent is said, and is no failure.
+Takes words of the names to ask ("cutlass", "xformers"); all without. What is absent is reported, and is not a failure.
 """
 
 import json

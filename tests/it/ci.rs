@@ -70,7 +70,7 @@ fn steps(text: &str) -> Vec<Step> {
             ("id", id) => id.clone_into(&mut step.id),
             ("run", script) => script.clone_into(&mut step.run),
             _ if line.starts_with('#') => {}
-            other => panic!("{other:?} is no key of a step that this test knows"),
+            other => panic!("{other:?} is not a key of a step that this test knows"),
         }
     }
     steps

@@ -385,7 +385,7 @@ fn passing(place: &Place, more: &[&str]) -> Finished {
 }
 
 #[test]
-fn a_recording_that_nobody_asked_for_is_shown_and_does_not_pass() {
+fn a_recording_without_source_recorded_is_shown_and_does_not_pass() {
     let place = Place::new();
     let shown = passing(&place, &[]);
     assert_eq!(shown.status, Some(4), "{shown:?}");

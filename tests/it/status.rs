@@ -156,9 +156,9 @@ fn status_4_when_a_required_gate_is_inconclusive() {
     let place = Place::new();
     let folder = run().write(&place);
     let nothing = PHASE.split("[[gate]]").next().unwrap();
-    assert_eq!(gate(&place, &folder, nothing).status, Some(4), "a check over nothing is no pass");
+    assert_eq!(gate(&place, &folder, nothing).status, Some(4), "a check over nothing does not pass");
     let uncounted = PHASE.replace("registers <= 64", "eligible_warps >= 2");
-    assert_eq!(gate(&place, &folder, &uncounted).status, Some(4), "what was not profiled is no pass");
+    assert_eq!(gate(&place, &folder, &uncounted).status, Some(4), "a gate on unprofiled counters does not pass");
 }
 
 /// Records that come later count.
@@ -179,7 +179,7 @@ fn status_4_when_the_software_of_a_baseline_is_absent() {
         PHASE.replace("[[gate]]\nname = \"latency\"", &format!("{baseline}{against}[[gate]]\nname = \"latency\""));
     let place = Place::new();
     let folder = Stored::new(&text, "run").write(&place);
-    assert_eq!(gate(&place, &folder, &text).status, Some(0), "with the baseline there it can be told");
+    assert_eq!(gate(&place, &folder, &text).status, Some(0), "with the baseline present the gate is decided");
 
     let phase = parse(Path::new("phase.toml"), &text).unwrap();
     let plan = CommandPlan { argv, kernel_filter: None };

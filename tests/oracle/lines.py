@@ -1,4 +1,4 @@
-"""Writes source line and text of every executed instruction of a report, as NVIDIA's ncu_report tells them, as JSON lines.
+"""Writes source line and text of every executed instruction of a report, as NVIDIA's ncu_report gives them, as JSON lines.
 
 usage: lines.py REPORT.ncu-rep
 

@@ -1,7 +1,7 @@
 //! The fast way through every metric of every launch, for readers that build tables.
 //!
-//! A metric is told by the *place* of its name: an index into the names of the report, each of which has one. Values are
-//! decoded on demand, so that metrics that nobody wants cost a few nanoseconds. Large reports are worked on chunk by
+//! A metric is known by the *place* of its name: an index into the names of the report, each of which has one. Values are
+//! decoded on demand, so that metrics that are not asked for cost a few nanoseconds. Large reports are worked on chunk by
 //! chunk, whose pages are given back to the system; launches of a chunk can be read in parallel, each thread with a
 //! [`MetricScan`] of its own.
 //!

@@ -50,7 +50,7 @@
 //!
 //! Every length is checked before it is followed and before memory is taken ([`Limits`]); what does not end exactly where
 //! it says is an error with the message, the field and the offset ([`ReportError`]). A field or a container version that
-//! is not known is skipped ([`Report::warnings`] tells of the latter).
+//! is not known is skipped ([`Report::warnings`] names the latter).
 //!
 //! Reports name the machine that they were made on: host names, addresses, paths, the command line. [`redact`] takes them
 //! out.

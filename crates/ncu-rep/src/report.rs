@@ -56,7 +56,7 @@ impl MetricSelection<'_> {
 }
 
 impl Report {
-    /// Opens a report. Plain and zstd-compressed reports are told apart by content, whatever the name says.
+    /// Opens a report. Plain and zstd-compressed reports are recognised by content, whatever the name says.
     ///
     /// A plain file is mapped, which is faster than to read it. One that another process shortens while the report is in use
     /// ends this process with SIGBUS; [`Report::from_bytes`] of what [`std::fs::read`] gives is safe from that.

@@ -5,7 +5,7 @@ use crate::chart::spec::{Across, Chart, Marks, Scale};
 /// Farthest from zero, and one over it nearest to zero, that an axis goes: beyond it neither a difference nor a ratio of
 /// two ends is sure to be finite. What lies beyond is drawn at the end of the axis.
 pub const FARTHEST: f64 = 1e300;
-/// Part of its ends by which two values must differ to be told apart on an axis.
+/// Part of its ends by which two values must differ to be seen apart on an axis.
 const APART: f64 = 1e-9;
 
 /// Ends of an axis of a chart: finite, the first below the second, both positive on a logarithmic axis.

@@ -73,7 +73,7 @@ fn spread(spread: &Spread, colour: Colour) -> Marked {
     Mark::new(&spread.label, parts)
 }
 
-/// A column whose lower part fails, whose middle cannot be told, and whose rest holds (drawn as a thin line).
+/// A column whose lower part fails, whose middle is inconclusive, and whose rest holds (drawn as a thin line).
 fn column(column: &ShareColumn, gap: u32) -> Marked {
     let row = column.row as f64;
     let (top, bottom) = (row - HALF.1, row + HALF.1);

@@ -116,7 +116,7 @@ impl KernelParts {
         }
     }
 
-    /// Reports what is wrong with the tensor maps as they are declared, whoever passes them.
+    /// Reports what is wrong with the tensor maps as they are declared, whichever kernel passes them.
     pub fn check_maps(&self, at: &Table<'_>, names: &KernelNames<'_>) {
         self.tensor_maps.iter().flatten().for_each(|map| map.declared(at, names));
     }

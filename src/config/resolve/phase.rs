@@ -358,7 +358,7 @@ fn declared(workload: &Workload, params: &[String]) -> Vec<(String, &'static str
         .collect()
 }
 
-/// Names that an expression could not tell apart.
+/// Names that would mean two things in an expression.
 struct Collisions<'c> {
     metrics: &'c Catalogue,
     workload: &'c Workload,

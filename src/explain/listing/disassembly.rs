@@ -60,7 +60,7 @@ impl Disassembler {
     }
 }
 
-/// Index of the kernel's symbol: how `nvdisasm` is told to print one function.
+/// Index of the kernel's symbol: how `nvdisasm` selects one function to print.
 fn symbol(cubin: &[u8], entry: &str) -> Result<usize, ListingError> {
     let elf = ElfFile::<FileHeader64<Endianness>>::parse(cubin)
         .map_err(|error| ListingError::Cubin { reason: error.to_string() })?;

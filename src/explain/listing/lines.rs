@@ -1,7 +1,7 @@
 //! Which source line each instruction of a kernel comes from: `.debug_line` of a cubin built with `-lineinfo`.
 //!
 //! nvcc writes DWARF line programs with one addition of its own: an extended opcode that names the row at which a
-//! function was inlined. Every kernel's addresses count from 0 in its own section, so relocations tell them apart.
+//! function was inlined. Every kernel's addresses count from 0 in its own section, so relocations say which kernel an address belongs to.
 
 use super::ListingError;
 use gimli::{
@@ -20,11 +20,11 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 const SECTION: &str = ".debug_line";
 /// nvcc's opcode before a row of inlined code: the row of the call, counted from 1, then the function's name.
 const INLINED: u8 = 0x90;
-/// Calls into calls that are followed; deeper ones are no real code.
+/// Calls into calls that are followed; deeper ones are not real code.
 const DEEPEST: usize = 32;
 /// Longest folder or name of a file, in characters: what a system takes.
 const LONGEST: usize = 4096;
-/// Sections are told apart in the upper half of an address.
+/// The upper half of an address is the section.
 const SECTION_SHIFT: u32 = 32;
 
 /// A line of a source file.

@@ -14,7 +14,7 @@ pub use lines::{LineTable, Place};
 pub use record::Code;
 pub use source::{Own, Texts};
 
-/// Why a kernel's instructions cannot be told.
+/// Why a kernel's instructions are not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListingError {
     /// The report holds no machine code for the launch.
@@ -29,7 +29,7 @@ pub enum ListingError {
         /// What is wrong.
         reason: String,
     },
-    /// The kernel calls functions, and which of them it is itself cannot be told.
+    /// The kernel calls functions, and it is not known which of them is the kernel itself.
     #[error("the kernel is one of {functions} functions over {span} bytes, and it is not known which")]
     Ambiguous {
         /// How many.

@@ -38,7 +38,7 @@ const PADDING: u64 = 4096;
 
 impl Listing {
     /// The instructions at `offsets`: lines out of the cubin, their text out of `texts`, and the text of instructions
-    /// where a disassembler could give it. What cannot be told is said in [`Listing::lacks`].
+    /// where a disassembler could give it. What is not known is listed in [`Listing::lacks`].
     pub fn of(
         code: Code<'_>,
         offsets: impl Iterator<Item = u64>,

@@ -2,7 +2,7 @@
 //!
 //! A stored run is reduced to an [`LeaderboardEntry`]: one variant, its values and its samples, and the conditions they were
 //! measured under. [`ReferenceRuns`] are those that a judgement compares
-//! with. Unlike conditions are told apart here; what a comparison means is [`crate::judge`]'s.
+//! with. Other conditions are found here; what a comparison means is [`crate::judge`]'s.
 
 mod conditions;
 mod entry;

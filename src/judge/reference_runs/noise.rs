@@ -30,7 +30,7 @@ pub struct Calibration {
 pub struct ShapeNoise {
     /// The shape.
     pub shape: ShapeName,
-    /// Rounds it was told from.
+    /// Rounds it was measured in.
     pub rounds: usize,
     /// Farthest that the 95 % interval of the ratio of medians reaches from 1, in percent.
     pub median_pct: f64,

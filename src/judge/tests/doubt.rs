@@ -226,7 +226,7 @@ fn a_counter_of_several_launches_is_judged_for_every_launch() {
     let across = launches(&[2.5, 1.9, 2.3]);
     assert_eq!((across.verdict, across.cases[0].inconclusive), (OPEN, Some(InconclusiveKind::Noise)));
     assert!(across.reason.contains("launches disagree: it holds for 2 of 3"), "{}", across.reason);
-    assert_eq!(launches(&[2.5, f64::NAN, 2.3]).verdict, OPEN, "NaN is no number");
+    assert_eq!(launches(&[2.5, f64::NAN, 2.3]).verdict, OPEN, "NaN is not a number");
     let compound = |own: &[f64]| repeated("not (eligible_warps < 2 or eligible_warps > 9)", own, &[1.0]).verdict;
     assert_eq!(compound(&[3.0, f64::NAN, 4.0]), OPEN);
     assert_eq!((compound(&[3.0, 4.0]), compound(&[1.0, 1.5]), compound(&[3.0, 10.0])), (PASS, FAIL, OPEN));

@@ -34,7 +34,7 @@ pub struct ComparedSide {
     pub subjects: IndexMap<String, ComparedSubject>,
 }
 
-/// With what a side was measured, as far as it tells.
+/// With what a side was measured, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum MeasuredWith {
     /// Nothing is known.

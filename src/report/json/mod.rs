@@ -50,7 +50,7 @@ pub struct Results<'a> {
     pub selected: Option<&'a str>,
     /// Whether this is a replay of a recording.
     pub replay: bool,
-    /// Why nothing was measured now, where the recording is shown that nobody asked for. Then nothing passes, whatever
+    /// Why nothing was measured now, where the recording is shown without `--source recorded`. Then nothing passes, whatever
     /// the verdict of the recording is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_measured: Option<&'a str>,

@@ -54,7 +54,7 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>, ShowError> {
     if found.is_empty() { Err(none()) } else { Ok(found) }
 }
 
-/// Reads a report, or ncu's CSV when the file is no report.
+/// Reads a report, or ncu's CSV when the file is not a report.
 fn read(path: &Path) -> Result<Input, ShowError> {
     let name = path.display().to_string();
     match Report::open(path) {

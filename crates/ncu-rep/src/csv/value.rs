@@ -10,7 +10,7 @@ pub(super) fn base_value(text: &str, unit: &str) -> (MetricValue<'static>, Cow<'
     (parse_value(text, exponent), base)
 }
 
-/// Reads a printed value and shifts its decimal point by `exponent` places. Text that is no number stays text.
+/// Reads a printed value and shifts its decimal point by `exponent` places. Text that is not a number stays text.
 fn parse_value(text: &str, exponent: i32) -> MetricValue<'static> {
     let trimmed = text.trim();
     let plain = if has_thousands_separators(trimmed) { trimmed.replace(',', "") } else { trimmed.to_owned() };
