@@ -15,7 +15,7 @@
 use super::arch::Arch;
 use super::digest::{Digest, sha256};
 use super::error::BuildError;
-use super::nvcc::{Nvcc, Unit};
+use super::nvcc::{CompileUnit, Nvcc};
 use crate::disk::{self, Durability};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ pub struct Artifact {
 
 /// Hash of everything that decides a compilation but the files it includes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inputs(String);
+pub struct CacheInputs(String);
 
 /// What nvcc just made.
 pub struct Compiled<'a> {
@@ -73,7 +73,7 @@ pub struct Compiled<'a> {
 
 /// Why a compiled unit did not get into the cache.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum CacheError {
     /// A file changed under the compiler's hands.
     #[error("`{}` changed while it was compiled; hint: run again", .0.display())]
     Changed(PathBuf),
@@ -120,7 +120,7 @@ impl Cache {
     }
 
     /// The key of `unit` before its includes are known.
-    pub(super) fn inputs(unit: &Unit, arch: &Arch, nvcc: &Nvcc) -> io::Result<Inputs> {
+    pub(super) fn inputs(unit: &CompileUnit, arch: &Arch, nvcc: &Nvcc) -> io::Result<CacheInputs> {
         let defines = unit.defines.iter().map(|(name, value)| format!("{name}={value}"));
         let digest = Digest::default()
             .part(LAYOUT)
@@ -131,11 +131,11 @@ impl Cache {
             .list(unit.flags.iter())
             .list(defines)
             .list(Nvcc::environment().iter());
-        Ok(Inputs(digest.hex()))
+        Ok(CacheInputs(digest.hex()))
     }
 
     /// What was compiled from the same contents; `None` when nothing was, or when what is stored is damaged.
-    pub(super) fn lookup(&self, inputs: &Inputs) -> Option<Artifact> {
+    pub(super) fn lookup(&self, inputs: &CacheInputs) -> Option<Artifact> {
         let list = fs::read_to_string(self.root.join("includes").join(&inputs.0)).ok()?;
         let includes: Vec<PathBuf> = list.lines().map(PathBuf::from).collect();
         let contents = self.contents(inputs, &includes)?;
@@ -146,18 +146,18 @@ impl Cache {
     }
 
     /// Takes in what nvcc made.
-    pub(super) fn store(&self, inputs: &Inputs, compiled: Compiled<'_>) -> Result<Artifact, StoreError> {
+    pub(super) fn store(&self, inputs: &CacheInputs, compiled: Compiled<'_>) -> Result<Artifact, CacheError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| StoreError::Cache(BuildError::Cache { path, source })
+            move |source| CacheError::Cache(BuildError::Cache { path, source })
         };
         let includes = prerequisites(compiled.rule);
         let later =
             |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at > compiled.started);
         if let Some(path) = includes.iter().find(|path| later(path)) {
-            return Err(StoreError::Changed(path.clone()));
+            return Err(CacheError::Changed(path.clone()));
         }
-        let gone = || StoreError::Changed(includes.first().cloned().unwrap_or_default());
+        let gone = || CacheError::Changed(includes.first().cloned().unwrap_or_default());
         let contents = self.contents(inputs, &includes).ok_or_else(gone)?;
         let bytes = fs::read(compiled.cubin).map_err(failed(compiled.cubin))?;
         let hash = sha256(&bytes);
@@ -172,7 +172,7 @@ impl Cache {
     }
 
     /// The key with the includes as they are now; `None` when one cannot be read.
-    fn contents(&self, inputs: &Inputs, includes: &[PathBuf]) -> Option<String> {
+    fn contents(&self, inputs: &CacheInputs, includes: &[PathBuf]) -> Option<String> {
         let mut digest = Digest::default().part(&inputs.0);
         for path in includes {
             digest = digest.part(path.as_os_str().as_encoded_bytes()).part(self.file_hash(path)?);
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(prerequisites(""), Vec::<PathBuf>::new());
     }
 
-    fn stored(cache: &Cache, inputs: &Inputs, header: &Path) -> Result<Artifact, StoreError> {
+    fn stored(cache: &Cache, inputs: &CacheInputs, header: &Path) -> Result<Artifact, CacheError> {
         let cubin = cache.temporary();
         fs::write(&cubin, b"machine code").unwrap();
         let rule = format!("x : {}\n", header.display());
@@ -250,7 +250,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let header = folder.path().join("a.h");
         fs::write(&header, "1").unwrap();
-        let inputs = Inputs("k".to_owned());
+        let inputs = CacheInputs("k".to_owned());
         std::thread::sleep(std::time::Duration::from_millis(20));
         let open = || Cache::at(&folder.path().join("cache")).unwrap();
         let made = stored(&open(), &inputs, &header).unwrap();
@@ -280,7 +280,7 @@ mod tests {
         let rule = format!("x : {}\n", header.display());
         let compiled = Compiled { cubin: &cubin, rule: &rule, log: String::new(), started };
         assert!(
-            matches!(cache.store(&Inputs("k".to_owned()), compiled), Err(StoreError::Changed(path)) if path == header)
+            matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
         );
     }
 

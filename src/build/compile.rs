@@ -2,10 +2,10 @@
 
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
-use super::cache::{Artifact, Cache, Compiled, StoreError};
+use super::cache::{Artifact, Cache, CacheError, Compiled};
 use super::cubin::Entry;
 use super::error::BuildError;
-use super::nvcc::{Nvcc, Unit};
+use super::nvcc::{CompileUnit, Nvcc};
 use super::{ptxas, refuse, share};
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::occupancy::Chip;
@@ -57,7 +57,7 @@ pub struct Builder<'a> {
 /// What a compilation came to: a cubin, or the compiler's message.
 type Attempt = Result<Artifact, String>;
 /// What has to be compiled, and the variants it is for, by their place in the plan.
-type Units<'a> = IndexMap<Unit, Vec<(usize, &'a KernelPlan)>>;
+type Units<'a> = IndexMap<CompileUnit, Vec<(usize, &'a KernelPlan)>>;
 
 impl<'a> Builder<'a> {
     /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
@@ -104,7 +104,7 @@ impl<'a> Builder<'a> {
     }
 
     /// From the cache, or from nvcc and into the cache.
-    pub(super) fn compile(&self, unit: &Unit) -> Result<Attempt, BuildError> {
+    pub(super) fn compile(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
         let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
             Ok(inputs) => inputs,
             Err(e) => return Ok(Err(format!("cannot read `{}`: {e}", unit.source.display()))),
@@ -127,8 +127,8 @@ impl<'a> Builder<'a> {
         let includes = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
         match self.cache.store(&inputs, Compiled { cubin: &cubin, rule: &includes, log, started }) {
             Ok(artifact) => Ok(Ok(artifact)),
-            Err(StoreError::Cache(e)) => Err(e),
-            Err(changed @ StoreError::Changed(_)) => {
+            Err(CacheError::Cache(e)) => Err(e),
+            Err(changed @ CacheError::Changed(_)) => {
                 let _ = fs::remove_file(&cubin);
                 Ok(Err(changed.to_string()))
             }
@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
                 let (source, cubin) = (self.cache.temporary(), self.cache.temporary());
                 fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
                     .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
-                let unit = Unit { source, flags: vec!["-x".to_owned(), "cu".to_owned()], defines: Vec::new() };
+                let unit = CompileUnit { source, flags: vec!["-x".to_owned(), "cu".to_owned()], defines: Vec::new() };
                 let printed = self.run(&mut self.nvcc.to_cubin(&unit, self.arch, &cubin, Path::new("/dev/null")));
                 let _ = fs::remove_file(&unit.source);
                 let _ = fs::remove_file(&cubin);
@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
     }
 
     /// What a variant's compilation means for it.
-    fn outcome(&self, unit: &Unit, kernel: &KernelPlan, attempt: &Attempt) -> Result<BuildOutcome, BuildError> {
+    fn outcome(&self, unit: &CompileUnit, kernel: &KernelPlan, attempt: &Attempt) -> Result<BuildOutcome, BuildError> {
         let artifact = match attempt {
             Ok(artifact) => artifact,
             Err(message) => return Ok(BuildOutcome::Failed { message: self.explained(unit, message)? }),
@@ -205,7 +205,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The message, with the arrays that take the shared memory where there is too much of it.
-    fn explained(&self, unit: &Unit, message: &str) -> Result<String, BuildError> {
+    fn explained(&self, unit: &CompileUnit, message: &str) -> Result<String, BuildError> {
         let Some((entry, total, limit)) = too_much_shared(message) else { return Ok(message.to_owned()) };
         let budget = budget_line(total, limit, self.arrays(unit, entry)?);
         let dynamic = Chip::of(self.arch.capability()).map_or_else(String::new, |chip| {
@@ -216,7 +216,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Static shared arrays of an entry, from PTX; none when it does not compile to PTX either.
-    fn arrays(&self, unit: &Unit, entry: &str) -> Result<Vec<SharedArray>, BuildError> {
+    fn arrays(&self, unit: &CompileUnit, entry: &str) -> Result<Vec<SharedArray>, BuildError> {
         let ptx = self.cache.temporary();
         let printed = self.run(&mut self.nvcc.to_ptx(unit, self.arch, &ptx))?;
         let text = fs::read_to_string(&ptx);
@@ -269,7 +269,7 @@ fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> (Vec<(usize, BuildOutcome)>, Units
                     continue;
                 }
                 let (source, flags) = (kernel.source.clone(), kernel.flags.clone());
-                let unit = Unit { source, flags, defines: kernel.defines.clone() };
+                let unit = CompileUnit { source, flags, defines: kernel.defines.clone() };
                 units.entry(unit).or_default().push((index, kernel));
             }
         }

@@ -24,5 +24,5 @@ pub use cache::Cache;
 pub use compile::{BuildProgress, Builder, Sharing};
 pub use cubin::{CubinError, Entry, Traffic};
 pub use error::BuildError;
-pub use nvcc::{Nvcc, Unit};
+pub use nvcc::{CompileUnit, Nvcc};
 pub use ptxas::FunctionReport;

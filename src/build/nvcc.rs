@@ -15,7 +15,7 @@ const ENVIRONMENT: [&str; 5] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC
 
 /// What is compiled in one call: equal units give equal cubins.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Unit {
+pub struct CompileUnit {
     /// The `.cu` file.
     pub source: PathBuf,
     /// nvcc flags.
@@ -78,18 +78,18 @@ impl Nvcc {
     /// Compiles `unit` to a cubin, with the files it includes as a make rule in `dependencies`.
     ///
     /// ptxas is asked to say what it used: that is how spills are found which it does not mark in the machine code.
-    pub(super) fn to_cubin(&self, unit: &Unit, arch: &Arch, cubin: &Path, dependencies: &Path) -> Command {
+    pub(super) fn to_cubin(&self, unit: &CompileUnit, arch: &Arch, cubin: &Path, dependencies: &Path) -> Command {
         let mut command = self.command("-cubin", unit, arch, cubin);
         command.args(["-Xptxas", "-v", "-MMD", "-MF"]).arg(dependencies);
         command
     }
 
     /// Compiles `unit` to PTX.
-    pub(super) fn to_ptx(&self, unit: &Unit, arch: &Arch, ptx: &Path) -> Command {
+    pub(super) fn to_ptx(&self, unit: &CompileUnit, arch: &Arch, ptx: &Path) -> Command {
         self.command("-ptx", unit, arch, ptx)
     }
 
-    fn command(&self, kind: &str, unit: &Unit, arch: &Arch, out: &Path) -> Command {
+    fn command(&self, kind: &str, unit: &CompileUnit, arch: &Arch, out: &Path) -> Command {
         let mut command = Command::new(&self.path);
         command.arg(kind).arg(format!("-arch={arch}")).args(&unit.flags);
         command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
@@ -170,7 +170,7 @@ pub(super) mod tests {
     #[test]
     fn flags_come_before_defines_and_the_source_is_last() {
         let nvcc = Nvcc { path: PathBuf::from("nvcc"), version: "13.0.88".to_owned() };
-        let unit = Unit {
+        let unit = CompileUnit {
             source: PathBuf::from("k.cu"),
             flags: vec!["-O3".to_owned(), "-maxrregcount=64".to_owned()],
             defines: vec![("THREADS".to_owned(), "128".to_owned())],

@@ -5,7 +5,7 @@ use super::cache::Artifact;
 use super::compile::{BuildProgress, Builder, Sharing};
 use super::cubin::Entry;
 use super::nvcc::tests::for_test;
-use super::nvcc::{Nvcc, Unit};
+use super::nvcc::{CompileUnit, Nvcc};
 use super::{Arch, Cache, ptxas};
 use crate::model::ComputeCapability;
 use crate::model::ShapeName;
@@ -22,8 +22,8 @@ fn data(name: &str) -> PathBuf {
     PathBuf::from("tests/data/cuda").join(name)
 }
 
-fn unit(source: PathBuf, flags: &[&str]) -> Unit {
-    Unit { source, flags: flags.iter().map(|&f| f.to_owned()).collect(), defines: Vec::new() }
+fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
+    CompileUnit { source, flags: flags.iter().map(|&f| f.to_owned()).collect(), defines: Vec::new() }
 }
 
 fn args(list: &str) -> Vec<Arg> {

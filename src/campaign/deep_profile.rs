@@ -18,7 +18,8 @@ use crate::model::Listing;
 use crate::model::VariantId;
 use crate::model::{DeepProfile, ProfileOutcome};
 use crate::ncu::{
-    Case, Contents, Detail, Expect, Job, NcuFailure, Processes, Ran, Runner, Selection, Subject, Verify, scratch_folder,
+    Contents, Expect, Job, LaunchSelection, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner, Subject,
+    Verify, scratch_folder,
 };
 use crate::plan::{Method, Plan, Standing};
 use crate::store::{Run, RunWriter, StoreError, sha256};
@@ -94,13 +95,13 @@ impl DeepProfiler<'_> {
             .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs))
             .collect();
         let cubins = cubins(&run.builds, |build| cases.iter().any(|(id, _)| *id == build.variant));
-        let kernels: Vec<Case> = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
+        let kernels: Vec<ProfiledCase> = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
         let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
         let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools);
         let of_worker = Subject {
             cases: kernels,
             target: &worker,
-            selection: Selection::Everything,
+            selection: LaunchSelection::Everything,
             processes: Processes::Application,
             expect: Expect::Exactly(1),
         };
@@ -121,7 +122,7 @@ impl DeepProfiler<'_> {
 
     /// Variants without a deep profile: the one that was measured for the selected one, and the first baseline that is a
     /// kernel and correct.
-    fn cases(&self, run: &Run, selected: &VariantId) -> Vec<Case> {
+    fn cases(&self, run: &Run, selected: &VariantId) -> Vec<ProfiledCase> {
         let shape = &self.phase.objective.shape;
         let tolerance = self.phase.workload.tolerance;
         let correct = |id: &VariantId| {
@@ -133,12 +134,12 @@ impl DeepProfiler<'_> {
                 && matches!(variant.method, Method::Kernel(_))
                 && correct(&variant.id)
         });
-        let mut wanted: Vec<Case> = std::iter::once(selected)
+        let mut wanted: Vec<ProfiledCase> = std::iter::once(selected)
             .chain(baseline.map(|variant| &variant.id))
             .map(|id| (run.measured_as(id).clone(), shape.clone()))
             .collect();
         wanted.dedup();
-        let known = |case: &Case| {
+        let known = |case: &ProfiledCase| {
             run.close_looks.iter().any(|known| {
                 (&known.variant, &known.shape) == (&case.0, &case.1)
                     && matches!(known.outcome, ProfileOutcome::Profiled { .. })
@@ -154,7 +155,7 @@ impl DeepProfiler<'_> {
         run: &Run,
         runner: &Runner<'_>,
         subject: &Subject<'_>,
-        cases: &[Case],
+        cases: &[ProfiledCase],
     ) -> Result<(), CampaignError> {
         if cases.is_empty() {
             return Ok(());
@@ -182,7 +183,7 @@ impl DeepProfiler<'_> {
                 variant: case.0.clone(),
                 shape: case.1.clone(),
                 metrics: profiled.metrics.clone(),
-                sections: Detail::SECTIONS.map(str::to_owned).to_vec(),
+                sections: ProfileDetail::SECTIONS.map(str::to_owned).to_vec(),
                 passes: profiled.contents.passes,
                 seconds: profiled.seconds,
                 listing,
@@ -193,7 +194,12 @@ impl DeepProfiler<'_> {
     }
 
     /// One ncu process; metrics that this ncu does not know are left out.
-    fn process(&self, runner: &Runner<'_>, subject: &Subject<'_>, cases: &[Case]) -> Result<Profiled, CampaignError> {
+    fn process(
+        &self,
+        runner: &Runner<'_>,
+        subject: &Subject<'_>,
+        cases: &[ProfiledCase],
+    ) -> Result<Profiled, CampaignError> {
         let io = |source| CampaignError::Io { what: "take a deep profile", source };
         let mut metrics = wanted::close_counters(Some(self.tools.device.compute_capability));
         let started = Instant::now();
@@ -203,7 +209,7 @@ impl DeepProfiler<'_> {
                 .run(&Job {
                     stem: STEM,
                     metrics: &metrics,
-                    detail: Detail::Close,
+                    detail: ProfileDetail::Close,
                     target: &target,
                     selection: &subject.selection,
                     processes: subject.processes,
@@ -230,7 +236,7 @@ impl DeepProfiler<'_> {
     }
 
     /// What the sampled instructions of a case are. A listing that cannot be made says why.
-    fn listing(&self, run: &Run, report: &Path, case: &Case, logs: &Path) -> Listing {
+    fn listing(&self, run: &Run, report: &Path, case: &ProfiledCase, logs: &Path) -> Listing {
         let lacking = |reason: String| Listing { lacks: vec![reason], ..Listing::default() };
         match Report::open(report).and_then(|report| self.listing_of(run, &report, case, logs)) {
             Ok(Some(listing)) => listing,
@@ -239,7 +245,13 @@ impl DeepProfiler<'_> {
         }
     }
 
-    fn listing_of(&self, run: &Run, report: &Report, case: &Case, logs: &Path) -> Result<Option<Listing>, ReportError> {
+    fn listing_of(
+        &self,
+        run: &Run,
+        report: &Report,
+        case: &ProfiledCase,
+        logs: &Path,
+    ) -> Result<Option<Listing>, ReportError> {
         for launch in report.launches() {
             let samples = InstructionSamples::of(&launch)?;
             if case_of(&nvtx_text(&launch.nvtx()?)).as_ref() != Some(case) || samples.places.is_empty() {

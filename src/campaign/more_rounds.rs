@@ -39,7 +39,7 @@ const MAX_RETIMES: usize = 4;
 
 /// How samples of more rounds are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum EarlierSamples {
     /// After the ones there are.
     Append,
     /// In place of the ones there are.
@@ -72,9 +72,9 @@ impl MoreRounds<'_> {
             let more = have.min(self.phase.bench.max_rounds.saturating_sub(have));
             if is_new && retimes < MAX_RETIMES {
                 retimes += 1;
-                self.measure(&run, &cases, have, Keep::Replace)?;
+                self.measure(&run, &cases, have, EarlierSamples::Replace)?;
             } else if more > 0 {
-                self.measure(&run, &cases, more, Keep::Append)?;
+                self.measure(&run, &cases, more, EarlierSamples::Append)?;
             } else {
                 return Ok(());
             }
@@ -82,15 +82,21 @@ impl MoreRounds<'_> {
     }
 
     /// Times these cases for so many rounds, interleaved.
-    pub fn measure(&mut self, run: &Run, cases: &TimedCases, rounds: u32, keep: Keep) -> Result<(), CampaignError> {
+    pub fn measure(
+        &mut self,
+        run: &Run,
+        cases: &TimedCases,
+        rounds: u32,
+        keep: EarlierSamples,
+    ) -> Result<(), CampaignError> {
         let started = Instant::now();
         let mut phase = self.phase.clone();
         phase.bench.rounds = rounds;
         let folder = fresh_folder(&self.writer.folder().join("logs"))?;
         self.progress.stage("more rounds", cases.len());
         let before = match keep {
-            Keep::Append => Some(run),
-            Keep::Replace => None,
+            EarlierSamples::Append => Some(run),
+            EarlierSamples::Replace => None,
         };
         let batch = Batch { phase: &phase, run, before, cases, folder: &folder };
         self.kernels(&batch)?;

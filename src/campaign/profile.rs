@@ -11,8 +11,8 @@ use crate::model::ProfileRecord;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::ncu::{
-    Case, Collected, Counters, Covered, Expect, PassBook, Processes, Profiler, Selection, Subject, cache_folder,
-    scratch_folder,
+    Collected, Counters, Covered, Expect, LaunchSelection, PassBook, Processes, ProfiledCase, Profiler, Subject,
+    cache_folder, scratch_folder,
 };
 use crate::plan::{Plan, Standing, Variant};
 use crate::store::RunWriter;
@@ -54,7 +54,7 @@ impl Profiling<'_> {
         let mut subjects = vec![Subject {
             cases: self.cases(cubins.keys()),
             target: &worker,
-            selection: Selection::Everything,
+            selection: LaunchSelection::Everything,
             processes: Processes::Application,
             expect: Expect::Exactly(self.phase.profile.repeat),
         }];
@@ -101,7 +101,7 @@ impl Profiling<'_> {
         Ok(profiler.profile(subjects, counters, &mut book, &mut sink)?)
     }
 
-    fn cases<'b>(&self, variants: impl Iterator<Item = &'b VariantId>) -> Vec<Case> {
+    fn cases<'b>(&self, variants: impl Iterator<Item = &'b VariantId>) -> Vec<ProfiledCase> {
         let shapes: &[ShapeName] = &self.phase.profile.shapes;
         variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
     }

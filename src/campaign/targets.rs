@@ -9,7 +9,7 @@ use crate::host::{WorkerCommand, WorkerJob, range_name};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{ProfileOutcome, ProfileRecord};
-use crate::ncu::{Case, Contents, Expect, Knobs, Processes, Runner, Selection, Subject, Target, Verify};
+use crate::ncu::{Contents, Expect, Knobs, LaunchSelection, Processes, ProfiledCase, Runner, Subject, Target, Verify};
 use crate::plan::{CommandPlan, Method, Variant};
 use ncu_rep::Report;
 use std::cell::Cell;
@@ -61,7 +61,7 @@ impl WorkerTarget {
 }
 
 impl Target for WorkerTarget {
-    fn command(&self, cases: &[Case]) -> io::Result<Command> {
+    fn command(&self, cases: &[ProfiledCase]) -> io::Result<Command> {
         let mut job = self.job.clone();
         for kernel in &mut job.kernels {
             kernel.shapes.retain(|shape| cases.contains(&(kernel.variant.clone(), shape.clone())));
@@ -99,12 +99,12 @@ impl CommandTarget {
     }
 
     /// Its launches in the range of a case.
-    pub fn subject(&self, case: Case) -> Subject<'_> {
-        let range = Selection::Range(range_name(&case.0, &case.1));
+    pub fn subject(&self, case: ProfiledCase) -> Subject<'_> {
+        let range = LaunchSelection::Range(range_name(&case.0, &case.1));
         Subject {
             cases: vec![case],
             target: self,
-            selection: self.plan.kernel_filter.clone().map_or(range, Selection::Kernels),
+            selection: self.plan.kernel_filter.clone().map_or(range, LaunchSelection::Kernels),
             processes: Processes::All,
             expect: Expect::Some,
         }
@@ -112,7 +112,7 @@ impl CommandTarget {
 }
 
 impl Target for CommandTarget {
-    fn command(&self, cases: &[Case]) -> io::Result<Command> {
+    fn command(&self, cases: &[ProfiledCase]) -> io::Result<Command> {
         let mut request = self.request.clone();
         request.shapes.retain(|shape| cases.iter().any(|(_, name)| *name == shape.name));
         request.write(&self.path).map_err(io::Error::other)?;
@@ -124,7 +124,7 @@ impl Target for CommandTarget {
 pub(super) struct ByRange;
 
 impl Verify for ByRange {
-    fn read(&self, report: &Path, cases: &[Case]) -> Result<Contents, String> {
+    fn read(&self, report: &Path, cases: &[ProfiledCase]) -> Result<Contents, String> {
         let report = Report::open(report).map_err(|e| e.to_string())?;
         let mut contents = Contents::default();
         for launch in report.launches() {

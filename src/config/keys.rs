@@ -10,7 +10,7 @@ pub use workload::*;
 
 /// What a value may be.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum KeyKind {
     /// A text.
     Text,
     /// A name: letters, digits and `_ . - + =`.
@@ -34,13 +34,13 @@ pub enum Kind {
     /// One of these words.
     OneOf(&'static [&'static str]),
     /// An array.
-    List(&'static Kind),
+    List(&'static KeyKind),
     /// A table.
     Table(&'static Spec),
     /// A table of which any part may be given.
     Part(&'static Spec),
     /// One of several kinds.
-    Either(&'static [Kind]),
+    Either(&'static [KeyKind]),
 }
 
 /// A key of a table.
@@ -49,7 +49,7 @@ pub struct Key {
     /// As written.
     pub name: &'static str,
     /// What its value may be.
-    pub kind: Kind,
+    pub kind: KeyKind,
     /// Whether the file has to have it.
     pub required: bool,
     /// What holds when the file does not have it.
@@ -68,7 +68,7 @@ pub struct Spec {
     /// Keys with a fixed name.
     pub keys: &'static [Key],
     /// What a key of any other name holds; none when other names are errors.
-    pub free: Option<Kind>,
+    pub free: Option<KeyKind>,
 }
 
 impl Spec {
@@ -90,7 +90,7 @@ impl Key {
     }
 }
 
-const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+const fn key(name: &'static str, kind: KeyKind, doc: &'static str) -> Key {
     Key { name, kind, required: false, default: None, doc }
 }
 
@@ -98,54 +98,58 @@ const fn spec(title: &'static str, doc: &'static str, keys: &'static [Key]) -> S
     Spec { title, doc, keys, free: None }
 }
 
-const TEXTS: Kind = Kind::List(&Kind::Text);
-const NAMES: Kind = Kind::List(&Kind::Name);
-const EXPRS: Kind = Kind::List(&Kind::Expr);
-const TEMPLATES: Kind = Kind::List(&Kind::Template);
+const TEXTS: KeyKind = KeyKind::List(&KeyKind::Text);
+const NAMES: KeyKind = KeyKind::List(&KeyKind::Name);
+const EXPRS: KeyKind = KeyKind::List(&KeyKind::Expr);
+const TEMPLATES: KeyKind = KeyKind::List(&KeyKind::Template);
 
 /// The file.
 pub static ROOT: Spec = spec(
     "the file",
     "One phase: one experiment.",
     &[
-        key("phase", Kind::Table(&PHASE), "Name, title and objective.").required(),
-        key("build", Kind::Table(&BUILD), "How variants are compiled."),
-        key("bench", Kind::Table(&BENCH), "How latency is measured."),
-        key("profile", Kind::Table(&PROFILE), "How counters are collected."),
-        key("workload", Kind::Table(&WORKLOAD), "What is computed, and what counts as right.").required(),
-        key("kernel", Kind::Table(&KERNEL), "The kernel that is swept."),
-        key("sweep", Kind::Table(&SWEEP), "Parameter values to combine."),
-        key("variant", Kind::List(&Kind::Table(&VARIANT)), "A variant named by itself."),
+        key("phase", KeyKind::Table(&PHASE), "Name, title and objective.").required(),
+        key("build", KeyKind::Table(&BUILD), "How variants are compiled."),
+        key("bench", KeyKind::Table(&BENCH), "How latency is measured."),
+        key("profile", KeyKind::Table(&PROFILE), "How counters are collected."),
+        key("workload", KeyKind::Table(&WORKLOAD), "What is computed, and what counts as right.").required(),
+        key("kernel", KeyKind::Table(&KERNEL), "The kernel that is swept."),
+        key("sweep", KeyKind::Table(&SWEEP), "Parameter values to combine."),
+        key("variant", KeyKind::List(&KeyKind::Table(&VARIANT)), "A variant named by itself."),
         key(
             "baseline",
-            Kind::List(&Kind::Table(&VARIANT)),
+            KeyKind::List(&KeyKind::Table(&VARIANT)),
             "What candidates are compared with; the first is `baseline` in requirements.",
         ),
-        key("gate", Kind::List(&Kind::Table(&GATE)), "One requirement."),
-        key("tier", Kind::List(&Kind::Table(&TIER)), "A named group of gates, from the easiest tier to the hardest."),
-        key("stage", Kind::List(&Kind::Table(&STAGE)), "A step of a staged plan, in order."),
-        key("fallback", Kind::Table(&FALLBACK), "What to use when required gates fail."),
+        key("gate", KeyKind::List(&KeyKind::Table(&GATE)), "One requirement."),
+        key(
+            "tier",
+            KeyKind::List(&KeyKind::Table(&TIER)),
+            "A named group of gates, from the easiest tier to the hardest.",
+        ),
+        key("stage", KeyKind::List(&KeyKind::Table(&STAGE)), "A step of a staged plan, in order."),
+        key("fallback", KeyKind::Table(&FALLBACK), "What to use when required gates fail."),
         key(
             "precondition",
-            Kind::List(&Kind::Table(&PRECONDITION)),
+            KeyKind::List(&KeyKind::Table(&PRECONDITION)),
             "A go/no-go condition, checked before anything is built.",
         ),
-        key("waiver", Kind::List(&Kind::Table(&WAIVER)), "A gate that may fail for a while."),
+        key("waiver", KeyKind::List(&KeyKind::Table(&WAIVER)), "A gate that may fail for a while."),
     ],
 );
 
 /// `[phase]`.
 pub static PHASE: Spec = spec("[phase]", "Name, title and objective.", &[
-    key("name", Kind::Name, "Short name; runs and reports are kept in folders of this name.").required(),
-    key("title", Kind::Text, "Title for people.").default("the name"),
+    key("name", KeyKind::Name, "Short name; runs and reports are kept in folders of this name.").required(),
+    key("title", KeyKind::Text, "Title for people.").default("the name"),
     key(
         "objective",
-        Kind::Either(&[Kind::Text, Kind::Table(&OBJECTIVE)]),
+        KeyKind::Either(&[KeyKind::Text, KeyKind::Table(&OBJECTIVE)]),
         "The metric that the selected variant is best at, among correct candidates. A text takes the direction from the metric; a table says it.",
     )
     .default("\"latency_p50\""),
-    key("objective_shape", Kind::Name, "The shape at which the objective is read.").default("the last declared shape"),
-    key("recording", Kind::Text, "Folder of a run kept in the repository. It is shown where nothing can be measured, and judged with `--source recorded`.")
+    key("objective_shape", KeyKind::Name, "The shape at which the objective is read.").default("the last declared shape"),
+    key("recording", KeyKind::Text, "Folder of a run kept in the repository. It is shown where nothing can be measured, and judged with `--source recorded`.")
         .default("none"),
 ]);
 
@@ -154,8 +158,8 @@ pub static OBJECTIVE: Spec = spec(
     "objective = { ... }",
     "Exactly one of the two.",
     &[
-        key("minimise", Kind::Text, "Less of this metric is better."),
-        key("maximise", Kind::Text, "More of this metric is better."),
+        key("minimise", KeyKind::Text, "Less of this metric is better."),
+        key("maximise", KeyKind::Text, "More of this metric is better."),
     ],
 );
 
@@ -164,8 +168,8 @@ pub static BUILD: Spec = spec(
     "[build]",
     "How variants are compiled.",
     &[
-        key("nvcc", Kind::Text, "The compiler.").default("`nvcc` on `PATH`"),
-        key("arch", Kind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
+        key("nvcc", KeyKind::Text, "The compiler.").default("`nvcc` on `PATH`"),
+        key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
     ],
 );
 
@@ -174,24 +178,24 @@ pub static BENCH: Spec = spec(
     "[bench]",
     "How latency is measured. Correctness is checked at every shape, whatever `shapes` says.",
     &[
-        key("warmup", Kind::Whole(0), "Untimed graph launches before the first sample.").default("5"),
-        key("rounds", Kind::Whole(1), "Samples of a variant at a shape; rounds are interleaved over variants.")
+        key("warmup", KeyKind::Whole(0), "Untimed graph launches before the first sample.").default("5"),
+        key("rounds", KeyKind::Whole(1), "Samples of a variant at a shape; rounds are interleaved over variants.")
             .default("60"),
         key(
             "max_rounds",
-            Kind::Whole(1),
+            KeyKind::Whole(1),
             "Most samples. While noise leaves a required latency gate inconclusive, the variants that it compares are timed in more rounds, up to this many.",
         )
         .default("240"),
         key(
             "min_sample_us",
-            Kind::Whole(1),
+            KeyKind::Whole(1),
             "A sample takes at least this many microseconds: a graph holds as many launches as that needs.",
         )
         .default("200"),
-        key("max_launches", Kind::Whole(1), "Most launches in one graph.").default("50"),
-        key("buffer_sets", Kind::Whole(1), "Sets of buffers that a graph rotates over.").default("4"),
-        key("timeout_s", Kind::Whole(1), "A correctness case or a sample that takes longer, in seconds, is a hang.")
+        key("max_launches", KeyKind::Whole(1), "Most launches in one graph.").default("50"),
+        key("buffer_sets", KeyKind::Whole(1), "Sets of buffers that a graph rotates over.").default("4"),
+        key("timeout_s", KeyKind::Whole(1), "A correctness case or a sample that takes longer, in seconds, is a hang.")
             .default("30"),
         key("shapes", NAMES, "Shapes that are timed.").default("the objective's, and those that gates name"),
     ],
@@ -202,16 +206,16 @@ pub static PROFILE: Spec = spec(
     "[profile]",
     "How counters are collected.",
     &[
-        key("ncu", Kind::Text, "The profiler.").default("`ncu` on `PATH`"),
+        key("ncu", KeyKind::Text, "The profiler.").default("`ncu` on `PATH`"),
         key("shapes", NAMES, "Shapes that are profiled.").default("the objective's, and those that gates name"),
         key("metrics", TEXTS, "Metrics to collect beside those that gates and report use: logical names, or ncu's.")
             .default("[]"),
-        key("timeout_s", Kind::Whole(1), "One ncu process may take this many seconds.").default("300"),
-        key("repeat", Kind::Whole(1), "Profiled launches of each variant and shape, for the spread of counters.")
+        key("timeout_s", KeyKind::Whole(1), "One ncu process may take this many seconds.").default("300"),
+        key("repeat", KeyKind::Whole(1), "Profiled launches of each variant and shape, for the spread of counters.")
             .default("1"),
         key(
             "close_look",
-            Kind::OneOf(&["selected", "none"]),
+            KeyKind::OneOf(&["selected", "none"]),
             "The deep profile: what is profiled once more after the sweep, for the report alone (warp states, \
              throughputs, hot source lines, ncu's rules). No gate is judged by it.",
         )
@@ -224,8 +228,8 @@ pub static KERNEL: Spec = spec(
     "[kernel]",
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
     &[
-        key("source", Kind::Text, "The `.cu` file, relative to the working directory.").required(),
-        key("entry", Kind::Name, "`extern \"C\"` name of the `__global__` function.").required(),
+        key("source", KeyKind::Text, "The `.cu` file, relative to the working directory.").required(),
+        key("entry", KeyKind::Name, "`extern \"C\"` name of the `__global__` function.").required(),
         key("flags", TEMPLATES, "nvcc flags; `{{ NAME }}` is replaced by the parameter.")
             .default("[\"-O3\", \"-lineinfo\"]"),
         key("defines", NAMES, "Parameters passed as `-DNAME=value`.").default("[]"),
@@ -234,13 +238,13 @@ pub static KERNEL: Spec = spec(
         key("cluster", EXPRS, "Blocks a cluster, 1 to 3 axes.").default("no cluster"),
         key(
             "dynamic_shared",
-            Kind::Either(&[Kind::Expr, Kind::Table(&DYNAMIC_ARRAYS)]),
+            KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&DYNAMIC_ARRAYS)]),
             "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say what takes it.",
         )
         .default("0"),
         key(
             "tensor_maps",
-            Kind::Table(&TENSOR_MAPS),
+            KeyKind::Table(&TENSOR_MAPS),
             "Buffers as bulk tensor copies (TMA) see them, to name in `args`.",
         )
         .default("{}"),
@@ -258,7 +262,7 @@ pub static TENSOR_MAPS: Spec = Spec {
     title: "[kernel.tensor_maps]",
     doc: "`name = { buffer = \"k\", box = [\"TILE_N\", \"D\"] }`: a `const __grid_constant__ CUtensorMap` argument.",
     keys: &[],
-    free: Some(Kind::Table(&TENSOR_MAP)),
+    free: Some(KeyKind::Table(&TENSOR_MAP)),
 };
 
 /// One tensor map.
@@ -266,7 +270,7 @@ pub static TENSOR_MAP: Spec = spec(
     "[kernel.tensor_maps] NAME = { ... }",
     "A buffer of 1 to 5 axes as it lies in memory. Expressions see dimensions and the variant's parameters.",
     &[
-        key("buffer", Kind::Name, "The buffer: its shape, strides, type and address are the map's.").required(),
+        key("buffer", KeyKind::Name, "The buffer: its shape, strides, type and address are the map's.").required(),
         key(
             "box",
             EXPRS,
@@ -275,7 +279,7 @@ pub static TENSOR_MAP: Spec = spec(
         .required(),
         key(
             "swizzle",
-            Kind::Expr,
+            KeyKind::Expr,
             "Span in bytes within which shared memory is swizzled by chunks of 16: 0 (not at all), 32, 64 or 128.",
         )
         .default("0"),
@@ -287,15 +291,15 @@ pub static DYNAMIC_ARRAYS: Spec = Spec {
     title: "[kernel] dynamic_shared = { ... }",
     doc: "`name = \"expression\"`: an array in dynamic shared memory and its bytes. A block gets the sum.",
     keys: &[],
-    free: Some(Kind::Expr),
+    free: Some(KeyKind::Expr),
 };
 
 /// `[sweep]`.
 pub static SWEEP: Spec = Spec {
     title: "[sweep]",
     doc: "`NAME = [values]`: every combination is a candidate, the last axis fastest.",
-    keys: &[key("where", Kind::Expr, "Keeps the combinations for which it is true.").default("all")],
-    free: Some(Kind::List(&Kind::Param)),
+    keys: &[key("where", KeyKind::Expr, "Keeps the combinations for which it is true.").default("all")],
+    free: Some(KeyKind::List(&KeyKind::Param)),
 };
 
 /// `[[variant]]` and `[[baseline]]`.
@@ -303,20 +307,20 @@ pub static VARIANT: Spec = spec(
     "[[variant]], [[baseline]]",
     "A variant named by itself; it is `[kernel]` with its own parameters, or a command.",
     &[
-        key("name", Kind::Name, "Its name, also its id.").required(),
-        key("params", Kind::Table(&PARAMS), "Its parameters.").default("{}"),
+        key("name", KeyKind::Name, "Its name, also its id.").required(),
+        key("params", KeyKind::Table(&PARAMS), "Its parameters.").default("{}"),
         key(
             "kernel",
-            Kind::Part(&KERNEL),
+            KeyKind::Part(&KERNEL),
             "Keys of `[kernel]` that differ; all of them where the file has no `[kernel]`.",
         )
         .default("{}"),
         key("command", TEMPLATES, "Program and arguments of an external command, instead of a kernel."),
-        key("kernel_filter", Kind::Text, "Regular expression of the command's kernels that count.")
+        key("kernel_filter", KeyKind::Text, "Regular expression of the command's kernels that count.")
             .default("every kernel in the variant's NVTX range"),
     ],
 );
 
 /// `params`.
 pub static PARAMS: Spec =
-    Spec { title: "params = { ... }", doc: "Parameter and value.", keys: &[], free: Some(Kind::Param) };
+    Spec { title: "params = { ... }", doc: "Parameter and value.", keys: &[], free: Some(KeyKind::Param) };

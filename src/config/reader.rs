@@ -14,12 +14,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The text being read and what was found wrong with it so far.
-pub struct Source<'s> {
+pub struct TomlText<'s> {
     text: &'s str,
     problems: RefCell<Vec<Problem>>,
 }
 
-impl<'s> Source<'s> {
+impl<'s> TomlText<'s> {
     /// Nothing read yet.
     pub fn new(text: &'s str) -> Self {
         Self { text, problems: RefCell::new(Vec::new()) }
@@ -66,11 +66,11 @@ pub struct Item<'a> {
     value: &'a DeValue<'a>,
     /// Where it is.
     pub place: Place,
-    source: &'a Source<'a>,
+    source: &'a TomlText<'a>,
 }
 
 impl<'a> Item<'a> {
-    fn new(source: &'a Source<'a>, key: String, value: &'a Spanned<DeValue<'a>>) -> Self {
+    fn new(source: &'a TomlText<'a>, key: String, value: &'a Spanned<DeValue<'a>>) -> Self {
         Self { value: value.get_ref(), place: Place { key, span: value.span() }, source }
     }
 
@@ -310,12 +310,12 @@ pub struct Table<'a> {
     /// Where it is.
     pub place: Place,
     entries: &'a DeTable<'a>,
-    source: &'a Source<'a>,
+    source: &'a TomlText<'a>,
 }
 
 impl<'a> Table<'a> {
     /// Reads `entries`; keys that are not declared are errors at once.
-    pub fn new(source: &'a Source<'a>, spec: &'static Spec, place: Place, entries: &'a DeTable<'a>) -> Self {
+    pub fn new(source: &'a TomlText<'a>, spec: &'static Spec, place: Place, entries: &'a DeTable<'a>) -> Self {
         let table = Self { spec, place, entries, source };
         if spec.free.is_none() {
             for (key, _) in entries.iter().filter(|(key, _)| spec.key(key.get_ref()).is_none()) {

@@ -1,7 +1,7 @@
 //! The tables of `docs/config.md`, from the same declarations that the reader refuses unknown keys by.
 
-use super::keys::{Kind, ROOT, Spec};
-use crate::metric::{Catalogue, Source};
+use super::keys::{KeyKind, ROOT, Spec};
+use crate::metric::{Catalogue, MetricSource};
 use crate::model::Better;
 use std::fmt::Write;
 
@@ -28,11 +28,11 @@ fn meet(spec: &'static Spec, met: &mut Vec<&'static Spec>) {
     }
 }
 
-fn meet_kind(kind: &'static Kind, met: &mut Vec<&'static Spec>) {
+fn meet_kind(kind: &'static KeyKind, met: &mut Vec<&'static Spec>) {
     match kind {
-        Kind::Table(spec) | Kind::Part(spec) => meet(spec, met),
-        Kind::List(inner) => meet_kind(inner, met),
-        Kind::Either(kinds) => kinds.iter().for_each(|kind| meet_kind(kind, met)),
+        KeyKind::Table(spec) | KeyKind::Part(spec) => meet(spec, met),
+        KeyKind::List(inner) => meet_kind(inner, met),
+        KeyKind::Either(kinds) => kinds.iter().for_each(|kind| meet_kind(kind, met)),
         _ => {}
     }
 }
@@ -64,23 +64,23 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-fn words(kind: &Kind) -> String {
+fn words(kind: &KeyKind) -> String {
     match kind {
-        Kind::Text => "text".to_owned(),
-        Kind::Name => "name".to_owned(),
-        Kind::Expr => "expression".to_owned(),
-        Kind::Template => "template".to_owned(),
-        Kind::Requirement => "requirement".to_owned(),
-        Kind::Bool => "true or false".to_owned(),
-        Kind::Whole(low) => format!("whole number, at least {low}"),
-        Kind::Number => "number".to_owned(),
-        Kind::Date => "date".to_owned(),
-        Kind::Param => "parameter value".to_owned(),
-        Kind::OneOf(list) => list.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
-        Kind::List(inner) => format!("array of {}", words(inner)),
-        Kind::Table(spec) => format!("table `{}`", spec.title),
-        Kind::Part(spec) => format!("part of a table `{}`", spec.title),
-        Kind::Either(kinds) => kinds.iter().map(words).collect::<Vec<_>>().join("; or "),
+        KeyKind::Text => "text".to_owned(),
+        KeyKind::Name => "name".to_owned(),
+        KeyKind::Expr => "expression".to_owned(),
+        KeyKind::Template => "template".to_owned(),
+        KeyKind::Requirement => "requirement".to_owned(),
+        KeyKind::Bool => "true or false".to_owned(),
+        KeyKind::Whole(low) => format!("whole number, at least {low}"),
+        KeyKind::Number => "number".to_owned(),
+        KeyKind::Date => "date".to_owned(),
+        KeyKind::Param => "parameter value".to_owned(),
+        KeyKind::OneOf(list) => list.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
+        KeyKind::List(inner) => format!("array of {}", words(inner)),
+        KeyKind::Table(spec) => format!("table `{}`", spec.title),
+        KeyKind::Part(spec) => format!("part of a table `{}`", spec.title),
+        KeyKind::Either(kinds) => kinds.iter().map(words).collect::<Vec<_>>().join("; or "),
     }
 }
 
@@ -94,12 +94,12 @@ pub fn metric_table() -> String {
             Better::Context => "",
         };
         let from = match metric.source {
-            Source::Build => "cubin",
-            Source::Launch => "launch",
-            Source::Occupancy => "launch and chip",
-            Source::Latency => "undisturbed timing",
-            Source::Check => "correctness cases",
-            Source::Ncu => "ncu",
+            MetricSource::Build => "cubin",
+            MetricSource::Launch => "launch",
+            MetricSource::Occupancy => "launch and chip",
+            MetricSource::Latency => "undisturbed timing",
+            MetricSource::Check => "correctness cases",
+            MetricSource::Ncu => "ncu",
         };
         let _ = writeln!(text, "| `{}` | {} | {better} | {from} | {} |", metric.name, metric.unit, cell(&metric.title));
     }

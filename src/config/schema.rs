@@ -1,6 +1,6 @@
 //! The JSON Schema of a phase, for editors that complete and check TOML.
 
-use super::keys::{Kind, ROOT, Spec};
+use super::keys::{KeyKind, ROOT, Spec};
 use serde_json::{Map, Value, json};
 
 /// The schema of the file, from the same declarations that the reader refuses unknown keys by.
@@ -49,20 +49,20 @@ fn part(spec: &'static Spec) -> Value {
     schema
 }
 
-fn kind(of: &'static Kind) -> Value {
+fn kind(of: &'static KeyKind) -> Value {
     match of {
-        Kind::Text | Kind::Template | Kind::Requirement => json!({ "type": "string", "minLength": 1 }),
-        Kind::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_+=][A-Za-z0-9_.+=-]*$" }),
-        Kind::Expr => json!({ "type": ["string", "number"] }),
-        Kind::Bool => json!({ "type": "boolean" }),
-        Kind::Whole(low) => json!({ "type": "integer", "minimum": low }),
-        Kind::Number => json!({ "type": "number" }),
-        Kind::Date => json!({ "type": "string", "format": "date" }),
-        Kind::Param => json!({ "type": ["boolean", "number", "string"] }),
-        Kind::OneOf(words) => json!({ "enum": words }),
-        Kind::List(items) => json!({ "type": "array", "items": kind(items) }),
-        Kind::Table(spec) => table(spec),
-        Kind::Part(spec) => part(spec),
-        Kind::Either(kinds) => json!({ "anyOf": kinds.iter().map(kind).collect::<Vec<_>>() }),
+        KeyKind::Text | KeyKind::Template | KeyKind::Requirement => json!({ "type": "string", "minLength": 1 }),
+        KeyKind::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_+=][A-Za-z0-9_.+=-]*$" }),
+        KeyKind::Expr => json!({ "type": ["string", "number"] }),
+        KeyKind::Bool => json!({ "type": "boolean" }),
+        KeyKind::Whole(low) => json!({ "type": "integer", "minimum": low }),
+        KeyKind::Number => json!({ "type": "number" }),
+        KeyKind::Date => json!({ "type": "string", "format": "date" }),
+        KeyKind::Param => json!({ "type": ["boolean", "number", "string"] }),
+        KeyKind::OneOf(words) => json!({ "enum": words }),
+        KeyKind::List(items) => json!({ "type": "array", "items": kind(items) }),
+        KeyKind::Table(spec) => table(spec),
+        KeyKind::Part(spec) => part(spec),
+        KeyKind::Either(kinds) => json!({ "anyOf": kinds.iter().map(kind).collect::<Vec<_>>() }),
     }
 }

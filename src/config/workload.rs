@@ -182,7 +182,7 @@ pub struct Scalar {
 /// Where the right answer comes from. All built-ins are evaluated in float64 on the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Reference {
+pub enum WorkloadReference {
     /// Built in, by name (`sdpa`, `gemm`, `softmax`, `reduce`, `copy`), with its options.
     Builtin {
         /// Which one.
@@ -212,7 +212,7 @@ pub struct Workload {
     /// Seeds of the inputs; every one is a correctness case.
     pub seeds: Vec<u64>,
     /// The right answer.
-    pub reference: Reference,
+    pub reference: WorkloadReference,
     /// How near to it an output must be.
     pub tolerance: Tolerance,
     /// Scalars by name.

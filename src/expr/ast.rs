@@ -199,14 +199,14 @@ impl fmt::Display for Reference {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node<R> {
     /// What it is.
-    pub kind: Kind<R>,
+    pub kind: NodeKind<R>,
     /// Where it is.
     pub span: Span,
 }
 
 /// What a node is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind<R> {
+pub enum NodeKind<R> {
     /// A number, a text, `true` or `false`.
     Literal(Value),
     /// A value that is read.
@@ -247,14 +247,16 @@ impl<R> Node<R> {
     /// The nodes directly below, in the order of the text.
     pub fn children(&self) -> Vec<&Self> {
         match &self.kind {
-            Kind::Literal(_) | Kind::Read(_) => Vec::new(),
-            Kind::Negate(inner) | Kind::Not(inner) => vec![inner],
-            Kind::Arithmetic(_, left, right) | Kind::And(left, right) | Kind::Or(left, right) => vec![left, right],
-            Kind::Compare(first, rest) => {
+            NodeKind::Literal(_) | NodeKind::Read(_) => Vec::new(),
+            NodeKind::Negate(inner) | NodeKind::Not(inner) => vec![inner],
+            NodeKind::Arithmetic(_, left, right) | NodeKind::And(left, right) | NodeKind::Or(left, right) => {
+                vec![left, right]
+            }
+            NodeKind::Compare(first, rest) => {
                 std::iter::once(first.as_ref()).chain(rest.iter().map(|(_, node)| node)).collect()
             }
-            Kind::In { value, list, .. } => std::iter::once(value.as_ref()).chain(list).collect(),
-            Kind::Conditional { then, condition, otherwise } => vec![then, condition, otherwise],
+            NodeKind::In { value, list, .. } => std::iter::once(value.as_ref()).chain(list).collect(),
+            NodeKind::Conditional { then, condition, otherwise } => vec![then, condition, otherwise],
         }
     }
 
@@ -270,7 +272,7 @@ impl<R> Node<R> {
     /// What it reads, with where, in the order of the text.
     pub fn reads(&self) -> impl Iterator<Item = (&R, Span)> {
         self.walk().into_iter().filter_map(|node| match &node.kind {
-            Kind::Read(read) => Some((read, node.span)),
+            NodeKind::Read(read) => Some((read, node.span)),
             _ => None,
         })
     }
@@ -278,47 +280,47 @@ impl<R> Node<R> {
     /// Whether it is true or false by its form: a comparison, a membership, or logic.
     pub(super) fn is_logical(&self) -> bool {
         match self.kind {
-            Kind::Literal(_) | Kind::Read(_) | Kind::Negate(_) | Kind::Arithmetic(..) => false,
-            Kind::Not(_)
-            | Kind::Compare(..)
-            | Kind::In { .. }
-            | Kind::And(..)
-            | Kind::Or(..)
-            | Kind::Conditional { .. } => true,
+            NodeKind::Literal(_) | NodeKind::Read(_) | NodeKind::Negate(_) | NodeKind::Arithmetic(..) => false,
+            NodeKind::Not(_)
+            | NodeKind::Compare(..)
+            | NodeKind::In { .. }
+            | NodeKind::And(..)
+            | NodeKind::Or(..)
+            | NodeKind::Conditional { .. } => true,
         }
     }
 
     /// The same tree over other references.
     pub fn map<S>(&self, of: &mut impl FnMut(&R) -> S) -> Node<S> {
         let kind = match &self.kind {
-            Kind::Literal(value) => Kind::Literal(value.clone()),
-            Kind::Read(read) => Kind::Read(of(read)),
-            Kind::Negate(inner) => Kind::Negate(inner.boxed(of)),
-            Kind::Not(inner) => Kind::Not(inner.boxed(of)),
-            Kind::Arithmetic(sign, left, right) => {
+            NodeKind::Literal(value) => NodeKind::Literal(value.clone()),
+            NodeKind::Read(read) => NodeKind::Read(of(read)),
+            NodeKind::Negate(inner) => NodeKind::Negate(inner.boxed(of)),
+            NodeKind::Not(inner) => NodeKind::Not(inner.boxed(of)),
+            NodeKind::Arithmetic(sign, left, right) => {
                 let left = left.boxed(of);
-                Kind::Arithmetic(*sign, left, right.boxed(of))
+                NodeKind::Arithmetic(*sign, left, right.boxed(of))
             }
-            Kind::Compare(first, rest) => {
+            NodeKind::Compare(first, rest) => {
                 let first = first.boxed(of);
-                Kind::Compare(first, rest.iter().map(|(comparison, node)| (*comparison, node.map(of))).collect())
+                NodeKind::Compare(first, rest.iter().map(|(comparison, node)| (*comparison, node.map(of))).collect())
             }
-            Kind::In { value, list, negated } => {
+            NodeKind::In { value, list, negated } => {
                 let value = value.boxed(of);
-                Kind::In { value, list: list.iter().map(|node| node.map(of)).collect(), negated: *negated }
+                NodeKind::In { value, list: list.iter().map(|node| node.map(of)).collect(), negated: *negated }
             }
-            Kind::And(left, right) => {
+            NodeKind::And(left, right) => {
                 let left = left.boxed(of);
-                Kind::And(left, right.boxed(of))
+                NodeKind::And(left, right.boxed(of))
             }
-            Kind::Or(left, right) => {
+            NodeKind::Or(left, right) => {
                 let left = left.boxed(of);
-                Kind::Or(left, right.boxed(of))
+                NodeKind::Or(left, right.boxed(of))
             }
-            Kind::Conditional { then, condition, otherwise } => {
+            NodeKind::Conditional { then, condition, otherwise } => {
                 let then = then.boxed(of);
                 let condition = condition.boxed(of);
-                Kind::Conditional { then, condition, otherwise: otherwise.boxed(of) }
+                NodeKind::Conditional { then, condition, otherwise: otherwise.boxed(of) }
             }
         };
         Node { kind, span: self.span }

@@ -3,7 +3,7 @@
 //!
 //! Nothing wraps, and nothing that is not finite comes out: an overflow and a division by zero are errors.
 
-use super::ast::{Arithmetic, Comparison, Kind, Node, Span};
+use super::ast::{Arithmetic, Comparison, Node, NodeKind, Span};
 use super::value::Value;
 
 /// Why a node has no value, and which bytes of the text say so.
@@ -26,12 +26,12 @@ impl<R> Node<R> {
     /// What `read` refuses, and what has no value: operands of the wrong kind, division by zero, overflow.
     pub fn eval<E: Into<String>>(&self, read: &impl Fn(&R) -> Result<Value, E>) -> Evaluated {
         match &self.kind {
-            Kind::Literal(value) => Ok(value.clone()),
-            Kind::Read(reference) => read(reference).map_err(|reason| self.error(reason)),
-            Kind::Negate(inner) => self.negated(&inner.eval(read)?),
-            Kind::Not(inner) => Ok(Value::Bool(!inner.eval(read)?.is_truthy())),
-            Kind::Arithmetic(sign, left, right) => self.arithmetic(*sign, &left.eval(read)?, &right.eval(read)?),
-            Kind::Compare(first, rest) => {
+            NodeKind::Literal(value) => Ok(value.clone()),
+            NodeKind::Read(reference) => read(reference).map_err(|reason| self.error(reason)),
+            NodeKind::Negate(inner) => self.negated(&inner.eval(read)?),
+            NodeKind::Not(inner) => Ok(Value::Bool(!inner.eval(read)?.is_truthy())),
+            NodeKind::Arithmetic(sign, left, right) => self.arithmetic(*sign, &left.eval(read)?, &right.eval(read)?),
+            NodeKind::Compare(first, rest) => {
                 let mut left = first.eval(read)?;
                 for (comparison, node) in rest {
                     let right = node.eval(read)?;
@@ -42,7 +42,7 @@ impl<R> Node<R> {
                 }
                 Ok(Value::Bool(true))
             }
-            Kind::In { value, list, negated } => {
+            NodeKind::In { value, list, negated } => {
                 let value = value.eval(read)?;
                 let mut found = false;
                 for item in list {
@@ -50,15 +50,15 @@ impl<R> Node<R> {
                 }
                 Ok(Value::Bool(found != *negated))
             }
-            Kind::And(left, right) => {
+            NodeKind::And(left, right) => {
                 let left = left.eval(read)?;
                 if left.is_truthy() { right.eval(read) } else { Ok(left) }
             }
-            Kind::Or(left, right) => {
+            NodeKind::Or(left, right) => {
                 let left = left.eval(read)?;
                 if left.is_truthy() { Ok(left) } else { right.eval(read) }
             }
-            Kind::Conditional { then, condition, otherwise } => {
+            NodeKind::Conditional { then, condition, otherwise } => {
                 if condition.eval(read)?.is_truthy() {
                     then.eval(read)
                 } else {

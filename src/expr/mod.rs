@@ -14,7 +14,7 @@ mod template;
 mod token;
 mod value;
 
-pub use ast::{Arithmetic, Comparison, Kind, Node, Owner, Quantity, Reference, Span};
+pub use ast::{Arithmetic, Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
 pub use eval::{EvalError, Evaluated};
 pub use expression::{Expr, ExprError};
 pub use requirement::{Form, Reads, Requirement, RequirementError};

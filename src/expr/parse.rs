@@ -6,7 +6,7 @@
 //! A text is at most [`MOST_BYTES`] long and its tree at most [`MOST_LEVELS`] deep, so that neither parsing nor anything
 //! that walks a tree can run out of stack or take long.
 
-use super::ast::{Arithmetic, Comparison, Kind, Node, Owner, Quantity, Reference, Span};
+use super::ast::{Arithmetic, Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
 use super::token::{SyntaxError, Token, tokens};
 use super::value::Value;
 use crate::model::is_ncu_metric;
@@ -161,7 +161,7 @@ impl<'t> Parser<'t> {
         let levels = then.levels.max(condition.levels).max(otherwise.levels);
         let span = then.node.span.to(otherwise.node.span);
         let [then, condition, otherwise] = [then, condition, otherwise].map(|tree| Box::new(tree.node));
-        grown(Kind::Conditional { then, condition, otherwise }, span, levels)
+        grown(NodeKind::Conditional { then, condition, otherwise }, span, levels)
     }
 
     /// An operand and all operators after it that hold at least so tightly.
@@ -207,7 +207,7 @@ impl<'t> Parser<'t> {
         if matches!(self.infix(), Some(Infix::In { .. })) {
             return Err(self.mixed());
         }
-        grown(Kind::Compare(Box::new(first.node), rest), span, levels)
+        grown(NodeKind::Compare(Box::new(first.node), rest), span, levels)
     }
 
     /// `in [...]` after a value.
@@ -228,7 +228,7 @@ impl<'t> Parser<'t> {
             return Err(self.mixed());
         }
         let span = value.node.span.to(end);
-        grown(Kind::In { value: Box::new(value.node), list, negated }, span, levels)
+        grown(NodeKind::In { value: Box::new(value.node), list, negated }, span, levels)
     }
 
     fn mixed(&self) -> SyntaxError {
@@ -247,13 +247,13 @@ impl<'t> Parser<'t> {
                 let start = self.take();
                 let inner = self.nest(|parser| parser.operand(Power::Not))?;
                 let span = start.to(inner.node.span);
-                grown(Kind::Not(Box::new(inner.node)), span, inner.levels)
+                grown(NodeKind::Not(Box::new(inner.node)), span, inner.levels)
             }
             Token::Arithmetic(Arithmetic::Subtract) => {
                 let start = self.take();
                 let inner = self.nest(|parser| parser.prefix(Power::Sign))?;
                 let span = start.to(inner.node.span);
-                grown(Kind::Negate(Box::new(inner.node)), span, inner.levels)
+                grown(NodeKind::Negate(Box::new(inner.node)), span, inner.levels)
             }
             _ => self.primary(),
         }
@@ -261,11 +261,11 @@ impl<'t> Parser<'t> {
 
     fn primary(&mut self) -> Parsed {
         let kind = match self.peek().clone() {
-            Token::Int(value) => Kind::Literal(Value::Int(value)),
-            Token::Float(value) => Kind::Literal(Value::Float(value)),
-            Token::Text(value) => Kind::Literal(Value::Text(value)),
-            Token::Name("true" | "True") => Kind::Literal(Value::Bool(true)),
-            Token::Name("false" | "False") => Kind::Literal(Value::Bool(false)),
+            Token::Int(value) => NodeKind::Literal(Value::Int(value)),
+            Token::Float(value) => NodeKind::Literal(Value::Float(value)),
+            Token::Text(value) => NodeKind::Literal(Value::Text(value)),
+            Token::Name("true" | "True") => NodeKind::Literal(Value::Bool(true)),
+            Token::Name("false" | "False") => NodeKind::Literal(Value::Bool(false)),
             Token::Name("and" | "or" | "in" | "is" | "if" | "else" | "none" | "None") => {
                 return Err(self.unexpected("a value"));
             }
@@ -302,7 +302,7 @@ impl<'t> Parser<'t> {
             }
             (chain, _) => (of_chain(chain), start),
         };
-        grown(Kind::Read(reference), start.to(end), 0)
+        grown(NodeKind::Read(reference), start.to(end), 0)
     }
 
     /// `speedup()`, `speedup("...")` or `ncu("...")`.
@@ -326,7 +326,7 @@ impl<'t> Parser<'t> {
             _ => return Err(literal()),
         };
         let end = self.take();
-        grown(Kind::Read(reference), start.to(end), 0)
+        grown(NodeKind::Read(reference), start.to(end), 0)
     }
 }
 
@@ -347,17 +347,17 @@ fn pair(infix: Infix, left: Tree, right: Tree) -> Parsed {
     let span = left.node.span.to(right.node.span);
     let (left, right) = (Box::new(left.node), Box::new(right.node));
     let kind = match infix {
-        Infix::Or => Kind::Or(left, right),
-        Infix::And => Kind::And(left, right),
-        Infix::Arithmetic(arithmetic) => Kind::Arithmetic(arithmetic, left, right),
-        Infix::Compare(comparison) => Kind::Compare(left, vec![(comparison, *right)]),
-        Infix::In { negated } => Kind::In { value: left, list: vec![*right], negated },
+        Infix::Or => NodeKind::Or(left, right),
+        Infix::And => NodeKind::And(left, right),
+        Infix::Arithmetic(arithmetic) => NodeKind::Arithmetic(arithmetic, left, right),
+        Infix::Compare(comparison) => NodeKind::Compare(left, vec![(comparison, *right)]),
+        Infix::In { negated } => NodeKind::In { value: left, list: vec![*right], negated },
     };
     grown(kind, span, levels)
 }
 
 /// A node above trees of so many levels.
-fn grown(kind: Kind<Reference>, span: Span, below: usize) -> Parsed {
+fn grown(kind: NodeKind<Reference>, span: Span, below: usize) -> Parsed {
     if below >= MOST_LEVELS {
         let reason = format!("it joins more than {MOST_LEVELS} parts one after another");
         return Err(SyntaxError { reason, span });

@@ -6,7 +6,7 @@
 //! A metric may be named as ncu writes it, bare (`sm__warps_active.avg.pct_of_peak_sustained_active`), after an owner
 //! (`baseline.dram__bytes.sum`, `baseline["dram__bytes.sum"]`) or in a call (`ncu("...")`).
 
-use super::ast::{Comparison, Kind, Node, Owner, Quantity, Reference, Span};
+use super::ast::{Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
 use super::parse;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -104,7 +104,7 @@ impl Requirement {
             reason: e.reason,
             span: e.span,
         })?;
-        let chained = |node: &&Node<Reference>| matches!(&node.kind, Kind::Compare(_, rest) if rest.len() > 1);
+        let chained = |node: &&Node<Reference>| matches!(&node.kind, NodeKind::Compare(_, rest) if rest.len() > 1);
         if let Some(chain) = root.walk().into_iter().find(chained) {
             return Err(RequirementError::Chained { text: owned(), span: chain.span });
         }
@@ -121,8 +121,8 @@ impl Requirement {
     pub fn no_slower_than_previous() -> Self {
         let span = Span::new;
         let speedup = Reference::Speedup { over: Owner::Previous };
-        let left = Node { kind: Kind::Read(speedup), span: span(0, 19) };
-        let right = Node { kind: Kind::Literal(super::Value::Int(1)), span: span(23, 24) };
+        let left = Node { kind: NodeKind::Read(speedup), span: span(0, 19) };
+        let right = Node { kind: NodeKind::Literal(super::Value::Int(1)), span: span(23, 24) };
         let form = Form::Compare { left, comparison: Comparison::GreaterOrEqual, right };
         Self { text: "speedup(\"previous\") >= 1".into(), form: Arc::new(form) }
     }
@@ -156,7 +156,7 @@ impl Requirement {
     /// What the left side reads, where it is nothing else.
     pub fn subject(&self) -> Option<&Reference> {
         match &*self.form {
-            Form::Compare { left: Node { kind: Kind::Read(reference), .. }, .. } => Some(reference),
+            Form::Compare { left: Node { kind: NodeKind::Read(reference), .. }, .. } => Some(reference),
             Form::Compare { .. } | Form::Condition(_) => None,
         }
     }
@@ -189,13 +189,13 @@ impl Requirement {
 fn form(root: Node<Reference>) -> Form<Reference> {
     let Node { kind, span } = root;
     match kind {
-        Kind::Compare(left, mut rest) => match rest.pop() {
+        NodeKind::Compare(left, mut rest) => match rest.pop() {
             Some((comparison, right)) if rest.is_empty() && is_arithmetic(&left) && is_arithmetic(&right) => {
                 Form::Compare { left: *left, comparison, right }
             }
             last => {
                 rest.extend(last);
-                Form::Condition(Node { kind: Kind::Compare(left, rest), span })
+                Form::Condition(Node { kind: NodeKind::Compare(left, rest), span })
             }
         },
         kind => Form::Condition(Node { kind, span }),

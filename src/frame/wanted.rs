@@ -3,7 +3,7 @@
 use crate::config::Gate;
 use crate::config::Phase;
 use crate::expr::{Owner, Requirement};
-use crate::metric::{Catalogue, ShownIn, Source};
+use crate::metric::{Catalogue, MetricSource, ShownIn};
 use crate::model::ComputeCapability;
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub fn reads(phase: &Phase, owner: &Owner) -> bool {
 }
 
 fn is_counter(name: &str) -> bool {
-    Catalogue::embedded().source(name) == Some(Source::Ncu)
+    Catalogue::embedded().source(name) == Some(MetricSource::Ncu)
 }
 
 /// ncu's own names of everything that has to be counted on a chip; a metric that the chip lacks is left out, and its

@@ -1,7 +1,7 @@
 //! A phase's expressions, evaluated for a job.
 
 use super::job_error::JobError;
-use crate::config::{Buffer, Init, Phase, Reference, Role, ScalarType, Shape};
+use crate::config::{Buffer, Init, Phase, Role, ScalarType, Shape, WorkloadReference};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::BufferSpec;
 use crate::model::VariantId;
@@ -134,13 +134,13 @@ pub(super) fn job_reference(
     shapes: &[ShapeSpec],
 ) -> Result<ReferenceSpec, JobError> {
     match &phase.workload.reference {
-        Reference::Builtin { name, options } => {
+        WorkloadReference::Builtin { name, options } => {
             let builtin = Builtin::parse(name, options)?;
             shapes.iter().try_for_each(|shape| builtin.bind(shape).map(drop))?;
             Ok(ReferenceSpec::Builtin(builtin))
         }
-        Reference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
-        Reference::Entry { entry, grid, block } => {
+        WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
+        WorkloadReference::Entry { entry, grid, block } => {
             let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| k.source == plan.source);
             let host = built(plan, cubins).find(|(_, kernel, _)| of_phase(kernel));
             let (_, kernel, cubin) = host.ok_or_else(|| JobError::NoReferenceCubin { entry: entry.clone() })?;

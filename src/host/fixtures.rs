@@ -2,8 +2,8 @@
 
 use crate::config::GatePlan;
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Objective, Phase, ProfileSettings, Reference, Role,
-    Shape, Sweep, Workload,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Objective, Phase, ProfileSettings, Role, Shape, Sweep,
+    Workload, WorkloadReference,
 };
 use crate::expr::Expr;
 use crate::model::Better;
@@ -54,7 +54,7 @@ pub fn phase() -> Phase {
         },
         workload: Workload {
             seeds: vec![0, 1],
-            reference: Reference::Builtin { name: "copy".to_owned(), options: Vec::new() },
+            reference: WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() },
             tolerance: Tolerance { max_abs: Some(1e-3), rel_l2: None },
             scalars: Vec::new(),
             shapes,

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 /// Whether intervals are worked out where the verdict is clear without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub enum IntervalDetail {
     /// For people: every timed case has its interval.
     Intervals,
     /// For thousands of variants: only where the verdict needs it. The verdicts are the same.
@@ -91,18 +91,18 @@ impl<'a> BoundGate<'a> {
     }
 
     /// Judges variants, in the order given.
-    pub fn judge(&self, variants: &[usize], detail: Detail) -> Vec<VariantOutcome> {
+    pub fn judge(&self, variants: &[usize], detail: IntervalDetail) -> Vec<VariantOutcome> {
         variants.par_iter().with_min_len(64).map(|&variant| self.row(variant, detail)).collect()
     }
 
-    fn row(&self, variant: usize, detail: Detail) -> VariantOutcome {
+    fn row(&self, variant: usize, detail: IntervalDetail) -> VariantOutcome {
         let cases: Vec<CaseOutcome> =
             (0..self.gate.shapes.len()).map(|shape| self.case(variant, shape, detail)).collect();
         let needed = self.gate.at_least.map_or(cases.len(), |n| n as usize);
         VariantOutcome { variant, verdict: Verdict::at_least(needed, cases.iter().map(|case| case.verdict)), cases }
     }
 
-    fn case(&self, variant: usize, shape: usize, detail: Detail) -> CaseOutcome {
+    fn case(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {
         match (self.context.proof, self.context.correctness(variant)) {
             (_, Correctness::Wrong { reason }) => CaseOutcome::wrong(reason.as_str()),
             (Proof::Demanded, Correctness::Unproven { reason }) => {
@@ -112,7 +112,7 @@ impl<'a> BoundGate<'a> {
         }
     }
 
-    fn measured(&self, variant: usize, shape: usize, detail: Detail) -> CaseOutcome {
+    fn measured(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {
         let row = self.context.row(variant, &self.gate.shapes[shape]);
         let mut values = Vec::with_capacity(self.operands.len());
         for (operand, reference) in self.operands.iter().zip(self.references()) {
@@ -197,7 +197,7 @@ impl<'a> BoundGate<'a> {
         self.operands.iter().map(of).collect()
     }
 
-    fn compare(&self, sides: Sides<'_>, shape: usize, detail: Detail) -> CaseOutcome {
+    fn compare(&self, sides: Sides<'_>, shape: usize, detail: IntervalDetail) -> CaseOutcome {
         let numbers = sides.left.number(sides.values).and_then(|l| Ok((l, sides.right.number(sides.values)?)));
         let (left, right) = match numbers {
             Ok(numbers) => numbers,
@@ -216,7 +216,7 @@ impl<'a> BoundGate<'a> {
         let samples = sides.timed.iter().flatten().map(|t| t.samples.len()).min().unwrap_or(1);
         let outcome = CaseOutcome { samples, ..outcome };
         let clear = self.clear(&sides, shape).filter(|clear| *clear == verdict);
-        if clear.is_some() && detail == Detail::Verdicts {
+        if clear.is_some() && detail == IntervalDetail::Verdicts {
             return outcome;
         }
         self.resampled(sides, shape, outcome)

@@ -1,6 +1,6 @@
 //! A requirement compiled: both sides ready to be evaluated for any number of variants.
 
-use crate::expr::{Arithmetic, Comparison, Form, Kind, Node, Reference, Requirement, Value};
+use crate::expr::{Arithmetic, Comparison, Form, Node, NodeKind, Reference, Requirement, Value};
 
 /// A requirement whose references are indices of operands.
 pub struct CompiledRequirement {
@@ -67,10 +67,10 @@ impl CompiledSide {
             return Self::Constant(value);
         }
         let scaled = match &node.kind {
-            Kind::Read(operand) => Some((1.0, *operand)),
-            Kind::Arithmetic(Arithmetic::Multiply, left, right) => match (&left.kind, &right.kind) {
-                (_, Kind::Read(operand)) => constant(left).map(|factor| (factor, *operand)),
-                (Kind::Read(operand), _) => constant(right).map(|factor| (factor, *operand)),
+            NodeKind::Read(operand) => Some((1.0, *operand)),
+            NodeKind::Arithmetic(Arithmetic::Multiply, left, right) => match (&left.kind, &right.kind) {
+                (_, NodeKind::Read(operand)) => constant(left).map(|factor| (factor, *operand)),
+                (NodeKind::Read(operand), _) => constant(right).map(|factor| (factor, *operand)),
                 _ => None,
             },
             _ => None,
@@ -130,9 +130,9 @@ impl CompiledSide {
 /// A number, or minus a number.
 fn constant(node: &Node<usize>) -> Option<f64> {
     match &node.kind {
-        Kind::Literal(value @ (Value::Int(_) | Value::Float(_))) => value.number(),
-        Kind::Negate(inner) => match &inner.kind {
-            Kind::Literal(value @ (Value::Int(_) | Value::Float(_))) => value.number().map(|value| -value),
+        NodeKind::Literal(value @ (Value::Int(_) | Value::Float(_))) => value.number(),
+        NodeKind::Negate(inner) => match &inner.kind {
+            NodeKind::Literal(value @ (Value::Int(_) | Value::Float(_))) => value.number().map(|value| -value),
             _ => None,
         },
         _ => None,

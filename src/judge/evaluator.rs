@@ -1,6 +1,6 @@
 //! Gates judged over the variants that their scope picks.
 
-use super::bound_gate::{BoundGate, Detail, VariantOutcome};
+use super::bound_gate::{BoundGate, IntervalDetail, VariantOutcome};
 use super::context::EvalContext;
 use super::gate_verdict::{GateVerdict, Picked, gate_verdict};
 use super::results::Correctness;
@@ -58,7 +58,8 @@ impl<'a> GateEvaluator<'a> {
         shortfalls: Option<&mut Shortfalls>,
     ) -> GateVerdict {
         let cases = |n: usize| n * bound.gate.shapes.len();
-        let detail = |n: usize| if cases(n) <= DETAILED_CASES { Detail::Intervals } else { Detail::Verdicts };
+        let detail =
+            |n: usize| if cases(n) <= DETAILED_CASES { IntervalDetail::Intervals } else { IntervalDetail::Verdicts };
         let picked = self.picked(rule, candidates);
         let rows = match (shortfalls, &picked) {
             (Some(shortfalls), picked) => {

@@ -49,7 +49,7 @@ pub use phase_run::{Evidence, PhaseRun};
 pub use phase_verdict::judge;
 pub use precondition::preconditions;
 pub use results::{
-    Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, Selection,
+    Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SelectedVariant,
     Shortfall, StageResult, TierResult, VariantResult,
 };
 pub use session::Session;

@@ -4,7 +4,7 @@ use super::context::{Context, EvalContext, Proof};
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
 use super::precondition::preconditions;
-use super::results::{Correctness, Judgement, Selection, Shortfall, VariantResult};
+use super::results::{Correctness, Judgement, SelectedVariant, Shortfall, VariantResult};
 use super::shortfall::Shortfalls;
 use super::tally::VerdictTally;
 use super::{fallback, stages, tiers};
@@ -74,9 +74,9 @@ pub fn judge(
     }
 }
 
-fn selection(context: &EvalContext<'_>, at: usize, among: usize) -> Option<Selection> {
+fn selection(context: &EvalContext<'_>, at: usize, among: usize) -> Option<SelectedVariant> {
     let metric = &context.phase.objective.metric;
-    Some(Selection {
+    Some(SelectedVariant {
         variant: context.variant(at).id.clone(),
         metric: metric.clone(),
         value: context.objective(at)?,

@@ -125,7 +125,7 @@ pub struct Shortfall {
 
 /// The variant the objective chose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Selection {
+pub struct SelectedVariant {
     /// The variant.
     pub variant: VariantId,
     /// The objective's metric.
@@ -210,7 +210,7 @@ pub struct Judgement {
     /// One sentence why.
     pub reason: String,
     /// The chosen variant.
-    pub selected: Option<Selection>,
+    pub selected: Option<SelectedVariant>,
     /// Gates, in the order of the file.
     pub gates: Vec<GateResult>,
     /// Variants: candidates and baselines, in the order of the plan.

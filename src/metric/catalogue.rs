@@ -1,7 +1,7 @@
 //! The catalogue file as understood.
 
 use super::definition::{Definition, Formula};
-use super::derivation::{Derivation, LatencyForm, LatencyMetric, Says, Source};
+use super::derivation::{Derivation, LatencyForm, LatencyMetric, MetricSource, Says};
 use super::family::Family;
 use crate::model::Better;
 use crate::model::ComputeCapability;
@@ -15,7 +15,7 @@ const EMBEDDED: &str = include_str!("catalogue.toml");
 /// How a metric repeats, and so how it is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum MetricKind {
     /// Equal for equal code and launch: judged exactly.
     Deterministic,
     /// A hardware counter: repeats to within its spread.
@@ -50,9 +50,9 @@ pub struct Metric {
     /// Which way it improves.
     pub better: Better,
     /// How it repeats.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// Where it comes from.
-    pub source: Source,
+    pub source: MetricSource,
     /// What exactly it is computed from.
     pub derivation: Derivation,
     /// Where it is shown, and its place there.
@@ -68,7 +68,7 @@ pub struct Metric {
 impl Metric {
     /// Whether it is known without a GPU: from the cubin, the launch and the chip's limits.
     pub fn is_static(&self) -> bool {
-        matches!(self.source, Source::Build | Source::Launch | Source::Occupancy)
+        matches!(self.source, MetricSource::Build | MetricSource::Launch | MetricSource::Occupancy)
     }
 }
 
@@ -152,8 +152,8 @@ impl Catalogue {
     }
 
     /// Where a metric comes from; an ncu metric by its own name is counted.
-    pub fn source(&self, name: &str) -> Option<Source> {
-        self.get(name).map(|metric| metric.source).or_else(|| is_ncu_metric(name).then_some(Source::Ncu))
+    pub fn source(&self, name: &str) -> Option<MetricSource> {
+        self.get(name).map(|metric| metric.source).or_else(|| is_ncu_metric(name).then_some(MetricSource::Ncu))
     }
 
     /// What a metric is computed from; an ncu metric by its own name is a counter.
@@ -223,8 +223,8 @@ struct RawMetric {
     title: String,
     unit: String,
     better: Better,
-    kind: Kind,
-    source: Source,
+    kind: MetricKind,
+    source: MetricSource,
     fact: Option<String>,
     statistic: Option<String>,
     form: Option<LatencyForm>,
@@ -249,7 +249,7 @@ struct RawMetric {
 impl RawMetric {
     fn understood(self) -> Result<Metric, String> {
         let formulas = self.formulas()?;
-        if self.source == Source::Ncu && formulas.is_empty() {
+        if self.source == MetricSource::Ncu && formulas.is_empty() {
             return Err(format!("'{}' comes from ncu and has no formula", self.name));
         }
         let says = Says { fact: self.fact.as_deref(), statistic: self.statistic.as_deref(), form: self.form };

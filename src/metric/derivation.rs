@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Where a metric's value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum MetricSource {
     /// The cubin.
     Build,
     /// The launch.
@@ -128,15 +128,15 @@ pub(super) struct Says<'a> {
 }
 
 impl Derivation {
-    pub(super) fn of(source: Source, says: &Says<'_>) -> Result<Self, String> {
+    pub(super) fn of(source: MetricSource, says: &Says<'_>) -> Result<Self, String> {
         let derivation = match source {
-            Source::Build => named(says.fact).map(Self::Build),
-            Source::Launch => named(says.fact).map(Self::Launch),
-            Source::Occupancy => named(says.fact).map(Self::Occupancy),
-            Source::Check => named(says.fact).map(Self::Check),
-            Source::Latency => return latency(says).map(Self::Latency),
-            Source::Ncu if says.fact.is_some() => Err(Error::custom("a counter is not a fact")),
-            Source::Ncu => Ok(Self::Counters),
+            MetricSource::Build => named(says.fact).map(Self::Build),
+            MetricSource::Launch => named(says.fact).map(Self::Launch),
+            MetricSource::Occupancy => named(says.fact).map(Self::Occupancy),
+            MetricSource::Check => named(says.fact).map(Self::Check),
+            MetricSource::Latency => return latency(says).map(Self::Latency),
+            MetricSource::Ncu if says.fact.is_some() => Err(Error::custom("a counter is not a fact")),
+            MetricSource::Ncu => Ok(Self::Counters),
         };
         match (says.statistic, says.form) {
             (None, None) => derivation.map_err(|e| e.to_string()),

@@ -8,7 +8,9 @@ mod derivation;
 mod family;
 pub mod id;
 
-pub use catalogue::{Catalogue, Kind, Metric, MetricError, ShownIn};
+pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
 pub use definition::{Definition, Formula};
-pub use derivation::{BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, OccupancyFact, Source};
+pub use derivation::{
+    BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, MetricSource, OccupancyFact,
+};
 pub use family::Family;

@@ -1,159 +1,23 @@
 //! Profiles many variants with few ncu processes: one a group of metrics, all variants in it. What a batch lacks is
 //! tried again in smaller batches, until a variant alone has failed and that is its result.
 
-use super::command::{Detail, Knobs, Processes, Selection};
+use super::command::{Knobs, ProfileDetail};
 use super::failure::{NcuFailure, Reach, launches_in, passes_in};
-use super::group::{Effort, Group, Metric, PROBES, plan_groups};
+use super::group::{Effort, Group, NcuMetric, PROBES, plan_groups};
 use super::pass_book::PassBook;
 use super::session::{Job, Ran, Runner};
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use super::subject::{Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Unprofilable, Verify};
 use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::process;
-use std::collections::{BTreeMap, BTreeSet};
+
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::Command;
-use thiserror::Error;
 
 /// Cases that fail alone, without any that succeeds, before the rest is not tried.
-const HOPELESS: usize = 4;
+const MAX_FAILURES: usize = 4;
 /// Cases that planning tries before it does without measuring.
 const PROBED_CASES: usize = 3;
-
-/// A variant at a shape.
-pub type Case = (VariantId, ShapeName);
-
-/// A program that launches the kernels of cases, in their order, each inside its NVTX range.
-pub trait Target {
-    /// The command for these cases; writes whatever job file it needs.
-    fn command(&self, cases: &[Case]) -> io::Result<Command>;
-}
-
-/// What a report holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Contents {
-    /// Launches of every case that has some.
-    pub launches: BTreeMap<Case, u32>,
-    /// Most replay passes that a launch took, when the report says.
-    pub passes: Option<u32>,
-}
-
-/// Reads reports.
-pub trait Verify {
-    /// What `report` holds of `cases`, or why it cannot be read.
-    fn read(&self, report: &Path, cases: &[Case]) -> Result<Contents, String>;
-}
-
-/// How many launches a case has to have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
-    /// This many, neither more nor fewer.
-    Exactly(u32),
-    /// At least one: an external command launches what it needs.
-    Some,
-}
-
-impl Expect {
-    /// Never 0: a case without a launch is a case without a result.
-    const fn least(self) -> u32 {
-        match self {
-            Self::Exactly(0) | Self::Some => 1,
-            Self::Exactly(launches) => launches,
-        }
-    }
-
-    fn too_many(self, launches: u32) -> bool {
-        match self {
-            Self::Exactly(expected) => launches > expected,
-            Self::Some => false,
-        }
-    }
-}
-
-/// Cases of one program.
-pub struct Subject<'a> {
-    /// The cases, in the order they are launched.
-    pub cases: Vec<Case>,
-    /// The program.
-    pub target: &'a dyn Target,
-    /// Launches that count.
-    pub selection: Selection,
-    /// Processes that count.
-    pub processes: Processes,
-    /// Launches a case.
-    pub expect: Expect,
-}
-
-/// What earlier sessions of the same run have profiled.
-#[derive(Debug, Clone, Default)]
-pub struct Covered(BTreeMap<Case, BTreeSet<Metric>>);
-
-impl Covered {
-    /// From the run's records. Failures are not covered: they are tried again when a run goes on.
-    pub fn by(records: &[ProfileRecord]) -> Self {
-        let mut covered: BTreeMap<Case, BTreeSet<Metric>> = BTreeMap::new();
-        for record in records {
-            match record.outcome {
-                ProfileOutcome::Profiled { .. } => {
-                    let case = (record.variant.clone(), record.shape.clone());
-                    covered.entry(case).or_default().extend(record.metrics.iter().cloned());
-                }
-                ProfileOutcome::Failed { .. } => {}
-            }
-        }
-        Self(covered)
-    }
-
-    fn holds(&self, case: &Case, metrics: &[Metric]) -> bool {
-        self.0.get(case).is_some_and(|covered| metrics.iter().all(|metric| covered.contains(metric)))
-    }
-}
-
-/// What profiling came to, beside the records.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Collected {
-    /// The groups, with the passes they took.
-    pub groups: Vec<Group>,
-    /// Metrics that this chip or ncu does not know; nothing has them.
-    pub unknown: Vec<Metric>,
-    /// ncu processes, probes among them.
-    pub starts: usize,
-    /// Records of profiled cases.
-    pub profiled: usize,
-    /// Records of failed cases.
-    pub failed: usize,
-    /// What the reader should know.
-    pub warnings: Vec<String>,
-}
-
-/// Why profiling ended early. Records that were handed over stay.
-#[derive(Debug, Error)]
-pub enum ProfileError {
-    /// Every variant would fail the same way.
-    #[error(transparent)]
-    Environment(NcuFailure),
-    /// Nothing can be profiled, for a reason that has no name.
-    #[error(transparent)]
-    Hopeless(Hopeless),
-    /// The user asked to stop.
-    #[error("interrupted while profiling")]
-    Interrupted,
-    /// A record, a job file or a log cannot be written or read.
-    #[error("cannot keep what was profiled: {0}")]
-    Io(#[from] io::Error),
-}
-
-/// Several variants were tried alone and none could be profiled.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("none of {tried} variants that were tried alone could be profiled: {reason}")]
-pub struct Hopeless {
-    /// How many.
-    pub tried: usize,
-    /// Why the last one could not.
-    pub reason: String,
-}
 
 /// Where a record goes, at once.
 pub type Sink<'a> = &'a mut dyn FnMut(ProfileRecord) -> io::Result<()>;
@@ -192,7 +56,7 @@ impl<'a> Profiler<'a> {
     pub fn profile(
         &self,
         subjects: &[Subject],
-        metrics: &[Metric],
+        metrics: &[NcuMetric],
         book: &mut PassBook,
         sink: Sink,
     ) -> Result<Collected, ProfileError> {
@@ -214,7 +78,7 @@ impl<'a> Profiler<'a> {
         outcome.map(|()| collected)
     }
 
-    fn pending(&self, subject: &Subject, metrics: &[Metric]) -> Vec<Case> {
+    fn pending(&self, subject: &Subject, metrics: &[NcuMetric]) -> Vec<ProfiledCase> {
         subject.cases.iter().filter(|case| !self.covered.holds(case, metrics)).cloned().collect()
     }
 
@@ -222,7 +86,7 @@ impl<'a> Profiler<'a> {
     fn plan(
         &self,
         subjects: &[Subject],
-        metrics: &[Metric],
+        metrics: &[NcuMetric],
         launches: usize,
         book: &mut PassBook,
         collected: &mut Collected,
@@ -255,7 +119,7 @@ impl<'a> Profiler<'a> {
     }
 
     /// Replay passes of `set`, from one launch of the first case that can be profiled.
-    fn probe(&self, subjects: &[Subject], set: &[Metric], collected: &mut Collected) -> Result<u32, Halt> {
+    fn probe(&self, subjects: &[Subject], set: &[NcuMetric], collected: &mut Collected) -> Result<u32, Halt> {
         let runner = Runner { reports: self.runner.logs, ..self.runner };
         let candidates = subjects.iter().flat_map(|subject| subject.cases.iter().map(move |case| (subject, case)));
         for (subject, case) in candidates.take(PROBED_CASES) {
@@ -284,7 +148,7 @@ impl<'a> Profiler<'a> {
     }
 
     /// What a session's report holds; without a report, nothing.
-    fn contents(&self, ran: &Ran, cases: &[Case]) -> Result<Contents, NcuFailure> {
+    fn contents(&self, ran: &Ran, cases: &[ProfiledCase]) -> Result<Contents, NcuFailure> {
         let Some(report) = &ran.report else { return Ok(Contents::default()) };
         let mut contents = self.verify.read(report, cases).map_err(|reason| NcuFailure::UnreadableReport { reason })?;
         contents.passes = contents.passes.or_else(|| passes_in(&ran.log));
@@ -328,8 +192,8 @@ impl<'a> Profiler<'a> {
                     let reason = attempt.ran.explain(&failure);
                     fail(&attempt.missing, &reason, group, sink, collected)?;
                     let tried = collected.failed - before.1;
-                    if collected.profiled == before.0 && tried >= HOPELESS {
-                        return abandon(&waiting.concat(), Hopeless { tried, reason }, group, sink, collected);
+                    if collected.profiled == before.0 && tried >= MAX_FAILURES {
+                        return abandon(&waiting.concat(), Unprofilable { tried, reason }, group, sink, collected);
                     }
                 }
                 Reach::Batch => waiting.extend(attempt.smaller(subject.expect)),
@@ -339,13 +203,13 @@ impl<'a> Profiler<'a> {
     }
 
     /// One process, and its report read.
-    fn attempt(&self, subject: &Subject, group: &Group, cases: Vec<Case>) -> io::Result<Attempt> {
+    fn attempt(&self, subject: &Subject, group: &Group, cases: Vec<ProfiledCase>) -> io::Result<Attempt> {
         let ran = start(&self.runner, subject, &group.name, &group.metrics, &cases)?;
         let (contents, unreadable) = match self.contents(&ran, &cases) {
             Ok(contents) => (contents, None),
             Err(failure) => (Contents::default(), Some(failure)),
         };
-        let launches = |case: &Case| contents.launches.get(case).copied().unwrap_or(0);
+        let launches = |case: &ProfiledCase| contents.launches.get(case).copied().unwrap_or(0);
         let missing = cases.iter().filter(|case| launches(case) < subject.expect.least()).cloned().collect();
         let excess = cases.iter().filter(|case| subject.expect.too_many(launches(case)));
         let excess = excess.map(|case| (case.clone(), launches(case))).collect();
@@ -355,12 +219,12 @@ impl<'a> Profiler<'a> {
 
 /// One process over some cases.
 struct Attempt {
-    cases: Vec<Case>,
+    cases: Vec<ProfiledCase>,
     ran: Ran,
     contents: Contents,
     unreadable: Option<NcuFailure>,
-    missing: Vec<Case>,
-    excess: Vec<(Case, u32)>,
+    missing: Vec<ProfiledCase>,
+    excess: Vec<(ProfiledCase, u32)>,
 }
 
 impl Attempt {
@@ -394,7 +258,7 @@ impl Attempt {
 
     /// What is missing, in smaller batches, the last first. Launches go in order: the first that is missing, or the
     /// one after the last that the log says was finished, is the suspect and goes alone.
-    fn smaller(self, expect: Expect) -> Vec<Vec<Case>> {
+    fn smaller(self, expect: Expect) -> Vec<Vec<ProfiledCase>> {
         let finished = launches_in(&self.ran.log) / usize::try_from(expect.least()).unwrap_or(1);
         let suspect = if self.missing.len() < self.cases.len() { Some(0) } else { Some(finished).filter(|&n| n > 0) };
         let mut missing = self.missing;
@@ -412,15 +276,21 @@ impl Attempt {
     }
 }
 
-fn start(runner: &Runner, subject: &Subject, stem: &str, metrics: &[Metric], cases: &[Case]) -> io::Result<Ran> {
+fn start(
+    runner: &Runner,
+    subject: &Subject,
+    stem: &str,
+    metrics: &[NcuMetric],
+    cases: &[ProfiledCase],
+) -> io::Result<Ran> {
     let target = subject.target.command(cases)?;
     let (selection, processes) = (&subject.selection, subject.processes);
-    runner.run(&Job { stem, metrics, detail: Detail::Counters, target: &target, selection, processes })
+    runner.run(&Job { stem, metrics, detail: ProfileDetail::Counters, target: &target, selection, processes })
 }
 
 /// Records cases as failed.
 fn fail(
-    cases: &[Case],
+    cases: &[ProfiledCase],
     reason: &str,
     group: &Group,
     sink: Sink,
@@ -435,22 +305,22 @@ fn fail(
 /// Leaves a group in which nothing works: the rest of its cases fail untried, and where nothing ever worked,
 /// profiling ends.
 fn abandon(
-    rest: &[Case],
-    hopeless: Hopeless,
+    rest: &[ProfiledCase],
+    unprofilable: Unprofilable,
     group: &Group,
     sink: Sink,
     collected: &mut Collected,
 ) -> Result<(), ProfileError> {
     if collected.profiled == 0 {
-        return Err(ProfileError::Hopeless(hopeless));
+        return Err(ProfileError::Unprofilable(unprofilable));
     }
-    collected.warnings.push(format!("metrics of group '{}' were not collected: {hopeless}", group.name));
-    fail(rest, &format!("not tried: {hopeless}"), group, sink, collected)
+    collected.warnings.push(format!("metrics of group '{}' were given up: {unprofilable}", group.name));
+    fail(rest, &format!("not tried: {unprofilable}"), group, sink, collected)
 }
 
 fn hand_over(
-    case: &Case,
-    metrics: &[Metric],
+    case: &ProfiledCase,
+    metrics: &[NcuMetric],
     outcome: ProfileOutcome,
     sink: Sink,
     collected: &mut Collected,
@@ -464,8 +334,8 @@ fn hand_over(
 }
 
 /// Takes out the metrics that `failure` names; where it names none of them, the failure is everyone's.
-fn without_unknown(metrics: &mut Vec<Metric>, failure: &NcuFailure) -> Result<Vec<Metric>, ProfileError> {
-    let named = |metric: &Metric| match failure {
+fn without_unknown(metrics: &mut Vec<NcuMetric>, failure: &NcuFailure) -> Result<Vec<NcuMetric>, ProfileError> {
+    let named = |metric: &NcuMetric| match failure {
         NcuFailure::UnknownMetric { name } => {
             metric.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         }
@@ -484,7 +354,7 @@ fn without_unknown(metrics: &mut Vec<Metric>, failure: &NcuFailure) -> Result<Ve
         | NcuFailure::Missing { .. }
         | NcuFailure::Other { .. } => false,
     };
-    let unknown: Vec<Metric> = metrics.iter().filter(|metric| named(metric)).cloned().collect();
+    let unknown: Vec<NcuMetric> = metrics.iter().filter(|metric| named(metric)).cloned().collect();
     if unknown.is_empty() {
         return Err(ProfileError::Environment(failure.clone()));
     }

@@ -1,6 +1,6 @@
 //! Batches against `tests/doubles/ncu`, which insists on how it is called and replays what the real one says.
 
-use super::command::Detail;
+use super::command::ProfileDetail;
 use super::pass_book::tests::h200;
 use super::*;
 use crate::model::ProfileOutcome;
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-fn case(name: &str) -> Case {
+fn case(name: &str) -> ProfiledCase {
     (VariantId(name.to_owned()), ShapeName("mission".to_owned()))
 }
 
-fn cases(count: usize) -> Vec<Case> {
+fn cases(count: usize) -> Vec<ProfiledCase> {
     (0..count).map(|n| case(&format!("T={n}"))).collect()
 }
 
@@ -34,14 +34,14 @@ enum Harm {
 /// A worker that suffers when a bad case is among its own, and remembers what it was asked.
 #[derive(Default)]
 struct Worker {
-    bad: Vec<Case>,
+    bad: Vec<ProfiledCase>,
     harm: Harm,
     environment: Vec<(&'static str, String)>,
-    asked: RefCell<Vec<Vec<Case>>>,
+    asked: RefCell<Vec<Vec<ProfiledCase>>>,
 }
 
 impl Target for Worker {
-    fn command(&self, cases: &[Case]) -> std::io::Result<Command> {
+    fn command(&self, cases: &[ProfiledCase]) -> std::io::Result<Command> {
         self.asked.borrow_mut().push(cases.to_vec());
         let script = match (cases.iter().position(|case| self.bad.contains(case)), &self.harm) {
             (None, _) => "exit 0".to_owned(),
@@ -62,13 +62,13 @@ impl Target for Worker {
 /// Says that a report holds every case that was asked of it, but for the silent ones.
 #[derive(Default)]
 struct Reader {
-    silent: Vec<Case>,
-    launches: BTreeMap<Case, u32>,
+    silent: Vec<ProfiledCase>,
+    launches: BTreeMap<ProfiledCase, u32>,
     damaged: bool,
 }
 
 impl Verify for Reader {
-    fn read(&self, report: &Path, cases: &[Case]) -> Result<Contents, String> {
+    fn read(&self, report: &Path, cases: &[ProfiledCase]) -> Result<Contents, String> {
         assert!(report.is_file());
         if self.damaged {
             return Err("truncated at block 3".to_owned());
@@ -111,8 +111,8 @@ impl Bench {
         bench
     }
 
-    fn run(&mut self, cases: Vec<Case>, metrics: &[&str]) -> Result<Collected, ProfileError> {
-        let metrics: Vec<Metric> = metrics.iter().map(|&m| m.to_owned()).collect();
+    fn run(&mut self, cases: Vec<ProfiledCase>, metrics: &[&str]) -> Result<Collected, ProfileError> {
+        let metrics: Vec<NcuMetric> = metrics.iter().map(|&m| m.to_owned()).collect();
         let runner = Runner {
             ncu: &self.ncu,
             reports: self.folder.path(),
@@ -125,7 +125,7 @@ impl Bench {
         let subject = Subject {
             cases,
             target: &self.worker,
-            selection: Selection::Everything,
+            selection: LaunchSelection::Everything,
             processes: Processes::Application,
             expect: Expect::Exactly(1),
         };
@@ -140,7 +140,7 @@ impl Bench {
         self.records.iter().filter(|r| matches!(r.outcome, ProfileOutcome::Profiled { .. })).count()
     }
 
-    fn reason(&self, of: &Case) -> String {
+    fn reason(&self, of: &ProfiledCase) -> String {
         let failed = self.records.iter().find_map(|record| match &record.outcome {
             ProfileOutcome::Failed { reason } if record.variant == of.0 => Some(reason.clone()),
             ProfileOutcome::Failed { .. } | ProfileOutcome::Profiled { .. } => None,
@@ -279,7 +279,7 @@ fn no_kernels_profiled_with_status_0_is_never_a_success() {
     {
         let mut bench = Bench::scenario(scenario);
         let error = bench.run(cases(30), &METRICS).unwrap_err();
-        assert!(matches!(error, ProfileError::Hopeless(Hopeless { tried: 4, .. })), "{scenario}: {error}");
+        assert!(matches!(error, ProfileError::Unprofilable(Unprofilable { tried: 4, .. })), "{scenario}: {error}");
         assert!(error.to_string().contains(says), "{scenario}: {error}");
         assert_eq!(bench.profiled(), 0);
     }
@@ -340,9 +340,16 @@ fn a_hang_is_ended_by_the_deadline() {
     };
     let target = bench.worker.command(&cases(1)).unwrap();
     let metrics = ["sm__cycles_active.avg".to_owned()];
-    let (selection, processes) = (&Selection::Everything, Processes::Application);
+    let (selection, processes) = (&LaunchSelection::Everything, Processes::Application);
     let ran = runner
-        .run(&Job { stem: "core", metrics: &metrics, detail: Detail::Counters, target: &target, selection, processes })
+        .run(&Job {
+            stem: "core",
+            metrics: &metrics,
+            detail: ProfileDetail::Counters,
+            target: &target,
+            selection,
+            processes,
+        })
         .unwrap();
     assert_eq!(ran.failure, Some(NcuFailure::Timeout));
     assert_eq!(ran.report, None);
@@ -391,7 +398,7 @@ fn a_sink_that_cannot_keep_a_record_stops_everything() {
     let subject = Subject {
         cases: cases(3),
         target: &bench.worker,
-        selection: Selection::Everything,
+        selection: LaunchSelection::Everything,
         processes: Processes::Application,
         expect: Expect::Some,
     };

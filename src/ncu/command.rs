@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::unit::Unit;
+use super::unit::CounterUnit;
 
 /// What ncu does to the clocks. Nothing here ever sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub enum Processes {
 /// The launches that are profiled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Selection {
+pub enum LaunchSelection {
     /// All of them.
     Everything,
     /// Those inside a push/pop range of this name, in any process.
@@ -63,7 +63,7 @@ pub enum Selection {
 /// What is collected beside metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Detail {
+pub enum ProfileDetail {
     /// Nothing: counters alone.
     #[default]
     Counters,
@@ -71,7 +71,7 @@ pub enum Detail {
     Close,
 }
 
-impl Detail {
+impl ProfileDetail {
     /// ncu's sections that a deep profile collects: those whose rules say where time goes. The tables of memory and the
     /// charts of rooflines cost as many passes again and add nothing that is shown.
     pub const SECTIONS: [&'static str; 8] = [
@@ -145,13 +145,13 @@ impl Processes {
 
 /// One ncu process: what it runs, what it collects, where it writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+pub struct NcuSession {
     /// Program and arguments that are profiled.
     pub target: Vec<OsString>,
     /// ncu metric names.
     pub metrics: Vec<String>,
     /// What is collected beside them.
-    pub detail: Detail,
+    pub detail: ProfileDetail,
     /// Path of the report without its extension, which is ncu's to choose (`.ncu-rep` or `.ncu-repz`).
     pub output: PathBuf,
     /// Where ncu's own messages go.
@@ -159,14 +159,14 @@ pub struct Session {
     /// A folder of this user's own, for locks and sockets; a short path, since sockets have a limit of 107 bytes.
     pub scratch: PathBuf,
     /// Launches.
-    pub selection: Selection,
+    pub selection: LaunchSelection,
     /// Processes.
     pub processes: Processes,
     /// Knobs.
     pub knobs: Knobs,
 }
 
-impl Session {
+impl NcuSession {
     /// Arguments after the program's name.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
@@ -181,13 +181,13 @@ impl Session {
         for section in self.detail.sections() {
             option("--section", section.as_ref());
         }
-        if self.detail == Detail::Close {
+        if self.detail == ProfileDetail::Close {
             option("--import-source", "yes".as_ref());
         }
         match &self.selection {
-            Selection::Everything => {}
-            Selection::Range(name) => option("--nvtx-include", push_pop_expression(name).as_ref()),
-            Selection::Kernels(pattern) => option("--kernel-name", format!("regex:{pattern}").as_ref()),
+            LaunchSelection::Everything => {}
+            LaunchSelection::Range(name) => option("--nvtx-include", push_pop_expression(name).as_ref()),
+            LaunchSelection::Kernels(pattern) => option("--kernel-name", format!("regex:{pattern}").as_ref()),
         }
         option("--metrics", self.metrics.join(",").as_ref());
         option("--log-file", self.log.as_os_str());
@@ -224,8 +224,11 @@ impl Session {
 
     /// Metrics that belong to instructions are dropped by ncu when the machine code is not imported.
     fn needs_machine_code(&self) -> bool {
-        self.detail == Detail::Close
-            || self.metrics.iter().any(|metric| matches!(Unit::of(metric), Unit::Sass | Unit::Other))
+        self.detail == ProfileDetail::Close
+            || self
+                .metrics
+                .iter()
+                .any(|metric| matches!(CounterUnit::of(metric), CounterUnit::Sass | CounterUnit::Other))
     }
 }
 
@@ -278,21 +281,21 @@ fn without_macros(path: &Path) -> OsString {
 mod tests {
     use super::*;
 
-    fn session() -> Session {
-        Session {
+    fn session() -> NcuSession {
+        NcuSession {
             target: ["/bin/ncugate", "worker", "job.json"].map(OsString::from).to_vec(),
             metrics: ["gpu__time_duration.sum", "launch__registers_per_thread"].map(String::from).to_vec(),
-            detail: Detail::Counters,
+            detail: ProfileDetail::Counters,
             output: "runs/1/reports/sm-1".into(),
             log: "runs/1/logs/sm-1.log".into(),
             scratch: "/tmp/ncugate-1000".into(),
-            selection: Selection::Everything,
+            selection: LaunchSelection::Everything,
             processes: Processes::Application,
             knobs: Knobs::default(),
         }
     }
 
-    fn line(session: &Session) -> String {
+    fn line(session: &NcuSession) -> String {
         let words: Vec<_> = session.arguments().iter().map(|a| a.to_string_lossy().into_owned()).collect();
         words.join(" ")
     }
@@ -304,22 +307,22 @@ mod tests {
 
     #[test]
     fn an_external_command_is_filtered_by_kernel_or_range() {
-        let external = Session {
+        let external = NcuSession {
             processes: Processes::All,
-            selection: Selection::Kernels("flash.*".to_owned()),
+            selection: LaunchSelection::Kernels("flash.*".to_owned()),
             metrics: vec!["smsp__sass_inst_executed_op_shared_ld.sum".to_owned()],
             output: "100%/x".into(),
             ..session()
         };
         insta::assert_snapshot!(line(&external), @"--config-file off --rename-kernels off --clock-control none --cache-control all --replay-mode kernel --target-processes all --import-sass yes --kernel-name regex:flash.* --metrics smsp__sass_inst_executed_op_shared_ld.sum --log-file runs/1/logs/sm-1.log --export 100%%/x --nvtx --disable-extra-suffixes --force-overwrite /bin/ncugate worker job.json");
-        let ranged = Session { selection: Selection::Range("R=64,T=128@mission".to_owned()), ..external };
+        let ranged = NcuSession { selection: LaunchSelection::Range("R=64,T=128@mission".to_owned()), ..external };
         assert!(line(&ranged).contains(r"--nvtx-include R=64\,T=128\@mission/ "));
     }
 
     #[test]
     fn a_deep_profile_names_its_sections_and_imports_sources() {
-        let close = line(&Session { detail: Detail::Close, ..session() });
-        let sections = Detail::SECTIONS.map(|section| format!("--section {section}")).join(" ");
+        let close = line(&NcuSession { detail: ProfileDetail::Close, ..session() });
+        let sections = ProfileDetail::SECTIONS.map(|section| format!("--section {section}")).join(" ");
         assert!(
             close.contains(&format!("--import-sass yes {sections} --import-source yes --metrics gpu__")),
             "{close}"

@@ -5,11 +5,11 @@
 //! needs more than a pass, and remembered in a [`PassBook`].
 
 use super::pass_book::{Known, PassBook};
-use super::unit::Unit;
+use super::unit::CounterUnit;
 use std::collections::BTreeMap;
 
 /// An ncu metric name as asked for.
-pub type Metric = String;
+pub type NcuMetric = String;
 
 /// Most ncu starts that planning may spend.
 pub const PROBES: u32 = 8;
@@ -45,15 +45,15 @@ pub struct Group {
     /// Short name, for files.
     pub name: String,
     /// Metrics, sorted.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<NcuMetric>,
     /// Replay passes, where they are known.
     pub passes: Option<u32>,
 }
 
 impl Group {
     /// Those that hardware counts: what its passes depend on.
-    pub fn counted(&self) -> Vec<Metric> {
-        self.metrics.iter().filter(|metric| Unit::of(metric) != Unit::Attribute).cloned().collect()
+    pub fn counted(&self) -> Vec<NcuMetric> {
+        self.metrics.iter().filter(|metric| CounterUnit::of(metric) != CounterUnit::Attribute).cloned().collect()
     }
 
     /// Whether it is known to need more than one pass.
@@ -74,8 +74,8 @@ pub struct Effort {
 /// A set on its way to becoming a group.
 #[derive(Debug, Clone)]
 struct Bundle {
-    unit: Unit,
-    metrics: Vec<Metric>,
+    unit: CounterUnit,
+    metrics: Vec<NcuMetric>,
     passes: Option<u32>,
 }
 
@@ -83,15 +83,16 @@ struct Bundle {
 /// is asked only for what `book` does not know, at most `effort.probes` times, and `book` learns every answer. Every
 /// metric is in exactly one group; the same book gives the same plan.
 pub fn plan_groups<E>(
-    metrics: &[Metric],
+    metrics: &[NcuMetric],
     effort: Effort,
-    measure: &mut dyn FnMut(&[Metric]) -> Result<u32, E>,
+    measure: &mut dyn FnMut(&[NcuMetric]) -> Result<u32, E>,
     book: &mut PassBook,
 ) -> Result<Vec<Group>, E> {
     let mut sorted = metrics.to_vec();
     sorted.sort();
     sorted.dedup();
-    let (attributes, counted): (Vec<_>, Vec<_>) = sorted.into_iter().partition(|m| Unit::of(m) == Unit::Attribute);
+    let (attributes, counted): (Vec<_>, Vec<_>) =
+        sorted.into_iter().partition(|m| CounterUnit::of(m) == CounterUnit::Attribute);
     let mut planner = Planner { book, measure, effort, spent: 0 };
     let mut bundles = planner.first_guess(counted);
     if planner.worth_finding_out() {
@@ -103,20 +104,20 @@ pub fn plan_groups<E>(
 
 struct Planner<'a, E> {
     book: &'a mut PassBook,
-    measure: &'a mut dyn FnMut(&[Metric]) -> Result<u32, E>,
+    measure: &'a mut dyn FnMut(&[NcuMetric]) -> Result<u32, E>,
     effort: Effort,
     spent: u32,
 }
 
 impl<E> Planner<'_, E> {
     /// One bundle a unit, or one for all where another start of ncu would cost more than replaying a few launches.
-    fn first_guess(&self, counted: Vec<Metric>) -> Vec<Bundle> {
-        let mut units: BTreeMap<Unit, Vec<Metric>> = BTreeMap::new();
+    fn first_guess(&self, counted: Vec<NcuMetric>) -> Vec<Bundle> {
+        let mut units: BTreeMap<CounterUnit, Vec<NcuMetric>> = BTreeMap::new();
         for metric in &counted {
-            units.entry(Unit::of(metric)).or_default().push(metric.clone());
+            units.entry(CounterUnit::of(metric)).or_default().push(metric.clone());
         }
         if units.len() > 1 && !self.worth_finding_out() {
-            return vec![Bundle { unit: Unit::Other, passes: self.remembered(&counted), metrics: counted }];
+            return vec![Bundle { unit: CounterUnit::Other, passes: self.remembered(&counted), metrics: counted }];
         }
         units.into_iter().map(|(unit, metrics)| Bundle { unit, metrics, passes: None }).collect()
     }
@@ -188,7 +189,7 @@ impl<E> Planner<'_, E> {
         passes > 1 && cost::singles(launches, (passes - 1).max(2)) < cost::process(launches, passes)
     }
 
-    fn remembered(&self, metrics: &[Metric]) -> Option<u32> {
+    fn remembered(&self, metrics: &[NcuMetric]) -> Option<u32> {
         match self.book.known(metrics) {
             Known::Measured(passes) | Known::AtLeast(passes) => Some(passes),
             Known::FitsOne => Some(1),
@@ -197,7 +198,7 @@ impl<E> Planner<'_, E> {
     }
 
     /// Remembered, else measured while the budget lasts.
-    fn passes(&mut self, metrics: &[Metric]) -> Result<Option<u32>, E> {
+    fn passes(&mut self, metrics: &[NcuMetric]) -> Result<Option<u32>, E> {
         if let Some(passes) = self.remembered(metrics) {
             return Ok(Some(passes));
         }
@@ -229,7 +230,7 @@ fn parts_for(passes: u32, metrics: usize) -> usize {
 }
 
 /// Names bundles and lets the attributes ride with the first.
-fn named(bundles: Vec<Bundle>, attributes: Vec<Metric>) -> Vec<Group> {
+fn named(bundles: Vec<Bundle>, attributes: Vec<NcuMetric>) -> Vec<Group> {
     let mut count: BTreeMap<&str, u32> = BTreeMap::new();
     let mut groups: Vec<Group> = bundles
         .into_iter()
@@ -267,28 +268,30 @@ mod tests {
     }
 
     impl Chip {
-        fn passes(&mut self, metrics: &[Metric]) -> u32 {
+        fn passes(&mut self, metrics: &[NcuMetric]) -> u32 {
             self.starts += 1;
-            let mut counters: BTreeMap<Unit, u32> = BTreeMap::new();
+            let mut counters: BTreeMap<CounterUnit, u32> = BTreeMap::new();
             let mut extra = 0;
             for metric in metrics {
-                match Unit::of(metric) {
-                    Unit::Attribute => {}
-                    Unit::Throughput => extra += 5,
-                    Unit::Sass | Unit::Other => extra += 2,
-                    Unit::Stall => *counters.entry(Unit::Core).or_default() += 2,
-                    unit @ (Unit::Core | Unit::L2 | Unit::Dram) => *counters.entry(unit).or_default() += 1,
+                match CounterUnit::of(metric) {
+                    CounterUnit::Attribute => {}
+                    CounterUnit::Throughput => extra += 5,
+                    CounterUnit::Sass | CounterUnit::Other => extra += 2,
+                    CounterUnit::Stall => *counters.entry(CounterUnit::Core).or_default() += 2,
+                    unit @ (CounterUnit::Core | CounterUnit::L2 | CounterUnit::Dram) => {
+                        *counters.entry(unit).or_default() += 1
+                    }
                 }
             }
             // Memory controllers cannot be counted beside anything else.
-            let apart = if counters.len() > 1 && counters.contains_key(&Unit::Dram) { 1 } else { 0 };
+            let apart = if counters.len() > 1 && counters.contains_key(&CounterUnit::Dram) { 1 } else { 0 };
             let predicted = counters.values().map(|n| n.div_ceil(self.capacity)).max().unwrap_or(0) + apart + extra;
             if predicted > 1 { predicted + 1 } else { predicted }
         }
     }
 
     fn plan(metrics: &[&str], launches: usize, chip: &mut Chip, book: &mut PassBook) -> Vec<Group> {
-        let metrics: Vec<Metric> = metrics.iter().map(|&m| m.to_owned()).collect();
+        let metrics: Vec<NcuMetric> = metrics.iter().map(|&m| m.to_owned()).collect();
         let effort = Effort { launches, probes: PROBES };
         plan_groups::<Infallible>(&metrics, effort, &mut |set| Ok(chip.passes(set)), book).unwrap()
     }
@@ -360,9 +363,9 @@ mod tests {
     fn passes_of_a_real_run_change_the_next_plan() {
         let mut chip = Chip { capacity: 3, starts: 0 };
         let mut book = PassBook::unkept(h200());
-        let metrics: Vec<Metric> = GATES.iter().map(|&m| m.to_owned()).collect();
+        let metrics: Vec<NcuMetric> = GATES.iter().map(|&m| m.to_owned()).collect();
         let blind = Effort { launches: 90, probes: 0 };
-        let measure = &mut |_: &[Metric]| -> Result<u32, Infallible> { unreachable!("no budget") };
+        let measure = &mut |_: &[NcuMetric]| -> Result<u32, Infallible> { unreachable!("no budget") };
         let first = plan_groups(&metrics, blind, measure, &mut book).unwrap();
         assert!(first.iter().all(|g| g.passes.is_none()));
         for group in &first {

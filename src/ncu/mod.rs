@@ -12,16 +12,20 @@ mod group;
 mod pass_book;
 pub mod preflight;
 mod session;
+mod subject;
 mod tool;
 mod unit;
 
-pub use batch::{
-    Case, Collected, Contents, Covered, Expect, Hopeless, ProfileError, Profiler, Sink, Subject, Target, Verify,
+pub use batch::{Profiler, Sink};
+pub use command::{
+    CacheControl, ClockControl, Knobs, LaunchSelection, NcuSession, Processes, ProfileDetail, ReplayMode,
 };
-pub use command::{CacheControl, ClockControl, Detail, Knobs, Processes, ReplayMode, Selection, Session};
 pub use failure::{NcuFailure, Reach};
-pub use group::{Effort, Group, Metric, PROBES, plan_groups};
+pub use group::{Effort, Group, NcuMetric, PROBES, plan_groups};
 pub use pass_book::{Counters, Known, PassBook, cache_folder};
 pub use session::{Job, Ran, Runner, scratch_folder};
+pub use subject::{
+    Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Target, Unprofilable, Verify,
+};
 pub use tool::{Ncu, NcuVersion, ToolError};
-pub use unit::Unit;
+pub use unit::CounterUnit;

@@ -1,6 +1,6 @@
 //! One ncu process, from files to be written to what came of it. It judges nothing beyond how the process ended.
 
-use super::command::{Detail, Knobs, Processes, Selection, Session, argv, written};
+use super::command::{Knobs, LaunchSelection, NcuSession, Processes, ProfileDetail, argv, written};
 use super::failure::NcuFailure;
 use super::tool::Ncu;
 use crate::disk::open;
@@ -44,11 +44,11 @@ pub struct Job<'a> {
     /// ncu metric names.
     pub metrics: &'a [String],
     /// What is collected beside them.
-    pub detail: Detail,
+    pub detail: ProfileDetail,
     /// The program.
     pub target: &'a Command,
     /// Its launches.
-    pub selection: &'a Selection,
+    pub selection: &'a LaunchSelection,
     /// Its processes.
     pub processes: Processes,
 }
@@ -82,7 +82,7 @@ impl Runner<'_> {
     /// Runs `job` to its end. An ncu that cannot be started is a [`Ran`] with that failure; an `Err` is ours.
     pub fn run(&self, job: &Job) -> io::Result<Ran> {
         let name = self.free_name(job.stem)?;
-        let session = Session {
+        let session = NcuSession {
             target: argv(job.target),
             metrics: job.metrics.to_vec(),
             detail: job.detail,
@@ -200,9 +200,9 @@ mod tests {
         let job = Job {
             stem: "core",
             metrics: &[],
-            detail: Detail::Counters,
+            detail: ProfileDetail::Counters,
             target: &Command::new("true"),
-            selection: &Selection::Everything,
+            selection: &LaunchSelection::Everything,
             processes: Processes::Application,
         };
         let ran = runner.run(&job).unwrap();

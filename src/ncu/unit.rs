@@ -2,7 +2,7 @@
 
 /// The hardware that counts a metric, as far as its name says: the first guess of what fits a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Unit {
+pub enum CounterUnit {
     /// Nothing counts it: launch and device attributes, theoretical occupancy. No pass.
     Attribute,
     /// SM, L1, graphics front end.
@@ -21,7 +21,7 @@ pub enum Unit {
     Other,
 }
 
-impl Unit {
+impl CounterUnit {
     /// By name.
     pub fn of(metric: &str) -> Self {
         let base = metric.split('.').next().unwrap_or(metric);
@@ -77,21 +77,21 @@ mod tests {
     #[test]
     fn units_are_told_by_name() {
         let cases = [
-            ("launch__occupancy_limit_registers", Unit::Attribute),
-            ("sm__maximum_warps_per_active_cycle_pct", Unit::Attribute),
-            ("device__attribute_multiprocessor_count", Unit::Attribute),
-            ("dram__throughput.avg.pct_of_peak_sustained_elapsed", Unit::Dram),
-            ("lts__t_sector_hit_rate.pct", Unit::L2),
-            ("sm__instruction_throughput.avg.pct_of_peak_sustained_elapsed", Unit::Throughput),
-            ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", Unit::Stall),
-            ("smsp__pcsamp_warps_issue_stalled_wait", Unit::Other),
-            ("derived__memory_l1_wavefronts_shared_excessive", Unit::Sass),
-            ("smsp__inst_executed_op_local_ld.sum", Unit::Core),
-            ("inst_executed", Unit::Sass),
-            ("group:memory__shared_table", Unit::Other),
+            ("launch__occupancy_limit_registers", CounterUnit::Attribute),
+            ("sm__maximum_warps_per_active_cycle_pct", CounterUnit::Attribute),
+            ("device__attribute_multiprocessor_count", CounterUnit::Attribute),
+            ("dram__throughput.avg.pct_of_peak_sustained_elapsed", CounterUnit::Dram),
+            ("lts__t_sector_hit_rate.pct", CounterUnit::L2),
+            ("sm__instruction_throughput.avg.pct_of_peak_sustained_elapsed", CounterUnit::Throughput),
+            ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", CounterUnit::Stall),
+            ("smsp__pcsamp_warps_issue_stalled_wait", CounterUnit::Other),
+            ("derived__memory_l1_wavefronts_shared_excessive", CounterUnit::Sass),
+            ("smsp__inst_executed_op_local_ld.sum", CounterUnit::Core),
+            ("inst_executed", CounterUnit::Sass),
+            ("group:memory__shared_table", CounterUnit::Other),
         ];
         for (name, unit) in cases {
-            assert_eq!(Unit::of(name), unit, "{name}");
+            assert_eq!(CounterUnit::of(name), unit, "{name}");
         }
     }
 }

@@ -13,7 +13,7 @@ const WHOLE: usize = 64 << 20;
 
 /// How much of an output is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum KeptOutput {
     /// The first and the last 64 KiB.
     Ends,
     /// Everything; more than 64 MiB is an error.
@@ -23,7 +23,7 @@ pub enum Keep {
 /// A pipe that a thread reads.
 #[derive(Debug)]
 pub struct Drain {
-    keep: Keep,
+    keep: KeptOutput,
     kept: Arc<Mutex<Kept>>,
     /// Ends with the pipe.
     reading: Receiver<()>,
@@ -42,7 +42,7 @@ struct Kept {
 
 impl Drain {
     /// Reads `pipe` to its end.
-    pub fn start(pipe: Option<impl Read + Send + 'static>, keep: Keep) -> Self {
+    pub fn start(pipe: Option<impl Read + Send + 'static>, keep: KeptOutput) -> Self {
         let kept = Arc::new(Mutex::new(Kept::default()));
         let (sender, reading) = channel();
         let shared = Arc::clone(&kept);
@@ -64,14 +64,14 @@ impl Drain {
         let _ = self.reading.recv_timeout(until.saturating_duration_since(Instant::now()));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.given_up = true;
-        if self.keep == Keep::Whole && kept.left_out > 0 {
+        if self.keep == KeptOutput::Whole && kept.left_out > 0 {
             return Err(io::Error::other("it printed more than 64 MiB"));
         }
         Ok(kept.text())
     }
 }
 
-fn read(mut pipe: impl Read, shared: &Mutex<Kept>, keep: Keep) {
+fn read(mut pipe: impl Read, shared: &Mutex<Kept>, keep: KeptOutput) {
     let mut chunk = vec![0; 16 << 10];
     loop {
         let count = match pipe.read(&mut chunk) {
@@ -89,10 +89,10 @@ fn read(mut pipe: impl Read, shared: &Mutex<Kept>, keep: Keep) {
 }
 
 impl Kept {
-    fn add(&mut self, bytes: &[u8], keep: Keep) {
+    fn add(&mut self, bytes: &[u8], keep: KeptOutput) {
         let (head, tail) = match keep {
-            Keep::Ends => (END, END),
-            Keep::Whole => (WHOLE, 0),
+            KeptOutput::Ends => (END, END),
+            KeptOutput::Whole => (WHOLE, 0),
         };
         let (first, rest) = bytes.split_at(bytes.len().min(head - self.head.len()));
         self.head.extend_from_slice(first);

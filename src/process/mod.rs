@@ -3,7 +3,7 @@
 
 mod kept;
 
-use kept::{Drain, Keep};
+use kept::{Drain, KeptOutput};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -246,10 +246,10 @@ pub struct Piped {
 impl Piped {
     /// Starts `command` with no standard input.
     pub fn spawn(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
-        Self::keeping(command, limit, Keep::Ends)
+        Self::keeping(command, limit, KeptOutput::Ends)
     }
 
-    fn keeping(command: &mut Command, limit: Option<Duration>, keep: Keep) -> io::Result<Self> {
+    fn keeping(command: &mut Command, limit: Option<Duration>, keep: KeptOutput) -> io::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Supervised::spawn(command, limit)?;
         let stdout = Drain::start(child.child().stdout.take(), keep);
@@ -285,7 +285,7 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.
 pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<Output> {
-    Piped::keeping(command, Some(limit), Keep::Whole)?.finish()
+    Piped::keeping(command, Some(limit), KeptOutput::Whole)?.finish()
 }
 
 #[cfg(test)]

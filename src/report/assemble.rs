@@ -1,6 +1,6 @@
 //! A report out of a judged run: what ncu, its rules and its sampler say is read here, beside the verdicts.
 
-use super::{DeepProfileInputs, Earlier, Inputs, Report, RunSource};
+use super::{DeepProfileInputs, Earlier, Report, ReportInputs, RunSource};
 use crate::config::{Phase, Shape};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations};
 use crate::expr::{Names, Value};
@@ -44,7 +44,7 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
             quantities: run.quantities,
         })
         .collect();
-    Ok(Report::new(&Inputs {
+    Ok(Report::new(&ReportInputs {
         phase,
         plan,
         manifest: &run.manifest,

@@ -1,7 +1,7 @@
 //! The report's rows as charts read them, with what only charts need: the roof, the front, effects of parameters.
 
 use super::deep_profile::DeepProfileRow;
-use super::inputs::Inputs;
+use super::inputs::ReportInputs;
 use super::report::Report;
 use super::variant_row::VariantRow;
 use crate::chart::{
@@ -15,7 +15,7 @@ use crate::model::VariantId;
 use std::collections::HashSet;
 
 /// What the charts of a report are drawn from.
-pub fn run<'a>(report: &'a Report, inputs: &'a Inputs<'_>) -> ChartedRun<'a> {
+pub fn run<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> ChartedRun<'a> {
     let occupancy = occupancy(inputs);
     let dims = inputs.phase.workload.shapes.iter().map(|shape| shape.dims.as_slice());
     ChartedRun {
@@ -102,7 +102,7 @@ fn warp_states(look: &DeepProfileRow) -> WarpStates<'_> {
 }
 
 /// The roof over the work of a launch at the objective's shape.
-fn roofline(inputs: &Inputs<'_>) -> Option<Roofline> {
+fn roofline(inputs: &ReportInputs<'_>) -> Option<Roofline> {
     let workload = &inputs.phase.workload;
     let objective = &inputs.phase.objective.shape;
     let all: Vec<VariantId> = inputs.plan.variants.iter().map(|v| v.id.clone()).collect();
@@ -115,19 +115,19 @@ fn roofline(inputs: &Inputs<'_>) -> Option<Roofline> {
 }
 
 /// Ranked candidates.
-fn ranked(inputs: &Inputs<'_>) -> Vec<VariantId> {
+fn ranked(inputs: &ReportInputs<'_>) -> Vec<VariantId> {
     inputs.judgement.variants.iter().filter(|v| v.rank.is_some()).map(|v| v.variant.clone()).collect()
 }
 
 /// The metric of occupancy that was measured.
-fn occupancy(inputs: &Inputs<'_>) -> Option<&'static str> {
+fn occupancy(inputs: &ReportInputs<'_>) -> Option<&'static str> {
     ["achieved_occupancy", "theoretical_occupancy"]
         .into_iter()
         .find(|metric| inputs.quantities.column(metric).is_some_and(|cells| cells.iter().any(|c| c.value().is_some())))
 }
 
 /// Occupancy and objective of the variants that no other beats on both, by occupancy.
-fn front(inputs: &Inputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
+fn front(inputs: &ReportInputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     let objective = &inputs.phase.objective;
     let x = ParetoAxis { metric: occupancy, better: Better::Higher };
     let y = ParetoAxis { metric: &objective.metric, better: objective.better };
@@ -137,7 +137,7 @@ fn front(inputs: &Inputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     points
 }
 
-fn effects(inputs: &Inputs<'_>) -> Vec<Effect> {
+fn effects(inputs: &ReportInputs<'_>) -> Vec<Effect> {
     let objective = &inputs.phase.objective;
     let results: HashSet<VariantId> = ranked(inputs).into_iter().collect();
     let measured: Vec<_> = inputs

@@ -1,6 +1,6 @@
 //! A report put together from its inputs. Decides nothing: it orders, and asks each part for its rows.
 
-use super::inputs::Inputs;
+use super::inputs::ReportInputs;
 use super::model::{FindingRow, MetricColumn};
 use super::report::Report;
 use super::{charted, deep_profile, deltas, gates, headline, provenance, text, variants};
@@ -16,7 +16,7 @@ const FINDINGS: usize = 3;
 
 impl Report {
     /// Builds the report. Pure: the same inputs give the same report.
-    pub fn new(inputs: &Inputs<'_>) -> Self {
+    pub fn new(inputs: &ReportInputs<'_>) -> Self {
         let metrics = metric_columns(inputs);
         let gate_rows: Vec<_> = inputs.judgement.gates.iter().map(gates::row).collect();
         let params = parameters(inputs.plan);
@@ -65,7 +65,7 @@ impl Report {
 
 /// Columns that hold at least one value, or that a gate names: those that readers look for first, then the rest in the
 /// order they were measured.
-fn metric_columns(inputs: &Inputs<'_>) -> Vec<MetricColumn> {
+fn metric_columns(inputs: &ReportInputs<'_>) -> Vec<MetricColumn> {
     let gated: HashSet<&str> = inputs.judgement.gates.iter().filter_map(|g| g.metric.as_deref()).collect();
     let held = |name: &str| inputs.quantities.column(name).is_some_and(|cells| cells.has_value());
     let names: Vec<&str> = inputs.quantities.metrics().filter(|name| held(name) || gated.contains(name)).collect();
@@ -99,7 +99,7 @@ fn parameters(plan: &Plan) -> Vec<String> {
 
 /// The first findings, each title once; those about the selected variant before others, those at the objective's shape
 /// before others, which name theirs.
-fn gravest(inputs: &Inputs<'_>) -> Vec<FindingRow> {
+fn gravest(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     let objective = &inputs.phase.objective.shape;
     let selected = inputs.judgement.selected.as_ref().map(|s| &s.variant);
     let mut findings: Vec<&explain::Finding> = inputs.findings.iter().collect();

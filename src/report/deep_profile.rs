@@ -1,6 +1,6 @@
 //! The deep profile of the selected variant as rows, and what it adds to the findings.
 
-use super::inputs::Inputs;
+use super::inputs::ReportInputs;
 use super::model::{FindingRow, Measure};
 use super::ncu_advice::{NcuAdvice, advice};
 use super::number::{self, Number};
@@ -86,7 +86,7 @@ const HEAD: usize = 24;
 const LONGEST: usize = 260;
 
 /// Profiles that gave something, the selected variant's first, each with the id it is shown under.
-fn profiles<'a>(inputs: &'a Inputs<'_>) -> Vec<(&'a VariantId, &'a DeepProfile)> {
+fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepProfile)> {
     let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
     let shares = |id: &VariantId| inputs.builds.iter().find(|b| &b.variant == id).and_then(|b| b.shares.clone());
     let stands_for = selected.map(|id| shares(id).unwrap_or_else(|| id.clone()));
@@ -104,7 +104,7 @@ fn profiles<'a>(inputs: &'a Inputs<'_>) -> Vec<(&'a VariantId, &'a DeepProfile)>
 }
 
 /// The rows, where a profile gave something that can be read.
-pub fn row(inputs: &Inputs<'_>, rows: &[VariantRow]) -> Option<DeepProfileRow> {
+pub fn row(inputs: &ReportInputs<'_>, rows: &[VariantRow]) -> Option<DeepProfileRow> {
     let profiles = profiles(inputs);
     let (_, first) = profiles.first().filter(|_| inputs.deep.problem.is_none())?;
     let of = |id: &VariantId| rows.iter().find(|row| row.id == text::line(&id.0));
@@ -158,7 +158,7 @@ fn note(profile: &DeepProfile) -> String {
 }
 
 /// Why there is no deep profile of the selected variant, where the phase wants one and something was measured.
-pub fn missing(inputs: &Inputs<'_>) -> Option<String> {
+pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
     let selected = inputs.judgement.selected.as_ref()?;
     if inputs.phase.profile.close_look == CloseLookAt::None || inputs.manifest.stage_seconds.is_empty() {
         return None;
@@ -181,7 +181,7 @@ pub fn missing(inputs: &Inputs<'_>) -> Option<String> {
 }
 
 /// The largest estimates of ncu's rules about the selected variant: those of the whole time before those of a unit.
-pub fn findings(inputs: &Inputs<'_>) -> Vec<FindingRow> {
+pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     let Some((id, profile)) = profiles(inputs).into_iter().next() else { return Vec::new() };
     let Some(said) = inputs.said.iter().find(|said| said.variant == profile.variant && said.shape == profile.shape)
     else {

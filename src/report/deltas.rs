@@ -1,7 +1,7 @@
 //! The selected variant beside others: baselines of the phase, and stored runs.
 
 use super::change::{ChangeNoise, LatencyChange, MetricChange};
-use super::inputs::Inputs;
+use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::text;
 use crate::frame::Quantities;
@@ -31,7 +31,7 @@ struct Reference<'a> {
 }
 
 /// The selected variant beside each baseline, then beside each stored run, at the objective's shape.
-pub fn deltas(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
+pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
     let baselines = inputs.plan.baselines().map(|baseline| {
         let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
         (text::line(&baseline.id.0), None, reference)
@@ -53,7 +53,7 @@ pub fn deltas(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
         .collect()
 }
 
-fn rows(inputs: &Inputs<'_>, metrics: &[MetricColumn], reference: &Reference<'_>) -> Vec<MetricChange> {
+fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], reference: &Reference<'_>) -> Vec<MetricChange> {
     let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
     let shape = &inputs.phase.objective.shape;
     let row = |metric: &MetricColumn| {
@@ -70,7 +70,7 @@ fn rows(inputs: &Inputs<'_>, metrics: &[MetricColumn], reference: &Reference<'_>
 }
 
 /// What is known of the noise of the ratio of median latencies.
-fn noise(inputs: &Inputs<'_>, selected: &VariantId, reference: &Reference<'_>) -> ChangeNoise {
+fn noise(inputs: &ReportInputs<'_>, selected: &VariantId, reference: &Reference<'_>) -> ChangeNoise {
     let shape = &inputs.phase.objective.shape;
     let samples =
         inputs.quantities.samples(selected, shape).zip(reference.quantities.samples(reference.variant, shape));

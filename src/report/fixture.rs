@@ -3,7 +3,7 @@
 mod records;
 mod values;
 
-use super::inputs::{DeepProfileInputs, Earlier, Inputs, RunSource};
+use super::inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
 use super::report::Report;
 use crate::config::{Phase, parse};
 use crate::explain::{self, Clocks, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage};
@@ -112,7 +112,7 @@ impl Fixture {
 
     /// The report on it.
     pub fn report(&self) -> Report {
-        Report::new(&Inputs {
+        Report::new(&ReportInputs {
             phase: &self.phase,
             plan: &self.plan,
             manifest: &self.manifest,

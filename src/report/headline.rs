@@ -1,6 +1,6 @@
 //! The banner: what a reader has to know in ten seconds, written by rules from the data.
 
-use super::inputs::Inputs;
+use super::inputs::ReportInputs;
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
 use super::{number, text};
@@ -13,7 +13,7 @@ use crate::model::{Level, Verdict};
 use std::collections::HashSet;
 
 /// Writes the banner.
-pub fn headline(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Headline {
+pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline {
     let judgement = inputs.judgement;
     let fallback = judgement.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass);
     Headline {
@@ -107,7 +107,7 @@ fn named(gate: &GateResult) -> String {
 }
 
 /// `the fastest correct variant A fails registers <= 64 by 6; the fastest that nothing stops is B, +3.2 %`.
-fn obstacle(inputs: &Inputs<'_>) -> Option<String> {
+fn obstacle(inputs: &ReportInputs<'_>) -> Option<String> {
     let mut ranked: Vec<&VariantResult> = inputs.judgement.variants.iter().filter(|v| v.rank.is_some()).collect();
     ranked.sort_by_key(|v| v.rank);
     let first = ranked.first()?;
@@ -133,7 +133,7 @@ fn obstacle(inputs: &Inputs<'_>) -> Option<String> {
     Some(sentence)
 }
 
-fn scope(inputs: &Inputs<'_>) -> String {
+fn scope(inputs: &ReportInputs<'_>) -> String {
     let right = |v: &&VariantResult| matches!(v.correctness, Correctness::Proven { .. });
     let candidates: HashSet<&VariantId> = inputs.plan.candidates().map(|v| &v.id).collect();
     let proven = inputs.judgement.variants.iter().filter(right).filter(|r| candidates.contains(&r.variant)).count();
@@ -155,7 +155,7 @@ fn gates(judgement: &Judgement) -> usize {
     judgement.gates.len() + tiers.chain(stages).chain(fallback).sum::<usize>()
 }
 
-fn tier(inputs: &Inputs<'_>) -> Option<String> {
+fn tier(inputs: &ReportInputs<'_>) -> Option<String> {
     let tiers = &inputs.judgement.tiers;
     if tiers.is_empty() {
         return None;
@@ -176,7 +176,7 @@ fn tier(inputs: &Inputs<'_>) -> Option<String> {
 }
 
 /// What the selected variant was selected by.
-pub fn objective(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Option<ObjectiveRow> {
+pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<ObjectiveRow> {
     let objective = &inputs.phase.objective;
     let metric = metrics.iter().find(|m| m.name == objective.metric)?;
     let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
@@ -191,7 +191,7 @@ pub fn objective(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Option<Object
 }
 
 /// Numbers of the selected variant that a reader looks for first.
-fn facts(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
+fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
     let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
     let objective = inputs.phase.objective.metric.as_str();
     let facts = Catalogue::embedded().shown(ShownIn::Headline);
@@ -210,7 +210,7 @@ fn facts(inputs: &Inputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
 }
 
 /// The speed beside the default baseline for the objective, else the gate's limit.
-fn note(inputs: &Inputs<'_>, metric: &MetricColumn, selected: &VariantId, value: f64) -> String {
+fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, value: f64) -> String {
     if metric.name == inputs.phase.objective.metric {
         let baseline = inputs.plan.baselines().next();
         let theirs = baseline.and_then(|b| {

@@ -53,7 +53,7 @@ pub struct Earlier<'a> {
 }
 
 /// Everything a report is built from.
-pub struct Inputs<'a> {
+pub struct ReportInputs<'a> {
     /// The phase as run.
     pub phase: &'a Phase,
     /// Its variants.

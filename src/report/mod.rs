@@ -42,7 +42,7 @@ pub use deep_profile::{DeepMetric, DeepProfileRow, ProfiledVariant};
 pub use deltas::Delta;
 pub use error::{RenderError, WriteError};
 pub use gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-pub use inputs::{DeepProfileInputs, Earlier, Inputs, RunSource};
+pub use inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
 pub use model::{Conclusion, Fact, FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
 pub use ncu_advice::{HotLineRow, HotRow, NcuAdvice, RuleRow};
 pub use provenance::{Provenance, RunOrigin};

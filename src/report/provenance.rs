@@ -1,6 +1,6 @@
 //! Where the numbers come from, what is not in them, and how to make them again.
 
-use super::inputs::{Inputs, RunSource};
+use super::inputs::{ReportInputs, RunSource};
 use super::number::{self, Number};
 use super::text;
 use crate::model::BuildOutcome;
@@ -57,7 +57,7 @@ pub struct Provenance {
 }
 
 /// Live or replay, in a sentence.
-pub fn origin(inputs: &Inputs<'_>) -> RunOrigin {
+pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
     let manifest = inputs.manifest;
     let gpu = manifest.fingerprint.gpu.as_ref().map_or_else(|| "an unknown GPU".to_owned(), |g| text::line(&g.name));
     let date = manifest.started.strftime("%Y-%m-%d");
@@ -77,7 +77,7 @@ pub fn origin(inputs: &Inputs<'_>) -> RunOrigin {
 }
 
 /// Machine, tools, source and command line.
-pub fn provenance(inputs: &Inputs<'_>) -> Provenance {
+pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
     let manifest = inputs.manifest;
     let [gpu, driver, ncu, nvcc, clock_control, cache_control, replay_mode] = conditions(&manifest.fingerprint);
     let finished = manifest.finished.map_or_else(|| "not finished".to_owned(), second);
@@ -160,7 +160,7 @@ fn second(time: jiff::Timestamp) -> String {
 }
 
 /// Shapes that a stage of the program covers, and those it leaves out.
-fn shapes<'a>(inputs: &Inputs<'_>, covered: impl Iterator<Item = &'a ShapeName>) -> String {
+fn shapes<'a>(inputs: &ReportInputs<'_>, covered: impl Iterator<Item = &'a ShapeName>) -> String {
     let covered: BTreeSet<&ShapeName> = covered.collect();
     let names = |wanted: bool| -> Vec<String> {
         let shapes = inputs.phase.workload.shapes.iter().map(|shape| &shape.name);
@@ -174,7 +174,7 @@ fn shapes<'a>(inputs: &Inputs<'_>, covered: impl Iterator<Item = &'a ShapeName>)
 }
 
 /// Variants that share the measurements of one with the same machine code and launches.
-fn shared(inputs: &Inputs<'_>) -> String {
+fn shared(inputs: &ReportInputs<'_>) -> String {
     let shared = inputs.builds.iter().filter(|build| build.shares.is_some()).count();
     match shared {
         0 => "none".to_owned(),
@@ -191,7 +191,7 @@ fn state(state: RunState) -> &'static str {
 }
 
 /// What is not in the numbers: by reason, with how many variants it concerns.
-pub fn missing(inputs: &Inputs<'_>) -> Vec<String> {
+pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
     let mut reasons = Reasons::default();
     for build in inputs.builds {
         match &build.outcome {
@@ -231,7 +231,7 @@ pub fn missing(inputs: &Inputs<'_>) -> Vec<String> {
 }
 
 /// Stages of the program that have no record at all for some variants.
-fn unseen(inputs: &Inputs<'_>) -> Vec<String> {
+fn unseen(inputs: &ReportInputs<'_>) -> Vec<String> {
     let built: std::collections::HashSet<_> = inputs.builds.iter().map(|b| &b.variant).collect();
     let absent = inputs.plan.variants.iter().filter(|v| !built.contains(&v.id)).count();
     (absent > 0)
@@ -268,7 +268,7 @@ impl Reasons {
 }
 
 /// Commands that judge and render the same run, and that measure it again.
-pub fn reproduce(inputs: &Inputs<'_>) -> Vec<String> {
+pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
     let file = quoted(&text::line(&inputs.phase.file.display().to_string()));
     let mut commands = Vec::new();
     if let Some(git) = &inputs.manifest.git {

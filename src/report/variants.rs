@@ -1,6 +1,6 @@
 //! Variants as rows.
 
-use super::inputs::Inputs;
+use super::inputs::ReportInputs;
 use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
 use super::number::{self, Number};
@@ -27,7 +27,7 @@ struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    fn new(inputs: &Inputs<'a>) -> Self {
+    fn new(inputs: &ReportInputs<'a>) -> Self {
         let mut checks: HashMap<&VariantId, Vec<&CheckRecord>> = HashMap::new();
         for check in inputs.checks {
             checks.entry(&check.variant).or_default().push(check);
@@ -59,7 +59,7 @@ fn worst_cases(gate: &GateResult) -> HashMap<&VariantId, &Case> {
 }
 
 /// Candidates by rank, then those without one in the order of the plan, then baselines.
-pub fn rows(inputs: &Inputs<'_>, metrics: &[MetricColumn], params: &[String]) -> Vec<VariantRow> {
+pub fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], params: &[String]) -> Vec<VariantRow> {
     let index = Index::new(inputs);
     let mut rows: Vec<VariantRow> =
         inputs.plan.variants.iter().map(|variant| row(inputs, &index, variant, metrics, params)).collect();
@@ -68,7 +68,7 @@ pub fn rows(inputs: &Inputs<'_>, metrics: &[MetricColumn], params: &[String]) ->
 }
 
 fn row(
-    inputs: &Inputs<'_>,
+    inputs: &ReportInputs<'_>,
     index: &Index<'_>,
     variant: &Variant,
     metrics: &[MetricColumn],
@@ -238,7 +238,7 @@ fn resource_rows(resources: &Resources) -> Vec<(String, Number)> {
     .collect()
 }
 
-fn values(inputs: &Inputs<'_>, variant: &Variant, shape: &ShapeName, metrics: &[MetricColumn]) -> ShapeValues {
+fn values(inputs: &ReportInputs<'_>, variant: &Variant, shape: &ShapeName, metrics: &[MetricColumn]) -> ShapeValues {
     let launch = match &variant.method {
         Method::Kernel(plan) => plan.launches.iter().find(|l| &l.shape == shape).map_or_else(String::new, |l| {
             let dims = |[x, y, z]: [u32; 3]| format!("{x}×{y}×{z}");

@@ -25,7 +25,7 @@ pub struct Estimate {
 
 /// `a` against `b`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Comparison {
+pub struct SampleComparison {
     /// Median of `a` over median of `b`.
     pub median_ratio: Estimate,
     /// 90th percentile of `a` over that of `b`; none where the samples are too few for it.
@@ -35,9 +35,9 @@ pub struct Comparison {
 }
 
 /// Compares two samples; an error says which statistic they do not allow.
-pub fn compare(a: &[f64], b: &[f64], pairing: Pairing, resampler: &Resampler) -> Result<Comparison, StatsError> {
+pub fn compare(a: &[f64], b: &[f64], pairing: Pairing, resampler: &Resampler) -> Result<SampleComparison, StatsError> {
     let pair = Pair { a, b, pairing, resampler };
-    Ok(Comparison {
+    Ok(SampleComparison {
         median_ratio: pair.estimate(Statistic::MEDIAN, |a, b| a / b)?,
         p90_ratio: match pair.estimate(Statistic::P90, |a, b| a / b) {
             Ok(estimate) => Some(estimate),

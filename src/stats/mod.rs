@@ -7,5 +7,5 @@ mod compare;
 mod quantile;
 
 pub use bootstrap::{Interval, NEARBY, Resampler, Resampling, Stream};
-pub use compare::{Comparison, Estimate, Pairing, compare};
+pub use compare::{Estimate, Pairing, SampleComparison, compare};
 pub use quantile::{Statistic, StatsError, five_number_summary, median, quantile};

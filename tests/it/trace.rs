@@ -3,7 +3,7 @@
 
 use crate::captures;
 use crate::command::{Place, root};
-use ncugate::metric::{Catalogue, Source};
+use ncugate::metric::{Catalogue, MetricSource};
 use ncugate::model::Cell;
 use ncugate::number;
 use serde_json::Value;
@@ -263,7 +263,7 @@ fn counters_on_the_page_are_those_that_ncu_report_shows() {
     for _ in 0..CELLS * 20 {
         let (variant, shape, metric, (_, text, _)) = rendered.pick(&mut dice);
         let exact = rendered.result(variant)["shapes"][shape]["values"][metric].as_f64();
-        let Some(value) = exact.filter(|_| catalogue.source(metric) == Some(Source::Ncu)) else { continue };
+        let Some(value) = exact.filter(|_| catalogue.source(metric) == Some(MetricSource::Ncu)) else { continue };
         let measured_as = rendered.result(variant)["shares"].as_str().unwrap_or(variant);
         let counted = &cases[&format!("{measured_as}@{shape}")];
         let definition = catalogue.definition(metric, Some((9, 0).into())).unwrap();
@@ -280,7 +280,7 @@ fn counters_on_the_page_are_those_that_ncu_report_shows() {
     }
     for gate in rendered.results["gates"].as_array().unwrap() {
         let (Some(metric), Some(value)) = (gate["metric"].as_str(), gate["measured"].as_f64()) else { continue };
-        if catalogue.source(metric) != Some(Source::Ncu) {
+        if catalogue.source(metric) != Some(MetricSource::Ncu) {
             continue;
         }
         let (variant, shape) = (gate["variant"].as_str().unwrap(), gate["shape"].as_str().unwrap());

@@ -1,6 +1,6 @@
 //! Keys of `[workload]` and the tables in it.
 
-use super::{EXPRS, Kind, Spec, key, spec};
+use super::{EXPRS, KeyKind, Spec, key, spec};
 use crate::config::workload::Dtype;
 
 const fn dtype_names() -> [&'static str; Dtype::ALL.len()] {
@@ -27,32 +27,32 @@ pub static WORKLOAD: Spec = spec(
     &[
         key(
             "seeds",
-            Kind::List(&Kind::Whole(0)),
+            KeyKind::List(&KeyKind::Whole(0)),
             "Seeds of the inputs; every one is a correctness case at every shape.",
         )
         .default("[0]"),
         key(
             "reference",
-            Kind::Either(&[Kind::OneOf(BUILTINS), Kind::Table(&REFERENCE)]),
+            KeyKind::Either(&[KeyKind::OneOf(BUILTINS), KeyKind::Table(&REFERENCE)]),
             "Where the right answer comes from. Built-ins are evaluated in float64 on the host.",
         )
         .required(),
         key(
             "tolerance",
-            Kind::Table(&TOLERANCE),
+            KeyKind::Table(&TOLERANCE),
             "How far an output may be from the reference; every bound given must hold.",
         )
         .required(),
-        key("scalars", Kind::Table(&SCALARS), "Scalar arguments and options of the reference.").default("{}"),
-        key("shapes", Kind::Table(&SHAPES), "Problem sizes by name.").required(),
-        key("buffers", Kind::Table(&BUFFERS), "Device buffers by name.").required(),
+        key("scalars", KeyKind::Table(&SCALARS), "Scalar arguments and options of the reference.").default("{}"),
+        key("shapes", KeyKind::Table(&SHAPES), "Problem sizes by name.").required(),
+        key("buffers", KeyKind::Table(&BUFFERS), "Device buffers by name.").required(),
         key(
             "flops",
-            Kind::Expr,
+            KeyKind::Expr,
             "Floating-point operations of one launch, over the dimensions: for TFLOP/s and the roofline.",
         )
         .default("none"),
-        key("bytes", Kind::Expr, "Bytes that have to move at least, over the dimensions: for the roofline.")
+        key("bytes", KeyKind::Expr, "Bytes that have to move at least, over the dimensions: for the roofline.")
             .default("none"),
     ],
 );
@@ -62,17 +62,17 @@ pub static REFERENCE: Spec = Spec {
     title: "reference = { ... }",
     doc: "Exactly one of `builtin`, `entry` and `npy`. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
     keys: &[
-        key("builtin", Kind::OneOf(BUILTINS), "A built-in reference with options."),
-        key("entry", Kind::Name, "Another entry of the kernel's source, launched with the same arguments."),
+        key("builtin", KeyKind::OneOf(BUILTINS), "A built-in reference with options."),
+        key("entry", KeyKind::Name, "Another entry of the kernel's source, launched with the same arguments."),
         key("grid", EXPRS, "Grid of `entry`, over the dimensions."),
         key("block", EXPRS, "Block of `entry`, over the dimensions."),
         key(
             "npy",
-            Kind::Text,
+            KeyKind::Text,
             "A NumPy file; `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions in its path are replaced.",
         ),
     ],
-    free: Some(Kind::Param),
+    free: Some(KeyKind::Param),
 };
 
 /// `tolerance = { ... }`.
@@ -80,8 +80,8 @@ pub static TOLERANCE: Spec = spec(
     "tolerance = { ... }",
     "At least one of the two.",
     &[
-        key("max_abs", Kind::Number, "Largest absolute difference."),
-        key("rel_l2", Kind::Number, "L2 norm of the difference over the L2 norm of the reference."),
+        key("max_abs", KeyKind::Number, "Largest absolute difference."),
+        key("rel_l2", KeyKind::Number, "L2 norm of the difference over the L2 norm of the reference."),
     ],
 );
 
@@ -90,7 +90,7 @@ pub static SCALARS: Spec = Spec {
     title: "[workload.scalars]",
     doc: "`name = \"expression\"` is an f32; a table says the type. Expressions see dimensions and the variant's parameters.",
     keys: &[],
-    free: Some(Kind::Either(&[Kind::Expr, Kind::Table(&SCALAR)])),
+    free: Some(KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&SCALAR)])),
 };
 
 /// One scalar.
@@ -98,9 +98,9 @@ pub static SCALAR: Spec = spec(
     "[workload.scalars] NAME = { ... }",
     "A scalar with its type.",
     &[
-        key("type", Kind::OneOf(SCALAR_TYPES), "C type: `float`, `double`, `int`, `long long`, `unsigned`.")
+        key("type", KeyKind::OneOf(SCALAR_TYPES), "C type: `float`, `double`, `int`, `long long`, `unsigned`.")
             .default("\"f32\""),
-        key("value", Kind::Expr, "Its value.").required(),
+        key("value", KeyKind::Expr, "Its value.").required(),
     ],
 );
 
@@ -109,7 +109,7 @@ pub static SHAPES: Spec = Spec {
     title: "[workload.shapes]",
     doc: "`name = { B = 1, S = 512 }`: a problem size and its dimensions. Every shape has the same dimensions.",
     keys: &[],
-    free: Some(Kind::Table(&DIMS)),
+    free: Some(KeyKind::Table(&DIMS)),
 };
 
 /// One shape.
@@ -117,7 +117,7 @@ pub static DIMS: Spec = Spec {
     title: "[workload.shapes] NAME = { ... }",
     doc: "Dimension and extent.",
     keys: &[],
-    free: Some(Kind::Whole(1)),
+    free: Some(KeyKind::Whole(1)),
 };
 
 /// `[workload.buffers]`.
@@ -125,7 +125,7 @@ pub static BUFFERS: Spec = Spec {
     title: "[workload.buffers]",
     doc: "`name = { dtype = \"f16\", shape = [\"S\", \"D\"] }`: a device buffer.",
     keys: &[],
-    free: Some(Kind::Table(&BUFFER)),
+    free: Some(KeyKind::Table(&BUFFER)),
 };
 
 /// One buffer.
@@ -133,17 +133,17 @@ pub static BUFFER: Spec = spec(
     "[workload.buffers] NAME = { ... }",
     "A device buffer.",
     &[
-        key("dtype", Kind::OneOf(&DTYPES), "Type of an element.").required(),
+        key("dtype", KeyKind::OneOf(&DTYPES), "Type of an element.").required(),
         key("shape", EXPRS, "Extent of each axis, over the dimensions.").required(),
         key(
             "role",
-            Kind::OneOf(ROLES),
+            KeyKind::OneOf(ROLES),
             "Inputs are filled and must not be written; outputs are compared; scratch is cleared.",
         )
         .default("\"input\""),
         key(
             "init",
-            Kind::Either(&[Kind::OneOf(INITS), Kind::Table(&INIT)]),
+            KeyKind::Either(&[KeyKind::OneOf(INITS), KeyKind::Table(&INIT)]),
             "How an input is filled. A word takes the defaults below.",
         )
         .default("\"normal\""),
@@ -155,30 +155,33 @@ pub static INIT: Spec = spec(
     "init = { ... }",
     "Exactly one.",
     &[
-        key("normal", Kind::Table(&NORMAL), "Gaussian."),
-        key("uniform", Kind::Table(&UNIFORM), "Uniform on [low, high)."),
-        key("arange", Kind::Table(&ARANGE), "start + step * index."),
-        key("constant", Kind::Number, "The same value everywhere; the word alone is 1."),
+        key("normal", KeyKind::Table(&NORMAL), "Gaussian."),
+        key("uniform", KeyKind::Table(&UNIFORM), "Uniform on [low, high)."),
+        key("arange", KeyKind::Table(&ARANGE), "start + step * index."),
+        key("constant", KeyKind::Number, "The same value everywhere; the word alone is 1."),
     ],
 );
 /// `init = { normal = ... }`.
 pub static NORMAL: Spec = spec(
     "init = { normal = { ... } }",
     "Gaussian.",
-    &[key("mean", Kind::Number, "Mean.").default("0"), key("std", Kind::Number, "Standard deviation.").default("1")],
+    &[
+        key("mean", KeyKind::Number, "Mean.").default("0"),
+        key("std", KeyKind::Number, "Standard deviation.").default("1"),
+    ],
 );
 /// `init = { uniform = ... }`.
 pub static UNIFORM: Spec = spec(
     "init = { uniform = { ... } }",
     "Uniform.",
-    &[key("low", Kind::Number, "Lower end.").default("0"), key("high", Kind::Number, "Upper end.").default("1")],
+    &[key("low", KeyKind::Number, "Lower end.").default("0"), key("high", KeyKind::Number, "Upper end.").default("1")],
 );
 /// `init = { arange = ... }`.
 pub static ARANGE: Spec = spec(
     "init = { arange = { ... } }",
     "Arithmetic progression.",
     &[
-        key("start", Kind::Number, "First value.").default("0"),
-        key("step", Kind::Number, "Difference between neighbours.").default("1"),
+        key("start", KeyKind::Number, "First value.").default("0"),
+        key("step", KeyKind::Number, "Difference between neighbours.").default("1"),
     ],
 );

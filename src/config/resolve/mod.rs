@@ -12,7 +12,7 @@ mod workload;
 use super::error::{ConfigErrors, Place, Problem};
 use super::keys::ROOT;
 use super::phase::Phase;
-use super::reader::{Source, Table};
+use super::reader::{Table, TomlText};
 use std::path::Path;
 use toml::de::DeTable;
 
@@ -40,7 +40,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
         });
         return Err(ConfigErrors::new(path, text, problems.collect()));
     }
-    let source = Source::new(text);
+    let source = TomlText::new(text);
     let place = Place { key: String::new(), span: 0..0 };
     let root = Table::new(&source, &ROOT, place, document.get_ref());
     let phase = phase::phase(&root, path, text);

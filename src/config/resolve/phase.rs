@@ -12,7 +12,7 @@ use crate::config::{
     Workload,
 };
 use crate::expr::Requirement;
-use crate::metric::{Catalogue, Source};
+use crate::metric::{Catalogue, MetricSource};
 use crate::model::Better;
 use crate::model::ShapeName;
 use std::path::Path;
@@ -44,8 +44,10 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
     let gate_plan = vocabulary.plan(root, &gates);
     let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
     let build = build(root);
-    let (bench, profile) =
-        (bench(root, &vocabulary, &judged(Source::Latency)), profile(root, &vocabulary, &judged(Source::Ncu)));
+    let (bench, profile) = (
+        bench(root, &vocabulary, &judged(MetricSource::Latency)),
+        profile(root, &vocabulary, &judged(MetricSource::Ncu)),
+    );
     let head = head?;
     Some(Phase {
         file: path.to_owned(),
@@ -245,7 +247,7 @@ fn judged_shapes(
     vocabulary: &Vocabulary<'_>,
     gates: &[Gate],
     plan: &crate::config::GatePlan,
-    kind: Source,
+    kind: MetricSource,
 ) -> Vec<ShapeName> {
     let grouped = plan.tiers.iter().map(|tier| &tier.gates).chain(plan.stages.iter().map(|stage| &stage.gates));
     let grouped = grouped.chain(plan.fallback.iter().map(|fallback| &fallback.gates));
@@ -256,10 +258,10 @@ fn judged_shapes(
 }
 
 /// Whether a requirement reads something that comes from `kind`.
-fn reads(requirement: &Requirement, kind: Source) -> bool {
+fn reads(requirement: &Requirement, kind: MetricSource) -> bool {
     let reads = requirement.reads();
     let named = reads.quantities.iter().any(|read| Catalogue::embedded().source(&read.name) == Some(kind));
-    named || (kind == Source::Latency && !reads.speedups.is_empty())
+    named || (kind == MetricSource::Latency && !reads.speedups.is_empty())
 }
 
 fn build(root: &Table<'_>) -> BuildSettings {

@@ -4,7 +4,7 @@ use super::names::suggest;
 use super::scope::InScope;
 use crate::config::keys::{self, BUILTINS};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Reference, Role};
+use crate::config::{Buffer, Role, WorkloadReference};
 use crate::expr::{Expr, Value};
 
 /// What a built-in takes. Buffers are found by these names; failing one, inputs and outputs are taken in the order of the
@@ -26,11 +26,11 @@ const TAKES: [Takes; 5] = [
 ];
 
 /// Reads `workload.reference`.
-pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
+pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
     let builtins: Vec<(&'static str, &'static str)> = BUILTINS.iter().map(|name| (*name, *name)).collect();
     if !item.is_table() {
         let name = item.one_of(&builtins)?;
-        return Some(Reference::Builtin { name: name.to_owned(), options: Vec::new() });
+        return Some(WorkloadReference::Builtin { name: name.to_owned(), options: Vec::new() });
     }
     let table = item.table(&keys::REFERENCE)?;
     let given: Vec<&str> = ["builtin", "entry", "npy"].into_iter().filter(|key| table.has(key)).collect();
@@ -55,7 +55,7 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
             let given = table.free().into_iter();
             let options = given.filter_map(|(key, item)| Some((option(takes, &key, &item)?, key.value)));
             let options = options.map(|(value, key)| (key, value)).collect();
-            Some(Reference::Builtin { name: name?.to_owned(), options })
+            Some(WorkloadReference::Builtin { name: name?.to_owned(), options })
         }
         "entry" => {
             let axes = |key| -> Option<Vec<Expr>> {
@@ -63,7 +63,7 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
                 Some(item.axes().iter().filter_map(|axis| Some(dims.expr(axis)?.value)).collect())
             };
             let (grid, block) = (axes("grid"), axes("block"));
-            Some(Reference::Entry { entry: table.get("entry")?.name()?, grid: grid?, block: block? })
+            Some(WorkloadReference::Entry { entry: table.get("entry")?.name()?, grid: grid?, block: block? })
         }
         _ => npy(&table.get("npy")?, dims),
     }
@@ -87,16 +87,16 @@ fn option(takes: Option<&Takes>, name: &Placed<String>, item: &Item<'_>) -> Opti
     Some(text)
 }
 
-fn npy(item: &Item<'_>, dims: &InScope) -> Option<Reference> {
+fn npy(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
     let own = ["shape", "seed", "buffer"].map(str::to_owned);
     let scope = InScope::new("`shape`, `seed`, `buffer` and the dimensions", own.into_iter().chain(dims.names.clone()));
     let path = scope.template(item)?;
-    Some(Reference::Npy { path: path.text().into() })
+    Some(WorkloadReference::Npy { path: path.text().into() })
 }
 
 /// Reports a built-in whose inputs and output are not among the buffers.
-pub fn check_buffers(table: &Table<'_>, reference: &Reference, buffers: &[Buffer]) {
-    let Reference::Builtin { name, .. } = reference else { return };
+pub fn check_buffers(table: &Table<'_>, reference: &WorkloadReference, buffers: &[Buffer]) {
+    let WorkloadReference::Builtin { name, .. } = reference else { return };
     let Some(takes) = TAKES.iter().find(|takes| takes.name == name) else { return };
     let of_role = |role| {
         let named = buffers.iter().filter(move |buffer| buffer.role == role).map(|buffer| buffer.name.as_str());

@@ -8,7 +8,7 @@ use super::reference;
 use super::scope::InScope;
 use crate::config::keys::{self, ARANGE, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Dtype, Init, Reference, Role, Scalar, ScalarType, Shape, Workload};
+use crate::config::{Buffer, Dtype, Init, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
 use crate::expr::{Expr, Names, Value};
 use crate::model::{ShapeName, Tolerance};
 
@@ -30,7 +30,8 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     if let (Some(reference), true) = (&reference, buffers_right) {
         reference::check_buffers(table, reference, &buffers);
     }
-    let reference = reference.unwrap_or_else(|| Reference::Builtin { name: "copy".to_owned(), options: Vec::new() });
+    let reference =
+        reference.unwrap_or_else(|| WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() });
     let tolerance = tolerance.unwrap_or(Tolerance { max_abs: None, rel_l2: None });
     Workload { seeds, reference, tolerance, scalars, shapes, buffers, flops, bytes }
 }

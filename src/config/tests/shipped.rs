@@ -1,7 +1,7 @@
 //! The phases that ship, and defaults.
 
 use super::{SMALL, read, right};
-use crate::config::{Init, Reference, load};
+use crate::config::{Init, WorkloadReference, load};
 use crate::expr::Expr;
 use crate::model::Better;
 use crate::model::{Level, Scope};
@@ -73,15 +73,15 @@ fn references_of_every_kind() {
     let reference = |text: &str| right(&[("reference = \"copy\"", &format!("reference = {text}"))]).workload.reference;
     assert!(matches!(
         reference("{ builtin = \"reduce\", op = \"max\" }"),
-        Reference::Builtin { options, .. } if options == [("op".into(), "max".into())]
+        WorkloadReference::Builtin { options, .. } if options == [("op".into(), "max".into())]
     ));
     assert!(matches!(
         reference("{ entry = \"ref\", grid = [\"N\", 2], block = [32] }"),
-        Reference::Entry { grid, block, .. } if grid.iter().map(Expr::text).eq(["N", "2"]) && block[0].text() == "32"
+        WorkloadReference::Entry { grid, block, .. } if grid.iter().map(Expr::text).eq(["N", "2"]) && block[0].text() == "32"
     ));
     assert!(matches!(
         reference("{ npy = \"a_{{ shape }}_{{ seed }}.npy\" }"),
-        Reference::Npy { path } if path == Path::new("a_{{ shape }}_{{ seed }}.npy")
+        WorkloadReference::Npy { path } if path == Path::new("a_{{ shape }}_{{ seed }}.npy")
     ));
 }
 

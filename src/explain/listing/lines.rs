@@ -29,7 +29,7 @@ const SECTION_SHIFT: u32 = 32;
 
 /// A line of a source file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct CodePlace {
     /// Path as the compiler wrote it. Never opened.
     pub file: String,
     /// Line, from 1.
@@ -130,13 +130,13 @@ impl LineTable {
 
     /// Where the instruction at `offset` bytes of the kernel comes from: its own line, then the line that calls what it
     /// was inlined from, and so on outwards.
-    pub fn at(&self, offset: u64) -> Vec<Place> {
+    pub fn at(&self, offset: u64) -> Vec<CodePlace> {
         let mut chain = Vec::new();
         let found = self.starts.range(..=offset).next_back().filter(|_| offset < self.end);
         let mut next = found.and_then(|(_, row)| self.rows.get(*row));
         while let Some(row) = next.filter(|_| chain.len() < DEEPEST) {
             let file = self.files.get(row.file).cloned().unwrap_or_default();
-            chain.push(Place { file, line: row.line });
+            chain.push(CodePlace { file, line: row.line });
             next = row.caller.checked_sub(1).and_then(|caller| self.rows.get(caller));
         }
         chain

@@ -10,7 +10,7 @@ mod record;
 mod source;
 
 pub use disassembly::Disassembler;
-pub use lines::{LineTable, Place};
+pub use lines::{CodePlace, LineTable};
 pub use record::Code;
 pub use source::{Own, Texts};
 

@@ -1,7 +1,7 @@
 //! The listing of a kernel's sampled instructions, as a run keeps it.
 
 use super::lines::code_size;
-use super::{LineTable, ListingError, Own, Place, Texts};
+use super::{CodePlace, LineTable, ListingError, Own, Texts};
 use crate::model::Instruction;
 use crate::model::Line;
 use crate::model::Listing;
@@ -99,14 +99,14 @@ impl Listing {
 
 /// Lines while they are gathered.
 struct Lines<'a> {
-    known: BTreeMap<Place, usize>,
+    known: BTreeMap<CodePlace, usize>,
     kept: Vec<Line>,
     texts: &'a Texts,
     own: &'a Own,
 }
 
 impl Lines<'_> {
-    fn index(&mut self, place: &Place) -> usize {
+    fn index(&mut self, place: &CodePlace) -> usize {
         if let Some(&index) = self.known.get(place) {
             return index;
         }

@@ -1,6 +1,6 @@
 //! Where the text of a source line comes from: the files that a report holds, and the run's own kernel sources.
 
-use super::Place;
+use super::CodePlace;
 use std::collections::HashMap;
 
 /// Longest text kept of a line, in characters.
@@ -64,7 +64,7 @@ impl Texts {
     }
 
     /// The text of a line without its indentation; none for a file that is not here.
-    pub fn line(&self, place: &Place, own: &Own) -> Option<String> {
+    pub fn line(&self, place: &CodePlace, own: &Own) -> Option<String> {
         let by_path = self.files.get(&plain(&place.file));
         let ours = || own.path(&place.file).and_then(|path| self.files.get(&path));
         // A redacted report keeps the names of its files and loses their folders.
@@ -84,8 +84,8 @@ fn clipped(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn place(file: &str, line: u32) -> Place {
-        Place { file: file.to_owned(), line }
+    fn place(file: &str, line: u32) -> CodePlace {
+        CodePlace { file: file.to_owned(), line }
     }
 
     #[test]

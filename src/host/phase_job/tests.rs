@@ -1,7 +1,7 @@
 //! Jobs made of a small phase.
 
 use super::*;
-use crate::config::{Init, Reference, Scalar, ScalarType};
+use crate::config::{Init, Scalar, ScalarType, WorkloadReference};
 use crate::expr::Expr;
 use crate::host::fixtures::{phase, plan};
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName};
@@ -80,7 +80,7 @@ fn a_job_that_could_prove_nothing_is_refused() {
 fn a_reference_entry_is_launched_from_a_cubin_of_the_source() {
     let mut phase = phase();
     let expression = |text: &str| vec![Expr::parse(text).unwrap()];
-    let entry = |grid: &str| Reference::Entry {
+    let entry = |grid: &str| WorkloadReference::Entry {
         entry: "plain".to_owned(),
         grid: expression(grid),
         block: [expression("1"), expression("2")].concat(),

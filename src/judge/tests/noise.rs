@@ -97,7 +97,7 @@ fn samples_that_are_absent_or_not_finite_are_inconclusive() {
 #[test]
 fn ranges_settle_what_intervals_would() {
     // many variants are judged without intervals where the samples' ranges settle it: the verdicts are the same
-    use crate::judge::bound_gate::{BoundGate, Detail};
+    use crate::judge::bound_gate::{BoundGate, IntervalDetail};
     use crate::judge::context::{EvalContext, Proof};
     for require in ["latency_p50 <= 11.5", "speedup(\"flash\") > 1.05", "latency_p50 < 1.0 * baseline.latency_p50"] {
         let mut fixture = Fixture::new(&(gate(require) + "on = \"each\""));
@@ -113,7 +113,7 @@ fn ranges_settle_what_intervals_would() {
         );
         let bound = BoundGate::new(&fixture.phase.gates[0], &context, None);
         let verdicts = |detail| bound.judge(&[0, 1, 2, 3], detail).iter().map(|r| r.verdict).collect::<Vec<_>>();
-        assert_eq!(verdicts(Detail::Intervals), verdicts(Detail::Verdicts), "{require}");
+        assert_eq!(verdicts(IntervalDetail::Intervals), verdicts(IntervalDetail::Verdicts), "{require}");
     }
 }
 

@@ -148,7 +148,7 @@ fn stages(report: &Report) -> Option<String> {
         return None;
     }
     let mut table =
-        MarkdownTable::new(&["stage", "variant", "expected", "measured", "cumulative", "kept", "elite", "why"]);
+        MarkdownTable::new(&["stage", "variant", "expected", "measured", "cumulative", "kept", "best variants", "why"]);
     let times = |n: &Option<Number>| n.as_ref().map_or_else(|| "n/a".to_owned(), |n| format!("{}×", n.text));
     let expected = |s: &StageRow| {
         s.expected.as_ref().map_or_else(|| "n/a".to_owned(), |(l, h)| format!("{}× to {}×", l.text, h.text))

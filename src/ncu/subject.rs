@@ -1,0 +1,144 @@
+//! What is profiled, how its reports are verified, and how profiling can end.
+
+use super::command::{LaunchSelection, Processes};
+use super::failure::NcuFailure;
+use super::group::{Group, NcuMetric};
+use crate::model::{ProfileOutcome, ProfileRecord, ShapeName, VariantId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use thiserror::Error;
+
+/// A variant at a shape.
+pub type ProfiledCase = (VariantId, ShapeName);
+
+/// A program that launches the kernels of cases, in their order, each inside its NVTX range.
+pub trait Target {
+    /// The command for these cases; writes whatever job file it needs.
+    fn command(&self, cases: &[ProfiledCase]) -> io::Result<Command>;
+}
+
+/// What a report holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Launches of every case that has some.
+    pub launches: BTreeMap<ProfiledCase, u32>,
+    /// Most replay passes that a launch took, when the report says.
+    pub passes: Option<u32>,
+}
+
+/// Reads reports.
+pub trait Verify {
+    /// What `report` holds of `cases`, or why it cannot be read.
+    fn read(&self, report: &Path, cases: &[ProfiledCase]) -> Result<Contents, String>;
+}
+
+/// How many launches a case has to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// This many, neither more nor fewer.
+    Exactly(u32),
+    /// At least one: an external command launches what it needs.
+    Some,
+}
+
+impl Expect {
+    /// Never 0: a case without a launch is a case without a result.
+    pub(super) const fn least(self) -> u32 {
+        match self {
+            Self::Exactly(0) | Self::Some => 1,
+            Self::Exactly(launches) => launches,
+        }
+    }
+
+    pub(super) fn too_many(self, launches: u32) -> bool {
+        match self {
+            Self::Exactly(expected) => launches > expected,
+            Self::Some => false,
+        }
+    }
+}
+
+/// Cases of one program.
+pub struct Subject<'a> {
+    /// The cases, in the order they are launched.
+    pub cases: Vec<ProfiledCase>,
+    /// The program.
+    pub target: &'a dyn Target,
+    /// Launches that count.
+    pub selection: LaunchSelection,
+    /// Processes that count.
+    pub processes: Processes,
+    /// Launches a case.
+    pub expect: Expect,
+}
+
+/// What earlier sessions of the same run have profiled.
+#[derive(Debug, Clone, Default)]
+pub struct Covered(BTreeMap<ProfiledCase, BTreeSet<NcuMetric>>);
+
+impl Covered {
+    /// From the run's records. Failures are not covered: they are tried again when a run goes on.
+    pub fn by(records: &[ProfileRecord]) -> Self {
+        let mut covered: BTreeMap<ProfiledCase, BTreeSet<NcuMetric>> = BTreeMap::new();
+        for record in records {
+            match record.outcome {
+                ProfileOutcome::Profiled { .. } => {
+                    let case = (record.variant.clone(), record.shape.clone());
+                    covered.entry(case).or_default().extend(record.metrics.iter().cloned());
+                }
+                ProfileOutcome::Failed { .. } => {}
+            }
+        }
+        Self(covered)
+    }
+
+    pub(super) fn holds(&self, case: &ProfiledCase, metrics: &[NcuMetric]) -> bool {
+        self.0.get(case).is_some_and(|covered| metrics.iter().all(|metric| covered.contains(metric)))
+    }
+}
+
+/// What profiling came to, beside the records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// The groups, with the passes they took.
+    pub groups: Vec<Group>,
+    /// Metrics that this chip or ncu does not know; nothing has them.
+    pub unknown: Vec<NcuMetric>,
+    /// ncu processes, probes among them.
+    pub starts: usize,
+    /// Records of profiled cases.
+    pub profiled: usize,
+    /// Records of failed cases.
+    pub failed: usize,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Why profiling ended early. Records that were handed over stay.
+#[derive(Debug, Error)]
+pub enum ProfileError {
+    /// Every variant would fail the same way.
+    #[error(transparent)]
+    Environment(NcuFailure),
+    /// Nothing can be profiled, for a reason that has no name.
+    #[error(transparent)]
+    Unprofilable(Unprofilable),
+    /// The user asked to stop.
+    #[error("interrupted while profiling")]
+    Interrupted,
+    /// A record, a job file or a log cannot be written or read.
+    #[error("cannot keep what was profiled: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Several variants were tried alone and none could be profiled.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("none of {tried} variants that were tried alone could be profiled: {reason}")]
+pub struct Unprofilable {
+    /// How many.
+    pub tried: usize,
+    /// Why the last one could not.
+    pub reason: String,
+}
