@@ -314,7 +314,7 @@ fn abandon(
     if collected.profiled == 0 {
         return Err(ProfileError::Unprofilable(unprofilable));
     }
-    collected.warnings.push(format!("metrics of group '{}' were given up: {unprofilable}", group.name));
+    collected.warnings.push(format!("metrics of group '{}' were not collected: {unprofilable}", group.name));
     fail(rest, &format!("not tried: {unprofilable}"), group, sink, collected)
 }
 
