@@ -1,4 +1,4 @@
-//! One row a variant and shape, one column a metric: what gates, insight and reports read.
+//! One row a variant and shape, one column a metric: what gates, findings and reports read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
