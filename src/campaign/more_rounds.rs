@@ -151,7 +151,7 @@ impl MoreRounds<'_> {
     }
 }
 
-/// TimedCases that are timed together.
+/// Cases that are timed together.
 struct Batch<'a> {
     /// The phase, with as many rounds as are asked for now.
     phase: &'a Phase,

@@ -12,7 +12,7 @@ use std::ffi::c_void;
 /// Most axes of a tensor map.
 const AXES: usize = 5;
 
-/// KernelArguments of one launch, on the buffers that it was made for.
+/// Arguments of one launch, on the buffers that it was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelArguments(Vec<Argument>);
 

@@ -57,7 +57,7 @@ pub enum ChangeDirection {
     /// For the worse.
     #[serde(rename = "worse")]
     Worse,
-    /// ChangeNoise explains the change.
+    /// Noise explains the change.
     #[serde(rename = "within noise")]
     WithinNoise,
     /// Not at all, or neither way is better.
