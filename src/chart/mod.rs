@@ -13,6 +13,7 @@ mod log_scale;
 pub mod palette;
 mod parameters;
 mod roofline;
+mod rounds;
 mod scaling;
 mod sensitivity;
 mod spec;
@@ -34,10 +35,11 @@ pub use spec::{
 mod tests;
 
 /// Ids of charts of which a report has one at most.
-const SINGLE: [&str; 9] = [
+const SINGLE: [&str; 10] = [
     "gates-by-variant",
     "latency-distribution",
     "latency-occupancy",
+    "latency-rounds",
     "occupancy-limiters",
     "parameter-effects",
     "roofline",
@@ -60,6 +62,7 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts.extend(sensitivity::chart(run));
     charts.extend(latency_occupancy::chart(run));
     charts.extend(distribution::chart(run));
+    charts.extend(rounds::chart(run));
     charts.extend(gate_metric::charts(run));
     charts.extend(parameters::chart(run));
     charts.extend(stages::chart(run));

@@ -18,9 +18,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use polars::prelude::{
-    BooleanChunked, ChunkCompareEq, DataFrame, DataFrameJoinOps, Float64Chunked, GroupsIndicator, IdxCa, IntoColumn,
-    JoinArgs, JoinType, MaintainOrderJoin, NewChunkedArray, PolarsError, SortMultipleOptions, StringChunked,
-    UniqueKeepStrategy,
+    BooleanChunked, Column, DataFrame, Float64Chunked, GroupBy, GroupsIndicator, IdxCa, IdxSize, IntoColumn,
+    NewChunkedArray, PolarsError, StringChunked,
 };
 
 use super::cells::MetricCells;
@@ -39,8 +38,6 @@ use ncu_rep::{MetricSelection, Report};
 
 /// ncu's name of the time a launch took, by which the kernel that counts is chosen among several.
 const DURATION: &str = "gpu__time_duration.sum";
-/// What a launch is known by.
-const ID: [&str; 2] = [REPORT, LAUNCH];
 
 type Case = (VariantId, ShapeName);
 
@@ -102,17 +99,17 @@ impl Counted {
 
     /// Counters out of frames that are read already.
     pub fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
+        let counters = by_launch(frames)?;
         let owned = owned(&frames.launches, plan, ownership)?;
+        let owned = owned.hstack(counters.columns())?.drop_nulls(Some(&[VARIANT]))?;
         let strays = frames.launches.height() - owned.height();
-        let values = frames.metrics.select([REPORT, LAUNCH, METRIC, VALUE])?.drop_nulls(Some(&[VALUE]))?;
-        let launches = repeats(&dominant(owned, &values)?)?;
-        let rows = launches.select([VARIANT, SHAPE, REPEAT])?;
-        let rows = rows.unique_stable(None, UniqueKeepStrategy::First, None)?;
-        let rows = rows.sort([VARIANT, SHAPE, REPEAT], SortMultipleOptions::default())?;
-        let rows = rows.with_row_index(ROW.into(), None)?;
-        let launches = joined(&launches, &rows, &[VARIANT, SHAPE, REPEAT])?.select([REPORT, LAUNCH, ROW])?;
-        let counters = pivot(&joined(&launches, &values, &ID)?, rows.height())?;
-        Ok(Self { counters, cases: Cases::of(&rows)?, strays })
+        let launches = numbered(&dominant(owned)?)?;
+        let repeats = launches.group_by_stable([VARIANT, SHAPE, REPEAT])?;
+        let rows = repeats.get_groups().len();
+        let cases = Cases::of(&DataFrame::new(rows, repeats.keys())?)?;
+        let names = counters.columns().iter().map(|column| column.name().as_str());
+        let counters = names.map(|name| first(&launches, name, &repeats)).collect::<Result<_, _>>()?;
+        Ok(Self { counters: DataFrame::new(rows, counters)?, cases, strays })
     }
 
     /// Which of the cases each of these is; null for one that was not profiled.
@@ -149,28 +146,50 @@ fn values(cells: &MetricCells, rows: &Range<usize>) -> Result<Vec<f64>, Cell> {
     rows.clone().filter_map(|row| cells.get(row)).map(value).collect()
 }
 
-/// The launches that belong to a case of the plan: report, launch, kernel, variant, shape.
+/// The counters of every launch: a row a launch, in the order of the launches, and a column a counter.
+fn by_launch(frames: &LaunchFrames) -> Result<DataFrame, PolarsError> {
+    let places: HashMap<(&str, u32), IdxSize> = ids(&frames.launches)?.flatten().zip(0..).collect();
+    let of_launch = frames.metrics.group_by_stable([REPORT, LAUNCH])?;
+    let mut rows = vec![None; frames.metrics.height()];
+    for (id, group) in
+        ids(&DataFrame::new(of_launch.get_groups().len(), of_launch.keys())?)?.zip(of_launch.get_groups().iter())
+    {
+        let place = id.and_then(|id| places.get(&id).copied());
+        members(&group).for_each(|row| rows[row] = place);
+    }
+    let mut long = frames.metrics.select([METRIC, VALUE])?;
+    long.with_column(IdxCa::from_slice_options(ROW.into(), &rows).into_column())?;
+    pivot(&long, frames.launches.height())
+}
+
+/// Report and id of each row.
+fn ids(frame: &DataFrame) -> Result<impl Iterator<Item = Option<(&str, u32)>>, PolarsError> {
+    let (reports, launches) = (frame.column(REPORT)?.str()?, frame.column(LAUNCH)?.u32()?);
+    Ok(reports.iter().zip(launches.iter()).map(|(report, launch)| report.zip(launch)))
+}
+
+/// Report, kernel, variant and shape of each launch; the last two null where it belongs to no case of the plan.
 fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<DataFrame, PolarsError> {
     let filters = Filters::of(plan);
     let kernels = launches.column(KERNEL)?.str()?;
     let cases: Vec<Option<Case>> = match ownership {
         Ownership::Range => launches.column(NVTX)?.str()?.iter().map(|ranges| case_of(ranges?)).collect(),
         Ownership::Launch(shape) => {
-            let ids = launches.column(REPORT)?.str()?.iter().zip(launches.column(LAUNCH)?.u32()?.iter());
-            ids.map(|(report, id)| Some((launch_variant(report?, id?), shape.clone()))).collect()
+            let variant = |(report, launch)| (launch_variant(report, launch), shape.clone());
+            ids(launches)?.map(|id| id.map(variant)).collect()
         }
     };
-    let accepted = |(case, kernel): (&Option<Case>, Option<&str>)| {
-        case.as_ref().is_some_and(|case| filters.accept(&case.0, kernel.unwrap_or_default()))
+    let accepted = |(case, kernel): (Option<Case>, Option<&str>)| {
+        case.filter(|case| filters.accept(&case.0, kernel.unwrap_or_default()))
     };
-    let accepted: BooleanChunked = cases.iter().zip(kernels.iter()).map(accepted).collect();
+    let cases: Vec<Option<Case>> = cases.into_iter().zip(kernels.iter()).map(accepted).collect();
     let variants = cases.iter().map(|case| case.as_ref().map(|case| case.0.0.as_str()));
     let shapes = cases.iter().map(|case| case.as_ref().map(|case| case.1.0.as_str()));
     let columns = [
         StringChunked::from_iter_options(VARIANT.into(), variants).into_column(),
         StringChunked::from_iter_options(SHAPE.into(), shapes).into_column(),
     ];
-    launches.select([REPORT, LAUNCH, KERNEL])?.hstack(&columns)?.filter(&accepted)
+    launches.select([REPORT, KERNEL])?.hstack(&columns)
 }
 
 /// Which kernels count for a variant.
@@ -211,48 +230,50 @@ impl<'a> Filters<'a> {
 
 /// Where a program launches several kernels in one range, the launches of the one that takes most of the time; of equal
 /// ones the last by name.
-fn dominant(owned: DataFrame, values: &DataFrame) -> Result<DataFrame, PolarsError> {
-    let kernels = owned.select([VARIANT, SHAPE, KERNEL])?.unique_stable(None, UniqueKeepStrategy::First, None)?;
-    let cases = kernels.unique_stable(Some(&[VARIANT.into(), SHAPE.into()]), UniqueKeepStrategy::First, None)?;
-    if cases.height() == kernels.height() {
-        return Ok(owned);
+fn dominant(launches: DataFrame) -> Result<DataFrame, PolarsError> {
+    let by_kernel = launches.group_by_stable([VARIANT, SHAPE, KERNEL])?;
+    let kernels = DataFrame::new(by_kernel.get_groups().len(), by_kernel.keys())?;
+    let times = launches.column(DURATION).and_then(Column::f64).ok();
+    let time = |row| times.and_then(|times| times.get(row));
+    let totals: Vec<f64> = by_kernel.get_groups().iter().map(|group| members(&group).filter_map(time).sum()).collect();
+    let names = kernels.column(KERNEL)?.str()?;
+    let rank = |kernel: &usize| (totals.get(*kernel).copied().unwrap_or_default(), names.get(*kernel));
+    let mut kept = vec![false; launches.height()];
+    for case in kernels.group_by_stable([VARIANT, SHAPE])?.get_groups().iter() {
+        let longest = members(&case).max_by(|a, b| {
+            let (a, b) = (rank(a), rank(b));
+            a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+        });
+        for group in longest.into_iter().map(|kernel| by_kernel.get_groups().get(kernel)) {
+            members(&group).for_each(|row| kept[row] = true);
+        }
     }
-    let durations = values.filter(&values.column(METRIC)?.str()?.equal(DURATION))?.select([REPORT, LAUNCH, VALUE])?;
-    let timed = owned.left_join(&durations, ID, ID)?;
-    let times = timed.column(VALUE)?.f64()?;
-    let by_kernel = timed.group_by_stable([VARIANT, SHAPE, KERNEL])?;
-    let total = |group: GroupsIndicator<'_>| members(&group).filter_map(|row| times.get(row)).sum::<f64>();
-    let totals: Float64Chunked = by_kernel.get_groups().iter().map(|group| Some(total(group))).collect();
-    let mut columns = by_kernel.keys();
-    columns.push(totals.with_name(VALUE.into()).into_column());
-    let totals = DataFrame::new(by_kernel.get_groups().len(), columns)?;
-    let totals = totals.sort([VARIANT, SHAPE, VALUE, KERNEL], SortMultipleOptions::default())?;
-    let longest = totals.unique_stable(Some(&[VARIANT.into(), SHAPE.into()]), UniqueKeepStrategy::Last, None)?;
-    joined(&owned, &longest.select([VARIANT, SHAPE, KERNEL])?, &[VARIANT, SHAPE, KERNEL])
+    launches.filter(&BooleanChunked::from_slice("".into(), &kept))
 }
 
 /// The launches by variant, shape and report, in the order they ran; the n-th of a case in its report is repeat n.
-fn repeats(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
-    let order = SortMultipleOptions::default().with_maintain_order(true);
-    let mut launches = launches.sort([VARIANT, SHAPE, REPORT], order)?;
-    let mut repeats = vec![0_u32; launches.height()];
-    let groups = launches.group_by_stable([VARIANT, SHAPE, REPORT])?.into_groups();
-    for group in groups.iter() {
+fn numbered(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
+    let texts = [launches.column(VARIANT)?.str()?, launches.column(SHAPE)?.str()?, launches.column(REPORT)?.str()?];
+    let mut order: Vec<usize> = (0..launches.height()).collect();
+    order.sort_by_key(|&row| texts.map(|text| text.get(row)));
+    let order: Vec<IdxSize> = order.into_iter().map(|row| row as IdxSize).collect();
+    let mut launches = launches.take(&IdxCa::from_slice("".into(), &order))?;
+    let mut repeats = vec![0; launches.height()];
+    for group in launches.group_by_stable([VARIANT, SHAPE, REPORT])?.get_groups().iter() {
         for (repeat, row) in members(&group).enumerate() {
-            if let Some(place) = repeats.get_mut(row) {
-                *place = repeat as u32;
-            }
+            repeats[row] = repeat as IdxSize;
         }
     }
     launches.with_column(IdxCa::from_vec(REPEAT.into(), repeats).into_column())?;
     Ok(launches)
 }
 
-/// The rows of `left` with what `right` has for them, in the order of the left and then of the right; rows that have no
-/// partner are left out.
-fn joined(left: &DataFrame, right: &DataFrame, on: &[&str]) -> Result<DataFrame, PolarsError> {
-    let how = JoinArgs { maintain_order: MaintainOrderJoin::LeftRight, ..JoinArgs::new(JoinType::Inner) };
-    left.join(right, on.iter().copied(), on.iter().copied(), how, None)
+/// The first value of a counter in each group of launches.
+fn first(launches: &DataFrame, counter: &str, groups: &GroupBy<'_>) -> Result<Column, PolarsError> {
+    let values = launches.column(counter)?.f64()?;
+    let value = |group: GroupsIndicator<'_>| members(&group).find_map(|row| values.get(row));
+    let values: Vec<Option<f64>> = groups.get_groups().iter().map(value).collect();
+    Ok(Float64Chunked::from_slice_options(counter.into(), &values).into_column())
 }
 
 impl Cases {
@@ -279,7 +300,7 @@ mod tests {
     use super::*;
     use crate::metric::Formula;
     use crate::plan::{CommandPlan, Standing, Variant};
-    use polars::prelude::{Column, UInt32Chunked};
+    use polars::prelude::UInt32Chunked;
 
     /// A launch: report, id, kernel, NVTX range, counters by name.
     type Profiled<'a> = (&'a str, u32, &'a str, &'a str, &'a [(&'a str, f64)]);

@@ -47,7 +47,8 @@ impl Chip {
             (8, 7) => (48, 16, 164, 163, None),
             (8, 9) => (48, 24, 100, 99, None),
             (9, 0) | (10, 0 | 3) => (64, 32, 228, 227, Some(64)),
-            (11, 0) => (48, 24, 228, 227, Some(24)),
+            // The same chip: CUDA 12 called it 10.1.
+            (10, 1) | (11, 0) => (48, 24, 228, 227, Some(24)),
             (12, 0 | 1) => (48, 24, 100, 99, Some(24)),
             _ => return None,
         };
@@ -72,7 +73,8 @@ mod tests {
 
     #[test]
     fn opt_in_and_reserve_fill_the_shared_memory() {
-        for capability in [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 0), (12, 1)]
+        for capability in
+            [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 1), (10, 3), (11, 0), (12, 0), (12, 1)]
         {
             let chip = Chip::of(capability.into()).unwrap();
             assert_eq!(chip.shared_optin + chip.reserved, chip.shared, "{capability:?}");
