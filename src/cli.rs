@@ -23,7 +23,7 @@ pub struct Cli {
 pub enum Command {
     /// Build, verify, time, profile and judge a phase, and write its report
     Run(RunArgs),
-    /// Check a phase without a GPU: the config, the build, and what no launch can change
+    /// Check a phase without a GPU: the config, the build, and the gates that they decide
     Check(CheckArgs),
     /// Judge what was measured earlier: a run, a recording, or ncu reports
     Gate(GateArgs),

@@ -158,7 +158,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_program_that_is_no_nvcc_is_refused() {
+    fn a_program_that_is_not_nvcc_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let silent = script(folder.path(), "#!/bin/sh\nexit 0\n");
         assert!(matches!(Nvcc::find(Some(&silent)), Err(BuildError::Unusable { .. })));

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_section_is_refused_and_unknown_notes_are_told() {
+    fn a_damaged_section_is_refused_and_unknown_notes_are_reported() {
         assert_eq!(attributes(&[4, 0x2f, 8, 0, 1]), None);
         assert_eq!(attributes(&[9, 0, 0, 0]), None);
         assert_eq!(attributes(&[4, 0x2f]), None);

@@ -198,7 +198,7 @@ fn the_faulty_plan_is_refused_with_its_budget() {
 }
 
 #[test]
-fn a_local_array_is_no_spill() {
+fn a_local_array_is_not_a_spill() {
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
     let local = one(&nvcc, folder.path(), "sm_90", kernel(data("local_array.cu"), "local_array", "ppi"));

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_an_error_and_no_panic() {
+    fn a_closed_pipe_is_an_error_and_not_a_panic() {
         struct Closed;
         impl Write for Closed {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

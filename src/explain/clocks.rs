@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_report_tells_what_the_clocks_ran_at() {
+    fn a_full_report_has_the_clocks_that_ran() {
         let clocks = capture("full1.ncu-rep.zst");
         assert_eq!(clocks.highest.first(), Some(&("SMs", 1.98e9)), "{clocks:?}");
         let (part, low, high) = clocks.ran[0];

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn without_peaks_there_is_no_roof_and_without_bytes_no_standing() {
+    fn without_peaks_there_is_no_roof_and_without_bytes_no_point() {
         let (quantities, shape, variant) = table(&[("dram_peak", 4e12)]);
         assert_eq!(roofline(&quantities, &shape, &[variant], Some(1e8)), None);
         let (quantities, shape, variant) = table(&[("dram_peak", 4e12), ("fp32_peak", 6e13), ("latency_p50", 10.0)]);

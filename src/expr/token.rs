@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_texts_numbers_and_signs_are_told_apart() {
+    fn names_texts_numbers_and_signs_are_tokens_of_their_own() {
         let found: Vec<Token<'_>> =
             tokens("a.b<=-1e-3 'x\\'y' ==(_c, 0x1F)").unwrap().into_iter().map(|(token, _)| token).collect();
         assert_eq!(

@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_without_a_driver_is_an_error_and_no_panic() {
+    fn a_machine_without_a_driver_is_an_error_and_not_a_panic() {
         // Where there is a device this proves the other half: that its attributes can be read.
         match query_attributes(0) {
             Ok(Some(attributes)) => assert!(attributes.sms > 0 && attributes.memory > 0),

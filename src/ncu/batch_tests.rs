@@ -198,7 +198,7 @@ fn a_case_that_fails_alone_is_its_own_result_and_the_rest_go_on() {
 }
 
 #[test]
-fn the_log_tells_which_case_ended_ncu_and_nothing_is_left_behind() {
+fn the_log_names_the_case_that_ended_ncu_and_no_file_is_left() {
     let mut bench = Bench::new();
     let all = cases(40);
     bench.worker = Worker { bad: vec![all[17].clone()], harm: Harm::EndsNcu, ..Worker::default() };

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_end_is_no_failure_and_time_and_interrupts_come_first() {
+    fn a_clean_end_is_not_a_failure_and_timeouts_and_interrupts_come_first() {
         let text = "==PROF== Report: /x/y.ncu-rep\n";
         assert_eq!(NcuFailure::diagnose(Ending::Completed, text), None);
         assert_eq!(NcuFailure::diagnose(Ending::TimedOut, "ERR_NVGPUCTRPERM"), Some(Timeout));

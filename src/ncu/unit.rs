@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_told_by_name() {
+    fn counting_units_follow_from_metric_names() {
         let cases = [
             ("launch__occupancy_limit_registers", CounterUnit::Attribute),
             ("sm__maximum_warps_per_active_cycle_pct", CounterUnit::Attribute),

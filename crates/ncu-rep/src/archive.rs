@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bomb_stops_at_the_limit_and_names_it() {
+    fn a_zstd_bomb_stops_at_the_limit_and_the_error_names_it() {
         let bomb = zstd::stream::encode_all(std::io::repeat(0).take(80 << 20), 19).unwrap();
         assert!(bomb.len() < 16 << 10, "{}", bomb.len());
         let error = ReportBytes::from_bytes(bomb, Limits::default()).unwrap_err();

@@ -170,7 +170,7 @@ fn a_recording_keeps_lines_and_instructions_without_sources() {
 }
 
 #[test]
-fn a_failure_is_said_and_ends_nothing() {
+fn a_failed_deep_profile_is_a_warning_and_does_not_end_the_run() {
     let mut replay = Replay::new("NCUGATE_DOUBLE_SCENARIO=permission", &disassembled());
     let run = replay.deep_profile();
     assert!(matches!(run.close_looks[0].outcome, ProfileOutcome::Failed { .. }));
@@ -192,7 +192,7 @@ fn a_metric_that_this_ncu_does_not_know_is_left_out() {
 }
 
 #[test]
-fn without_a_disassembler_lines_stay_and_the_reason_is_said() {
+fn without_a_disassembler_lines_stay_and_the_reason_is_recorded() {
     let run = Replay::new("", "echo no licence >&2; exit 3").deep_profile();
     let listing = &run.close_looks[0].listing;
     let hottest = listing.at(0x1060).unwrap();

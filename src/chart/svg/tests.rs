@@ -92,7 +92,7 @@ fn everything_that_is_painted_has_a_class_of_the_palette() {
 }
 
 #[test]
-fn a_point_tells_what_it_is_and_lies_where_its_values_are() {
+fn a_point_has_a_title_and_lies_at_its_values() {
     let marks = Marks::Points(Glyph::Disc, points(&[(1.0, 10.0), (2.0, 20.0), (3.0, 40.0)]));
     let svg = draw(&chart(Scale::Count, Scale::Zero, vec![series("", Tone::Good, marks)]), Setting::Page).unwrap();
     let document = Document::parse(&svg).unwrap();

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_beside_nvcc_comes_first_and_none_is_said() {
+    fn nvdisasm_beside_nvcc_comes_first_and_a_missing_one_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join(NAME);
         std::fs::write(&program, "#!/bin/sh\n").unwrap();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cubin_that_is_none_is_said() {
+    fn a_damaged_cubin_is_recorded_as_the_reason() {
         let code = Code { cubin: b"no ELF", entry: "k", functions: &[] };
         let listing = Listing::of(code, [0].into_iter(), &Texts::default(), &Own::default(), Ok(BTreeMap::new()));
         assert!(listing.lacks[0].starts_with("the cubin cannot be read"), "{:?}", listing.lacks);

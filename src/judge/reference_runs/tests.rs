@@ -139,7 +139,7 @@ fn a_better_run_replaces_a_worse_one_is_refused() {
 }
 
 #[test]
-fn another_objective_is_no_improvement() {
+fn a_run_with_another_objective_is_refused() {
     let (_folder, mut board) = board();
     let c = conditions();
     board.append(entry("a", 10.0, &c)).unwrap();

@@ -40,7 +40,7 @@ fn adrift(require: &str) -> (Fixture, Arc<[f64]>) {
 }
 
 #[test]
-fn a_drift_of_both_sides_is_no_noise_of_their_ratio() {
+fn a_drift_of_both_sides_is_not_noise_of_their_ratio() {
     let width = |result: &GateResult| result.cases[0].interval.map(|(low, high)| high - low).unwrap();
     let shared = adrift("latency_p50 <= 1.012 * baseline.latency_p50").0.first();
     assert_eq!(shared.verdict, PASS, "{}", shared.reason);

@@ -95,7 +95,7 @@ fn launches_that_overlap_are_noise() {
 }
 
 #[test]
-fn every_rendering_tells_the_same() {
+fn every_rendering_of_a_comparison_has_the_same_numbers() {
     let compared = compared();
     let text = terminal(&compared, 100);
     assert!(text.contains("registers  fail (67), then pass (67)"), "{text}");

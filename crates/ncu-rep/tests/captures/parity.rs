@@ -181,7 +181,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 }
 
 #[test]
-fn a_redacted_report_reads_the_same_and_names_nobody() {
+fn a_redacted_report_has_the_same_values_and_no_host_names() {
     let python = captures::oracle();
     for name in ["full1.ncu-rep.zst", "g12.ncu-rep.zst"] {
         let original = captures::plain(name);
