@@ -121,7 +121,7 @@ impl ReferenceRuns {
         let finder = Finder { phase, profiles, conditions: conditions_of(run)? };
         match finder.previous(&run.manifest) {
             Ok(entry) => self.before = entry.map(|entry| (entry.clone(), entry.quantities())),
-            Err(error) => self.warnings.push(format!("the run before this one cannot serve as `previous.`: {error}")),
+            Err(error) => self.warnings.push(format!("no comparison with the run before this one: {error}")),
         }
         Ok(())
     }
