@@ -330,6 +330,7 @@ mod tests {
             ("S if D", "expected `else`, found the end", 6..6),
             ("S in 3", "expected a list such as `[32, 64]`, found `3`", 5..6),
             ("S in [1] in [2]", "`in` and a comparison follow one another; put one of them in parentheses", 9..11),
+            ("S in [1] + 0 <= 1", "a list is not a number; put what is before the operator in parentheses", 9..10),
             ("S == not D", "`not` holds less tightly than what is before it; put it in parentheses", 5..8),
             ("none", "expected a value, found `none`", 0..4),
         ] {

@@ -224,8 +224,14 @@ impl<'t> Parser<'t> {
             }
         }
         let end = self.take();
-        if matches!(self.infix(), Some(Infix::Compare(_) | Infix::In { .. })) {
-            return Err(self.mixed());
+        match self.infix() {
+            Some(Infix::Compare(_) | Infix::In { .. }) => return Err(self.mixed()),
+            // It would hold more tightly than `in`: of a list there is no arithmetic.
+            Some(Infix::Arithmetic(_)) => {
+                let reason = "a list is not a number; put what is before the operator in parentheses".to_owned();
+                return Err(SyntaxError { reason, span: self.here() });
+            }
+            Some(Infix::Or | Infix::And) | None => {}
         }
         let span = value.node.span.to(end);
         grown(NodeKind::In { value: Box::new(value.node), list, negated }, span, levels)

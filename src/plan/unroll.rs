@@ -210,23 +210,25 @@ fn combination(axes: &[(String, Vec<Value>)], index: usize) -> Params {
 
 /// A gate, stage or fallback whose glob matches no candidate would judge nothing.
 fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
-    let mut globs: Vec<(String, &str)> = Vec::new();
+    // The key, the text there, and the glob in it.
+    let mut globs: Vec<(String, String, &str)> = Vec::new();
     for (at, gate) in phase.gates.iter().enumerate() {
-        globs.extend(gate.on.glob().map(|glob| (format!("gate[{at}].on"), glob)));
+        globs.extend(gate.on.glob().map(|glob| (format!("gate[{at}].on"), gate.on.to_string(), glob)));
     }
     for (at, tier) in phase.gate_plan.tiers.iter().enumerate() {
         for (nth, gate) in tier.gates.iter().enumerate() {
             if let Some(glob) = gate.on.glob() {
                 let own = format!("tier[{at}].require[{nth}].on");
                 let key = if locate(&phase.text, &own).is_some() { own } else { format!("tier[{at}].on") };
-                globs.push((key, glob));
+                globs.push((key, gate.on.to_string(), glob));
             }
         }
     }
     let stages = phase.gate_plan.stages.iter().enumerate();
-    globs.extend(stages.map(|(at, stage)| (format!("stage[{at}].variant"), stage.variant.as_str())));
-    globs.extend(phase.gate_plan.fallback.iter().map(|f| ("fallback.variant".to_owned(), f.variant.as_str())));
-    for (key, pattern) in globs {
+    let stages = stages.map(|(at, stage)| (format!("stage[{at}].variant"), &stage.variant));
+    let fallback = phase.gate_plan.fallback.iter().map(|f| ("fallback.variant".to_owned(), &f.variant));
+    globs.extend(stages.chain(fallback).map(|(key, variant)| (key, variant.clone(), variant.as_str())));
+    for (key, written, pattern) in globs {
         let matched = glob(pattern).is_ok_and(|m| plan.candidates().any(|variant| m.is_match(&variant.id.0)));
         if !matched {
             let hint = crate::model::nearest(pattern, Scope::WORDS.into_iter())
@@ -234,7 +236,7 @@ fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
                 .map_or_else(String::new, |word| format!("did you mean \"{word}\"? "));
             let first = plan.candidates().next().map_or("none", |variant| variant.id.0.as_str());
             let help = format!("{hint}a glob of variant ids; the first id is {first}");
-            faults.add(&key, format!("is \"{pattern}\", which matches no candidate"), &help, "");
+            faults.add(&key, format!("is \"{written}\", which matches no candidate"), &help, "");
         }
     }
 }

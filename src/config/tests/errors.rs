@@ -863,6 +863,20 @@ on = "selectd""#)]), @r##"
 }
 
 #[test]
+fn gate_on_the_best_of_no_variant() {
+    assert_snapshot!(shown(&[(r#"require = "spills == 0""#, r#"require = "spills == 0"
+on = "best:CAP=128*""#)]), @r##"
+    error: `gate[0].on` is "best:CAP=128*", which matches no candidate
+      --> phase.toml:32:6
+       |
+    32 | on = "best:CAP=128*"
+       |      ^^^^^^^^^^^^^^^
+       |
+       = help: a glob of variant ids; the first id is THREADS=32,CAP=32
+    "##);
+}
+
+#[test]
 fn option_that_the_reference_does_not_have() {
     assert_snapshot!(shown(&[(r#"reference = "copy""#, r#"reference = { builtin = "reduce", opp = "max" }"#)]), @r##"
     error: `reduce` has no option `opp`
