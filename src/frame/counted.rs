@@ -18,15 +18,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use polars::prelude::{
-    BooleanChunked, Column, DataFrame, Float64Chunked, GroupBy, GroupsIndicator, IdxCa, IdxSize, IntoColumn,
-    NewChunkedArray, PolarsError, StringChunked,
+    BooleanChunked, Column, DataFrame, Float64Chunked, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsError,
+    StringChunked,
 };
 
 use super::cells::MetricCells;
 use super::formula;
+use super::groups::RowGroups;
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::case_of;
-use super::pivot::{members, pivot};
+use super::pivot::pivot;
 use super::schema::counters::{REPEAT, ROW, SHAPE, VARIANT};
 use super::schema::launches::{KERNEL, LAUNCH, NVTX, REPORT};
 use super::schema::metrics::{METRIC, VALUE};
@@ -101,15 +102,14 @@ impl Counted {
     pub fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
         let counters = by_launch(frames)?;
         let owned = owned(&frames.launches, plan, ownership)?;
-        let owned = owned.hstack(counters.columns())?.drop_nulls(Some(&[VARIANT]))?;
+        let owned = owned.hstack(counters.columns())?.filter_seq(&owned.column(VARIANT)?.is_not_null())?;
         let strays = frames.launches.height() - owned.height();
         let launches = numbered(&dominant(owned)?)?;
-        let repeats = launches.group_by_stable([VARIANT, SHAPE, REPEAT])?;
-        let rows = repeats.get_groups().len();
-        let cases = Cases::of(&DataFrame::new(rows, repeats.keys())?)?;
+        let repeats = RowGroups::of(&launches, &[VARIANT, SHAPE, REPEAT])?;
+        let cases = Cases::of(&repeats.keys)?;
         let names = counters.columns().iter().map(|column| column.name().as_str());
         let counters = names.map(|name| first(&launches, name, &repeats)).collect::<Result<_, _>>()?;
-        Ok(Self { counters: DataFrame::new(rows, counters)?, cases, strays })
+        Ok(Self { counters: DataFrame::new(repeats.len(), counters)?, cases, strays })
     }
 
     /// Which of the cases each of these is; null for one that was not profiled.
@@ -149,13 +149,11 @@ fn values(cells: &MetricCells, rows: &Range<usize>) -> Result<Vec<f64>, Cell> {
 /// The counters of every launch: a row a launch, in the order of the launches, and a column a counter.
 fn by_launch(frames: &LaunchFrames) -> Result<DataFrame, PolarsError> {
     let places: HashMap<(&str, u32), IdxSize> = ids(&frames.launches)?.flatten().zip(0..).collect();
-    let of_launch = frames.metrics.group_by_stable([REPORT, LAUNCH])?;
+    let of_launch = RowGroups::of(&frames.metrics, &[REPORT, LAUNCH])?;
     let mut rows = vec![None; frames.metrics.height()];
-    for (id, group) in
-        ids(&DataFrame::new(of_launch.get_groups().len(), of_launch.keys())?)?.zip(of_launch.get_groups().iter())
-    {
+    for (id, group) in ids(&of_launch.keys)?.zip(of_launch.iter()) {
         let place = id.and_then(|id| places.get(&id).copied());
-        members(&group).for_each(|row| rows[row] = place);
+        group.into_iter().for_each(|row| rows[row] = place);
     }
     let mut long = frames.metrics.select([METRIC, VALUE])?;
     long.with_column(IdxCa::from_slice_options(ROW.into(), &rows).into_column())?;
@@ -231,24 +229,22 @@ impl<'a> Filters<'a> {
 /// Where a program launches several kernels in one range, the launches of the one that takes most of the time; of equal
 /// ones the last by name.
 fn dominant(launches: DataFrame) -> Result<DataFrame, PolarsError> {
-    let by_kernel = launches.group_by_stable([VARIANT, SHAPE, KERNEL])?;
-    let kernels = DataFrame::new(by_kernel.get_groups().len(), by_kernel.keys())?;
-    let times = launches.column(DURATION).and_then(Column::f64).ok();
-    let time = |row| times.and_then(|times| times.get(row));
-    let totals: Vec<f64> = by_kernel.get_groups().iter().map(|group| members(&group).filter_map(time).sum()).collect();
-    let names = kernels.column(KERNEL)?.str()?;
-    let rank = |kernel: &usize| (totals.get(*kernel).copied().unwrap_or_default(), names.get(*kernel));
-    let mut kept = vec![false; launches.height()];
-    for case in kernels.group_by_stable([VARIANT, SHAPE])?.get_groups().iter() {
-        let longest = members(&case).max_by(|a, b| {
-            let (a, b) = (rank(a), rank(b));
-            a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
-        });
-        for group in longest.into_iter().map(|kernel| by_kernel.get_groups().get(kernel)) {
-            members(&group).for_each(|row| kept[row] = true);
-        }
+    let by_kernel = RowGroups::of(&launches, &[VARIANT, SHAPE, KERNEL])?;
+    let by_case = RowGroups::of(&by_kernel.keys, &[VARIANT, SHAPE])?;
+    if by_case.len() == by_kernel.len() {
+        return Ok(launches);
     }
-    launches.filter(&BooleanChunked::from_slice("".into(), &kept))
+    let times = launches.column(DURATION).and_then(Column::f64).ok();
+    let time = |row: &usize| times.and_then(|times| times.get(*row));
+    let kernels: Vec<Vec<usize>> = by_kernel.iter().collect();
+    let totals: Vec<f64> = kernels.iter().map(|rows| rows.iter().filter_map(time).sum()).collect();
+    let names = by_kernel.keys.column(KERNEL)?.str()?;
+    let order = |a: &usize, b: &usize| totals[*a].total_cmp(&totals[*b]).then(names.get(*a).cmp(&names.get(*b)));
+    let mut kept = vec![false; launches.height()];
+    for longest in by_case.iter().filter_map(|kernels| kernels.into_iter().max_by(order)) {
+        kernels[longest].iter().for_each(|row| kept[*row] = true);
+    }
+    launches.filter_seq(&BooleanChunked::from_slice("".into(), &kept))
 }
 
 /// The launches by variant, shape and report, in the order they ran; the n-th of a case in its report is repeat n.
@@ -257,10 +253,12 @@ fn numbered(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
     let mut order: Vec<usize> = (0..launches.height()).collect();
     order.sort_by_key(|&row| texts.map(|text| text.get(row)));
     let order: Vec<IdxSize> = order.into_iter().map(|row| row as IdxSize).collect();
-    let mut launches = launches.take(&IdxCa::from_slice("".into(), &order))?;
+    let order = IdxCa::from_vec("".into(), order);
+    let columns = launches.columns().iter().map(|column| column.take(&order)).collect::<Result<_, _>>()?;
+    let mut launches = DataFrame::new(order.len(), columns)?;
     let mut repeats = vec![0; launches.height()];
-    for group in launches.group_by_stable([VARIANT, SHAPE, REPORT])?.get_groups().iter() {
-        for (repeat, row) in members(&group).enumerate() {
+    for group in RowGroups::of(&launches, &[VARIANT, SHAPE, REPORT])?.iter() {
+        for (repeat, row) in group.into_iter().enumerate() {
             repeats[row] = repeat as IdxSize;
         }
     }
@@ -269,10 +267,10 @@ fn numbered(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
 }
 
 /// The first value of a counter in each group of launches.
-fn first(launches: &DataFrame, counter: &str, groups: &GroupBy<'_>) -> Result<Column, PolarsError> {
+fn first(launches: &DataFrame, counter: &str, groups: &RowGroups) -> Result<Column, PolarsError> {
     let values = launches.column(counter)?.f64()?;
-    let value = |group: GroupsIndicator<'_>| members(&group).find_map(|row| values.get(row));
-    let values: Vec<Option<f64>> = groups.get_groups().iter().map(value).collect();
+    let value = |group: Vec<usize>| group.into_iter().find_map(|row| values.get(row));
+    let values: Vec<Option<f64>> = groups.iter().map(value).collect();
     Ok(Float64Chunked::from_slice_options(counter.into(), &values).into_column())
 }
 

@@ -7,6 +7,7 @@ mod counted;
 mod decode;
 pub mod export;
 mod formula;
+mod groups;
 mod launch_table;
 pub mod launches;
 mod metric_table;

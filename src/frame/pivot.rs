@@ -1,6 +1,8 @@
 //! Long to wide: a row a launch and metric becomes a row a launch and a column a metric.
 
-use polars::prelude::{Column, DataFrame, Float64Chunked, GroupsIndicator, IntoColumn, NewChunkedArray, PolarsError};
+use polars::prelude::{Column, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError};
+
+use super::groups::RowGroups;
 
 use super::schema::{counters, metrics};
 
@@ -13,12 +15,11 @@ use super::schema::{counters, metrics};
 pub(super) fn pivot(long: &DataFrame, rows: usize) -> Result<DataFrame, PolarsError> {
     let places = long.column(counters::ROW)?.idx()?;
     let values = long.column(metrics::VALUE)?.f64()?;
-    let by_metric = long.group_by_stable([metrics::METRIC])?;
-    let names = by_metric.keys();
-    let names = names.iter().flat_map(|names| names.str()).flat_map(|names| names.iter());
-    let column = |(name, group): (Option<&str>, GroupsIndicator<'_>)| -> Column {
+    let by_metric = RowGroups::of(long, &[metrics::METRIC])?;
+    let names = by_metric.keys.column(metrics::METRIC)?.str()?;
+    let column = |(name, group): (Option<&str>, Vec<usize>)| -> Column {
         let mut cells = vec![None; rows];
-        for at in members(&group) {
+        for at in group {
             if let (Some(place), value @ Some(_)) = (places.get(at), values.get(at))
                 && let Some(cell @ None) = cells.get_mut(place as usize)
             {
@@ -27,15 +28,7 @@ pub(super) fn pivot(long: &DataFrame, rows: usize) -> Result<DataFrame, PolarsEr
         }
         Float64Chunked::from_slice_options(name.unwrap_or_default().into(), &cells).into_column()
     };
-    DataFrame::new(rows, names.zip(by_metric.get_groups().iter()).map(column).collect())
-}
-
-/// Rows of a group, in their order.
-pub(super) fn members<'g>(group: &'g GroupsIndicator<'_>) -> Box<dyn Iterator<Item = usize> + 'g> {
-    match group {
-        GroupsIndicator::Idx((_, rows)) => Box::new(rows.iter().map(|row| *row as usize)),
-        GroupsIndicator::Slice([first, len]) => Box::new((*first..first + len).map(|row| row as usize)),
-    }
+    DataFrame::new(rows, names.iter().zip(by_metric.iter()).map(column).collect())
 }
 
 #[cfg(test)]
