@@ -1,6 +1,6 @@
 //! Variants to cubins: nvcc in parallel, cached by content, with the resources each entry really uses.
 //!
-//! A variant that nvcc refuses, or whose launch cannot work on the chip, is a result ([`BuildOutcome`]); what stops a whole
+//! A variant that nvcc refuses, or whose launch cannot work on the chip, is a result ([`BuildOutcome`](crate::model::BuildOutcome)); what stops a whole
 //! build (no nvcc, a cache that cannot be written) is a [`BuildError`]. Nothing is launched here.
 
 mod arch;

@@ -1,6 +1,6 @@
 //! Launches and their metrics as frames, from reports and from ncu's CSV.
 //!
-//! Reports take the fast path of [`super::decode`]: names and units are gathered by index, values are decoded in
+//! Reports take the fast path of `decode`: names and units are gathered by index, values are decoded in
 //! parallel, pages are given back as the work goes on. What a launch is stays with [`ncu_rep`].
 
 use polars::prelude::{DataFrame, PolarsError};
@@ -50,9 +50,9 @@ pub struct Capture<'a> {
 /// Launches and their metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchFrames {
-    /// One row a launch; columns in [`l::COLUMNS`].
+    /// One row a launch; columns in `schema::launches::COLUMNS`.
     pub launches: DataFrame,
-    /// One row a launch and metric; columns in [`m::COLUMNS`].
+    /// One row a launch and metric; columns in `schema::metrics::COLUMNS`.
     pub metrics: DataFrame,
 }
 

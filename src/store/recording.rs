@@ -15,7 +15,7 @@ const LEVEL: i32 = 19;
 /// size in bytes.
 ///
 /// # Errors
-/// `folder` may not be written to (see [`Destination::new`]), or the run cannot be read or the recording not be written.
+/// `folder` may not be written to (see `Destination::new`), or the run cannot be read or the recording not be written.
 pub fn record(run: &Run, folder: &Path) -> Result<u64, StoreError> {
     let destination = Destination::new(folder, &run.folder)?;
     let draft = destination.draft()?;
