@@ -30,7 +30,12 @@ pub fn table(args: &TableArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
             |file| Ok(write_table(table, format, file)?),
             |source| CommandError::Output { path: path.clone(), source },
         )?,
-        None => write_table(table, format, out)?,
+        None => {
+            // Made whole first, so that a reader who closes the pipe early is not an export that failed.
+            let mut bytes = Vec::new();
+            write_table(table, format, &mut bytes)?;
+            out.write_all(&bytes)?;
+        }
     }
     Ok(Outcome::Passed)
 }
