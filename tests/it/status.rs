@@ -170,6 +170,10 @@ fn append(file: &Path, records: &[impl Serialize]) {
 /// The real program of a baseline, asked on a machine without CUTLASS.
 #[test]
 fn status_4_when_the_software_of_a_baseline_is_absent() {
+    if which::which("python3").is_err() {
+        assert!(std::env::var_os("CI").is_none(), "CI has to have python3");
+        return eprintln!("skipped: python3, which the baseline is written in, is not here");
+    }
     let name = "cutlass";
     let program = root().join("kernels/baselines/sdpa_cutlass.py").display().to_string();
     let argv = ["env", "-u", "CUTLASS_PATH", "python3", "-B", &program].map(str::to_owned).to_vec();
