@@ -162,7 +162,7 @@ try {
     await page.evaluate(`document.getElementById("theme").click()`);
     assert.notEqual(await ground(), light);
     assert.deepEqual(await faint(), []);
-    assert.equal(await page.evaluate(`getComputedStyle(document.querySelector("svg .ink text")).fill`), "rgb(222, 226, 232)");
+    assert.equal(await page.evaluate(`getComputedStyle(document.querySelector("svg text.ink")).fill`), "rgb(222, 226, 232)");
     await page.evaluate(`document.getElementById("theme").click()`);
     assert.equal(await ground(), light);
   });
