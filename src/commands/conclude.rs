@@ -7,7 +7,6 @@ use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
 use crate::report::write::{replace, write};
 use crate::report::{Age, RunSource, assemble, github};
-use crate::store::RunState;
 use std::io::Write;
 use std::path::Path;
 
@@ -20,7 +19,10 @@ pub fn conclude(
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
-    let session = session(run, against, folders)?;
+    let mut session = session(run, against, folders)?;
+    if let RunSource::Unasked { .. } = source {
+        session.withhold_pass("nothing was measured");
+    }
     let folder = folders.report(&run.phase.name, &run.run.manifest.run);
     conclude_in(&folder, &session, source, saying, out)
 }
@@ -40,7 +42,6 @@ pub fn conclude_in(
     saying: &Saying,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
-    let status = outcome(session, &source);
     let report = assemble(session, source, Age::Said)?;
     let written = write(&report, folder)?;
     if let Some(path) = &saying.comment {
@@ -50,17 +51,5 @@ pub fn conclude_in(
     if saying.open {
         open::open(&written.page);
     }
-    Ok(status)
-}
-
-/// The status of a judged run: one that did not measure everything, or a recording that was not asked for, is never better than
-/// inconclusive.
-fn outcome(session: &Session<'_>, source: &RunSource) -> Outcome {
-    let judged = Outcome::from(session.judgement().verdict);
-    match (session.measurements().run().manifest.state, source) {
-        (RunState::Complete, RunSource::Live | RunSource::Recorded { .. }) => judged,
-        (RunState::Running | RunState::Interrupted, _) | (_, RunSource::Unasked { .. }) => {
-            judged.and(Outcome::Inconclusive)
-        }
-    }
+    Ok(session.judgement().verdict.into())
 }

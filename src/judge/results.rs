@@ -228,3 +228,13 @@ pub struct Judgement {
     /// What the reader must be warned of.
     pub warnings: Vec<String>,
 }
+
+impl Judgement {
+    /// Takes a pass back, for a reason that is not a gate's: then it is inconclusive. Any other verdict stays.
+    pub fn withhold_pass(&mut self, reason: &str) {
+        if self.verdict == Verdict::Pass {
+            self.verdict = Verdict::Inconclusive;
+            self.reason = format!("{reason}; otherwise {}", self.reason);
+        }
+    }
+}

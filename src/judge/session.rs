@@ -6,7 +6,7 @@ use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, un
 use crate::config::Phase;
 use crate::model::{ShapeName, VariantId};
 use crate::plan::Plan;
-use crate::store::Run;
+use crate::store::{Run, RunState};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -58,6 +58,11 @@ impl<'a> Session<'a> {
         Ok(growth)
     }
 
+    /// Takes a pass back, for a reason that is not a gate's.
+    pub fn withhold_pass(&mut self, reason: &str) {
+        self.judgement.withhold_pass(reason);
+    }
+
     /// What was measured.
     pub fn measurements(&self) -> &Measurements<'a> {
         &self.measurements
@@ -95,6 +100,10 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, clock:
     let (phase, plan) = (measurements.phase(), measurements.plan());
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
     judgement.warnings.extend(references.warnings.iter().cloned());
+    match measurements.run().manifest.state {
+        RunState::Complete => {}
+        RunState::Running | RunState::Interrupted => judgement.withhold_pass("the run is incomplete"),
+    }
     judgement
 }
 

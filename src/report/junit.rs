@@ -2,6 +2,9 @@
 //!
 //! fail is a failure; inconclusive is an error; a failure that does not count (advisory, or waived) is skipped with
 //! its reason, so that it shows without turning a pipeline red; so is one that a fallback answers for. Tiers, stages and the fallback are suites of their own.
+//!
+//! A phase that does not pass is a test case too: what keeps it from passing need not be a gate (a precondition, an incomplete
+//! run, a recording that nobody asked for), and a file without a failure would be read as a pass.
 
 use super::error::RenderError;
 use super::gate_row::GateRow;
@@ -23,7 +26,25 @@ pub fn junit(report: &Report) -> Result<String, RenderError> {
     if let Some(fallback) = &report.fallback {
         junit.add_test_suite(suite(report, "fallback", &fallback.gates));
     }
+    junit.add_test_suites(phase(report));
     Ok(junit.to_string()?)
+}
+
+/// The verdict of a phase that does not pass.
+fn phase(report: &Report) -> Option<TestSuite> {
+    let (kind, what) = match report.headline.verdict {
+        Verdict::Pass => return None,
+        Verdict::Fail => (NonSuccessKind::Failure, "phase"),
+        Verdict::Inconclusive => (NonSuccessKind::Error, "inconclusive"),
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_message(report.headline.reason.as_str()).set_type(what);
+    let mut case = TestCase::new("phase", status);
+    case.set_classname(report.phase.as_str());
+    case.extra.insert("file".into(), report.file.as_str().into());
+    let mut suite = TestSuite::new(format!("{}: phase", report.phase));
+    suite.add_test_case(case);
+    Some(suite)
 }
 
 fn suite(report: &Report, name: &str, gates: &[GateRow]) -> TestSuite {

@@ -399,8 +399,11 @@ fn a_recording_without_source_recorded_is_shown_and_does_not_pass() {
     }
     let json = passing(&place, &["--format", "json"]);
     let results: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
-    assert_eq!((json.status, results["verdict"].as_str()), (Some(4), Some("pass")));
+    assert_eq!((json.status, results["verdict"].as_str()), (Some(4), Some("inconclusive")));
     assert!(results["not_measured"].as_str().unwrap().starts_with("no GPU was found"), "{results}");
+
+    assert!(read("junit.xml").contains("errors=\"1\""), "whoever reads the file alone sees no pass either");
+    assert!(!shown.stdout.contains("PASS"), "{}", shown.stdout);
 
     let asked = passing(&place, &["--source", "recorded"]);
     assert_eq!((asked.status, asked.stderr.as_str()), (Some(0), ""), "{asked:?}");

@@ -202,7 +202,9 @@ fn status_4_when_the_software_of_a_baseline_is_absent() {
 
 #[test]
 fn a_run_that_stopped_is_never_better_than_four() {
-    assert_eq!(judged(&run().state(RunState::Interrupted)).status, Some(4));
+    let stopped = judged(&run().state(RunState::Interrupted));
+    assert_eq!(stopped.status, Some(4));
+    assert!(stopped.stdout.contains("INCONCLUSIVE The run is incomplete; otherwise"), "{}", stopped.stdout);
     assert_eq!(judged(&run().state(RunState::Running)).status, Some(4));
     assert_eq!(judged(&run().state(RunState::Running).registers(70)).status, Some(1));
 }
