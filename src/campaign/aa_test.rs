@@ -108,7 +108,9 @@ fn aa_test(
         let record = records.iter().find(|record| &record.variant == id && &record.shape == shape);
         match record.map(|record| &record.outcome) {
             Some(LatencyOutcome::Timed { samples, .. }) => Ok(samples.clone()),
-            Some(LatencyOutcome::Failed { reason }) => Err(format!("{id} at {shape}: {reason}")),
+            Some(LatencyOutcome::Cheats { reason, .. } | LatencyOutcome::Failed { reason }) => {
+                Err(format!("{id} at {shape}: {reason}"))
+            }
             None => Err(format!("{id} was not timed at {shape}")),
         }
     };
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_variant_is_timed_against_itself_in_the_same_rounds() {
-        let outcome = |us| LatencyOutcome::Timed { samples: vec![us; 60], launches: 3 };
+        let outcome = |us| LatencyOutcome::Timed { samples: vec![us; 60], launches: 3, audit: None };
         let (pairs, job) = timed([outcome(1.0), outcome(2.0)]);
         assert_eq!(pairs.unwrap(), [(ShapeName("only".to_owned()), [vec![1.0; 60], vec![2.0; 60]])]);
         assert_eq!(job.kernels.len(), 2);
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_side_that_crashes_gives_no_noise() {
-        let good = LatencyOutcome::Timed { samples: vec![1.0; 60], launches: 3 };
+        let good = LatencyOutcome::Timed { samples: vec![1.0; 60], launches: 3, audit: None };
         let (pairs, _) = timed([good, LatencyOutcome::Failed { reason: "crashed".to_owned() }]);
         assert!(pairs.unwrap_err().ends_with("(B) at only: crashed"));
     }

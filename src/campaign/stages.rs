@@ -159,7 +159,7 @@ impl Campaign<'_> {
                 self.writer.check(&record)?;
             }
             WorkerEvent::Timed(record) => {
-                if let LatencyOutcome::Timed { samples, launches } = &record.outcome {
+                if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome {
                     totals.sampled_us += samples.iter().sum::<f64>() * f64::from(*launches);
                 }
                 self.progress.step(&record.variant.0);

@@ -245,6 +245,7 @@ impl MetricSource<'_> {
     fn timed(&self, metric: LatencyMetric, variant: &Variant, shape: &Shape) -> Cell {
         let samples = match self.index.latency(&variant.id, &shape.name) {
             Some(LatencyOutcome::Timed { samples, .. }) => samples,
+            Some(LatencyOutcome::Cheats { reason, .. }) => return missing(&format!("cheats: {reason}")),
             Some(LatencyOutcome::Failed { reason }) => return missing(reason),
             None => return missing(&self.why_not_timed(variant, shape)),
         };

@@ -4,7 +4,7 @@ use super::results::Correctness;
 use crate::config::Phase;
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{CheckOutcome, CheckRecord, ShapeName, Tolerance};
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, Tolerance};
 use crate::plan::Plan;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -43,6 +43,34 @@ pub fn correctness(
         of_cases(phase, &find)
     };
     plan.variants.iter().map(|v| (v.id.clone(), of(&v.id))).collect()
+}
+
+/// The same, without the variants that cheat: one whose timed launches gave wrong outputs at a shape, or none, is wrong at
+/// every shape, whatever its checks say. It goes for every variant that shares its machine code.
+pub fn without_cheats(
+    mut proofs: BTreeMap<VariantId, Correctness>,
+    latencies: &[LatencyRecord],
+    builds: &[BuildRecord],
+) -> BTreeMap<VariantId, Correctness> {
+    let cheats: HashMap<&VariantId, String> = latencies
+        .iter()
+        .filter_map(|record| match &record.outcome {
+            LatencyOutcome::Cheats { reason, .. } => {
+                Some((&record.variant, format!("cheats at shape '{}': {reason}", record.shape)))
+            }
+            LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => None,
+        })
+        .collect();
+    let shares: HashMap<&VariantId, &VariantId> =
+        builds.iter().filter_map(|build| Some((&build.variant, build.shares.as_ref()?))).collect();
+    for (variant, proof) in &mut proofs {
+        let own = cheats.get(variant);
+        let found = own.or_else(|| shares.get(variant).and_then(|other| cheats.get(other)));
+        if let (Some(reason), Correctness::Proven { .. } | Correctness::Unproven { .. }) = (found, &*proof) {
+            *proof = Correctness::Wrong { reason: reason.clone() };
+        }
+    }
+    proofs
 }
 
 /// Of two records of one case, the one that is worse under the tolerance: a case that was once wrong is not right.

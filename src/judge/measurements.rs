@@ -1,6 +1,6 @@
 //! What a run measured, decoded: every report is decoded once, however often the run grows and is judged again.
 
-use super::{Correctness, Evidence, JudgeError, correctness};
+use super::{Correctness, Evidence, JudgeError, correctness, without_cheats};
 use crate::config::Phase;
 use crate::frame::launches::{Capture, LaunchFrames, Origin};
 use crate::frame::{Counted, Measured, Ownership, Quantities, quantities, wanted};
@@ -165,7 +165,10 @@ impl<'a> Measurements<'a> {
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms };
         self.quantities = quantities(&measured, &self.metrics);
         self.correctness = match self.evidence {
-            Evidence::Measured => correctness(phase, plan, &run.checks, &run.builds),
+            Evidence::Measured => {
+                let proofs = correctness(phase, plan, &run.checks, &run.builds);
+                without_cheats(proofs, &run.latencies, &run.builds)
+            }
             Evidence::Unproven => unchecked(
                 plan,
                 &Correctness::Unproven {

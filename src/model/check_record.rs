@@ -1,5 +1,6 @@
 //! What checking and timing a variant gave.
 
+use super::audit::Audit;
 use super::id::{ShapeName, VariantId};
 use super::tolerance::{Differences, Tolerance};
 use serde::{Deserialize, Serialize};
@@ -116,6 +117,19 @@ pub enum LatencyOutcome {
         samples: Vec<f64>,
         /// Launches in the graph each sample is the mean of.
         launches: u32,
+        /// What was verified of the launches that were timed. None where the outputs of timed launches were not looked at:
+        /// of a program that times itself, and in a record of an earlier version.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        audit: Option<Audit>,
+    },
+    /// Its checks were right, and launches that were timed gave wrong outputs or none: what was timed is not what was
+    /// proven. Samples of it mean nothing and are not kept.
+    Cheats {
+        /// Which launch, and what is wrong with its output.
+        reason: String,
+        /// What had been verified until then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        audit: Option<Audit>,
     },
     /// No samples, and why (never timed because it was not correct, crashed while timed, absent).
     Failed {

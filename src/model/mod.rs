@@ -1,6 +1,7 @@
 //! What all rooms share: names, the chip, values, verdicts, and the records of a run. Data without behaviour of any
 //! stage; every other room may use it, and it uses none.
 
+mod audit;
 mod better;
 mod build_record;
 mod capability;
@@ -19,6 +20,7 @@ mod scope;
 mod tolerance;
 mod verdict;
 
+pub use audit::Audit;
 pub use better::Better;
 pub use build_record::{BuildOutcome, BuildRecord, Resources};
 pub use capability::ComputeCapability;

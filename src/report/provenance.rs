@@ -212,8 +212,10 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
         }
     }
     for latency in inputs.latencies {
-        if let LatencyOutcome::Failed { reason } = &latency.outcome {
-            reasons.add("not timed", reason, &latency.variant.0);
+        match &latency.outcome {
+            LatencyOutcome::Cheats { reason, .. } => reasons.add("cheats", reason, &latency.variant.0),
+            LatencyOutcome::Failed { reason } => reasons.add("not timed", reason, &latency.variant.0),
+            LatencyOutcome::Timed { .. } => {}
         }
     }
     for profile in inputs.profiles {

@@ -72,7 +72,7 @@ impl TimedKernel {
     /// Its samples.
     pub fn outcome(self) -> LatencyOutcome {
         match self.samples.is_empty() {
-            false => LatencyOutcome::Timed { samples: self.samples, launches: self.launches },
+            false => LatencyOutcome::Timed { samples: self.samples, launches: self.launches, audit: None },
             true => LatencyOutcome::Failed { reason: "the phase asks for no rounds".to_owned() },
         }
     }

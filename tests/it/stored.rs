@@ -149,7 +149,7 @@ impl Stored {
 
     fn timed(&self, variant: &VariantId, shape: &ShapeName, rounds: u32) -> LatencyRecord {
         let samples = (0..rounds as usize).map(|round| (self.latency)(variant, round)).collect();
-        let outcome = LatencyOutcome::Timed { samples, launches: 20 };
+        let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: None };
         LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
     }
 }

@@ -49,7 +49,7 @@ fn id(name: &str) -> VariantId {
 fn latency(name: &str, us: f64, spread: f64, rounds: usize) -> LatencyRecord {
     let seed = usize::from(name.as_bytes()[0]);
     let samples = (0..rounds).map(|i| us * (1.0 + spread * (((i * 23 + seed * 7) % 30) as f64 / 14.5 - 1.0))).collect();
-    let outcome = LatencyOutcome::Timed { samples, launches: 7 };
+    let outcome = LatencyOutcome::Timed { samples, launches: 7, audit: None };
     LatencyRecord { variant: id(name), shape: ShapeName("only".to_owned()), outcome }
 }
 

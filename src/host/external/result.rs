@@ -194,5 +194,5 @@ fn latency_outcome(shape: &ShapeName, raw: &[RawLatency]) -> LatencyOutcome {
     if !latency.samples.iter().all(|s| s.is_finite() && *s > 0.0) {
         return failed("has a sample that is not finite and positive");
     }
-    LatencyOutcome::Timed { samples: latency.samples.clone(), launches: latency.launches }
+    LatencyOutcome::Timed { samples: latency.samples.clone(), launches: latency.launches, audit: None }
 }

@@ -48,7 +48,7 @@ fn checked(variant: &str, seed: u64) -> String {
 }
 
 fn timed(variant: &str) -> String {
-    let outcome = LatencyOutcome::Timed { samples: vec![1.0], launches: 1 };
+    let outcome = LatencyOutcome::Timed { samples: vec![1.0], launches: 1, audit: None };
     line(&WorkerEvent::Timed(LatencyRecord {
         variant: VariantId(variant.into()),
         shape: ShapeName("s".into()),
@@ -79,6 +79,7 @@ fn supervise(first: &str, second: &str, timeout: Duration) -> (Result<Finish, Me
             },
             WorkerEvent::Timed(LatencyRecord { variant, outcome, .. }) => match outcome {
                 LatencyOutcome::Timed { .. } => format!("{variant} timed"),
+                LatencyOutcome::Cheats { reason, .. } => format!("{variant} cheats {reason}"),
                 LatencyOutcome::Failed { reason } => format!("{variant} failed {reason}"),
             },
             _ => return Ok(()),

@@ -1,9 +1,9 @@
 //! Fail closed: whatever is missing, empty or not a number never passes.
 
 use super::*;
-use crate::judge::{InconclusiveKind, correctness};
+use crate::judge::{InconclusiveKind, correctness, without_cheats};
 use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{CheckOutcome, CheckRecord, Defect, Differences};
+use crate::model::{CheckOutcome, CheckRecord, Defect, Differences, LatencyOutcome, LatencyRecord};
 
 #[test]
 fn a_missing_metric_is_inconclusive_with_its_reason() {
@@ -141,6 +141,23 @@ fn builds_that_failed_are_wrong_and_shared_code_shares_its_cases() {
     let map = correctness(&fixture.phase, &fixture.plan, &records, &builds);
     assert!(matches!(&map[&id(0)], Correctness::Wrong { reason } if reason.contains("expected a ';'")));
     assert!(matches!(&map[&id(1)], Correctness::Proven { cases: 9, .. }));
+}
+
+#[test]
+fn a_variant_that_cheats_is_wrong_although_its_checks_are_right() {
+    let fixture = Fixture::new(&gate("registers <= 64"));
+    let id = |at: usize| fixture.plan.variants[at].id.clone();
+    let records = checks(&fixture, |_, _| Some(correct(0.0)));
+    let outcome = LatencyOutcome::Cheats { reason: "output of a timed launch differs".into(), audit: None };
+    let cheats = LatencyRecord { variant: id(0), shape: fixture.phase.workload.shapes[0].name.clone(), outcome };
+    let builds = [BuildRecord { variant: id(1), shares: Some(id(0)), outcome: BuildOutcome::NotNeeded }];
+    let proofs = correctness(&fixture.phase, &fixture.plan, &records, &builds);
+    let found = without_cheats(proofs, &[cheats], &builds);
+    for at in [0, 1] {
+        let reason = "output of a timed launch differs";
+        assert!(matches!(&found[&id(at)], Correctness::Wrong { reason: why } if why.ends_with(reason)), "{found:?}");
+    }
+    assert!(matches!(found[&id(2)], Correctness::Proven { .. }));
 }
 
 #[test]

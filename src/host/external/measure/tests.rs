@@ -37,7 +37,7 @@ fn summary(measured: &ExternalRecords) -> (String, Option<String>) {
     };
     let latency = match &measured.latencies[0].outcome {
         LatencyOutcome::Timed { .. } => None,
-        LatencyOutcome::Failed { reason } => Some(reason.clone()),
+        LatencyOutcome::Cheats { reason, .. } | LatencyOutcome::Failed { reason } => Some(reason.clone()),
     };
     (measured.checks.iter().map(letter).collect(), latency)
 }
@@ -47,7 +47,7 @@ fn a_good_result_is_taken_whole() {
     let measured = judge(|_| ());
     assert_eq!(summary(&measured), ("....".to_owned(), None));
     assert_eq!(measured.software["torch"], "2.9");
-    let samples = LatencyOutcome::Timed { samples: vec![5.0, 6.0, 5.5], launches: 20 };
+    let samples = LatencyOutcome::Timed { samples: vec![5.0, 6.0, 5.5], launches: 20, audit: None };
     assert_eq!(measured.latencies[0].outcome, samples);
 }
 

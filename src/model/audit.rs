@@ -1,0 +1,74 @@
+//! What was verified of the launches behind the samples of a latency.
+
+use serde::{Deserialize, Serialize};
+
+/// Share of launches that an audit's chance is stated for: one wrong launch in a hundred.
+const WRONG_SHARE: f64 = 0.01;
+
+/// What was verified of the launches that were timed: their outputs were compared with what is right for inputs that
+/// nobody knew before the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Audit {
+    /// Launches whose outputs were compared: the last one on each set of buffers of a verified sample, and every launch
+    /// of an audited graph.
+    pub launches: u64,
+    /// Samples after which the outputs of every set of buffers were compared.
+    pub samples: u64,
+    /// Graphs of the same launches in which every launch was compared; none of them is a sample.
+    pub graphs: u64,
+    /// Seeds of the inputs, drawn for this run and recorded after it.
+    pub seeds: Vec<u64>,
+    /// Chance, from 0 to 1, that a kernel of which one launch in a hundred is wrong would have been found:
+    /// [`Audit::chance_after`] so many launches.
+    pub chance: f64,
+    /// Bytes of all sets of buffers that the timed launches rotated over, as a share of the L2 cache. None where the size
+    /// of the cache is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub l2_share: Option<f64>,
+}
+
+impl Audit {
+    /// The chance of having met at least one wrong launch among `launches` verified ones, when each is wrong with a chance
+    /// of one in a hundred and independently of the others: `1 - 0.99^launches` (the binomial chance of at least one).
+    pub fn chance_after(launches: u64) -> f64 {
+        -((launches as f64) * (-WRONG_SHARE).ln_1p()).exp_m1()
+    }
+
+    /// Both together, of samples that were taken one after the other.
+    #[must_use]
+    pub fn and(mut self, later: &Self) -> Self {
+        self.launches += later.launches;
+        self.samples += later.samples;
+        self.graphs += later.graphs;
+        self.seeds.extend(later.seeds.iter().filter(|seed| !self.seeds.contains(seed)).collect::<Vec<_>>());
+        self.chance = Self::chance_after(self.launches);
+        self.l2_share = later.l2_share.or(self.l2_share);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn audit(launches: u64, seeds: &[u64]) -> Audit {
+        let chance = Audit::chance_after(launches);
+        Audit { launches, samples: 3, graphs: 1, seeds: seeds.to_vec(), chance, l2_share: Some(0.5) }
+    }
+
+    #[test]
+    fn the_chance_is_that_of_at_least_one_among_so_many() {
+        assert_eq!(Audit::chance_after(0), 0.0);
+        assert!((Audit::chance_after(1) - 0.01).abs() < 1e-12);
+        assert!(Audit::chance_after(458) < 0.99 && Audit::chance_after(459) > 0.99);
+        assert!(Audit::chance_after(1 << 40) <= 1.0);
+    }
+
+    #[test]
+    fn audits_add_up() {
+        let both = audit(100, &[1, 2]).and(&audit(359, &[2, 3]));
+        assert_eq!((both.launches, both.samples, both.graphs), (459, 6, 2));
+        assert_eq!(both.seeds, [1, 2, 3]);
+        assert_eq!(both.chance, Audit::chance_after(459));
+    }
+}
