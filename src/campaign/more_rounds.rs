@@ -9,7 +9,7 @@ use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use crate::model::ShapeName;
 use crate::model::VariantId;
-use crate::model::{LatencyOutcome, LatencyRecord};
+use crate::model::{Audit, LatencyOutcome, LatencyRecord};
 use crate::plan::Plan;
 use crate::store::{Run, RunWriter, StoreError};
 use std::collections::BTreeSet;
@@ -105,8 +105,8 @@ impl MoreRounds<'_> {
     }
 
     fn kernels(&mut self, batch: &Batch<'_>) -> Result<(), CampaignError> {
-        let wanted: BTreeSet<&VariantId> = batch.cases.iter().map(|(variant, _)| variant).collect();
-        let cubins = cubins(&batch.run.builds, |build| wanted.contains(&build.variant));
+        // A reference entry may be in the cubin of a variant that is not timed.
+        let cubins = cubins(&batch.run.builds, |build| build.shares.is_none());
         let mut job = WorkerJob::new(batch.phase, self.plan, &cubins, JobPurpose::Time)?;
         for kernel in &mut job.kernels {
             kernel.shapes.retain(|shape| batch.cases.contains(&(kernel.variant.clone(), shape.clone())));
@@ -176,16 +176,24 @@ fn fresh_folder(logs: &Path) -> Result<PathBuf, CampaignError> {
 
 fn appended(run: &Run, mut record: LatencyRecord) -> LatencyRecord {
     let case = (record.variant.clone(), record.shape.clone());
-    if let (LatencyOutcome::Timed { samples: new, .. }, Some(before)) = (&mut record.outcome, samples(run, &case)) {
+    if let (LatencyOutcome::Timed { samples: new, audit: found, .. }, Some((before, audit))) =
+        (&mut record.outcome, timed(run, &case))
+    {
         *new = before.iter().chain(new.iter()).copied().collect();
+        *found = audit.zip(found.as_ref()).map(|(before, new)| before.clone().and(new));
     }
     record
 }
 
-fn samples<'r>(run: &'r Run, (variant, shape): &(VariantId, ShapeName)) -> Option<&'r [f64]> {
+fn samples<'r>(run: &'r Run, case: &(VariantId, ShapeName)) -> Option<&'r [f64]> {
+    timed(run, case).map(|(samples, _)| samples)
+}
+
+/// The samples of a case, and what was verified of their launches.
+fn timed<'r>(run: &'r Run, (variant, shape): &(VariantId, ShapeName)) -> Option<(&'r [f64], Option<&'r Audit>)> {
     let record = run.latencies.iter().find(|r| &r.variant == variant && &r.shape == shape)?;
     match &record.outcome {
-        LatencyOutcome::Timed { samples, .. } => Some(samples),
+        LatencyOutcome::Timed { samples, audit, .. } => Some((samples, audit.as_ref())),
         LatencyOutcome::Cheats { .. } | LatencyOutcome::Failed { .. } => None,
     }
 }

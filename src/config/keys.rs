@@ -194,7 +194,15 @@ pub static BENCH: Spec = spec(
         )
         .default("200"),
         key("max_launches", KeyKind::Whole(1), "Most launches in one graph.").default("50"),
-        key("buffer_sets", KeyKind::Whole(1), "Sets of buffers that a graph rotates over.").default("4"),
+        key("buffer_sets", KeyKind::Whole(1), "Sets of buffers that a graph rotates over, each with its own inputs; where `l2` is `rotate`.").default("4"),
+        key(
+            "l2",
+            KeyKind::OneOf(&["cold", "rotate", "warm"]),
+            "What the L2 cache holds when a timed launch starts. `rotate`: what launches on the other sets of buffers \
+             left. `warm`: one set of buffers, launched on again and again. `cold`: twice the cache is written over \
+             before each launch, outside of the time, and every launch is a sample by itself.",
+        )
+        .default("\"rotate\""),
         key("timeout_s", KeyKind::Whole(1), "A correctness case or a sample that takes longer, in seconds, is a hang.")
             .default("30"),
         key("shapes", NAMES, "Shapes that are timed.").default("the objective's, and those that gates name"),

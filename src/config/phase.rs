@@ -4,6 +4,7 @@ use super::{KernelTemplate, Sweep, VariantSpec, Workload};
 use crate::config::{Gate, GatePlan};
 use crate::model::Better;
 use crate::model::ShapeName;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,10 +43,25 @@ pub struct BenchSettings {
     pub max_launches: u32,
     /// Sets of buffers a graph rotates over.
     pub buffer_sets: u32,
+    /// What the L2 cache holds when a launch starts.
+    pub l2: L2State,
     /// A correctness case or a sample that takes longer is a hang, and its worker is ended.
     pub timeout: Duration,
     /// Shapes that are timed.
     pub shapes: Vec<ShapeName>,
+}
+
+/// What the L2 cache holds when a timed launch starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum L2State {
+    /// Nothing of the launch: it was written over, and every launch is a sample of its own.
+    Cold,
+    /// What launches on the other sets of buffers have left of it.
+    #[default]
+    Rotate,
+    /// What the launch before it has left on the same buffers.
+    Warm,
 }
 
 /// How counters are collected.

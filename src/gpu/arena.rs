@@ -12,6 +12,8 @@ use std::ops::Range;
 const GUARD: usize = 4096;
 /// Every buffer starts at a multiple of this many bytes.
 const ALIGNMENT: usize = 256;
+/// Where a range that is digested starts.
+const DIGEST_ALIGNMENT: usize = 16;
 /// Bytes compared by one task.
 const CHUNK: usize = 1 << 18;
 /// What output elements of floating-point dtypes hold before a launch: NaN in each of them.
@@ -47,6 +49,29 @@ impl ArenaLayout {
     /// Where a buffer's bytes are.
     pub fn region(&self, index: usize) -> Range<usize> {
         self.regions[index].clone()
+    }
+
+    /// Where the buffers of a role are.
+    pub fn regions_of<'l>(
+        &'l self,
+        buffers: &'l [BufferSpec],
+        role: Role,
+    ) -> impl Iterator<Item = Range<usize>> + use<'l> {
+        buffers.iter().zip(&self.regions).filter(move |(b, _)| b.role == role).map(|(_, region)| region.clone())
+    }
+
+    /// What a launch may not write: inputs and guard bands, as ranges without a hole. A range of 16 bytes and more starts
+    /// at a multiple of 16.
+    pub fn kept(&self, buffers: &[BufferSpec]) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        let mut start = 0_usize;
+        let written = buffers.iter().zip(&self.regions).filter(|(b, _)| b.role != Role::Input).map(|(_, r)| r.clone());
+        for region in written.chain(std::iter::once(self.bytes..self.bytes)) {
+            let aligned = start.next_multiple_of(DIGEST_ALIGNMENT).min(region.start);
+            ranges.extend([start..aligned, aligned..region.start].into_iter().filter(|range| !range.is_empty()));
+            start = region.end;
+        }
+        ranges
     }
 
     /// The buffer of that name in an allocation that starts at `base`, with its address.
@@ -157,6 +182,20 @@ mod tests {
         assert_eq!(image[layout.region(1)], [POISON; 10]);
         assert_eq!(image[layout.region(2)], [0x7f, 0x85], "poison of integers is far from what is expected");
         assert_eq!(image[layout.region(3)], [0; 7]);
+    }
+
+    #[test]
+    fn what_is_kept_is_everything_that_is_not_written() {
+        let (buffers, layout, _) = example();
+        let kept = layout.kept(&buffers);
+        let writable: usize = [1, 2, 3].map(|index| layout.region(index).len()).iter().sum();
+        assert_eq!(kept.iter().map(Range::len).sum::<usize>(), layout.bytes() - writable);
+        assert!(kept.iter().all(|range| range.len() < DIGEST_ALIGNMENT || range.start % DIGEST_ALIGNMENT == 0));
+        for index in [1, 2, 3] {
+            let region = layout.region(index);
+            assert!(kept.iter().all(|range| range.end <= region.start || range.start >= region.end));
+        }
+        assert_eq!(layout.regions_of(&buffers, Role::Output).collect::<Vec<_>>(), [layout.region(1), layout.region(2)]);
     }
 
     #[test]

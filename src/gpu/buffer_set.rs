@@ -38,6 +38,16 @@ impl BufferSet {
         (0..count).map(|_| set()).collect()
     }
 
+    /// Where its buffers are.
+    pub const fn layout(&self) -> &ArenaLayout {
+        &self.layout
+    }
+
+    /// Its memory.
+    pub const fn memory(&self) -> &DeviceMemory {
+        &self.memory
+    }
+
     /// The arguments of a launch on this set, whose buffers are `buffers`.
     ///
     /// # Errors

@@ -47,6 +47,11 @@ impl Device {
         &self.attributes
     }
 
+    /// The stream that everything is queued on.
+    pub(super) const fn stream(&self) -> sys::CUstream {
+        self.stream
+    }
+
     /// Waits for everything launched; an error of a kernel comes out here.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         // SAFETY: the stream lives as long as `self`.
@@ -100,17 +105,19 @@ impl Device {
         }
         image.push(0);
         let name = CString::new(entry).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
-        // SAFETY: `image` is an ELF image that ends with NUL; the driver checks what is in it.
-        let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
-        // SAFETY: the module was just loaded.
-        match unsafe { result::module::get_function(module, name) } {
-            Ok(function) => Ok(LoadedKernel { module, function }),
-            Err(error) => {
-                // SAFETY: as above.
-                let _ = unsafe { result::module::unload(module) };
-                Err(cuda("cuModuleGetFunction")(error))
-            }
+        load_image(&image, name)
+    }
+
+    /// Loads PTX text that ends with NUL, which the driver compiles, and finds an entry in it.
+    ///
+    /// # Errors
+    /// The driver cannot compile it, or it has no such entry.
+    pub(super) fn load_text(&self, ptx: &str, entry: &str) -> Result<LoadedKernel, DeviceError> {
+        let name = CString::new(entry).map_err(|_| DeviceError::Launch(format!("entry {entry:?} has a NUL")))?;
+        if !ptx.ends_with('\0') {
+            return Err(DeviceError::Launch("a text of PTX that does not end with NUL".to_owned()));
         }
+        load_image(ptx.as_bytes(), name)
     }
 
     /// The arguments of a launch on buffers that `buffer` knows with their addresses.
@@ -196,6 +203,37 @@ impl Device {
         .map_err(cuda("cuLaunchKernelEx"))
     }
 
+    /// Launches a kernel of this program on the stream, or adds it to the graph being captured.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub(super) fn launch_plain(
+        &self,
+        kernel: &LoadedKernel,
+        grid: [u32; 3],
+        block: [u32; 3],
+        parameters: &mut [*mut c_void],
+    ) -> Result<(), DeviceError> {
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: block[0],
+            blockDimY: block[1],
+            blockDimZ: block[2],
+            sharedMemBytes: 0,
+            hStream: self.stream,
+            attrs: std::ptr::null_mut(),
+            numAttrs: 0,
+        };
+        // SAFETY: the caller's parameters are those of its own kernel, and the call copies them.
+        unsafe {
+            sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
+        }
+        .result()
+        .map_err(cuda("cuLaunchKernelEx"))
+    }
+
     /// A graph of everything that `body` launches.
     pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
@@ -226,16 +264,41 @@ impl Device {
 
     /// Microseconds of the device between two events around `body`, which is waited for.
     pub fn time(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
+        self.time_before(body, || Ok(()))
+    }
+
+    /// The same, with what `after` queues behind the second event, which is waited for too.
+    pub fn time_before(
+        &self,
+        body: impl FnOnce() -> Result<(), DeviceError>,
+        after: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<f64, DeviceError> {
         // SAFETY: events and stream live as long as `self`.
         let record = |event| unsafe { result::event::record(event, self.stream) }.map_err(cuda("cuEventRecord"));
         record(self.start)?;
         body()?;
         record(self.end)?;
+        after()?;
         self.synchronize()?;
         // SAFETY: both were recorded and have happened.
         let milliseconds =
             unsafe { result::event::elapsed(self.start, self.end) }.map_err(cuda("cuEventElapsedTime"))?;
         Ok(f64::from(milliseconds) * 1e3)
+    }
+}
+
+/// Loads a module from an image that ends with NUL, and finds an entry in it.
+fn load_image(image: &[u8], entry: CString) -> Result<LoadedKernel, DeviceError> {
+    // SAFETY: `image` is ELF or PTX that ends with NUL; the driver checks what is in it.
+    let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
+    // SAFETY: the module was just loaded.
+    match unsafe { result::module::get_function(module, entry) } {
+        Ok(function) => Ok(LoadedKernel { module, function }),
+        Err(error) => {
+            // SAFETY: as above.
+            let _ = unsafe { result::module::unload(module) };
+            Err(cuda("cuModuleGetFunction")(error))
+        }
     }
 }
 

@@ -15,6 +15,11 @@ impl DeviceMemory {
     pub const fn address(&self) -> u64 {
         self.address
     }
+
+    /// Its bytes.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
 }
 
 impl Drop for DeviceMemory {
@@ -32,6 +37,11 @@ pub struct PinnedMemory {
 }
 
 impl PinnedMemory {
+    /// Its address, which is the device's too: page-locked memory is mapped where addresses are unified.
+    pub(super) fn address(&self) -> u64 {
+        self.pointer as u64
+    }
+
     /// Its bytes.
     pub const fn as_slice(&self) -> &[u8] {
         // SAFETY: the allocation is of that many initialised bytes, and copies into it end before they return.

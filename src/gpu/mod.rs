@@ -8,12 +8,14 @@ mod attributes;
 mod buffer;
 mod buffer_set;
 mod device;
+mod digest;
 mod error;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod kernel;
 mod memory;
 mod nvtx;
+mod transfer;
 
 pub use arena::ArenaLayout;
 pub use arguments::KernelArguments;
@@ -21,6 +23,7 @@ pub use attributes::{DeviceAttributes, query_attributes};
 pub use buffer::BufferSpec;
 pub use buffer_set::BufferSet;
 pub use device::Device;
+pub use digest::{Digester, MemoryDigest, MemoryRow, PendingDigests};
 pub use error::DeviceError;
 pub use kernel::{ExecutableGraph, LoadedKernel};
 pub use memory::{DeviceMemory, PinnedMemory};

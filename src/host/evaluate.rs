@@ -7,7 +7,7 @@ use crate::gpu::BufferSpec;
 use crate::model::VariantId;
 use crate::plan::{Arg, KernelPlan, Launch, Method, Plan};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
-use crate::time::TimingSettings;
+use crate::time::{HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -54,15 +54,32 @@ pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &P
     Ok(())
 }
 
-pub(super) fn timing(phase: &Phase) -> TimingSettings {
+/// How the phase is timed, with hidden seeds that are drawn now. Where the right answers are in files there are none but
+/// for the phase's own seeds: those take turns.
+pub(super) fn timing(phase: &Phase) -> Result<TimingSettings, JobError> {
     let bench = &phase.bench;
-    TimingSettings {
+    let mut settings = TimingSettings {
         warmup: bench.warmup,
         rounds: bench.rounds,
         min_sample_us: micros(bench.min_sample),
         max_launches: bench.max_launches.max(1),
         buffer_sets: bench.buffer_sets.max(1),
-    }
+        l2: bench.l2,
+        hidden: HiddenSeeds { inputs: Vec::new(), schedule: drawn_seed()? },
+    };
+    let seeds = &phase.workload.seeds;
+    settings.hidden.inputs = match &phase.workload.reference {
+        WorkloadReference::Npy { .. } => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
+        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } => {
+            (0..settings.contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
+        }
+    };
+    Ok(settings)
+}
+
+/// A seed from the operating system.
+fn drawn_seed() -> Result<u64, JobError> {
+    getrandom::u64().map_err(|source| JobError::NoRandomness { reason: source.to_string() })
 }
 
 fn micros(duration: Duration) -> f64 {

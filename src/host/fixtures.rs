@@ -2,8 +2,8 @@
 
 use crate::config::GatePlan;
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, Objective, Phase, ProfileSettings, Role, Shape, Sweep,
-    Workload, WorkloadReference,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, L2State, Objective, Phase, ProfileSettings, Role, Shape,
+    Sweep, Workload, WorkloadReference,
 };
 use crate::expr::Expr;
 use crate::model::Better;
@@ -41,6 +41,7 @@ pub fn phase() -> Phase {
             min_sample: Duration::from_millis(1),
             max_launches: 100,
             buffer_sets: 2,
+            l2: L2State::Rotate,
             timeout: Duration::from_secs(20),
             shapes: vec![large.clone()],
         },

@@ -2,7 +2,7 @@
 //!
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
-use crate::model::{CheckOutcome, CheckRecord, LatencyRecord, ShapeName, Tolerance, VariantId};
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, Tolerance, VariantId};
 use crate::plan::Launch;
 use crate::prove::{ReferenceSpec, ShapeSpec};
 use crate::time::TimingSettings;
@@ -16,7 +16,7 @@ pub struct WorkerJob {
     pub device: u32,
     /// Measure, or launch under a profiler.
     pub mode: JobMode,
-    /// Seeds of the inputs; the first also fills what is timed and profiled.
+    /// Seeds of the inputs that are checked; the first also fills what is warmed up and profiled.
     pub seeds: Vec<u64>,
     /// The right answer.
     pub reference: ReferenceSpec,
@@ -113,6 +113,11 @@ impl WorkerJob {
     pub fn settle_latency(&mut self, record: &LatencyRecord) {
         if let Some(kernel) = self.kernel_mut(&record.variant) {
             kernel.shapes.retain(|s| s != &record.shape);
+            if let LatencyOutcome::Cheats { reason, .. } = &record.outcome
+                && kernel.unverified.is_none()
+            {
+                kernel.unverified = Some(format!("not timed: cheats at {} ({reason})", record.shape));
+            }
         }
     }
 

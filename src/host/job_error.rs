@@ -57,6 +57,12 @@ pub enum JobError {
     /// The built-in reference does not fit the workload.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
+    /// The operating system gives no seeds.
+    #[error("the operating system gives no random numbers for the inputs that are timed: {reason}")]
+    NoRandomness {
+        /// What it said.
+        reason: String,
+    },
     /// A reference entry needs a cubin of its source, and no variant was built.
     #[error("the reference entry '{entry}' needs a variant of the phase's kernel that builds; none did")]
     NoReferenceCubin {

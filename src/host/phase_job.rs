@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub enum JobPurpose {
     /// Check and time.
     Bench,
-    /// Time what was checked before.
+    /// Time what was checked before; outputs of timed launches are verified all the same.
     Time,
     /// Launch under a profiler.
     Profile,
@@ -33,9 +33,11 @@ impl WorkerJob {
         let (mode, reference, timed) = match purpose {
             JobPurpose::Bench => {
                 check_provable(phase)?;
-                (JobMode::Bench(timing(phase)), job_reference(phase, plan, cubins, &shapes)?, &phase.bench.shapes)
+                (JobMode::Bench(timing(phase)?), job_reference(phase, plan, cubins, &shapes)?, &phase.bench.shapes)
             }
-            JobPurpose::Time => (JobMode::Bench(timing(phase)), ReferenceSpec::None, &phase.bench.shapes),
+            JobPurpose::Time => {
+                (JobMode::Bench(timing(phase)?), job_reference(phase, plan, cubins, &shapes)?, &phase.bench.shapes)
+            }
             JobPurpose::Profile => {
                 (JobMode::Profile { repeat: phase.profile.repeat }, ReferenceSpec::None, &phase.profile.shapes)
             }

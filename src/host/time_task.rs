@@ -2,15 +2,18 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLost, WorkError, Worker};
-use crate::gpu::{BufferSet, DeviceError, KernelArguments};
+use crate::gpu::{DeviceError, KernelArguments};
 use crate::model::{LatencyOutcome, LatencyRecord, VariantId};
-use crate::prove::ShapeSpec;
-use crate::time::{TimedKernel, TimingSettings, order};
+use crate::prove::{CaseInputs, CheckBuffers, ReferenceSpec, ShapeSpec};
+use crate::time::{
+    AuditSchedule, HiddenCase, TimedBuffers, TimedKernel, TimedLaunch, TimingSettings, VERIFIED_LAUNCHES, order,
+};
 use std::ops::ControlFlow;
 
 impl Worker<'_> {
     /// Times every variant without a reason against it at every shape it is to be timed at.
     pub(super) fn time(&mut self, settings: &TimingSettings) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        let shapes: Vec<u32> = self.job.kernels.iter().map(|kernel| kernel.shapes.len() as u32).collect();
         for shape in self.job.shapes.clone() {
             let (verified, unverified): (Vec<usize>, Vec<usize>) =
                 self.wanted_at(&shape).into_iter().partition(|&i| self.job.kernels[i].unverified.is_none());
@@ -21,7 +24,7 @@ impl Worker<'_> {
                 self.timed(&variant, &shape, LatencyOutcome::Failed { reason })?;
             }
             if !verified.is_empty()
-                && let lost @ ControlFlow::Break(_) = self.time_shape(&shape, &verified, settings)?
+                && let lost @ ControlFlow::Break(_) = self.time_shape(&shape, &verified, &shapes, settings)?
             {
                 return Ok(lost);
             }
@@ -33,14 +36,16 @@ impl Worker<'_> {
         &mut self,
         shape: &ShapeSpec,
         indices: &[usize],
+        shapes: &[u32],
         settings: &TimingSettings,
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
-        let sets = self.buffer_sets(shape, settings.buffer_sets)?;
+        let mut buffers = self.timed_buffers(shape, settings)?;
         let mut kernels = Vec::new();
         for &index in indices {
             let variant = self.job.kernels[index].variant.clone();
             self.started(&variant, shape, WorkerTask::Warm)?;
-            match self.timed_kernel(index, shape, &sets, settings) {
+            let wanted = VERIFIED_LAUNCHES.div_ceil(shapes[index].max(1));
+            match self.timed_kernel(index, shape, &buffers, settings, wanted) {
                 Ok(kernel) => kernels.push(Some(kernel)),
                 Err(error) => {
                     if let lost @ ControlFlow::Break(_) = self.drop_out(&variant, shape, &error)? {
@@ -51,7 +56,7 @@ impl Worker<'_> {
         }
         for round in 0..settings.rounds {
             for index in order(round, kernels.len()) {
-                if let lost @ ControlFlow::Break(_) = self.sample(&mut kernels[index], shape, round)? {
+                if let lost @ ControlFlow::Break(_) = self.sample(&mut kernels[index], shape, &mut buffers, round)? {
                     return Ok(lost);
                 }
             }
@@ -63,18 +68,25 @@ impl Worker<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Takes one sample of a kernel; one that fails leaves the rounds.
+    /// Takes one sample of a kernel; one that fails leaves the rounds, and so does one whose output is not right.
     fn sample(
         &mut self,
         slot: &mut Option<TimedKernel>,
         shape: &ShapeSpec,
+        buffers: &mut TimedBuffers,
         round: u32,
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
         let Some(kernel) = slot else { return Ok(ControlFlow::Continue(())) };
         let variant = kernel.variant.clone();
         self.started(&variant, shape, WorkerTask::Sample { round })?;
-        match kernel.sample(&self.device) {
-            Ok(()) => Ok(ControlFlow::Continue(())),
+        match kernel.sample(&self.device, buffers, round) {
+            Ok(None) => Ok(ControlFlow::Continue(())),
+            Ok(Some(reason)) => {
+                let outcome = kernel.cheats(reason);
+                *slot = None;
+                self.timed(&variant, shape, outcome)?;
+                Ok(ControlFlow::Continue(()))
+            }
             Err(error) => {
                 *slot = None;
                 self.drop_out(&variant, shape, &error)
@@ -86,17 +98,51 @@ impl Worker<'_> {
         &mut self,
         index: usize,
         shape: &ShapeSpec,
-        sets: &[BufferSet],
+        buffers: &TimedBuffers,
         settings: &TimingSettings,
+        wanted: u32,
     ) -> Result<TimedKernel, DeviceError> {
         let variant = self.job.kernels[index].variant.clone();
         let launch = self.launch(index, shape)?;
         self.kernel(index)?;
         let kernel = self.kernels[&variant].as_ref().map_err(Clone::clone)?;
         kernel.allow(&launch)?;
-        let arguments: Vec<KernelArguments> =
-            sets.iter().map(|s| s.arguments(&self.device, &launch, &shape.buffers)).collect::<Result<_, _>>()?;
-        TimedKernel::prepare(variant, &self.device, kernel, &launch, &arguments, settings)
+        let arguments: Vec<KernelArguments> = buffers
+            .sets
+            .iter()
+            .map(|s| s.arguments(&self.device, &launch, &shape.buffers))
+            .collect::<Result<_, _>>()?;
+        let lead_in = buffers.lead_in.arguments(&self.device, &launch, &shape.buffers)?;
+        let timed = TimedLaunch { kernel, launch: &launch, arguments, lead_in };
+        let schedule = AuditSchedule::new(settings.hidden.schedule, &variant.0, &shape.name.0);
+        TimedKernel::prepare(variant, &self.device, &timed, buffers, settings, schedule, wanted)
+    }
+
+    /// The buffers of a shape, with the contents of the hidden seeds and what is right for them. Nothing of a candidate
+    /// has been loaded since the device held a result of a reference entry.
+    fn timed_buffers(&mut self, shape: &ShapeSpec, settings: &TimingSettings) -> Result<TimedBuffers, WorkError> {
+        let seed = self.job.seeds.first().copied().unwrap_or(0);
+        self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+        let mut references = match &self.job.reference {
+            ReferenceSpec::Entry { .. } => Some(CheckBuffers::allocate(&self.device, &shape.buffers)),
+            ReferenceSpec::Builtin(_) | ReferenceSpec::Npy { .. } | ReferenceSpec::None => None,
+        }
+        .transpose()
+        .map_err(|source| WorkError::buffers(shape, source))?;
+        let mut cases = Vec::new();
+        for &seed in &settings.hidden.inputs {
+            let inputs = CaseInputs::draw(shape, seed);
+            let expected = self.expected(shape, seed, &inputs, references.as_mut());
+            let expected = expected.map_err(|error| WorkError::reference(&shape.name, seed, &error))?;
+            cases.push(HiddenCase { seed, inputs, expected });
+        }
+        if let Some(buffers) = references.take() {
+            buffers.wipe(&self.device)?;
+        }
+        let known = CaseInputs::draw(shape, seed);
+        let made = TimedBuffers::new(&self.device, shape, &self.job.tolerance, settings, &known)
+            .and_then(|mut made| cases.into_iter().try_for_each(|case| made.add(&self.device, case)).map(|()| made));
+        made.map_err(|source| WorkError::buffers(shape, source))
     }
 
     fn timed(&mut self, variant: &VariantId, shape: &ShapeSpec, outcome: LatencyOutcome) -> Result<(), WorkError> {

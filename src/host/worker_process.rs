@@ -56,6 +56,8 @@ fn run(job: WorkerJob, reporter: &mut Reporter) -> Result<ControlFlow<DeviceLost
             if let lost @ ControlFlow::Break(_) = worker.check()? {
                 return Ok(lost);
             }
+            // What a kernel keeps in variables of its module from one launch to the next is gone with the module.
+            worker.kernels.clear();
             worker.reporter.report(&WorkerEvent::Proven)?;
             io::copy(&mut io::stdin(), &mut io::sink())?;
             worker.time(&timing)

@@ -11,11 +11,13 @@ mod fill;
 pub(crate) mod fixtures;
 mod inputs;
 mod minifloat;
+mod output_bytes;
 mod reference;
 mod shape;
 
 pub use check_buffers::CheckBuffers;
 pub use expected::{ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host};
 pub use inputs::CaseInputs;
+pub use output_bytes::outputs_outcome;
 pub use reference::{Builtin, ReferenceError};
 pub use shape::ShapeSpec;

@@ -1,9 +1,15 @@
-//! Latency: samples of CUDA graphs, in rounds that interleave the kernels.
+//! Latency: samples of CUDA graphs, in rounds that interleave the kernels, and the verification of what the timed launches
+//! gave.
 
+mod audit_graph;
 mod round;
+mod schedule;
 mod settings;
+mod timed_buffers;
 mod timed_kernel;
 
 pub use round::order;
-pub use settings::TimingSettings;
-pub use timed_kernel::TimedKernel;
+pub use schedule::{AuditSchedule, VERIFIED_LAUNCHES};
+pub use settings::{HiddenSeeds, TimingSettings};
+pub use timed_buffers::{HiddenCase, TimedBuffers};
+pub use timed_kernel::{TimedKernel, TimedLaunch};

@@ -1,5 +1,6 @@
 //! How latency is measured.
 
+use crate::config::L2State;
 use serde::{Deserialize, Serialize};
 
 /// How latency is measured; see [`crate::config::BenchSettings`].
@@ -15,4 +16,40 @@ pub struct TimingSettings {
     pub max_launches: u32,
     /// Sets of buffers a graph rotates over.
     pub buffer_sets: u32,
+    /// What the L2 cache holds when a launch starts.
+    pub l2: L2State,
+    /// What no kernel and no phase knows.
+    pub hidden: HiddenSeeds,
+}
+
+/// Seeds drawn from the operating system for one job: of the inputs that are timed, and of which launches are verified.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HiddenSeeds {
+    /// One for each content that the sets of buffers take turns at.
+    pub inputs: Vec<u64>,
+    /// Of the order of contents, the audits and the digests.
+    pub schedule: u64,
+}
+
+impl TimingSettings {
+    /// Sets of buffers that a graph rotates over: one where the cache is to be cold or warm.
+    pub fn sets(&self) -> u32 {
+        match self.l2 {
+            L2State::Rotate => self.buffer_sets.max(1),
+            L2State::Cold | L2State::Warm => 1,
+        }
+    }
+
+    /// Contents that sets take turns at: one for each set, and at least two, so that what is behind a pointer changes.
+    pub fn contents(&self) -> u32 {
+        self.sets().max(2)
+    }
+
+    /// Most launches in one graph, and the least microseconds of a sample: a launch on a cold cache is a sample by itself.
+    pub fn extent(&self) -> (u32, f64) {
+        match self.l2 {
+            L2State::Rotate | L2State::Warm => (self.max_launches, self.min_sample_us),
+            L2State::Cold => (1, 0.0),
+        }
+    }
 }

@@ -1,16 +1,33 @@
-//! A kernel being timed: a CUDA graph of its launches over rotating buffers, between two events.
+//! A kernel being timed: a CUDA graph of its launches over rotating buffers, between two events, and the verification of
+//! what those launches gave.
 
+use super::audit_graph::{AuditGraph, WrongLaunch};
+use super::schedule::{AuditSchedule, GraphExtent, audits};
 use super::settings::TimingSettings;
+use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
 use crate::gpu::{Device, DeviceError, ExecutableGraph, KernelArguments, LoadedKernel};
-use crate::model::{LatencyOutcome, VariantId};
+use crate::model::{Audit, LatencyOutcome, VariantId};
 use crate::plan::Launch;
 
 /// Launches whose mean is the first guess of how long one takes.
 const PILOT: u32 = 4;
 
 /// Microseconds that the device is kept busy with while a sample is being queued, so that none of the queueing is
-/// in it; it also brings code and data of the variant back into the caches.
+/// in it; it also brings the code of the variant back into the caches.
 const LEAD_IN_US: f64 = 60.0;
+
+/// A variant's kernel, how it is launched, and on what: arguments for each set of buffers, and for the lead-in's own.
+#[derive(Debug)]
+pub struct TimedLaunch<'a> {
+    /// The kernel.
+    pub kernel: &'a LoadedKernel,
+    /// Its launch.
+    pub launch: &'a Launch,
+    /// Arguments by set.
+    pub arguments: Vec<KernelArguments>,
+    /// Arguments on the buffers of the lead-in.
+    pub lead_in: KernelArguments,
+}
 
 /// A variant being timed at a shape.
 #[derive(Debug)]
@@ -19,97 +36,257 @@ pub struct TimedKernel {
     pub variant: VariantId,
     lead_in: ExecutableGraph,
     graph: ExecutableGraph,
-    launches: u32,
+    extent: GraphExtent,
     samples: Vec<f64>,
+    audit_graph: AuditGraph,
+    schedule: AuditSchedule,
+    /// Audits before the sample of each round.
+    audits: Vec<u32>,
+    /// Verified launches that are wanted.
+    wanted: u32,
+    /// Right outputs in bytes that no launch had given before.
+    inexact: u32,
+    audit: Audit,
 }
 
+/// Right outputs of one content that are in other bytes before the kernel counts as one whose bytes differ from launch to
+/// launch (atomics).
+const EXACT: usize = 4;
+
 impl TimedKernel {
-    /// A variant with its graph, as many launches in it as a sample needs, warmed up. `arguments` has one element for
-    /// each set of buffers that the graph rotates over.
+    /// A variant with its graph, as many launches in it as a sample needs, warmed up; `wanted` launches are to be verified.
     ///
     /// # Errors
     /// A launch fails; the device may not work any more.
     pub fn prepare(
         variant: VariantId,
         device: &Device,
-        kernel: &LoadedKernel,
-        launch: &Launch,
-        arguments: &[KernelArguments],
+        timed: &TimedLaunch<'_>,
+        buffers: &TimedBuffers,
         settings: &TimingSettings,
+        mut schedule: AuditSchedule,
+        wanted: u32,
     ) -> Result<Self, DeviceError> {
-        let graph = |launches| graph(device, kernel, launch, arguments, launches);
+        device.reset_persisting_l2()?;
+        let graph = |launches| graph(device, timed, timed.arguments.iter(), launches);
         let replay = |graph: &ExecutableGraph| device.time(|| device.replay(graph));
         // The first replay pays for loading; the second is the guess, and what it says is checked once.
         let pilot = graph(PILOT)?;
         replay(&pilot)?;
-        let mut launches = launches_for(settings, settings.min_sample_us, replay(&pilot)?, PILOT);
+        let mut launches = sample_launches(settings, replay(&pilot)?, PILOT);
         let mut chosen = graph(launches)?;
-        let elapsed = replay(&chosen)?;
-        let lead_in = graph(launches_for(settings, LEAD_IN_US, elapsed, launches))?;
-        if elapsed < settings.min_sample_us && launches < settings.max_launches {
-            launches = launches_for(settings, settings.min_sample_us, elapsed, launches);
+        let mut elapsed = replay(&chosen)?;
+        let lead_in = lead_in_launches(settings, elapsed, launches);
+        let lead_in = self::graph(device, timed, std::iter::once(&timed.lead_in), lead_in)?;
+        let (most, least_us) = settings.extent();
+        if elapsed < least_us && launches < most {
+            launches = sample_launches(settings, elapsed, launches);
             chosen = graph(launches)?;
+            elapsed = replay(&chosen)?;
         }
         for _ in 0..settings.warmup {
             device.replay(&chosen)?;
         }
+        device.replay(&lead_in)?;
         device.synchronize()?;
-        let samples = Vec::with_capacity(settings.rounds as usize);
-        Ok(Self { variant, lead_in, graph: chosen, launches, samples })
+        let sets = launches.min(settings.sets());
+        let extent = GraphExtent { launches, sets, launch_us: elapsed / f64::from(launches) };
+        let launch = |set: usize| device.launch(timed.kernel, timed.launch, &timed.arguments[set]);
+        let audit_graph = AuditGraph::new(device, buffers, &extent, &mut schedule, launch)?;
+        let audits = audits(wanted, settings.rounds, &extent, audit_graph.launches() as u32);
+        let audit = Audit {
+            launches: 0,
+            samples: 0,
+            graphs: 0,
+            seeds: buffers.seeds(),
+            chance: 0.0,
+            l2_share: buffers.l2_share(device, sets),
+        };
+        Ok(Self {
+            variant,
+            lead_in,
+            graph: chosen,
+            extent,
+            samples: Vec::with_capacity(settings.rounds as usize),
+            audits: schedule.audits_by_round(audits, settings.rounds),
+            audit_graph,
+            schedule,
+            wanted,
+            inexact: 0,
+            audit,
+        })
     }
 
-    /// Takes one sample.
+    /// Takes the sample of a round, after the audits that are due; gives what is wrong with the output of a launch, if
+    /// anything is.
     ///
     /// # Errors
     /// A launch fails; the device may not work any more.
-    pub fn sample(&mut self, device: &Device) -> Result<(), DeviceError> {
+    pub fn sample(
+        &mut self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+        round: u32,
+    ) -> Result<Option<String>, DeviceError> {
+        for _ in 0..self.audits.get(round as usize).copied().unwrap_or(0) {
+            if let Some(wrong) = self.audit_launches(device, buffers)? {
+                return Ok(Some(said(&wrong, round, "an audited launch")));
+            }
+        }
+        let contents = self.schedule.assignment(buffers.contents(), self.extent.sets as usize);
+        let verified = self.is_verified(buffers.contents());
+        device.reset_persisting_l2()?;
         device.replay(&self.lead_in)?;
-        let elapsed = device.time(|| device.replay(&self.graph))?;
-        self.samples.push(elapsed / f64::from(self.launches));
-        Ok(())
+        buffers.refresh(device, &contents)?;
+        buffers.flush(device)?;
+        buffers.clear_digests();
+        let mut pending = Vec::new();
+        let asked = || {
+            let sets = if verified { 0..contents.len() } else { 0..0 };
+            sets.into_iter().try_for_each(|set| buffers.ask_outputs(device, set).map(|digests| pending.push(digests)))
+        };
+        let elapsed = device.time_before(|| device.replay(&self.graph), asked)?;
+        self.samples.push(elapsed / f64::from(self.extent.launches));
+        for (set, pending) in pending.iter().enumerate() {
+            let digests = buffers.read_outputs(pending).into_iter().next().unwrap_or_default();
+            let compared = buffers.compare(device, OutputPlace::Set(set), contents[set], digests)?;
+            self.inexact += u32::from(compared == Compared::New);
+            if let Some(reason) = compared.reason() {
+                return Ok(Some(said(&WrongLaunch { reason, set }, round, "a timed launch")));
+            }
+        }
+        self.audit.samples += u64::from(verified);
+        self.audit.launches += pending.len() as u64;
+        if round as usize + 1 == self.audits.len() {
+            return self.out_of_bounds(device, buffers, &contents, round);
+        }
+        Ok(None)
+    }
+
+    fn audit_launches(
+        &mut self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+    ) -> Result<Option<WrongLaunch>, DeviceError> {
+        device.reset_persisting_l2()?;
+        let found = self.audit_graph.run(device, buffers, || device.replay(&self.lead_in))?;
+        self.inexact += found.inexact;
+        if found.wrong.is_none() {
+            self.audit.graphs += 1;
+            self.audit.launches += self.audit_graph.launches() as u64;
+        }
+        Ok(found.wrong)
+    }
+
+    /// Whether the outputs of the next sample are compared: of all samples, but where that means copying every output, as
+    /// many as are wanted and a few more.
+    fn is_verified(&mut self, contents: usize) -> bool {
+        self.inexact as usize <= EXACT * contents
+            || self.audit.launches < u64::from(self.wanted)
+            || self.schedule.is_sparse_turn()
+    }
+
+    fn out_of_bounds(
+        &self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+        contents: &[usize],
+        round: u32,
+    ) -> Result<Option<String>, DeviceError> {
+        for (set, &content) in contents.iter().enumerate() {
+            if let Some(reason) = buffers.written_out_of_bounds(device, set, content)? {
+                return Ok(Some(said(&WrongLaunch { reason, set }, round, "a timed launch")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What was verified so far.
+    fn verified(&self) -> Audit {
+        Audit { chance: Audit::chance_after(self.audit.launches), ..self.audit.clone() }
     }
 
     /// Its samples.
     pub fn outcome(self) -> LatencyOutcome {
+        let audit = Some(self.verified());
         match self.samples.is_empty() {
-            false => LatencyOutcome::Timed { samples: self.samples, launches: self.launches, audit: None },
+            false => LatencyOutcome::Timed { samples: self.samples, launches: self.extent.launches, audit },
             true => LatencyOutcome::Failed { reason: "the phase asks for no rounds".to_owned() },
         }
     }
+
+    /// That a launch was not right.
+    pub fn cheats(&self, reason: String) -> LatencyOutcome {
+        LatencyOutcome::Cheats { reason, audit: Some(self.verified()) }
+    }
 }
 
-fn graph(
+fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> String {
+    format!("output of {launch} differs: {}, round {round}, set {}", wrong.reason, wrong.set)
+}
+
+fn graph<'a>(
     device: &Device,
-    kernel: &LoadedKernel,
-    launch: &Launch,
-    arguments: &[KernelArguments],
+    timed: &TimedLaunch<'_>,
+    arguments: impl Iterator<Item = &'a KernelArguments> + Clone,
     launches: u32,
 ) -> Result<ExecutableGraph, DeviceError> {
     device.capture(|| {
-        let rotation = arguments.iter().cycle().take(launches as usize);
-        rotation.into_iter().try_for_each(|arguments| device.launch(kernel, launch, arguments))
+        let mut rotation = arguments.cycle().take(launches as usize);
+        rotation.try_for_each(|arguments| device.launch(timed.kernel, timed.launch, arguments))
     })
 }
 
-/// How many launches last `wanted` microseconds, when so many took `elapsed`.
-fn launches_for(timing: &TimingSettings, wanted: f64, elapsed: f64, launches: u32) -> u32 {
+/// How many launches make a sample, when so many took `elapsed`.
+fn sample_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
+    let (most, least_us) = timing.extent();
+    launches_for(least_us, most, elapsed, launches)
+}
+
+/// How many launches make a lead-in.
+fn lead_in_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
+    launches_for(LEAD_IN_US, timing.max_launches, elapsed, launches)
+}
+
+/// How many launches last `wanted` microseconds, when so many took `elapsed`; at most `most`.
+fn launches_for(wanted: f64, most: u32, elapsed: f64, launches: u32) -> u32 {
     let one = (elapsed / f64::from(launches)).max(1e-3);
-    ((wanted / one).ceil() as u32).clamp(1, timing.max_launches)
+    ((wanted / one).ceil() as u32).clamp(1, most.max(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::L2State;
+    use crate::time::HiddenSeeds;
 
-    const TIMING: TimingSettings =
-        TimingSettings { warmup: 1, rounds: 1, min_sample_us: 1000.0, max_launches: 200, buffer_sets: 2 };
+    const TIMING: TimingSettings = TimingSettings {
+        warmup: 1,
+        rounds: 1,
+        min_sample_us: 1000.0,
+        max_launches: 200,
+        buffer_sets: 2,
+        l2: L2State::Rotate,
+        hidden: HiddenSeeds { inputs: Vec::new(), schedule: 0 },
+    };
 
     #[test]
     fn a_sample_is_long_enough_and_no_graph_too_large() {
-        assert_eq!(launches_for(&TIMING, 1000.0, 400.0, 4), 10);
-        assert_eq!(launches_for(&TIMING, 1000.0, 401.0, 4), 10);
-        assert_eq!(launches_for(&TIMING, 1000.0, 5000.0, 1), 1);
-        assert_eq!(launches_for(&TIMING, 1000.0, 4.0, 4), 200);
-        assert_eq!(launches_for(&TIMING, 1000.0, 0.0, 4), 200);
+        let launches = |elapsed, of| sample_launches(&TIMING, elapsed, of);
+        assert_eq!(launches(400.0, 4), 10);
+        assert_eq!(launches(401.0, 4), 10);
+        assert_eq!(launches(5000.0, 1), 1);
+        assert_eq!(launches(4.0, 4), 200);
+        assert_eq!(launches(0.0, 4), 200);
+    }
+
+    #[test]
+    fn a_launch_on_a_cold_cache_is_a_sample_by_itself() {
+        let cold = TimingSettings { l2: L2State::Cold, ..TIMING };
+        assert_eq!((sample_launches(&cold, 4.0, 4), cold.sets(), cold.contents()), (1, 1, 2));
+        assert_eq!(lead_in_launches(&cold, 4.0, 4), 60);
+        let warm = TimingSettings { l2: L2State::Warm, ..TIMING };
+        assert_eq!((sample_launches(&warm, 400.0, 4), warm.sets(), warm.contents()), (10, 1, 2));
+        assert_eq!((TIMING.sets(), TIMING.contents()), (2, 2));
     }
 }

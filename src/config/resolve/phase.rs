@@ -8,8 +8,8 @@ use crate::config::Gate;
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BenchSettings, BuildSettings, CloseLookAt, KernelTemplate, Objective, Phase, ProfileSettings, Sweep, VariantSpec,
-    Workload,
+    BenchSettings, BuildSettings, CloseLookAt, KernelTemplate, L2State, Objective, Phase, ProfileSettings, Sweep,
+    VariantSpec, Workload,
 };
 use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
@@ -289,6 +289,8 @@ fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) ->
     let (max_rounds, min_sample) = (count("max_rounds", 1, 240), count("min_sample_us", 1, 200));
     let (max_launches, buffer_sets) = (count("max_launches", 1, 50), count("buffer_sets", 1, 4));
     let timeout = count("timeout_s", 1, 30);
+    let states = [("cold", L2State::Cold), ("rotate", L2State::Rotate), ("warm", L2State::Warm)];
+    let l2 = settled(table.as_ref(), "l2", L2State::default(), |item| item.one_of(&states));
     let shapes = measured(table.as_ref(), vocabulary, judged);
     Some(BenchSettings {
         warmup: warmup?,
@@ -297,6 +299,7 @@ fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) ->
         min_sample: Duration::from_micros(u64::from(min_sample?)),
         max_launches: max_launches?,
         buffer_sets: buffer_sets?,
+        l2: l2?,
         timeout: Duration::from_secs(u64::from(timeout?)),
         shapes,
     })

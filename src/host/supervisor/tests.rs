@@ -2,11 +2,12 @@
 
 use super::super::job::{CheckCase, JobKernel, JobMode};
 use super::*;
+use crate::config::L2State;
 use crate::model::Differences;
 use crate::model::Tolerance;
 use crate::prove::ReferenceSpec;
 use crate::prove::fixtures;
-use crate::time::TimingSettings;
+use crate::time::{HiddenSeeds, TimingSettings};
 
 /// Two variants `a` and `b`, one shape `s`, two seeds.
 fn job() -> WorkerJob {
@@ -20,7 +21,15 @@ fn job() -> WorkerJob {
         shapes: vec![shape.clone()],
         unverified: None,
     };
-    let timing = TimingSettings { warmup: 0, rounds: 1, min_sample_us: 1.0, max_launches: 1, buffer_sets: 1 };
+    let timing = TimingSettings {
+        warmup: 0,
+        rounds: 1,
+        min_sample_us: 1.0,
+        max_launches: 1,
+        buffer_sets: 1,
+        l2: L2State::Rotate,
+        hidden: HiddenSeeds::default(),
+    };
     WorkerJob {
         device: 0,
         mode: JobMode::Bench(timing),

@@ -1,6 +1,6 @@
 //! What has to be alike for two measurements to be compared.
 
-use crate::config::{BenchSettings, Phase};
+use crate::config::{BenchSettings, L2State, Phase};
 use crate::model::Gpu;
 use crate::store::{Fingerprint, sha256};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ pub struct Conditions {
     pub max_launches: u32,
     /// Sets of buffers that launches rotate over.
     pub buffer_sets: u32,
+    /// What the L2 cache held when a launch started; launches rotated before this was written down.
+    #[serde(default)]
+    pub l2: L2State,
 }
 
 impl Conditions {
@@ -34,6 +37,7 @@ impl Conditions {
             min_sample_us: u64::try_from(bench.min_sample.as_micros()).unwrap_or(u64::MAX),
             max_launches: bench.max_launches,
             buffer_sets: bench.buffer_sets,
+            l2: bench.l2,
         }
     }
 
@@ -67,6 +71,7 @@ impl Conditions {
             ("least time of a sample (us)", number(self.min_sample_us), number(then.min_sample_us)),
             ("most launches of a sample", number(self.max_launches), number(then.max_launches)),
             ("sets of buffers", number(self.buffer_sets), number(then.buffer_sets)),
+            ("state of the L2 cache", Some(word(self.l2)), Some(word(then.l2))),
         ];
         let mut differences: Vec<String> = told.into_iter().filter_map(difference).collect();
         if self.problem_sha256 != then.problem_sha256 {
@@ -78,6 +83,15 @@ impl Conditions {
 
 fn number(value: impl ToString) -> Option<String> {
     Some(value.to_string())
+}
+
+fn word(state: L2State) -> String {
+    let word = match state {
+        L2State::Cold => "cold",
+        L2State::Rotate => "rotate",
+        L2State::Warm => "warm",
+    };
+    word.to_owned()
 }
 
 fn described(gpu: &Gpu) -> String {

@@ -31,6 +31,7 @@ fn conditions() -> Conditions {
         min_sample_us: 200,
         max_launches: 50,
         buffer_sets: 4,
+        l2: crate::config::L2State::Rotate,
     }
 }
 

@@ -1,0 +1,211 @@
+//! Digests of device memory, made where the memory is: whether an output is the one that was compared in full before is
+//! known without copying it.
+//!
+//! A digest is 128 bits, depends on every byte and its place, and is keyed, so that no kernel can aim at one. The kernel
+//! is PTX text that the driver compiles (`digest.ptx`); [`digest`] is the same function on the host.
+
+use super::device::Device;
+use super::error::DeviceError;
+use super::kernel::LoadedKernel;
+use super::memory::PinnedMemory;
+use rayon::prelude::*;
+use std::ffi::c_void;
+
+/// The kernel; ends with NUL, as the driver wants it.
+const PTX: &str = concat!(include_str!("digest.ptx"), "\0");
+/// Its entry.
+const ENTRY: &str = "ncugate_digest";
+/// Threads of a block, as `digest.ptx` has it.
+const THREADS: usize = 256;
+/// Warps of a block: each writes one partial digest.
+const WARPS: usize = THREADS / 32;
+/// Bytes that a thread reads unless there are more than the largest grid reads so.
+const BYTES_A_THREAD: usize = 64;
+/// Most blocks for one range of memory: four on each multiprocessor of the largest chips.
+const MAX_BLOCKS: usize = 528;
+/// Bytes of a partial digest.
+const PARTIAL: usize = 16;
+/// Bytes of page-locked memory that are taken at a time for partial digests.
+const PAGE: usize = 1 << 20;
+/// Bytes that one task of the host digests.
+const CHUNK: usize = 1 << 18;
+
+/// A digest of some bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct MemoryDigest([u64; 2]);
+
+impl MemoryDigest {
+    const fn and(self, other: Self) -> Self {
+        Self([self.0[0].wrapping_add(other.0[0]), self.0[1].wrapping_add(other.0[1])])
+    }
+
+    /// The part of the digest that comes from word number `index`: the finaliser of splitmix64 over word, place and key,
+    /// and a second mixing of what that gives.
+    const fn of_word(key: u64, index: u64, word: u64) -> Self {
+        let mut a = (word ^ key).wrapping_add((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        a = (a ^ (a >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        a = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        a ^= a >> 31;
+        let mut b = a.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        b ^= b >> 32;
+        Self([a, b.wrapping_mul(0xd6e8_feb8_6659_fd93)])
+    }
+}
+
+/// The digest of bytes on the host: the sum over their words of 8 bytes. Bytes after the last whole pair of words are a
+/// word each.
+pub fn digest(key: u64, bytes: &[u8]) -> MemoryDigest {
+    let (pairs, tail) = bytes.split_at(bytes.len() / 16 * 16);
+    let chunk = |(chunk, bytes): (usize, &[u8])| {
+        let first = chunk * CHUNK / 8;
+        let words = bytes.as_chunks::<8>().0.iter().enumerate();
+        words.fold(MemoryDigest::default(), |sum, (at, word)| {
+            sum.and(MemoryDigest::of_word(key, (first + at) as u64, u64::from_le_bytes(*word)))
+        })
+    };
+    let whole = pairs.par_chunks(CHUNK).enumerate().map(chunk).reduce(MemoryDigest::default, MemoryDigest::and);
+    let first = pairs.len() / 8;
+    tail.iter()
+        .enumerate()
+        .fold(whole, |sum, (at, byte)| sum.and(MemoryDigest::of_word(key, (first + at) as u64, u64::from(*byte))))
+}
+
+/// A row of equally long ranges of device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryRow {
+    /// Address of the first range.
+    pub address: u64,
+    /// Bytes of each range.
+    pub bytes: usize,
+    /// Bytes between the starts of neighbours.
+    pub stride: usize,
+    /// Ranges.
+    pub count: usize,
+}
+
+/// Digests that the device was asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct PendingDigests {
+    page: usize,
+    offset: usize,
+    blocks: usize,
+    count: usize,
+}
+
+/// The digest kernel on a device, and the host memory that it writes to.
+#[derive(Debug)]
+pub struct Digester {
+    kernel: LoadedKernel,
+    key: u64,
+    pages: Vec<PinnedMemory>,
+    /// The page that is being filled, and the bytes taken of it.
+    cursor: (usize, usize),
+}
+
+impl Digester {
+    /// Loads the kernel. Digests of different keys have nothing to do with one another.
+    ///
+    /// # Errors
+    /// The driver cannot compile it.
+    pub fn new(device: &Device, key: u64) -> Result<Self, DeviceError> {
+        Ok(Self { kernel: device.load_text(PTX, ENTRY)?, key, pages: Vec::new(), cursor: (0, 0) })
+    }
+
+    /// The digest that bytes of the host have under the same key.
+    pub fn of_host(&self, bytes: &[u8]) -> MemoryDigest {
+        digest(self.key, bytes)
+    }
+
+    /// Forgets the digests that were asked for.
+    pub const fn clear(&mut self) {
+        self.cursor = (0, 0);
+    }
+
+    /// Asks for the digests of a row of ranges, behind everything that was queued before. Ranges of 16 bytes and more
+    /// start at a multiple of 16.
+    ///
+    /// # Errors
+    /// The launch fails, or there is no page-locked memory.
+    pub fn ask(&mut self, device: &Device, row: &MemoryRow) -> Result<PendingDigests, DeviceError> {
+        let blocks = row.bytes.div_ceil(THREADS * BYTES_A_THREAD).clamp(1, MAX_BLOCKS);
+        let pending = self.reserve(device, blocks, row.count)?;
+        let mut base = row.address;
+        let (mut stride, mut bytes) = (row.stride as u64, row.bytes as u64);
+        let mut key = self.key;
+        let mut out = self.pages[pending.page].address() + pending.offset as u64;
+        let mut parameters = [&mut base, &mut stride, &mut bytes, &mut key, &mut out]
+            .map(|value| std::ptr::from_mut(value).cast::<c_void>());
+        let grid = [blocks as u32, row.count as u32, 1];
+        device.launch_plain(&self.kernel, grid, [THREADS as u32, 1, 1], &mut parameters)?;
+        Ok(pending)
+    }
+
+    /// Room for the partial digests of so many blocks for each of `count` ranges, filled with zeros.
+    fn reserve(&mut self, device: &Device, blocks: usize, count: usize) -> Result<PendingDigests, DeviceError> {
+        let bytes = blocks * count * WARPS * PARTIAL;
+        let (mut page, mut offset) = self.cursor;
+        while self.pages.get(page).is_some_and(|memory| offset + bytes > memory.as_slice().len()) {
+            (page, offset) = (page + 1, 0);
+        }
+        if page == self.pages.len() {
+            self.pages.push(device.pinned(bytes.max(PAGE))?);
+        }
+        self.pages[page].as_mut_slice()[offset..offset + bytes].fill(0);
+        self.cursor = (page, offset + bytes);
+        Ok(PendingDigests { page, offset, blocks, count })
+    }
+
+    /// The digests, once the device was waited for.
+    pub fn read(&self, pending: &PendingDigests) -> Vec<MemoryDigest> {
+        let bytes = pending.blocks * WARPS * PARTIAL;
+        let memory = &self.pages[pending.page].as_slice()[pending.offset..][..bytes * pending.count];
+        memory.chunks_exact(bytes).map(sum).collect()
+    }
+}
+
+fn sum(partials: &[u8]) -> MemoryDigest {
+    partials.as_chunks::<8>().0.as_chunks::<2>().0.iter().fold(MemoryDigest::default(), |sum, [a, b]| {
+        sum.and(MemoryDigest([u64::from_le_bytes(*a), u64::from_le_bytes(*b)]))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_depends_on_every_byte_its_place_and_the_key() {
+        for len in [0, 1, 7, 16, 31, 100] {
+            let bytes: Vec<u8> = (0..len).collect();
+            let whole = digest(1, &bytes);
+            for at in 0..bytes.len() {
+                let mut other = bytes.clone();
+                other[at] ^= 0x80;
+                assert_ne!(digest(1, &other), whole, "byte {at} of {len}");
+            }
+            assert!(len == 0 || digest(2, &bytes) != whole);
+        }
+        let (a, b) = ([[1u8; 8], [2; 8]].concat(), [[2u8; 8], [1; 8]].concat());
+        assert_ne!(digest(0, &a), digest(0, &b), "words that changed places");
+    }
+
+    #[test]
+    fn long_and_short_ranges_agree_whatever_the_number_of_tasks() {
+        let bytes: Vec<u8> = (0..3 * CHUNK + 24).map(|i| (i * 7 + i / 251) as u8).collect();
+        let words = bytes[..3 * CHUNK + 16].as_chunks::<8>().0.iter().enumerate();
+        let whole = words.fold(MemoryDigest::default(), |sum, (at, word)| {
+            sum.and(MemoryDigest::of_word(9, at as u64, u64::from_le_bytes(*word)))
+        });
+        let tail = (0..8).fold(whole, |sum, at| {
+            let index = (3 * CHUNK + 16) / 8 + at;
+            sum.and(MemoryDigest::of_word(9, index as u64, u64::from(bytes[3 * CHUNK + 16 + at])))
+        });
+        assert_eq!(digest(9, &bytes), tail);
+    }
+
+    #[test]
+    fn partial_digests_are_added_up() {
+        let partials: Vec<u8> = [1u64, u64::MAX, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(sum(&partials), MemoryDigest([3, 2]));
+    }
+}

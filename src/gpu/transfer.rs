@@ -1,0 +1,102 @@
+//! Copies and fills of device memory on the device's stream; in a graph being captured they become its nodes.
+
+use super::device::Device;
+use super::error::{DeviceError, cuda};
+use super::memory::{DeviceMemory, PinnedMemory};
+use crate::model::ComputeCapability;
+use cudarc::driver::{result, sys};
+use std::ops::Range;
+
+/// The compute capability that brought an L2 cache with a part that persists.
+const PERSISTING_L2: ComputeCapability = ComputeCapability::new(8, 0);
+
+impl Device {
+    /// Queues a copy of `range` between two allocations, from `from` to the same place in `to`.
+    ///
+    /// # Errors
+    /// The range is outside of one of them, or the driver refuses.
+    pub fn copy_range(&self, to: &DeviceMemory, from: &DeviceMemory, range: &Range<usize>) -> Result<(), DeviceError> {
+        inside(to.bytes.min(from.bytes), range)?;
+        self.copy(to.address + range.start as u64, from.address + range.start as u64, range.len())
+    }
+
+    /// Queues a copy of `range` of `from` to place `at` of `to`.
+    ///
+    /// # Errors
+    /// As [`Device::copy_range`].
+    pub fn copy_to(
+        &self,
+        to: &DeviceMemory,
+        at: usize,
+        from: &DeviceMemory,
+        range: &Range<usize>,
+    ) -> Result<(), DeviceError> {
+        inside(from.bytes, range)?;
+        inside(to.bytes, &(at..at + range.len()))?;
+        self.copy(to.address + at as u64, from.address + range.start as u64, range.len())
+    }
+
+    fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), DeviceError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: both ranges were found to be inside allocations that live as long as their owners; whoever queues a copy
+        // waits for it before it drops them.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream()) }.map_err(cuda("cuMemcpyDtoD"))
+    }
+
+    /// Queues a fill of the whole allocation with a byte.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn fill(&self, memory: &DeviceMemory, byte: u8) -> Result<(), DeviceError> {
+        if memory.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the allocation is of that many bytes.
+        unsafe { result::memset_d8_async(memory.address, byte, memory.bytes, self.stream()) }
+            .map_err(cuda("cuMemsetD8"))
+    }
+
+    /// Copies a range of device memory to the start of host memory and waits; gives the bytes.
+    ///
+    /// # Errors
+    /// The range is outside of the memory or larger than `to`, or the copy fails.
+    pub fn download_range<'h>(
+        &self,
+        to: &'h mut PinnedMemory,
+        from: &DeviceMemory,
+        range: &Range<usize>,
+    ) -> Result<&'h [u8], DeviceError> {
+        inside(from.bytes, range)?;
+        inside(to.bytes, &(0..range.len()))?;
+        let target = &mut to.as_mut_slice()[..range.len()];
+        if !target.is_empty() {
+            // SAFETY: both are allocations of at least that many bytes, alive until the synchronisation.
+            unsafe { result::memcpy_dtoh_async(target, from.address + range.start as u64, self.stream()) }
+                .map_err(cuda("cuMemcpyDtoH"))?;
+        }
+        self.synchronize()?;
+        Ok(target)
+    }
+
+    /// Makes lines of L2 that a kernel has set aside (persisting accesses) ordinary ones again, where the chip knows such
+    /// lines.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn reset_persisting_l2(&self) -> Result<(), DeviceError> {
+        if self.attributes().compute_capability < PERSISTING_L2 {
+            return Ok(());
+        }
+        // SAFETY: takes nothing; the context of this thread is the device's.
+        unsafe { sys::cuCtxResetPersistingL2Cache() }.result().map_err(cuda("cuCtxResetPersistingL2Cache"))
+    }
+}
+
+fn inside(bytes: usize, range: &Range<usize>) -> Result<(), DeviceError> {
+    if range.start <= range.end && range.end <= bytes {
+        return Ok(());
+    }
+    Err(DeviceError::Launch(format!("bytes {} to {} of an allocation of {bytes}", range.start, range.end)))
+}

@@ -1,0 +1,175 @@
+//! A graph in which every launch is verified: the launches of the timed graph on the same pointers, with a copy of the
+//! outputs and a disturbance of the set between them.
+//!
+//! A launch of the timed graph may find its output there already, for each set is launched on many times. Here it finds it
+//! poisoned, spoiled in one place, or right for inputs that are not there any more.
+
+use super::schedule::{AuditSchedule, Disturbance, GraphExtent, audited_launches};
+use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
+use crate::gpu::{Device, DeviceError, ExecutableGraph, PendingDigests};
+use std::ops::Range;
+
+/// Most bytes of an output that [`Disturbance::Spot`] spoils.
+const SPOT: usize = 16;
+
+/// A graph of verified launches.
+#[derive(Debug)]
+pub struct AuditGraph {
+    graph: ExecutableGraph,
+    /// What each set holds at the start.
+    start: Vec<usize>,
+    /// What each set holds at the end.
+    end: Vec<usize>,
+    /// The content of each launch's inputs.
+    contents: Vec<usize>,
+}
+
+/// A launch that is not right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongLaunch {
+    /// What is wrong.
+    pub reason: String,
+    /// Number of its set of buffers.
+    pub set: usize,
+}
+
+/// What an audit found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Audited {
+    /// Launches that were right in bytes that were not known before.
+    pub inexact: u32,
+    /// The first launch that is not right.
+    pub wrong: Option<WrongLaunch>,
+}
+
+impl AuditGraph {
+    /// The graph for a variant whose timed graph is laid out like `timed`; `launch` queues a launch on a set.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn new(
+        device: &Device,
+        buffers: &TimedBuffers,
+        timed: &GraphExtent,
+        schedule: &mut AuditSchedule,
+        launch: impl Fn(usize) -> Result<(), DeviceError>,
+    ) -> Result<Self, DeviceError> {
+        let launches = audited_launches(timed, buffers.snapshot_bytes(), buffers.snapshots_bytes()) as usize;
+        let sets = (timed.sets as usize).min(launches);
+        let start = schedule.assignment(buffers.contents(), sets);
+        let mut held = start.clone();
+        let mut contents = Vec::with_capacity(launches);
+        let graph = device.capture(|| {
+            for index in 0..launches {
+                let set = index % sets;
+                launch(set)?;
+                contents.push(held[set]);
+                buffers.snapshot(device, set, index)?;
+                if index + sets < launches {
+                    held[set] = disturb(device, buffers, schedule, set, held[set])?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Self { graph, start, end: held, contents })
+    }
+
+    /// Launches that it verifies.
+    pub const fn launches(&self) -> usize {
+        self.contents.len()
+    }
+
+    /// Runs it and compares the outputs of every launch; `lead_in` queues what comes before it.
+    ///
+    /// # Errors
+    /// A launch fails; the device may not work any more.
+    pub fn run(
+        &self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+        lead_in: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<Audited, DeviceError> {
+        lead_in()?;
+        buffers.refresh(device, &self.start)?;
+        buffers.flush(device)?;
+        device.replay(&self.graph)?;
+        buffers.clear_digests();
+        let pending = buffers.ask_snapshots(device, self.launches())?;
+        device.synchronize()?;
+        let mut audited = self.compare(device, buffers, &pending)?;
+        buffers.wipe_snapshots(device)?;
+        if audited.wrong.is_some() {
+            return Ok(audited);
+        }
+        for (set, &content) in self.end.iter().enumerate() {
+            if let Some(reason) = buffers.written_out_of_bounds(device, set, content)? {
+                audited.wrong = Some(WrongLaunch { reason, set });
+                return Ok(audited);
+            }
+        }
+        Ok(audited)
+    }
+
+    fn compare(
+        &self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+        pending: &[PendingDigests],
+    ) -> Result<Audited, DeviceError> {
+        let mut audited = Audited::default();
+        for (index, digests) in buffers.read_outputs(pending).into_iter().enumerate() {
+            let place = OutputPlace::Snapshot(index);
+            let compared = buffers.compare(device, place, self.contents[index], digests)?;
+            audited.inexact += u32::from(compared == Compared::New);
+            if let Some(reason) = compared.reason() {
+                audited.wrong = Some(WrongLaunch { reason, set: index % self.start.len() });
+                return Ok(audited);
+            }
+        }
+        Ok(audited)
+    }
+}
+
+/// Queues a change of a set before the next launch on it; gives the content whose inputs it holds then.
+fn disturb(
+    device: &Device,
+    buffers: &TimedBuffers,
+    schedule: &mut AuditSchedule,
+    set: usize,
+    content: usize,
+) -> Result<usize, DeviceError> {
+    match schedule.disturbance() {
+        Disturbance::Poison => buffers.poison(device, set, content).map(|()| content),
+        Disturbance::Spot => {
+            let outputs = buffers.outputs();
+            let region = outputs[schedule.below(outputs.len())].clone();
+            buffers.restore(device, set, content, &spot(schedule, region)).map(|()| content)
+        }
+        Disturbance::Inputs => {
+            let other = schedule.other(buffers.contents(), content);
+            buffers.give_inputs(device, set, other).map(|()| other)
+        }
+    }
+}
+
+/// A hidden place of [`SPOT`] bytes of a region, or all of a smaller one.
+fn spot(schedule: &mut AuditSchedule, region: Range<usize>) -> Range<usize> {
+    let start = region.start + SPOT * schedule.below(region.len().div_ceil(SPOT).max(1));
+    start..(start + SPOT).min(region.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spot_is_inside_and_everywhere() {
+        let mut schedule = AuditSchedule::new(1, "a", "s");
+        let spots: Vec<Range<usize>> = (0..500).map(|_| spot(&mut schedule, 256..300)).collect();
+        assert!(spots.iter().all(|spot| spot.start >= 256 && spot.end <= 300 && !spot.is_empty()));
+        for start in [256, 272, 288] {
+            assert!(spots.iter().any(|spot| spot.start == start));
+        }
+        assert_eq!(spot(&mut schedule, 256..260), 256..260);
+    }
+}

@@ -1,0 +1,383 @@
+//! What timed launches work on: sets of buffers whose contents move between samples, and what their outputs should be.
+
+use super::settings::TimingSettings;
+use crate::config::{L2State, Role};
+use crate::gpu::{
+    BufferSet, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory,
+};
+use crate::model::{CheckOutcome, Tolerance};
+use crate::prove::{CaseInputs, ExpectedOutput, ShapeSpec, outputs_outcome};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// Most bytes of device memory that keep the outputs of audited launches until they are compared.
+const SNAPSHOT_BYTES: usize = 1 << 29;
+
+/// Inputs of a hidden seed, and what is right for them.
+#[derive(Debug)]
+pub struct HiddenCase {
+    /// The seed.
+    pub seed: u64,
+    /// The inputs.
+    pub inputs: CaseInputs,
+    /// The right outputs; they stay on the host.
+    pub expected: Vec<ExpectedOutput>,
+}
+
+/// A content that the sets take turns at.
+#[derive(Debug)]
+struct TimedContent {
+    seed: u64,
+    /// What a set holds before its first launch: the inputs, poison in outputs, zero in scratch.
+    staging: BufferSet,
+    expected: Vec<ExpectedOutput>,
+    /// Digests of what a launch may not write.
+    kept: Vec<MemoryDigest>,
+    /// Digests of outputs that were compared in full and are right.
+    right: HashSet<Vec<MemoryDigest>>,
+}
+
+/// Where outputs lie that are to be verified.
+#[derive(Debug, Clone, Copy)]
+pub enum OutputPlace {
+    /// In the set of this number.
+    Set(usize),
+    /// In the snapshot of this number.
+    Snapshot(usize),
+}
+
+/// What comparing the outputs of a launch gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compared {
+    /// The very bytes that were compared in full before.
+    Known,
+    /// Right, in other bytes than any before.
+    New,
+    /// Wrong or missing, and in what.
+    Wrong(String),
+}
+
+impl Compared {
+    /// Why the outputs do not count, if they do not.
+    pub fn reason(self) -> Option<String> {
+        match self {
+            Self::Known | Self::New => None,
+            Self::Wrong(reason) => Some(reason),
+        }
+    }
+}
+
+/// All memory of the timing at a shape.
+#[derive(Debug)]
+pub struct TimedBuffers {
+    shape: ShapeSpec,
+    tolerance: Tolerance,
+    /// What the timed graphs rotate over.
+    pub sets: Vec<BufferSet>,
+    /// What the device is kept busy with before a sample.
+    pub lead_in: BufferSet,
+    contents: Vec<TimedContent>,
+    digester: Digester,
+    /// For outputs that are compared on the host.
+    download: PinnedMemory,
+    /// Twice the L2 cache, to be written over it.
+    flush: Option<DeviceMemory>,
+    /// Outputs of audited launches.
+    snapshots: DeviceMemory,
+}
+
+impl TimedBuffers {
+    /// Allocates everything. Sets and lead-in hold `known`, the inputs of a seed of the phase, until [`Self::refresh`].
+    ///
+    /// # Errors
+    /// There is not enough memory, or the digests of device and host are not the same function.
+    pub fn new(
+        device: &Device,
+        shape: &ShapeSpec,
+        tolerance: &Tolerance,
+        settings: &TimingSettings,
+        known: &CaseInputs,
+    ) -> Result<Self, DeviceError> {
+        let mut sets = BufferSet::several(device, &shape.buffers, &known.bytes, settings.sets() + 1)?;
+        let lead_in = sets.pop().ok_or_else(|| DeviceError::Launch("no sets of buffers".to_owned()))?;
+        let layout = lead_in.layout();
+        let outputs: Vec<usize> = layout.regions_of(&shape.buffers, Role::Output).map(|region| region.len()).collect();
+        let one = snapshot_bytes(&outputs);
+        let most = settings.max_launches.max(2 * settings.sets()) as usize;
+        let snapshots = device.allocate((SNAPSHOT_BYTES / one.max(1)).clamp(1, most) * one)?;
+        let flush = match settings.l2 {
+            L2State::Cold => Some(device.allocate(2 * device.attributes().l2_bytes as usize)?),
+            L2State::Rotate | L2State::Warm => None,
+        };
+        Ok(Self {
+            shape: shape.clone(),
+            tolerance: *tolerance,
+            sets,
+            contents: Vec::new(),
+            digester: Digester::new(device, settings.hidden.schedule)?,
+            download: device.pinned(outputs.into_iter().max().unwrap_or(0))?,
+            flush,
+            snapshots,
+            lead_in,
+        })
+    }
+
+    /// Adds a content.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn add(&mut self, device: &Device, case: HiddenCase) -> Result<(), DeviceError> {
+        let layout = self.lead_in.layout();
+        let mut image = vec![0; layout.bytes()];
+        layout.write_fresh(&self.shape.buffers, &case.inputs.bytes, &mut image);
+        let kept: Vec<MemoryDigest> =
+            layout.kept(&self.shape.buffers).into_iter().map(|range| self.digester.of_host(&image[range])).collect();
+        let mut sets = BufferSet::several(device, &self.shape.buffers, &case.inputs.bytes, 1)?;
+        let staging = sets.pop().ok_or_else(|| DeviceError::Launch("no sets of buffers".to_owned()))?;
+        let HiddenCase { seed, expected, .. } = case;
+        let content = TimedContent { seed, staging, expected, kept, right: HashSet::new() };
+        if self.digests_of_kept(device, content.staging.memory().address())? != content.kept {
+            return Err(DeviceError::Launch("digests of the device are not those of the host".to_owned()));
+        }
+        self.contents.push(content);
+        Ok(())
+    }
+
+    /// Contents that sets can hold.
+    pub const fn contents(&self) -> usize {
+        self.contents.len()
+    }
+
+    /// Their seeds.
+    pub fn seeds(&self) -> Vec<u64> {
+        self.contents.iter().map(|content| content.seed).collect()
+    }
+
+    /// Bytes of the buffers of so many sets, as a share of the L2 cache.
+    pub fn l2_share(&self, device: &Device, sets: u32) -> Option<f64> {
+        let bytes: usize = self.shape.buffers.iter().map(|buffer| buffer.bytes()).sum();
+        let cache = device.attributes().l2_bytes;
+        (cache > 0).then(|| bytes as f64 * f64::from(sets) / cache as f64)
+    }
+
+    /// Queues that each set gets a content, whole: inputs, poison, zeros and guard bands.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn refresh(&self, device: &Device, assignment: &[usize]) -> Result<(), DeviceError> {
+        let whole = 0..self.lead_in.layout().bytes();
+        let mut pairs = self.sets.iter().zip(assignment);
+        pairs.try_for_each(|(set, &content)| {
+            device.copy_range(set.memory(), self.contents[content].staging.memory(), &whole)
+        })
+    }
+
+    /// Queues that the L2 cache is written over, where it is to be cold.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn flush(&self, device: &Device) -> Result<(), DeviceError> {
+        self.flush.as_ref().map_or(Ok(()), |memory| device.fill(memory, 0))
+    }
+
+    /// Queues that a set gets the inputs of a content and nothing else of it.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn give_inputs(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+        self.copy_regions(device, set, content, Role::Input)
+    }
+
+    /// Queues that a set's outputs are poisoned again.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn poison(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+        self.copy_regions(device, set, content, Role::Output)
+    }
+
+    fn copy_regions(&self, device: &Device, set: usize, content: usize, role: Role) -> Result<(), DeviceError> {
+        let staging = self.contents[content].staging.memory();
+        let mut regions = self.lead_in.layout().regions_of(&self.shape.buffers, role);
+        regions.try_for_each(|region| device.copy_range(self.sets[set].memory(), staging, &region))
+    }
+
+    /// Queues that a range of a set's memory is what it was before the first launch.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn restore(
+        &self,
+        device: &Device,
+        set: usize,
+        content: usize,
+        range: &Range<usize>,
+    ) -> Result<(), DeviceError> {
+        device.copy_range(self.sets[set].memory(), self.contents[content].staging.memory(), range)
+    }
+
+    /// Where outputs are in a set.
+    pub fn outputs(&self) -> Vec<Range<usize>> {
+        self.lead_in.layout().regions_of(&self.shape.buffers, Role::Output).collect()
+    }
+
+    /// Bytes of one snapshot of all outputs; each output starts at a multiple of 16 in it.
+    pub fn snapshot_bytes(&self) -> usize {
+        let lengths: Vec<usize> = self.outputs().iter().map(Range::len).collect();
+        snapshot_bytes(&lengths)
+    }
+
+    /// Bytes for all snapshots.
+    pub const fn snapshots_bytes(&self) -> usize {
+        self.snapshots.bytes()
+    }
+
+    /// Queues that all snapshots are wiped out.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn wipe_snapshots(&self, device: &Device) -> Result<(), DeviceError> {
+        device.fill(&self.snapshots, 0)
+    }
+
+    /// Queues a copy of a set's outputs to a snapshot.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn snapshot(&self, device: &Device, set: usize, index: usize) -> Result<(), DeviceError> {
+        let mut at = self.snapshot_bytes() * index;
+        for region in self.outputs() {
+            device.copy_to(&self.snapshots, at, self.sets[set].memory(), &region)?;
+            at += region.len().next_multiple_of(16);
+        }
+        Ok(())
+    }
+
+    /// Forgets digests that were asked for.
+    pub const fn clear_digests(&mut self) {
+        self.digester.clear();
+    }
+
+    /// Queues the digests of the outputs of a set.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn ask_outputs(&mut self, device: &Device, set: usize) -> Result<Vec<PendingDigests>, DeviceError> {
+        let address = self.sets[set].memory().address();
+        let rows = self.outputs().into_iter().map(|region| MemoryRow {
+            address: address + region.start as u64,
+            bytes: region.len(),
+            stride: 0,
+            count: 1,
+        });
+        rows.map(|row| self.digester.ask(device, &row)).collect()
+    }
+
+    /// Queues the digests of so many snapshots, an answer for each output.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn ask_snapshots(&mut self, device: &Device, count: usize) -> Result<Vec<PendingDigests>, DeviceError> {
+        let stride = self.snapshot_bytes();
+        let mut address = self.snapshots.address();
+        let mut pending = Vec::new();
+        for region in self.outputs() {
+            pending.push(self.digester.ask(device, &MemoryRow { address, bytes: region.len(), stride, count })?);
+            address += region.len().next_multiple_of(16) as u64;
+        }
+        Ok(pending)
+    }
+
+    /// The digests of outputs, launch by launch, once the device was waited for.
+    pub fn read_outputs(&self, pending: &[PendingDigests]) -> Vec<Vec<MemoryDigest>> {
+        let by_output: Vec<Vec<MemoryDigest>> = pending.iter().map(|pending| self.digester.read(pending)).collect();
+        let launches = by_output.first().map_or(0, Vec::len);
+        (0..launches).map(|launch| by_output.iter().map(|digests| digests[launch]).collect()).collect()
+    }
+
+    /// Compares the outputs of a launch with what is right for a content: by their digests, and where those are not known,
+    /// in full on the host.
+    ///
+    /// # Errors
+    /// The copy fails.
+    pub fn compare(
+        &mut self,
+        device: &Device,
+        place: OutputPlace,
+        content: usize,
+        digests: Vec<MemoryDigest>,
+    ) -> Result<Compared, DeviceError> {
+        if self.contents[content].right.contains(&digests) {
+            return Ok(Compared::Known);
+        }
+        match self.in_full(device, place, content)? {
+            CheckOutcome::Correct { .. } => {
+                self.contents[content].right.insert(digests);
+                Ok(Compared::New)
+            }
+            CheckOutcome::Wrong { reason, .. }
+            | CheckOutcome::Crashed { reason }
+            | CheckOutcome::Skipped { reason } => Ok(Compared::Wrong(reason)),
+        }
+    }
+
+    fn in_full(&mut self, device: &Device, place: OutputPlace, content: usize) -> Result<CheckOutcome, DeviceError> {
+        let mut outputs: HashMap<usize, Vec<u8>> = HashMap::new();
+        let is_output = |index: &usize| self.shape.buffers[*index].role == Role::Output;
+        let indices = (0..self.shape.buffers.len()).filter(is_output);
+        let mut at = 0;
+        for (index, region) in indices.zip(self.lead_in.layout().regions_of(&self.shape.buffers, Role::Output)) {
+            let (memory, range) = match place {
+                OutputPlace::Set(set) => (self.sets[set].memory(), region.clone()),
+                OutputPlace::Snapshot(number) => {
+                    let start = self.snapshot_bytes() * number + at;
+                    (&self.snapshots, start..start + region.len())
+                }
+            };
+            at += region.len().next_multiple_of(16);
+            outputs.insert(index, device.download_range(&mut self.download, memory, &range)?.to_vec());
+        }
+        let bytes = |index: usize| outputs.get(&index).map_or(&[][..], Vec::as_slice);
+        Ok(outputs_outcome(&self.shape, &self.contents[content].expected, bytes, &self.tolerance))
+    }
+
+    /// What a set's launches wrote beside outputs and scratch, if anything, when it held `content` last.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn written_out_of_bounds(
+        &mut self,
+        device: &Device,
+        set: usize,
+        content: usize,
+    ) -> Result<Option<String>, DeviceError> {
+        let found = self.digests_of_kept(device, self.sets[set].memory().address())?;
+        if found == self.contents[content].kept {
+            return Ok(None);
+        }
+        let layout = self.lead_in.layout().clone();
+        let mut before = vec![0; layout.bytes()];
+        let inputs = CaseInputs::draw(&self.shape, self.contents[content].seed);
+        layout.write_fresh(&self.shape.buffers, &inputs.bytes, &mut before);
+        let mut after = device.pinned(layout.bytes())?;
+        device.download(&mut after, self.sets[set].memory())?;
+        let place = layout.out_of_bounds_write(&self.shape.buffers, &before, after.as_slice());
+        Ok(Some(place.unwrap_or_else(|| "inputs or guard bands were written and restored".to_owned())))
+    }
+
+    fn digests_of_kept(&mut self, device: &Device, address: u64) -> Result<Vec<MemoryDigest>, DeviceError> {
+        self.digester.clear();
+        let mut pending = Vec::new();
+        for range in self.lead_in.layout().kept(&self.shape.buffers) {
+            let row = MemoryRow { address: address + range.start as u64, bytes: range.len(), stride: 0, count: 1 };
+            pending.push(self.digester.ask(device, &row)?);
+        }
+        device.synchronize()?;
+        Ok(pending.iter().flat_map(|pending| self.digester.read(pending)).collect())
+    }
+}
+
+/// Bytes of a snapshot of outputs of these lengths: each starts at a multiple of 16.
+fn snapshot_bytes(outputs: &[usize]) -> usize {
+    outputs.iter().map(|bytes| bytes.next_multiple_of(16)).sum()
+}
