@@ -1,6 +1,7 @@
 //! What is judged: the plan, what was measured of it, what is proven, and what it is compared with.
 
 use super::results::Correctness;
+use super::witness::Witness;
 use crate::config::{Phase, Role};
 use crate::expr::Value;
 use crate::frame::Quantities;
@@ -57,6 +58,8 @@ pub struct Context<'a> {
     pub noise: BTreeMap<ShapeName, Noise>,
     /// How samples are resampled.
     pub resampling: Resampling,
+    /// What the counters say of latencies; none where a table is judged that no run stands behind.
+    pub witness: Option<&'a Witness>,
 }
 
 impl Context<'_> {
@@ -70,6 +73,7 @@ impl Context<'_> {
             absent: BTreeMap::new(),
             noise: BTreeMap::new(),
             resampling: Resampling::default(),
+            witness: None,
         }
     }
 }
@@ -180,6 +184,11 @@ impl<'a> EvalContext<'a> {
     /// Whether a variant is right.
     pub fn correctness(&self, at: usize) -> &Correctness {
         &self.correctness[at]
+    }
+
+    /// What keeps a latency from counting.
+    pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&'a str> {
+        self.given.witness.and_then(|witness| witness.doubt(variant, shape)).map(|reason| &**reason)
     }
 
     /// The objective of a variant that is proven correct and measured.

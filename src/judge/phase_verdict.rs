@@ -48,6 +48,7 @@ pub fn judge(
     stages.count_in(&mut tally);
 
     let mut warnings = selection_warnings(&context, &all);
+    warnings.extend(cheats(&context));
     warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
     warnings.extend(tiers.warnings);
     warnings.extend(stages.warnings);
@@ -96,6 +97,14 @@ fn selection_warnings(context: &EvalContext<'_>, candidates: &[usize]) -> Vec<St
     (unmeasured > 0).then(warning).into_iter().collect()
 }
 
+/// Every variant that cheats, and how.
+fn cheats<'c>(context: &'c EvalContext<'_>) -> impl Iterator<Item = String> + 'c {
+    (0..context.plan.variants.len()).filter_map(|at| match context.correctness(at) {
+        Correctness::Cheats { reason } => Some(format!("{} cheats: {reason}", context.variant(at).id)),
+        Correctness::Proven { .. } | Correctness::Wrong { .. } | Correctness::Unproven { .. } => None,
+    })
+}
+
 fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls) -> Vec<VariantResult> {
     let mut ranks = vec![None; context.plan.variants.len()];
     for (place, &at) in ranked.iter().enumerate() {
@@ -109,6 +118,7 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
             |verdict, reason: &str| (verdict, vec![Shortfall { line: None, verdict, text: reason.to_owned() }]);
         let (verdict, stopped_by) = match (&correctness, variant.standing) {
             (Correctness::Wrong { reason }, _) => alone_by(Verdict::Fail, reason),
+            (Correctness::Cheats { reason }, _) => alone_by(Verdict::Fail, &format!("cheats: {reason}")),
             (Correctness::Unproven { reason }, Standing::Baseline) => alone_by(Verdict::Inconclusive, reason),
             (Correctness::Proven { .. }, Standing::Baseline) => (Verdict::Pass, Vec::new()),
             (_, Standing::Candidate) => (alone, lacks),

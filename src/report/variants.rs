@@ -166,6 +166,7 @@ fn correctness(
             (Verdict::Pass, format!("{}, max |diff| {max_abs:.2e}", number::counted(*cases, "case")))
         }
         Some(Correctness::Wrong { reason }) => (Verdict::Fail, text::line(reason)),
+        Some(Correctness::Cheats { reason }) => (Verdict::Fail, text::line(&format!("cheats: {reason}"))),
         Some(Correctness::Unproven { reason }) => (Verdict::Inconclusive, text::line(reason)),
         None => (Verdict::Inconclusive, "not judged".to_owned()),
     };
