@@ -48,7 +48,6 @@ pub fn judge(
     stages.count_in(&mut tally);
 
     let mut warnings = selection_warnings(&context, &all);
-    warnings.extend(cheats(&context));
     warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
     warnings.extend(tiers.warnings);
     warnings.extend(stages.warnings);
@@ -95,14 +94,6 @@ fn selection_warnings(context: &EvalContext<'_>, candidates: &[usize]) -> Vec<St
         format!("{variants} without {metric} could not be selected")
     };
     (unmeasured > 0).then(warning).into_iter().collect()
-}
-
-/// Every variant that cheats, and how.
-fn cheats<'c>(context: &'c EvalContext<'_>) -> impl Iterator<Item = String> + 'c {
-    (0..context.plan.variants.len()).filter_map(|at| match context.correctness(at) {
-        Correctness::Cheats { reason } => Some(format!("{} cheats: {reason}", context.variant(at).id)),
-        Correctness::Proven { .. } | Correctness::Wrong { .. } | Correctness::Unproven { .. } => None,
-    })
 }
 
 fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls) -> Vec<VariantResult> {

@@ -212,5 +212,4 @@ fn a_variant_that_is_too_fast_for_its_counters_is_inconclusive_or_a_cheat() {
     let found = session.judgement().variants.iter().find(|v| v.variant == selected).unwrap();
     assert!(matches!(&found.correctness, Correctness::Cheats { .. }), "{found:?}");
     assert_eq!((found.verdict, found.rank), (Verdict::Fail, None));
-    assert!(session.judgement().warnings.iter().any(|w| w.contains("cheats")), "{:?}", session.judgement().warnings);
 }
