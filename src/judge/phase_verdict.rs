@@ -117,6 +117,7 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
         VariantResult {
             variant: variant.id.clone(),
             objective: context.objective(at),
+            doubt: context.objective(at).and(context.objective_doubt(at)).map(str::to_owned),
             rank: ranks[at],
             correctness,
             verdict,

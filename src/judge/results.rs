@@ -129,6 +129,8 @@ pub struct VariantResult {
     pub correctness: Correctness,
     /// Value of the objective, if it is right and was measured.
     pub objective: Option<f64>,
+    /// What keeps its objective from counting, where that is a latency: then it comes after all whose objective counts.
+    pub doubt: Option<String>,
     /// Rank by the objective among correct candidates, from 1.
     pub rank: Option<usize>,
     /// Whether every required gate, judged on this variant alone, holds.

@@ -7,7 +7,7 @@ use super::gate_row::GateRow;
 use super::number;
 use super::report::Report;
 use super::text;
-use super::variant_row::VariantRow;
+use super::variant_row::{GRADED, VariantRow};
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
@@ -107,7 +107,8 @@ fn beside(report: &Report, columns: usize) -> Vec<String> {
         let row = delta.rows.iter().find(is_objective).or(delta.rows.first())?;
         let values = number::against(row.after.value, row.before.value, &row.unit);
         let (title, words) = (text::inside(&row.title), row.words());
-        Some(text::clip(&format!("against {}: {title} {values}, {words}", delta.marked()), columns))
+        let mark = if delta.graded_by_itself { format!(" ({GRADED})") } else { String::new() };
+        Some(text::clip(&format!("against {}: {title} {values}, {words}{mark}", delta.against), columns))
     };
     report.deltas.iter().filter_map(line).collect()
 }

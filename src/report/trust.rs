@@ -2,8 +2,8 @@
 
 use super::inputs::ReportInputs;
 use super::{number, text};
-use crate::judge::Correctness;
-use crate::model::{Audit, LatencyOutcome, ShapeName, VariantId};
+use crate::judge::{Correctness, VariantResult};
+use crate::model::{Audit, Better, LatencyOutcome, ShapeName, VariantId};
 use crate::plan::{Method, Standing, Variant};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -94,12 +94,15 @@ impl<'a> Audits<'a> {
 /// What the numbers of a run rest on.
 pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
-    let lines = [said(&cheats), graded_by_itself(inputs), verified(inputs)].into_iter().flatten().collect();
+    let lines = [said(&cheats), passed_over(inputs), graded_by_itself(inputs), verified(inputs)]
+        .into_iter()
+        .flatten()
+        .collect();
     Trust { cheats, lines }
 }
 
 fn cheats(inputs: &ReportInputs<'_>) -> Vec<CheatRow> {
-    let row = |result: &crate::judge::VariantResult| match &result.correctness {
+    let row = |result: &VariantResult| match &result.correctness {
         Correctness::Cheats { reason } => {
             Some(CheatRow { variant: text::line(&result.variant.0), reason: text::line(reason) })
         }
@@ -118,6 +121,30 @@ fn said(cheats: &[CheatRow]) -> Option<String> {
     let verb = if cheats.len() == 1 { "cheats" } else { "cheat" };
     let who = number::counted(cheats.len(), "variant");
     (!cheats.is_empty()).then(|| format!("{who} {verb}, and no gate holds for what cheats: {}.", named.join("; ")))
+}
+
+/// `Faster than the selected variant and not selected, since its latency does not count: skip (two durations disagree ...).`
+fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
+    let judgement = inputs.judgement;
+    let selected = judgement.selected.as_ref()?;
+    let better = |value: f64| match inputs.phase.objective.better {
+        Better::Higher => value > selected.value,
+        Better::Lower | Better::Context => value < selected.value,
+    };
+    let passed = |result: &&VariantResult| result.rank.is_some() && result.objective.is_some_and(better);
+    let each = |result: &VariantResult| {
+        let reason = text::clip(&text::line(result.doubt.as_deref()?), 200);
+        Some(format!("{} ({reason})", text::clip(&text::line(&result.variant.0), text::LABEL)))
+    };
+    let all: Vec<String> = judgement.variants.iter().filter(passed).filter_map(each).collect();
+    let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
+    named.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
+    (!all.is_empty()).then(|| {
+        format!(
+            "Not selected, although better by the objective, since the latency does not count: {}.",
+            named.join("; ")
+        )
+    })
 }
 
 /// `Graded by itself: sdpa_flash (baseline), mine (candidate, cannot pass).`

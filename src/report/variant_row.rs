@@ -25,6 +25,8 @@ pub struct VariantRow {
     pub graded_by_itself: bool,
     /// Whether what was timed is not what was checked.
     pub cheats: bool,
+    /// What keeps its objective from counting, where that is a latency.
+    pub doubt: Option<String>,
     /// Whether the objective chose it.
     pub selected: bool,
     /// Rank by the objective among correct candidates, from 1.

@@ -89,6 +89,7 @@ fn row(
         standing: variant.standing,
         graded_by_itself: is_graded_by_itself(variant),
         cheats: result.is_some_and(|r| matches!(r.correctness, Correctness::Cheats { .. })),
+        doubt: result.and_then(|r| r.doubt.as_deref()).map(text::line),
         selected: inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id),
         rank: result.and_then(|r| r.rank),
         verdict: result.map_or(Verdict::Inconclusive, |r| r.verdict),

@@ -9,6 +9,7 @@ const usual = {
   baseline: false,
   graded: false,
   cheats: false,
+  doubt: null,
   selected: false,
   stops: [],
   shares: null,

@@ -47,6 +47,7 @@ function facts(v) {
     ["rank", String(v.rank ?? "none")],
     ["correctness", v.correct[1]],
     ...(v.graded ? [["measured", "graded by itself: it takes its own time and checks its own results"]] : []),
+    ...(v.doubt ? [["latency does not count", v.doubt]] : []),
     ...audits.filter(([, audit]) => audit),
     ...(v.shares ? [["shares results of", v.shares]] : []),
     ...v.stops.map((stop) => ["stopped by", stop]),

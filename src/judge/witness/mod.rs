@@ -15,7 +15,7 @@ use super::results::Correctness;
 use crate::config::{Phase, Shape};
 use crate::frame::Quantities;
 use crate::metric::id;
-use crate::model::{BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, VariantId};
+use crate::model::{Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, VariantId};
 use crate::plan::{Method, Plan, Standing, Variant};
 use crate::store::Run;
 use std::collections::{BTreeMap, HashMap};
@@ -122,14 +122,16 @@ impl Witness {
 
 /// Launches that samples are the means of.
 struct Launches<'a> {
-    of: HashMap<(&'a VariantId, &'a ShapeName), u32>,
+    of: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
     shares: HashMap<&'a VariantId, &'a VariantId>,
 }
 
 impl<'a> Launches<'a> {
     fn read(run: &'a Run) -> Self {
         let timed = |record: &'a LatencyRecord| match record.outcome {
-            LatencyOutcome::Timed { launches, .. } => Some(((&record.variant, &record.shape), launches)),
+            LatencyOutcome::Timed { launches, ref audit, .. } => {
+                Some(((&record.variant, &record.shape), (launches, audit.as_ref())))
+            }
             LatencyOutcome::Cheats { .. } | LatencyOutcome::Failed { .. } => None,
         };
         let shared = |build: &'a BuildRecord| Some((&build.variant, build.shares.as_ref()?));
@@ -139,10 +141,21 @@ impl<'a> Launches<'a> {
         }
     }
 
-    /// One where it is not known, so that the most is granted.
+    /// Launches of a sample; one where it is not known, so that the most is granted.
     fn at(&self, variant: &VariantId, shape: &ShapeName) -> u32 {
+        self.of(variant, shape).map_or(1, |(launches, _)| launches)
+    }
+
+    fn of(&self, variant: &VariantId, shape: &ShapeName) -> Option<(u32, Option<&'a Audit>)> {
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
-        self.of.get(&(measured_as, shape)).copied().unwrap_or(1)
+        self.of.get(&(measured_as, shape)).copied()
+    }
+
+    /// Whether outputs of its timed launches were not looked at although those of others were.
+    fn unverified(&self, variant: &VariantId, shape: &ShapeName) -> bool {
+        let verified = |audit: Option<&Audit>| audit.is_some_and(|audit| audit.launches > 0);
+        self.of.values().any(|(_, audit)| verified(*audit))
+            && !self.of(variant, shape).is_some_and(|(_, audit)| verified(audit))
     }
 }
 
@@ -155,6 +168,9 @@ impl Inquiry<'_> {
         match (&variant.method, variant.standing) {
             (Method::Command(_), Standing::Candidate) => Account::Doubtful(GRADED_BY_ITSELF.into()),
             (Method::Command(_), Standing::Baseline) => self.seen(variant),
+            (Method::Kernel(_), _) if launches.unverified(&variant.id, &shape.name) => {
+                Account::Doubtful("outputs of its timed launches were not verified".into())
+            }
             (Method::Kernel(_), _) => {
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));

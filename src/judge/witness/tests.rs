@@ -2,7 +2,7 @@ use super::*;
 use crate::config::parse;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{Correctness, InconclusiveKind, PhaseRun, Session};
-use crate::model::{ComputeCapability, Verdict};
+use crate::model::{Audit, ComputeCapability, Verdict};
 use std::path::Path;
 
 const PHASE: &str = r#"
@@ -182,12 +182,12 @@ fn honest_variants_of_every_recording_agree_with_their_counters() {
     assert!(all.len() > 200 && bytes.len() > 100);
 }
 
-/// A recording with the latencies of its selected variant changed.
-fn forged(name: &str, factor: f64) -> (PhaseRun, VariantId) {
-    let mut run = PhaseRun::load(&Path::new("profiles").join(name).join("h200")).unwrap();
+/// A recording with the latencies of its selected variant, or of all variants, changed.
+fn forged(factor: f64, all: bool) -> (PhaseRun, VariantId) {
+    let mut run = PhaseRun::load(Path::new("profiles/softmax/h200")).unwrap();
     let selected = Session::of(&run, ReferenceRuns::default()).unwrap().selected().cloned().unwrap();
     let mut changed = (*run.run).clone();
-    for record in changed.latencies.iter_mut().filter(|record| record.variant == selected) {
+    for record in changed.latencies.iter_mut().filter(|record| all || record.variant == selected) {
         if let LatencyOutcome::Timed { samples, .. } = &mut record.outcome {
             samples.iter_mut().for_each(|us| *us *= factor);
         }
@@ -197,19 +197,64 @@ fn forged(name: &str, factor: f64) -> (PhaseRun, VariantId) {
 }
 
 #[test]
-fn a_variant_that_is_too_fast_for_its_counters_is_inconclusive_or_a_cheat() {
-    let (run, selected) = forged("softmax", 0.3);
+fn a_variant_that_is_too_fast_for_its_counters_is_selected_after_all_others() {
+    let (run, forged_one) = forged(0.3, false);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    assert_ne!(session.selected(), Some(&forged_one));
+    let found = session.judgement().variants.iter().find(|v| v.variant == forged_one).unwrap();
+    assert!(found.doubt.as_deref().unwrap().contains("two durations disagree"), "{found:?}");
+    assert_eq!(found.verdict, Verdict::Inconclusive, "{found:?}");
+}
+
+#[test]
+fn a_gate_on_a_latency_that_does_not_count_is_inconclusive() {
+    let (run, _) = forged(0.3, true);
     let session = Session::of(&run, ReferenceRuns::default()).unwrap();
     let gate = &session.judgement().gates[0];
-    let wide = gate.cases.iter().find(|case| *case.variant == selected && case.shape.0 == "wide").unwrap();
-    assert_eq!((wide.verdict, wide.inconclusive), (Verdict::Inconclusive, Some(InconclusiveKind::Missing)));
-    assert!(wide.reason.as_deref().unwrap().contains("two durations disagree"), "{wide:?}");
+    let wide = gate.cases.iter().find(|case| case.shape.0 == "wide").unwrap();
+    assert_eq!((wide.verdict, wide.inconclusive), (Verdict::Inconclusive, Some(InconclusiveKind::Missing)), "{wide:?}");
+    assert!(wide.reason.as_deref().unwrap().contains("does not count: two durations disagree"), "{wide:?}");
     assert_ne!(session.judgement().verdict, Verdict::Pass);
+}
 
-    let (run, selected) = forged("softmax", 0.01);
+#[test]
+fn a_variant_twenty_times_too_fast_for_its_counters_cheats() {
+    let (run, forged_one) = forged(0.01, false);
     let session = Session::of(&run, ReferenceRuns::default()).unwrap();
-    assert_ne!(session.selected(), Some(&selected), "a cheat is never selected");
-    let found = session.judgement().variants.iter().find(|v| v.variant == selected).unwrap();
+    assert_ne!(session.selected(), Some(&forged_one), "a cheat is never selected");
+    let found = session.judgement().variants.iter().find(|v| v.variant == forged_one).unwrap();
     assert!(matches!(&found.correctness, Correctness::Cheats { .. }), "{found:?}");
     assert_eq!((found.verdict, found.rank), (Verdict::Fail, None));
+}
+
+#[test]
+fn kernels_that_were_not_verified_do_not_count_beside_those_that_were() {
+    let (mut run, selected) = forged(1.0, false);
+    let mut changed = (*run.run).clone();
+    for record in changed.latencies.iter_mut().filter(|record| record.variant != selected) {
+        if let LatencyOutcome::Timed { audit, .. } = &mut record.outcome {
+            let chance = Audit::chance_after(500);
+            *audit = Some(Audit { launches: 500, samples: 0, graphs: 1, seeds: vec![1], chance, l2_share: None });
+        }
+    }
+    run.run = Arc::new(changed);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    assert_ne!(session.selected(), Some(&selected));
+    let doubt = session.measurements().witness().doubt(&selected, &run.phase.objective.shape);
+    assert_eq!(doubt.map(|reason| &**reason), Some("outputs of its timed launches were not verified"));
+}
+
+/// A phase that compares with a program keeps its verdict only where ncu saw a kernel of it.
+#[test]
+fn a_program_that_no_counter_saw_is_refused_as_a_comparison() {
+    let run = PhaseRun::load(Path::new("profiles/sdpa_fast/h200")).unwrap();
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    let shape = &run.phase.objective.shape;
+    for command in run.plan.variants.iter().filter(|v| matches!(v.method, Method::Command(_))) {
+        let seen = run.phase.workload.shapes.iter().any(|shape| {
+            session.measurements().quantities().read(&command.id, &shape.name, "duration").value().is_some()
+        });
+        let doubt = session.measurements().witness().doubt(&command.id, shape);
+        assert_eq!(doubt.is_none(), seen, "{}: {doubt:?}", command.id);
+    }
 }

@@ -72,6 +72,7 @@ fn variant(row: &VariantRow, pool: &mut Pool) -> Value {
         ("baseline", json!(true), row.standing == Standing::Baseline),
         ("graded", json!(true), row.graded_by_itself),
         ("cheats", json!(true), row.cheats),
+        ("doubt", json!(row.doubt), row.doubt.is_some()),
         ("selected", json!(true), row.selected),
         ("stops", json!(row.stopped_by), !row.stopped_by.is_empty()),
         ("shares", json!(row.shares), row.shares.is_some()),

@@ -25,6 +25,9 @@ pub struct VariantValues<'a> {
     pub graded_by_itself: bool,
     /// Whether what was timed is not what was checked.
     pub cheats: bool,
+    /// What keeps its objective from counting, where that is a latency: then it is selected only where no other's counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<&'a str>,
     /// Its parameters.
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub params: IndexMap<&'a str, &'a str>,
@@ -141,6 +144,7 @@ pub(super) fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> VariantVal
         standing: row.standing,
         graded_by_itself: row.graded_by_itself,
         cheats: row.cheats,
+        doubt: row.doubt.as_deref(),
         params: params.collect(),
         rank: row.rank,
         verdict: row.verdict,
