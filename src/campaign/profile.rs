@@ -7,12 +7,13 @@ use super::tools::Tools;
 use crate::config::Phase;
 use crate::frame::wanted;
 use crate::host::{JobPurpose, WorkerJob};
+use crate::metric::id;
 use crate::model::ProfileRecord;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::ncu::{
-    Collected, Counters, Covered, Expect, LaunchSelection, PassBook, Processes, ProfiledCase, Profiler, Subject,
-    cache_folder, scratch_folder,
+    Collected, Counters, Covered, Expect, LaunchSelection, PassBook, Processes, ProfileError, ProfiledCase, Profiler,
+    Subject, cache_folder, scratch_folder,
 };
 use crate::plan::{Plan, Standing, Variant};
 use crate::store::RunWriter;
@@ -37,33 +38,84 @@ pub(super) struct Profiling<'a> {
 }
 
 impl Profiling<'_> {
-    /// Profiles every correct variant at the phase's profiled shapes; the others get a record that says why not.
+    /// Profiles every correct variant at the phase's profiled shapes, and at every other shape where a latency is judged
+    /// what that is held against; the others get a record that says why not.
     pub(super) fn run(
         &mut self,
         cubins: &BTreeMap<VariantId, PathBuf>,
         verified: &BTreeSet<VariantId>,
         earlier: &[ProfileRecord],
     ) -> Result<(), CampaignError> {
-        let counters = wanted::counters(self.metrics, Some(self.tools.device.compute_capability));
+        let capability = Some(self.tools.device.compute_capability);
+        let witness = wanted::counters(&wanted::witness_metrics(self.phase), capability);
+        let mut counters = wanted::counters(self.metrics, capability);
+        counters.extend(witness.iter().filter(|name| !counters.contains(name)).cloned().collect::<Vec<_>>());
         let folder = self.writer.folder().to_owned();
         let covered = Covered::by(earlier);
         let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| verified.contains(id)).map(clone_pair).collect();
-        let job = WorkerJob::new(self.phase, self.plan, &cubins, JobPurpose::Profile)?;
+        let mut job = WorkerJob::new(self.phase, self.plan, &cubins, JobPurpose::Profile)?;
+        for kernel in &mut job.kernels {
+            kernel.shapes = self.phase.workload.shapes.iter().map(|shape| shape.name.clone()).collect();
+        }
         let worker = WorkerTarget::new(job, folder.join("logs"), self.tools);
         let commands = self.command_targets(verified, &folder.join("logs"));
-        let mut subjects = vec![Subject {
-            cases: self.cases(cubins.keys()),
-            target: &worker,
+        let shapes = &self.phase.profile.shapes;
+        let mut subjects = vec![self.launched(&worker, cases(cubins.keys(), shapes))];
+        for target in &commands {
+            let own = cases(std::iter::once(&target.variant), shapes);
+            subjects.extend(own.into_iter().map(|case| target.subject(case)));
+        }
+        let collected = self.collect(subjects, &counters, &covered, &folder)?;
+        self.warn(&collected)?;
+        let unseen: Vec<ShapeName> =
+            wanted::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
+        let launched = self.launched(&worker, cases(cubins.keys(), &unseen));
+        let collected = self.collect(vec![launched], &witness, &covered, &folder)?;
+        self.warn(&collected)?;
+        self.see_baselines(verified, &covered, &folder)
+    }
+
+    /// One profiled launch of every external command that a latency is compared with: it grades itself, and what it launches
+    /// is seen by nobody else.
+    fn see_baselines(
+        &mut self,
+        verified: &BTreeSet<VariantId>,
+        covered: &Covered,
+        folder: &Path,
+    ) -> Result<(), CampaignError> {
+        if wanted::profiles_baselines(self.phase) || !wanted::compares_latencies(self.phase) {
+            return Ok(());
+        }
+        let standing = |variant: &&Variant| variant.standing == Standing::Baseline && verified.contains(&variant.id);
+        let commands = self.commands(&folder.join("logs"), standing);
+        let shape = wanted::timed_shapes(self.phase).into_iter().next();
+        let case = |target: &CommandTarget| Some((target.variant.clone(), shape.clone()?));
+        let subjects: Vec<Subject<'_>> =
+            commands.iter().filter_map(|target| Some(target.subject(case(target)?))).collect();
+        let duration = wanted::counters(&[id::DURATION.to_string()], Some(self.tools.device.compute_capability));
+        match self.collect(subjects, &duration, covered, folder) {
+            Ok(collected) => self.warn(&collected),
+            // the gates that compare with them say so; everything else of the run stands
+            Err(CampaignError::Profile(ProfileError::Unprofilable(why))) => {
+                Ok(self.writer.warn(&format!("no kernel of an external baseline was seen: {why}"))?)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Launches of our own worker.
+    fn launched<'s>(&self, worker: &'s WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'s> {
+        Subject {
+            cases,
+            target: worker,
             selection: LaunchSelection::Everything,
             processes: Processes::Application,
             expect: Expect::Exactly(self.phase.profile.repeat),
-        }];
-        for target in &commands {
-            subjects.extend(self.cases(std::iter::once(&target.variant)).into_iter().map(|case| target.subject(case)));
         }
-        subjects.retain(|subject| !subject.cases.is_empty());
-        let collected = self.collect(&subjects, &counters, &covered, &folder)?;
-        for warning in collected.warnings.iter().cloned().chain(unknown(&collected)) {
+    }
+
+    fn warn(&mut self, collected: &Collected) -> Result<(), CampaignError> {
+        for warning in collected.warnings.iter().cloned().chain(unknown(collected)) {
             self.writer.warn(&warning)?;
         }
         Ok(())
@@ -71,11 +123,12 @@ impl Profiling<'_> {
 
     fn collect(
         &mut self,
-        subjects: &[Subject<'_>],
+        mut subjects: Vec<Subject<'_>>,
         counters: &[String],
         covered: &Covered,
         folder: &Path,
     ) -> Result<Collected, CampaignError> {
+        subjects.retain(|subject| !subject.cases.is_empty());
         let io = |what| move |source| CampaignError::Io { what, source };
         let scratch = scratch_folder().map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
@@ -98,12 +151,7 @@ impl Profiling<'_> {
             progress.step(&record.variant.0);
             writer.profile(&record).map_err(io::Error::other)
         };
-        Ok(profiler.profile(subjects, counters, &mut book, &mut sink)?)
-    }
-
-    fn cases<'b>(&self, variants: impl Iterator<Item = &'b VariantId>) -> Vec<ProfiledCase> {
-        let shapes: &[ShapeName] = &self.phase.profile.shapes;
-        variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
+        Ok(profiler.profile(&subjects, counters, &mut book, &mut sink)?)
     }
 
     /// External commands that can be profiled; baselines only where a requirement reads their counters.
@@ -112,13 +160,17 @@ impl Profiling<'_> {
         let wanted = |variant: &&Variant| {
             verified.contains(&variant.id) && (baselines || variant.standing == Standing::Candidate)
         };
-        self.plan
-            .variants
-            .iter()
-            .filter(wanted)
-            .filter_map(|variant| CommandTarget::of(self.phase, variant, folder))
-            .collect()
+        self.commands(folder, wanted)
     }
+
+    fn commands(&self, folder: &Path, wanted: impl FnMut(&&Variant) -> bool) -> Vec<CommandTarget> {
+        let variants = self.plan.variants.iter().filter(wanted);
+        variants.filter_map(|variant| CommandTarget::of(self.phase, variant, folder)).collect()
+    }
+}
+
+fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]) -> Vec<ProfiledCase> {
+    variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
 }
 
 fn clone_pair((id, path): (&VariantId, &PathBuf)) -> (VariantId, PathBuf) {

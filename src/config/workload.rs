@@ -235,4 +235,22 @@ impl Workload {
     pub fn flops_at(&self, shape: &Shape) -> Result<Option<f64>, ExprError> {
         self.flops.as_ref().map(|flops| flops.eval_number(&shape.scope())).transpose()
     }
+
+    /// Bytes that a launch has to move at least at a shape; none where the workload does not say.
+    ///
+    /// # Errors
+    /// The expression cannot be evaluated at the shape.
+    pub fn bytes_at(&self, shape: &Shape) -> Result<Option<f64>, ExprError> {
+        self.bytes.as_ref().map(|bytes| bytes.eval_number(&shape.scope())).transpose()
+    }
+
+    /// Bytes of all buffers with a role that is asked for, at a shape; none where an extent cannot be evaluated.
+    pub fn buffer_bytes(&self, shape: &Shape, wanted: impl Fn(Role) -> bool) -> Option<f64> {
+        let scope = shape.scope();
+        let size = |buffer: &Buffer| {
+            let extents = buffer.shape.iter().map(|extent| extent.eval_number(&scope).ok());
+            Some(extents.product::<Option<f64>>()? * buffer.dtype.size() as f64)
+        };
+        self.buffers.iter().filter(|buffer| wanted(buffer.role)).map(size).sum()
+    }
 }

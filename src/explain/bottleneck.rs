@@ -6,6 +6,7 @@
 
 use super::case_metrics::CaseMetrics;
 use crate::frame::Quantities;
+use crate::judge::witness::durations::disagreement;
 use crate::metric::{Catalogue, id};
 use crate::model::MetricId;
 use crate::model::ShapeName;
@@ -322,19 +323,12 @@ fn spilling(r: &CaseMetrics<'_>) -> Option<Found> {
     })
 }
 
-/// Latency without the profiler and duration under it measure different things, but within a factor of two, or within
-/// the few microseconds of a launch.
+/// Latency without the profiler and duration under it measure different things, within the band that verdicts demand.
 fn durations_disagree(r: &CaseMetrics<'_>) -> Option<Found> {
     let (latency, duration) = (r.value(id::LATENCY_P50)?, r.value(id::DURATION)? / 1000.0);
-    let ratio = duration / latency;
-    (!(0.5..=2.0).contains(&ratio) && (duration - latency).abs() > 3.0).then(|| Found {
+    disagreement(latency, duration, 0.0, 1.0).map(|objection| Found {
         title: "Two durations disagree".into(),
-        sentence: format!(
-            "{} µs undisturbed, {} µs under the profiler: a factor of {}.",
-            number(latency),
-            number(duration),
-            number(ratio.max(1.0 / ratio))
-        ),
+        sentence: format!("{}.", objection.numbers),
         severity: Severity::Warning,
         estimated_speedup: 0.0,
         metrics: vec![id::LATENCY_P50, id::DURATION],

@@ -3,8 +3,8 @@
 use crate::config::Gate;
 use crate::config::Phase;
 use crate::expr::{Owner, Requirement};
-use crate::metric::{Catalogue, MetricSource, ShownIn};
-use crate::model::ComputeCapability;
+use crate::metric::{Catalogue, MetricSource, ShownIn, id};
+use crate::model::{ComputeCapability, ShapeName};
 use std::collections::BTreeSet;
 
 /// ncu's own names of what a deep profile asks for beside its sections; what a section derives, it derives unasked.
@@ -44,6 +44,53 @@ pub fn reads(phase: &Phase, owner: &Owner) -> bool {
         .any(|reads| reads.speedups.contains(owner) || reads.quantities.iter().any(|quantity| quantity.owner == *owner))
 }
 
+/// Arithmetic that no metric of the catalogue sums up, by ncu's name, with the operations an instruction stands for: half
+/// precision outside the tensor pipe, where packed ones do two, and double precision.
+pub const OTHER_ARITHMETIC: [(&str, f64); 6] = [
+    ("smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", 2.0),
+    ("smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", 2.0),
+    ("smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", 4.0),
+    ("smsp__sass_thread_inst_executed_op_dadd_pred_on.sum", 1.0),
+    ("smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", 1.0),
+    ("smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", 2.0),
+];
+
+/// What every latency is held against: the duration and the bytes that ncu counts of the same launch, and the operations
+/// where the workload declares some.
+pub fn witness_metrics(phase: &Phase) -> Vec<String> {
+    let mut names = vec![id::DURATION, id::DRAM_BYTES, id::SM_CLOCK];
+    let operations = phase.workload.flops.is_some();
+    if operations {
+        names.extend([id::FP32_FLOP, id::TENSOR_PCT]);
+        names.extend([id::TENSOR_OPS_FP16, id::TENSOR_OPS_BF16, id::TENSOR_OPS_FP8]);
+    }
+    let mut names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
+    names.extend(OTHER_ARITHMETIC.iter().filter(|_| operations).map(|(name, _)| (*name).to_owned()));
+    names
+}
+
+/// Shapes at which a gate or the objective reads a latency, in the order of the phase.
+pub fn timed_shapes(phase: &Phase) -> Vec<ShapeName> {
+    let timed = |name: &str| Catalogue::embedded().source(name) == Some(MetricSource::Latency);
+    let reads_one = |gate: &&Gate| {
+        let reads = gate.require.reads();
+        !reads.speedups.is_empty() || reads.quantities.iter().any(|read| timed(&read.name))
+    };
+    let mut shapes: BTreeSet<&ShapeName> = gates(phase).filter(reads_one).flat_map(|gate| &gate.shapes).collect();
+    if timed(&phase.objective.metric) {
+        shapes.insert(&phase.objective.shape);
+    }
+    phase.workload.shapes.iter().map(|shape| &shape.name).filter(|name| shapes.contains(name)).cloned().collect()
+}
+
+/// Whether a requirement compares a latency with that of another variant.
+pub fn compares_latencies(phase: &Phase) -> bool {
+    let timed = |name: &str| Catalogue::embedded().source(name) == Some(MetricSource::Latency);
+    requirements(phase).map(Requirement::reads).any(|reads| {
+        !reads.speedups.is_empty() || reads.quantities.iter().any(|read| read.owner != Owner::Case && timed(&read.name))
+    })
+}
+
 fn is_counter(name: &str) -> bool {
     Catalogue::embedded().source(name) == Some(MetricSource::Ncu)
 }
@@ -67,13 +114,20 @@ fn names<'a>(metrics: impl Iterator<Item = &'a String>, capability: Option<Compu
 }
 
 fn requirements(phase: &Phase) -> impl Iterator<Item = &Requirement> {
-    let stages = phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates);
-    unstaged(phase).chain(stages.map(|gate| &gate.require))
+    gates(phase).map(|gate| &gate.require)
+}
+
+fn gates(phase: &Phase) -> impl Iterator<Item = &Gate> {
+    unstaged_gates(phase).chain(phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates))
 }
 
 fn unstaged(phase: &Phase) -> impl Iterator<Item = &Requirement> {
+    unstaged_gates(phase).map(|gate| &gate.require)
+}
+
+fn unstaged_gates(phase: &Phase) -> impl Iterator<Item = &Gate> {
     let plan = &phase.gate_plan;
     let tiers = plan.tiers.iter().flat_map(|tier| &tier.gates);
     let fallback = plan.fallback.iter().flat_map(|fallback| &fallback.gates);
-    phase.gates.iter().chain(tiers).chain(fallback).map(|gate: &Gate| &gate.require)
+    phase.gates.iter().chain(tiers).chain(fallback)
 }

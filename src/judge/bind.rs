@@ -113,6 +113,7 @@ impl<'a> Binder<'_, 'a> {
             (Correctness::Wrong { reason } | Correctness::Unproven { reason }, _) => {
                 Err(format!("'{name}' is not proven correct: {reason}").into())
             }
+            (Correctness::Cheats { reason }, _) => Err(format!("'{name}' cheats: {reason}").into()),
         }
     }
 
@@ -128,7 +129,12 @@ impl<'a> Binder<'_, 'a> {
             Target::Planned(at) => (self.context.quantities, &self.context.variant(*at).id, Rounds::Own),
             Target::Stored(quantities, id) => (*quantities, id, Rounds::Stored),
         };
+        let doubt = match rounds {
+            Rounds::Own if Timing::of(metric).is_some() => self.context.doubt(id, shape),
+            Rounds::Own | Rounds::Stored => None,
+        };
         let value = finite(&quantities.read(id, shape, metric)).map(Value::Float);
+        let value = value.and_then(|value| doubt.map_or(Ok(value), |reason| Err(does_not_count(id, reason))));
         let timed = Timing::of(metric).and_then(|timing| {
             let samples = quantities.samples(id, shape)?.clone();
             Some(Timed { samples, timing, rounds })
@@ -148,6 +154,11 @@ pub fn scalar_value(
 ) -> Result<f64, ExprError> {
     let dims = context.dimensions(shape).iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
     scalar.value.eval_number(&dims.chain(params.iter().cloned()).collect())
+}
+
+/// What a variant is compared with does not count.
+fn does_not_count(id: &VariantId, reason: &str) -> Absence {
+    format!("the latency of '{id}' does not count: {reason}").into()
 }
 
 fn fixed(value: Option<Value>, name: &str) -> Fixed {

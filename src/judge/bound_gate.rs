@@ -104,7 +104,9 @@ impl<'a> BoundGate<'a> {
 
     fn case(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {
         match (self.context.proof, self.context.correctness(variant)) {
-            (_, Correctness::Wrong { reason }) => CaseOutcome::wrong(reason.as_str()),
+            (_, correctness @ (Correctness::Wrong { .. } | Correctness::Cheats { .. })) => {
+                CaseOutcome::wrong(correctness.disqualified().unwrap_or_default())
+            }
             (Proof::Demanded, Correctness::Unproven { reason }) => {
                 self.measured(variant, shape, detail).unless_unproven(reason)
             }
@@ -126,6 +128,7 @@ impl<'a> BoundGate<'a> {
             Err(reason) => return CaseOutcome::missing(reason),
         };
         let launches = Launches::new(&self.operands, &values, row, shape);
+        let doubt = timed.iter().any(Option::is_some).then(|| self.doubt(variant, shape)).flatten();
         let outcome = match &self.requirement.form {
             CompiledForm::Compare { left, comparison, right } => {
                 let sides = Sides { left, comparison: *comparison, right, values: &mut values, timed: &timed };
@@ -133,10 +136,19 @@ impl<'a> BoundGate<'a> {
             }
             CompiledForm::Condition(side) => self.condition(side, &mut values, &timed, shape),
         };
-        match launches {
+        let outcome = match launches {
             Some(launches) => launches.judge(&self.requirement.form, outcome),
             None => outcome,
+        };
+        match doubt {
+            Some(reason) => outcome.unless_doubted(reason),
+            None => outcome,
         }
+    }
+
+    /// What keeps the variant's own latency at a shape from counting.
+    fn doubt(&self, variant: usize, shape: usize) -> Option<&str> {
+        self.context.doubt(&self.context.variant(variant).id, &self.gate.shapes[shape])
     }
 
     fn value(
@@ -172,7 +184,7 @@ impl<'a> BoundGate<'a> {
             }
             Operand::Correct => match self.context.correctness(variant) {
                 Correctness::Proven { .. } => Ok(Value::Bool(true)),
-                Correctness::Wrong { .. } => Ok(Value::Bool(false)),
+                Correctness::Wrong { .. } | Correctness::Cheats { .. } => Ok(Value::Bool(false)),
                 Correctness::Unproven { reason } => Err(reason.as_str().into()),
             },
             Operand::Speedup { over, cells } => {

@@ -73,6 +73,20 @@ impl CaseOutcome {
         }
     }
 
+    /// Neither a pass nor a fail on a latency counts where the counters of ncu do not agree with it.
+    #[must_use]
+    pub fn unless_doubted(self, reason: &str) -> Self {
+        match (self.verdict, self.inconclusive) {
+            (Verdict::Inconclusive, Some(InconclusiveKind::Missing)) => self,
+            (Verdict::Pass | Verdict::Fail | Verdict::Inconclusive, _) => Self {
+                verdict: Verdict::Inconclusive,
+                inconclusive: Some(InconclusiveKind::Missing),
+                note: Some(format!("the latency does not count: {reason}").into()),
+                ..self
+            },
+        }
+    }
+
     /// How far outside the limit, relative to it; what has no margin is farthest.
     pub fn severity(&self) -> f64 {
         match (self.margin, self.limit) {

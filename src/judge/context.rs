@@ -1,9 +1,11 @@
 //! What is judged: the plan, what was measured of it, what is proven, and what it is compared with.
 
 use super::results::Correctness;
+use super::witness::Witness;
 use crate::config::{Phase, Role};
 use crate::expr::Value;
 use crate::frame::Quantities;
+use crate::metric::Catalogue;
 use crate::model::{Better, Cell, ComputeCapability, GlobError, ShapeName, VariantId, glob};
 use crate::plan::{Plan, Standing, Variant};
 use crate::stats::{Resampler, Resampling, Statistic};
@@ -57,6 +59,8 @@ pub struct Context<'a> {
     pub noise: BTreeMap<ShapeName, Noise>,
     /// How samples are resampled.
     pub resampling: Resampling,
+    /// What the counters say of latencies; none where a table is judged that no run stands behind.
+    pub witness: Option<&'a Witness>,
 }
 
 impl Context<'_> {
@@ -70,6 +74,7 @@ impl Context<'_> {
             absent: BTreeMap::new(),
             noise: BTreeMap::new(),
             resampling: Resampling::default(),
+            witness: None,
         }
     }
 }
@@ -182,21 +187,35 @@ impl<'a> EvalContext<'a> {
         &self.correctness[at]
     }
 
+    /// What keeps a latency from counting.
+    pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&'a str> {
+        self.given.witness.and_then(|witness| witness.doubt(variant, shape)).map(|reason| &**reason)
+    }
+
     /// The objective of a variant that is proven correct and measured.
     pub fn objective(&self, at: usize) -> Option<f64> {
         self.objectives[at]
     }
 
-    /// Variants with an objective, best first; ties by id, so that the order of the plan decides nothing.
+    /// What keeps the objective of a variant from counting, where that is a latency.
+    pub fn objective_doubt(&self, at: usize) -> Option<&'a str> {
+        let objective = &self.phase.objective;
+        let timed = Catalogue::embedded().latency(&objective.metric).is_some();
+        timed.then(|| self.doubt(&self.variant(at).id, &objective.shape)).flatten()
+    }
+
+    /// Variants with an objective, best first; those whose objective does not count come after all others. Ties by id, so
+    /// that the order of the plan decides nothing.
     pub fn ranked(&self, variants: &[usize]) -> Vec<usize> {
         let mut ranked: Vec<(f64, usize)> =
             variants.iter().filter_map(|&at| Some((self.objectives[at]?, at))).collect();
         ranked.sort_by(|(a, i), (b, j)| {
+            let by_doubt = self.objective_doubt(*i).is_some().cmp(&self.objective_doubt(*j).is_some());
             let by_value = match self.phase.objective.better {
                 Better::Higher => b.total_cmp(a),
                 Better::Lower | Better::Context => a.total_cmp(b),
             };
-            by_value.then_with(|| self.variant(*i).id.cmp(&self.variant(*j).id))
+            by_doubt.then(by_value).then_with(|| self.variant(*i).id.cmp(&self.variant(*j).id))
         });
         ranked.into_iter().map(|(_, at)| at).collect()
     }

@@ -45,9 +45,9 @@ pub fn correctness(
     plan.variants.iter().map(|v| (v.id.clone(), of(&v.id))).collect()
 }
 
-/// The same, without the variants that cheat: one whose timed launches gave wrong outputs at a shape, or none, is wrong at
-/// every shape, whatever its checks say. It goes for every variant that shares its machine code.
-pub fn without_cheats(
+/// The same, with the variants that cheat: one whose timed launches gave wrong outputs at a shape, or none, cheats,
+/// whatever its checks say. It goes for every variant that shares its machine code.
+pub fn name_cheats(
     mut proofs: BTreeMap<VariantId, Correctness>,
     latencies: &[LatencyRecord],
     builds: &[BuildRecord],
@@ -56,7 +56,7 @@ pub fn without_cheats(
         .iter()
         .filter_map(|record| match &record.outcome {
             LatencyOutcome::Cheats { reason, .. } => {
-                Some((&record.variant, format!("cheats at shape '{}': {reason}", record.shape)))
+                Some((&record.variant, format!("at shape '{}' {reason}", record.shape)))
             }
             LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => None,
         })
@@ -66,8 +66,8 @@ pub fn without_cheats(
     for (variant, proof) in &mut proofs {
         let own = cheats.get(variant);
         let found = own.or_else(|| shares.get(variant).and_then(|other| cheats.get(other)));
-        if let (Some(reason), Correctness::Proven { .. } | Correctness::Unproven { .. }) = (found, &*proof) {
-            *proof = Correctness::Wrong { reason: reason.clone() };
+        if let Some(reason) = found {
+            proof.accuse(reason.clone());
         }
     }
     proofs

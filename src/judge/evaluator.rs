@@ -3,7 +3,6 @@
 use super::bound_gate::{BoundGate, IntervalDetail, VariantOutcome};
 use super::context::EvalContext;
 use super::gate_verdict::{GateVerdict, Picked, gate_verdict};
-use super::results::Correctness;
 use super::scope::{Picks, ScopeRule};
 use super::shortfall::Shortfalls;
 use crate::config::Gate;
@@ -96,10 +95,7 @@ impl<'a> GateEvaluator<'a> {
 
     /// Why no candidate is the best: failed when every candidate is wrong, else inconclusive.
     fn nobody(&self, variants: &[usize]) -> (Verdict, String) {
-        let wrong = |at: &usize| match self.context.correctness(*at) {
-            Correctness::Wrong { reason } => Some(reason),
-            Correctness::Proven { .. } | Correctness::Unproven { .. } => None,
-        };
+        let wrong = |at: &usize| self.context.correctness(*at).disqualified();
         let first = variants.iter().find_map(|at| Some((at, wrong(at)?)));
         match first {
             Some((at, reason)) if variants.iter().all(|at| wrong(at).is_some()) => {

@@ -114,7 +114,7 @@ fn of_rows(
     let mut judged = bare(bound, verdict, String::new());
     let excused = |row: &VariantOutcome| match context.correctness(row.variant) {
         Correctness::Proven { .. } => waivers.excuse(row, &context.variant(row.variant).id),
-        Correctness::Wrong { .. } | Correctness::Unproven { .. } => None,
+        Correctness::Wrong { .. } | Correctness::Cheats { .. } | Correctness::Unproven { .. } => None,
     };
     let counted = |row: &VariantOutcome| if excused(row).is_some() { Verdict::Pass } else { row.verdict };
     judged.effect = combine.verdict(rows.iter().map(counted));

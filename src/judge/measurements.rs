@@ -1,6 +1,7 @@
 //! What a run measured, decoded: every report is decoded once, however often the run grows and is judged again.
 
-use super::{Correctness, Evidence, JudgeError, correctness, without_cheats};
+use super::witness::{ChipFacts, Inquiry, Witness};
+use super::{Correctness, Evidence, JudgeError, correctness, name_cheats};
 use crate::config::Phase;
 use crate::frame::launches::{Capture, LaunchFrames, Origin};
 use crate::frame::{Counted, Measured, Ownership, Quantities, quantities, wanted};
@@ -33,6 +34,7 @@ pub struct Measurements<'a> {
     reports: Vec<(String, Report)>,
     frames: Option<LaunchFrames>,
     quantities: Quantities,
+    witness: Witness,
     correctness: BTreeMap<VariantId, Correctness>,
 }
 
@@ -61,6 +63,7 @@ impl<'a> Measurements<'a> {
             reports: Vec::new(),
             frames: None,
             quantities: Quantities::default(),
+            witness: Witness::default(),
             correctness: BTreeMap::new(),
         };
         all.decode()?;
@@ -118,6 +121,11 @@ impl<'a> Measurements<'a> {
         &self.correctness
     }
 
+    /// What the counters say of latencies.
+    pub fn witness(&self) -> &Witness {
+        &self.witness
+    }
+
     /// Compute capability of the GPU, where it is known.
     pub fn capability(&self) -> Option<ComputeCapability> {
         self.run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.compute_capability)
@@ -137,7 +145,9 @@ impl<'a> Measurements<'a> {
         let reports = open_reports(&paths)?;
         let captures: Vec<Capture<'_>> =
             reports.iter().map(|(name, report)| Capture { name, origin: Origin::Report(report) }).collect();
-        let names = wanted::read(&self.metrics, self.capability());
+        let mut named = self.metrics.clone();
+        named.extend(wanted::witness_metrics(self.phase));
+        let names = wanted::read(&named, self.capability());
         let frames = LaunchFrames::read(&captures, MetricSelection::Named(&names))?;
         match &mut self.frames {
             Some(known) => known.append(&frames)?,
@@ -164,10 +174,13 @@ impl<'a> Measurements<'a> {
         let (capability, sms) = (self.capability(), self.sms());
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms };
         self.quantities = quantities(&measured, &self.metrics);
+        self.witness = self.hear(&measured)?;
         self.correctness = match self.evidence {
             Evidence::Measured => {
                 let proofs = correctness(phase, plan, &run.checks, &run.builds);
-                without_cheats(proofs, &run.latencies, &run.builds)
+                let mut proofs = name_cheats(proofs, &run.latencies, &run.builds);
+                self.witness.name_cheats(&mut proofs);
+                proofs
             }
             Evidence::Unproven => unchecked(
                 plan,
@@ -180,6 +193,22 @@ impl<'a> Measurements<'a> {
             Evidence::AssumedCorrect => unchecked(plan, &Correctness::Proven { cases: 0, max_abs: 0.0 }),
         };
         Ok(())
+    }
+}
+
+impl Measurements<'_> {
+    /// Holds every latency against the counters.
+    fn hear(&self, measured: &Measured<'_>) -> Result<Witness, JudgeError> {
+        let chip = ChipFacts::read(&self.reports, measured.capability)?;
+        let counters = quantities(measured, &wanted::witness_metrics(self.phase));
+        Ok(Witness::hear(&Inquiry {
+            phase: self.phase,
+            plan: self.plan,
+            run: &self.run,
+            latencies: &self.quantities,
+            counters: &counters,
+            chip: &chip,
+        }))
     }
 }
 

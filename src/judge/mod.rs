@@ -38,10 +38,11 @@ mod tests;
 mod tiers;
 mod unresolved;
 mod waiver;
+pub mod witness;
 
 pub use clock::Clock;
 pub use context::{Context, Noise, Stored};
-pub use correctness::{correctness, without_cheats};
+pub use correctness::{correctness, name_cheats};
 pub use error::JudgeError;
 pub use foreign::{foreign_run, paths};
 pub use measurements::{Growth, Measurements};

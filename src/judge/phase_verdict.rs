@@ -109,6 +109,7 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
             |verdict, reason: &str| (verdict, vec![Shortfall { line: None, verdict, text: reason.to_owned() }]);
         let (verdict, stopped_by) = match (&correctness, variant.standing) {
             (Correctness::Wrong { reason }, _) => alone_by(Verdict::Fail, reason),
+            (Correctness::Cheats { reason }, _) => alone_by(Verdict::Fail, &format!("cheats: {reason}")),
             (Correctness::Unproven { reason }, Standing::Baseline) => alone_by(Verdict::Inconclusive, reason),
             (Correctness::Proven { .. }, Standing::Baseline) => (Verdict::Pass, Vec::new()),
             (_, Standing::Candidate) => (alone, lacks),
@@ -116,6 +117,7 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
         VariantResult {
             variant: variant.id.clone(),
             objective: context.objective(at),
+            doubt: context.objective(at).and(context.objective_doubt(at)).map(str::to_owned),
             rank: ranks[at],
             correctness,
             verdict,

@@ -88,11 +88,36 @@ pub enum Correctness {
         /// The first such case and why.
         reason: String,
     },
+    /// Its checks are right, and what was timed is not what was checked.
+    Cheats {
+        /// What the launches that were timed did, or what the counters say of them.
+        reason: String,
+    },
     /// A case is missing.
     Unproven {
         /// What is missing.
         reason: String,
     },
+}
+
+impl Correctness {
+    /// Says that what was timed is not what was checked. A variant whose checks are wrong stays wrong, and the first
+    /// accusation stays.
+    pub fn accuse(&mut self, reason: String) {
+        match self {
+            Self::Proven { .. } | Self::Unproven { .. } => *self = Self::Cheats { reason },
+            Self::Wrong { .. } | Self::Cheats { .. } => {}
+        }
+    }
+
+    /// Why no gate can hold for it: it is wrong, or it cheats.
+    pub fn disqualified(&self) -> Option<String> {
+        match self {
+            Self::Wrong { reason } => Some(reason.clone()),
+            Self::Cheats { reason } => Some(format!("cheats: {reason}")),
+            Self::Proven { .. } | Self::Unproven { .. } => None,
+        }
+    }
 }
 
 /// A variant among the others.
@@ -104,6 +129,8 @@ pub struct VariantResult {
     pub correctness: Correctness,
     /// Value of the objective, if it is right and was measured.
     pub objective: Option<f64>,
+    /// What keeps its objective from counting, where that is a latency: then it comes after all whose objective counts.
+    pub doubt: Option<String>,
     /// Rank by the objective among correct candidates, from 1.
     pub rank: Option<usize>,
     /// Whether every required gate, judged on this variant alone, holds.

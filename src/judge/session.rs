@@ -96,6 +96,7 @@ impl<'a> Session<'a> {
 
 fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, clock: Clock) -> Judgement {
     let mut context = Context::new(measurements.capability(), clock.today());
+    context.witness = Some(measurements.witness());
     references.add_to(&mut context);
     let (phase, plan) = (measurements.phase(), measurements.plan());
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);

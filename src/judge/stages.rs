@@ -2,7 +2,7 @@
 
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
-use super::results::{Correctness, StageResult};
+use super::results::StageResult;
 use super::tally::VerdictTally;
 use crate::config::{Gate, OnStageFailure, Stage};
 use crate::expr::Requirement;
@@ -82,7 +82,7 @@ impl Walk<'_, '_> {
             (None, Err(error)) => result.reason = error.to_string(),
             (None, Ok(none)) if none.is_empty() => result.reason = format!("no variant matches '{}'", stage.variant),
             (None, Ok(wrong)) => {
-                let all_wrong = wrong.iter().all(|&at| matches!(context.correctness(at), Correctness::Wrong { .. }));
+                let all_wrong = wrong.iter().all(|&at| context.correctness(at).disqualified().is_some());
                 result.verdict = if all_wrong { Verdict::Fail } else { Verdict::Inconclusive };
                 result.reason = "no variant of it is both correct and measured".to_owned();
             }

@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::model::{FindingRow, MetricColumn};
 use super::report::Report;
-use super::{charted, deep_profile, deltas, gates, headline, provenance, text, variants};
+use super::{charted, deep_profile, deltas, gates, headline, provenance, text, trust, variants};
 use crate::chart;
 use crate::explain;
 use crate::metric::{Catalogue, ShownIn};
@@ -30,6 +30,7 @@ impl Report {
             run: text::line(&inputs.manifest.run),
             file: text::line(&inputs.phase.file.display().to_string()),
             headline: headline::headline(inputs, &metrics),
+            trust: trust::trust(inputs),
             objective: headline::objective(inputs, &metrics),
             source: provenance::origin(inputs),
             gates: gate_rows,

@@ -4,6 +4,8 @@ use super::change::{ChangeNoise, LatencyChange, MetricChange};
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::text;
+use super::trust::is_graded_by_itself;
+use super::variant_row::GRADED;
 use crate::frame::Quantities;
 use crate::model::VariantId;
 use crate::stats::{Pairing, Resampler};
@@ -14,12 +16,21 @@ use serde::Serialize;
 pub struct Delta {
     /// Id of a baseline, or what a stored run is to this one.
     pub against: String,
+    /// Whether that is a program that takes its own time and checks its own results.
+    pub graded_by_itself: bool,
     /// Where a stored run comes from; none for a baseline of the phase.
     pub about: Option<String>,
     /// Shape.
     pub shape: String,
     /// Metrics both have.
     pub rows: Vec<MetricChange>,
+}
+
+impl Delta {
+    /// What it is set beside, with a mark where that measures itself.
+    pub fn marked(&self) -> String {
+        if self.graded_by_itself { format!("{} ({GRADED})", self.against) } else { self.against.clone() }
+    }
 }
 
 /// What the selected variant is set beside.
@@ -34,17 +45,18 @@ struct Reference<'a> {
 pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
     let baselines = inputs.plan.baselines().map(|baseline| {
         let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
-        (text::line(&baseline.id.0), None, reference)
+        (text::line(&baseline.id.0), is_graded_by_itself(baseline), None, reference)
     });
     let stored = inputs.earlier.iter().map(|earlier| {
         let reference =
             Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
-        (text::line(earlier.what), Some(text::line(earlier.label)), reference)
+        (text::line(earlier.what), false, Some(text::line(earlier.label)), reference)
     });
     baselines
         .chain(stored)
-        .map(|(against, about, reference)| Delta {
+        .map(|(against, graded_by_itself, about, reference)| Delta {
             against,
+            graded_by_itself,
             about,
             shape: text::line(&inputs.phase.objective.shape.0),
             rows: rows(inputs, metrics, &reference),

@@ -4,6 +4,7 @@ use super::error::RenderError;
 use super::gate_row::GateRow;
 use super::markdown::{Charts, sections};
 use super::report::Report;
+use super::trust::CheatRow;
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ pub const COMMENT: usize = 60_000;
 /// Longest job summary in bytes; GitHub takes 1 MiB.
 pub const SUMMARY: usize = 1_000_000;
 
-/// A workflow command a line for every gate that does not pass.
+/// A workflow command a line for every variant that cheats and every gate that does not pass.
 pub fn annotations(report: &Report) -> Result<String, RenderError> {
     let nested = report
         .tiers
@@ -22,7 +23,13 @@ pub fn annotations(report: &Report) -> Result<String, RenderError> {
         .chain(report.stages.iter().flat_map(|s| &s.gates))
         .chain(report.fallback.iter().flat_map(|f| &f.gates));
     let gates = report.gates.iter().chain(nested).filter(|g| g.verdict != Verdict::Pass || g.waived.is_some());
-    Ok(gates.map(|gate| annotation(report, gate)).collect())
+    let cheats = report.trust.cheats.iter().map(|cheat| accusation(report, cheat));
+    Ok(cheats.chain(gates.map(|gate| annotation(report, gate))).collect())
+}
+
+fn accusation(report: &Report, cheat: &CheatRow) -> String {
+    let title = property(&format!("{}: {} cheats", report.phase, cheat.variant));
+    format!("::error file={},title={title}::{}\n", property(&report.file), data(&cheat.reason))
 }
 
 fn annotation(report: &Report, gate: &GateRow) -> String {

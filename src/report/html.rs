@@ -14,6 +14,7 @@ use super::model::{FindingRow, Headline};
 use super::page;
 use super::provenance::{Provenance, RunOrigin};
 use super::report::Report;
+use super::trust::Trust;
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
 use crate::model::Verdict;
@@ -65,6 +66,7 @@ struct Shell<'a> {
     phase: &'a str,
     run: &'a str,
     headline: &'a Headline,
+    trust: &'a Trust,
     source: &'a RunOrigin,
     gates: &'a [GateRow],
     tiers: &'a [TierRow],
@@ -89,6 +91,7 @@ impl<'a> Shell<'a> {
             phase: &report.phase,
             run: &report.run,
             headline: &report.headline,
+            trust: &report.trust,
             source: &report.source,
             gates: &report.gates,
             tiers: &report.tiers,

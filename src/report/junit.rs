@@ -3,7 +3,7 @@
 //! fail is a failure; inconclusive is an error; a failure that does not count (advisory, or waived) is skipped with
 //! its reason, so that it shows without turning a pipeline red; so is one that a fallback answers for. Tiers, stages and the fallback are suites of their own.
 //!
-//! A phase that does not pass is a test case too: what keeps it from passing need not be a gate (a precondition, an incomplete
+//! A variant that cheats is a failure of its own. A phase that does not pass is a test case too: what keeps it from passing need not be a gate (a precondition, an incomplete
 //! run, a recording that nobody asked for), and a file without a failure would be read as a pass.
 
 use super::error::RenderError;
@@ -26,8 +26,23 @@ pub fn junit(report: &Report) -> Result<String, RenderError> {
     if let Some(fallback) = &report.fallback {
         junit.add_test_suite(suite(report, "fallback", &fallback.gates));
     }
+    junit.add_test_suites(cheats(report));
     junit.add_test_suites(phase(report));
     Ok(junit.to_string()?)
+}
+
+/// A failure for every variant that cheats, whatever the verdict of the phase is.
+fn cheats(report: &Report) -> Option<TestSuite> {
+    let mut suite = TestSuite::new(format!("{}: cheats", report.phase));
+    for cheat in &report.trust.cheats {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(format!("{} cheats: {}", cheat.variant, cheat.reason)).set_type("cheats");
+        let mut case = TestCase::new(cheat.variant.as_str(), status);
+        case.set_classname(report.phase.as_str());
+        case.extra.insert("file".into(), report.file.as_str().into());
+        suite.add_test_case(case);
+    }
+    (!report.trust.cheats.is_empty()).then_some(suite)
 }
 
 /// The verdict of a phase that does not pass.

@@ -31,6 +31,7 @@ mod report;
 pub mod show;
 pub mod static_check;
 pub mod terminal;
+mod trust;
 mod variant_row;
 mod variants;
 pub mod write;

@@ -7,6 +7,7 @@ use super::deltas::Delta;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
+use super::trust::Trust;
 use super::variant_row::VariantRow;
 use crate::chart::Chart;
 use crate::model::Verdict;
@@ -25,6 +26,8 @@ pub struct Report {
     pub file: String,
     /// What a reader has to know in ten seconds.
     pub headline: Headline,
+    /// What the numbers rest on.
+    pub trust: Trust,
     /// Where the numbers come from.
     pub source: RunOrigin,
     /// Gates, in the order of the file.

@@ -7,7 +7,7 @@ use super::gate_row::GateRow;
 use super::number;
 use super::report::Report;
 use super::text;
-use super::variant_row::VariantRow;
+use super::variant_row::{GRADED, VariantRow};
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
@@ -58,6 +58,9 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     if !report.source.replay && !report.provenance.stages.is_empty() {
         paragraph(&mut out, &format!("took: {}", stages(report)), columns);
     }
+    for line in &report.trust.lines {
+        paragraph(&mut out, line, columns);
+    }
     let headline = &report.headline;
     for sentence in [&headline.tier, &headline.stages, &headline.obstacle].into_iter().flatten() {
         paragraph(&mut out, sentence, columns);
@@ -104,7 +107,8 @@ fn beside(report: &Report, columns: usize) -> Vec<String> {
         let row = delta.rows.iter().find(is_objective).or(delta.rows.first())?;
         let values = number::against(row.after.value, row.before.value, &row.unit);
         let (title, words) = (text::inside(&row.title), row.words());
-        Some(text::clip(&format!("against {}: {title} {values}, {words}", delta.against), columns))
+        let mark = if delta.graded_by_itself { format!(" ({GRADED})") } else { String::new() };
+        Some(text::clip(&format!("against {}: {title} {values}, {words}{mark}", delta.against), columns))
     };
     report.deltas.iter().filter_map(line).collect()
 }
@@ -121,7 +125,7 @@ fn variants(report: &Report, columns: usize) -> String {
         let values = v.shapes.get(report.objective_shape).and_then(|s| s.values.get(at));
         values.and_then(|m| m.number()).map_or_else(|| "n/a".to_owned(), |n| n.text.clone())
     };
-    let name = rows.iter().map(|v| v.label.chars().count()).max().unwrap_or(0).clamp(8, columns / 2 + 6);
+    let name = rows.iter().map(|v| v.marked().chars().count()).max().unwrap_or(0).clamp(8, columns / 2 + 6);
     let mut room = columns - name - 5;
     let mut shown: Vec<(usize, String, usize)> = Vec::new();
     for (at, metric) in report.metrics.iter().enumerate() {
@@ -143,7 +147,7 @@ fn variants(report: &Report, columns: usize) -> String {
     out.push('\n');
     for variant in rows {
         let rank = variant.rank.map_or_else(|| "-".to_owned(), |r| r.to_string());
-        let _ = write!(out, "{rank:>3}  {:<name$}", text::clip(&variant.label, name));
+        let _ = write!(out, "{rank:>3}  {:<name$}", text::clip(&variant.marked(), name));
         for (at, _, width) in &shown {
             let _ = write!(out, "  {:>width$}", value(variant, *at));
         }

@@ -3,6 +3,7 @@
 use super::model::Measure;
 use super::ncu_advice::NcuAdvice;
 use super::number::Number;
+use super::trust::AuditRow;
 use crate::model::Verdict;
 use crate::plan::Standing;
 use serde::Serialize;
@@ -20,6 +21,12 @@ pub struct VariantRow {
     pub short: String,
     /// Candidate or baseline.
     pub standing: Standing,
+    /// Whether it is a program that takes its own time and checks its own results.
+    pub graded_by_itself: bool,
+    /// Whether what was timed is not what was checked.
+    pub cheats: bool,
+    /// What keeps its objective from counting, where that is a latency.
+    pub doubt: Option<String>,
     /// Whether the objective chose it.
     pub selected: bool,
     /// Rank by the objective among correct candidates, from 1.
@@ -43,6 +50,16 @@ pub struct VariantRow {
     /// Verdict by gate, aligned with [`Report::gates`](super::Report::gates); none where the gate was not judged for it.
     pub gates: Vec<Option<GateCell>>,
 }
+
+impl VariantRow {
+    /// Its label, with a mark where it measures itself.
+    pub fn marked(&self) -> String {
+        if self.graded_by_itself { format!("{} ({GRADED})", self.label) } else { self.label.clone() }
+    }
+}
+
+/// The mark of a program that takes its own time and checks its own results.
+pub const GRADED: &str = "graded by itself";
 
 /// A gate at a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -107,4 +124,6 @@ pub struct ShapeValues {
     pub values: Vec<Measure>,
     /// Latency samples in microseconds, in the order they were taken.
     pub samples: Vec<f64>,
+    /// What was verified of the launches behind the samples; none where their outputs were not looked at.
+    pub audit: Option<AuditRow>,
 }

@@ -5,6 +5,7 @@ use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
 use super::number::{self, Number};
 use super::text;
+use super::trust::{Audits, is_graded_by_itself};
 use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use crate::explain::NcuObservations;
 use crate::judge::{Case, Correctness, GateResult, VariantResult};
@@ -24,6 +25,7 @@ struct Index<'a> {
     results: HashMap<&'a VariantId, &'a VariantResult>,
     gates: Vec<HashMap<&'a VariantId, &'a Case>>,
     said: HashMap<&'a VariantId, Vec<&'a NcuObservations>>,
+    audits: Audits<'a>,
 }
 
 impl<'a> Index<'a> {
@@ -38,6 +40,7 @@ impl<'a> Index<'a> {
         }
         Self {
             said,
+            audits: Audits::of(inputs),
             builds: inputs.builds.iter().map(|b| (&b.variant, b)).collect(),
             checks,
             results: inputs.judgement.variants.iter().map(|r| (&r.variant, r)).collect(),
@@ -84,6 +87,9 @@ fn row(
         name: name(variant),
         short: short(variant, params),
         standing: variant.standing,
+        graded_by_itself: is_graded_by_itself(variant),
+        cheats: result.is_some_and(|r| matches!(r.correctness, Correctness::Cheats { .. })),
+        doubt: result.and_then(|r| r.doubt.as_deref()).map(text::line),
         selected: inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id),
         rank: result.and_then(|r| r.rank),
         verdict: result.map_or(Verdict::Inconclusive, |r| r.verdict),
@@ -96,7 +102,7 @@ fn row(
         stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(&s.text)).collect()),
         shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
         build: build_row(variant, build.map(|b| &b.outcome)),
-        shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, variant, &s.name, metrics)).collect(),
+        shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, index, variant, &s.name, metrics)).collect(),
         advice: index.said.get(&variant.id).map_or_else(Vec::new, |said| said.iter().map(|s| advice(s)).collect()),
         gates: inputs
             .judgement
@@ -166,6 +172,7 @@ fn correctness(
             (Verdict::Pass, format!("{}, max |diff| {max_abs:.2e}", number::counted(*cases, "case")))
         }
         Some(Correctness::Wrong { reason }) => (Verdict::Fail, text::line(reason)),
+        Some(Correctness::Cheats { reason }) => (Verdict::Fail, text::line(&format!("cheats: {reason}"))),
         Some(Correctness::Unproven { reason }) => (Verdict::Inconclusive, text::line(reason)),
         None => (Verdict::Inconclusive, "not judged".to_owned()),
     };
@@ -238,7 +245,13 @@ fn resource_rows(resources: &Resources) -> Vec<(String, Number)> {
     .collect()
 }
 
-fn values(inputs: &ReportInputs<'_>, variant: &Variant, shape: &ShapeName, metrics: &[MetricColumn]) -> ShapeValues {
+fn values(
+    inputs: &ReportInputs<'_>,
+    index: &Index<'_>,
+    variant: &Variant,
+    shape: &ShapeName,
+    metrics: &[MetricColumn],
+) -> ShapeValues {
     let launch = match &variant.method {
         Method::Kernel(plan) => plan.launches.iter().find(|l| &l.shape == shape).map_or_else(String::new, |l| {
             let dims = |[x, y, z]: [u32; 3]| format!("{x}×{y}×{z}");
@@ -255,5 +268,6 @@ fn values(inputs: &ReportInputs<'_>, variant: &Variant, shape: &ShapeName, metri
         launch,
         values: metrics.iter().map(measure).collect(),
         samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
+        audit: index.audits.at(&variant.id, shape),
     }
 }

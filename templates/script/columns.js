@@ -36,7 +36,7 @@ function makeColumns() {
     key: "verdict",
     title: "Gates",
     value: (v) => v.verdict,
-    show: (v) => (v.baseline ? el("span", { class: "tag" }, "baseline") : pill(v.verdict)),
+    show: (v) => (v.baseline ? el("span", { class: "tag" }, v.graded ? "baseline, graded by itself" : "baseline") : pill(v.verdict)),
   };
   const stops = { key: "stops", title: "Stopped by", cls: "stop", value: (v) => v.stops.length, show: stopped };
   const name = {
@@ -50,7 +50,7 @@ function makeColumns() {
     key: "correct",
     title: "Correct",
     value: (v) => v.correct[0],
-    show: (v) => el("span", { title: v.correct[1], class: "pill " + v.correct[0] }, CORRECT[v.correct[0]]),
+    show: (v) => el("span", { title: v.correct[1], class: "pill " + v.correct[0] }, v.cheats ? "cheats" : CORRECT[v.correct[0]]),
   };
   const params = data.params.map((title, at) => ({
     key: "p" + at,

@@ -4,7 +4,19 @@
 const data = JSON.parse($("data").textContent);
 
 // What is as usual is left out of the data; what several variants share is in its pool.
-const usual = { name: null, baseline: false, selected: false, stops: [], shares: null, code: null, advice: [] };
+const usual = {
+  name: null,
+  baseline: false,
+  graded: false,
+  cheats: false,
+  doubt: null,
+  selected: false,
+  stops: [],
+  shares: null,
+  code: null,
+  audits: [],
+  advice: [],
+};
 data.variants = data.variants.map((v, at) => ({ ...usual, label: v.id, ...v, at, correct: data.pool[v.correct] }));
 const pooled = (place) => data.pool[place];
 

@@ -41,10 +41,14 @@ function open(v) {
 function facts(v) {
   const code = (text) => el("code", {}, text);
   const launches = pooled(v.launch).map((launch, at) => ["launch at " + data.shapes[at], launch]);
+  const audits = v.audits.map((audit, at) => ["timed at " + data.shapes[at], audit]);
   return [
     ["gates", v.baseline ? "a baseline: not judged" : pill(v.verdict)],
     ["rank", String(v.rank ?? "none")],
     ["correctness", v.correct[1]],
+    ...(v.graded ? [["measured", "graded by itself: it takes its own time and checks its own results"]] : []),
+    ...(v.doubt ? [["latency does not count", v.doubt]] : []),
+    ...audits.filter(([, audit]) => audit),
     ...(v.shares ? [["shares results of", v.shares]] : []),
     ...v.stops.map((stop) => ["stopped by", stop]),
     ["build", pooled(v.build)[1]],

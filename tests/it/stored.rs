@@ -1,14 +1,16 @@
 //! Runs written as a campaign would write them, with numbers that a test chooses.
 
 use crate::command::Place;
+use crate::crafted::{Message, file, message, metric};
 use jiff::Timestamp;
-use ncugate::config::parse;
+use ncugate::config::{Phase, parse};
 use ncugate::model::Gpu;
 use ncugate::model::ShapeName;
 use ncugate::model::VariantId;
 use ncugate::model::{BuildOutcome, BuildRecord, Resources};
 use ncugate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
-use ncugate::plan::{Method, unroll};
+use ncugate::model::{ProfileOutcome, ProfileRecord};
+use ncugate::plan::{Method, Plan, unroll};
 use ncugate::store::{Fingerprint, RunState, RunWriter, manifest};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +25,8 @@ pub struct Stored {
     state: RunState,
     registers: u32,
     wrong: bool,
+    seen: bool,
+    stretch: f64,
     latency: Latency,
 }
 
@@ -56,6 +60,8 @@ impl Stored {
             state: RunState::Complete,
             registers: 64,
             wrong: false,
+            seen: true,
+            stretch: 1.0,
             latency: Box::new(|_, _| 10.0),
         }
     }
@@ -78,6 +84,18 @@ impl Stored {
     /// Every candidate computes the wrong thing.
     pub fn wrong(mut self) -> Self {
         self.wrong = true;
+        self
+    }
+
+    /// ncu profiled nothing of it.
+    pub fn unseen(mut self) -> Self {
+        self.seen = false;
+        self
+    }
+
+    /// ncu gives every launch this many times its latency.
+    pub fn stretch(mut self, factor: f64) -> Self {
+        self.stretch = factor;
         self
     }
 
@@ -114,8 +132,36 @@ impl Stored {
                 writer.latency(&self.timed(&variant.id, shape, phase.bench.rounds)).unwrap();
             }
         }
+        if self.seen {
+            self.profile(&mut writer, &phase, &plan);
+        }
         writer.finish(self.state).unwrap();
         folder
+    }
+
+    /// A report of ncu with a launch of every timed case, whose duration is its median latency.
+    fn profile(&self, writer: &mut RunWriter, phase: &Phase, plan: &Plan) {
+        const REPORT: &str = "witness-1.ncu-rep";
+        let cases = || plan.variants.iter().flat_map(|v| phase.bench.shapes.iter().map(move |shape| (v, shape)));
+        let launches = cases().map(|(variant, shape)| {
+            let entry = match &variant.method {
+                Method::Kernel(kernel) => kernel.entry.as_str(),
+                Method::Command(_) => "library",
+            };
+            let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();
+            samples.sort_by(f64::total_cmp);
+            launch(entry, &format!("{}@{shape}", variant.id), samples[30] * 1e3 * self.stretch)
+        });
+        let names = message().text(1, DURATION);
+        let process = message().int(1, 10).text(2, "127.0.0.1").text(3, "/srv/app");
+        let block = message().int(2, 1).inside(4, names).inside(6, process);
+        std::fs::write(writer.folder().join("reports").join(REPORT), file(7, &[(block, launches.collect())])).unwrap();
+        for (variant, shape) in cases() {
+            let outcome = ProfileOutcome::Profiled { report: REPORT.to_owned() };
+            let metrics = vec![DURATION.to_owned()];
+            let record = ProfileRecord { variant: variant.id.clone(), shape: shape.clone(), metrics, outcome };
+            writer.profile(&record).unwrap();
+        }
     }
 
     fn built(&self) -> BuildOutcome {
@@ -152,6 +198,29 @@ impl Stored {
         let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: None };
         LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
     }
+}
+
+/// ncu's name of what every latency is held against.
+const DURATION: &str = "gpu__time_duration.sum";
+
+/// A launch inside a range, that took so many nanoseconds.
+fn launch(kernel: &str, range: &str, duration: f64) -> Message {
+    let pushed = message().int(1, 0).inside(3, message().text(1, range));
+    let nvtx = message()
+        .inside(1, message().int(1, 0).text(2, "<default domain>"))
+        .inside(2, message().int(1, 655).inside(2, pushed));
+    message()
+        .int(1, 655)
+        .int(2, 15)
+        .int(3, 1)
+        .int(4, 1)
+        .text(5, kernel)
+        .text(6, kernel)
+        .text(7, kernel)
+        .inside(10, message().int(1, 4).int(2, 1).int(3, 1))
+        .inside(11, message().int(1, 128).int(2, 1).int(3, 1))
+        .inside(13, metric(0, Some(message().double(3, duration))))
+        .inside(21, nvtx)
 }
 
 /// A wiggle between -1 and 1, another for each seed.

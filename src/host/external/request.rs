@@ -64,14 +64,10 @@ pub struct RequestShape {
 }
 
 impl Request {
-    /// The request of a variant of `phase`: every shape to bench, or those that are profiled; none where the workload
-    /// has no output.
+    /// The request of a variant of `phase` at every shape; none where the workload has no output. Who profiles keeps the
+    /// shapes that are to be launched.
     pub fn new(phase: &Phase, variant: &VariantId, mode: RequestMode, result: PathBuf) -> Option<Self> {
         let output = phase.workload.buffers.iter().find(|b| b.role == Role::Output)?;
-        let asked = |shape: &&Shape| match mode {
-            RequestMode::Bench => true,
-            RequestMode::Profile => phase.profile.shapes.contains(&shape.name),
-        };
         let shape =
             |shape: &Shape| RequestShape { name: shape.name.clone(), dims: shape.dims.iter().cloned().collect() };
         Some(Self {
@@ -79,7 +75,7 @@ impl Request {
             mode,
             variant: variant.clone(),
             dtype: output.dtype,
-            shapes: phase.workload.shapes.iter().filter(asked).map(shape).collect(),
+            shapes: phase.workload.shapes.iter().map(shape).collect(),
             seeds: phase.workload.seeds.clone(),
             tolerance: phase.workload.tolerance,
             rounds: phase.bench.rounds,

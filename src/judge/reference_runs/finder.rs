@@ -37,7 +37,8 @@ pub fn entry_of_run(
     let PhaseRun { phase, plan, run, evidence } = PhaseRun::of_run(run)?;
     let conditions = conditions_of(&run)?;
     let measured = Measurements::read(&phase, &plan, Arc::clone(&run), evidence, metrics)?;
-    let context = Context::new(measured.capability(), Clock::read()?.today());
+    let context =
+        Context { witness: Some(measured.witness()), ..Context::new(measured.capability(), Clock::read()?.today()) };
     let judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
     let selected = judgement.selected.as_ref();
     let selected = selected.ok_or_else(|| lacking("no variant of it is both correct and measured by its objective"))?;

@@ -1,7 +1,7 @@
 //! Fail closed: whatever is missing, empty or not a number never passes.
 
 use super::*;
-use crate::judge::{InconclusiveKind, correctness, without_cheats};
+use crate::judge::{InconclusiveKind, correctness, name_cheats};
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::model::{CheckOutcome, CheckRecord, Defect, Differences, LatencyOutcome, LatencyRecord};
 
@@ -144,7 +144,7 @@ fn builds_that_failed_are_wrong_and_shared_code_shares_its_cases() {
 }
 
 #[test]
-fn a_variant_that_cheats_is_wrong_although_its_checks_are_right() {
+fn a_variant_cheats_although_its_checks_are_right() {
     let fixture = Fixture::new(&gate("registers <= 64"));
     let id = |at: usize| fixture.plan.variants[at].id.clone();
     let records = checks(&fixture, |_, _| Some(correct(0.0)));
@@ -152,10 +152,10 @@ fn a_variant_that_cheats_is_wrong_although_its_checks_are_right() {
     let cheats = LatencyRecord { variant: id(0), shape: fixture.phase.workload.shapes[0].name.clone(), outcome };
     let builds = [BuildRecord { variant: id(1), shares: Some(id(0)), outcome: BuildOutcome::NotNeeded }];
     let proofs = correctness(&fixture.phase, &fixture.plan, &records, &builds);
-    let found = without_cheats(proofs, &[cheats], &builds);
+    let found = name_cheats(proofs, &[cheats], &builds);
     for at in [0, 1] {
         let reason = "output of a timed launch differs";
-        assert!(matches!(&found[&id(at)], Correctness::Wrong { reason: why } if why.ends_with(reason)), "{found:?}");
+        assert!(matches!(&found[&id(at)], Correctness::Cheats { reason: why } if why.ends_with(reason)), "{found:?}");
     }
     assert!(matches!(found[&id(2)], Correctness::Proven { .. }));
 }
@@ -193,7 +193,7 @@ fn a_case_beyond_an_older_tolerance_is_judged_by_the_one_of_today() {
     let found = |at: usize| &map[&fixture.plan.variants[at].id];
     let reason = |at: usize| match found(at) {
         Correctness::Wrong { reason } => reason.rsplit(": ").next().unwrap_or_default(),
-        Correctness::Proven { .. } | Correctness::Unproven { .. } => "",
+        Correctness::Proven { .. } | Correctness::Cheats { .. } | Correctness::Unproven { .. } => "",
     };
     assert_eq!(*found(0), Correctness::Proven { cases: 9, max_abs: 1e-3 });
     assert_eq!(reason(1), "max_abs 3.000e-3 exceeds the tolerance 2e-3");

@@ -6,6 +6,7 @@ use super::pool::Pool;
 use crate::plan::Standing;
 use crate::report::number;
 use crate::report::report::Report;
+use crate::report::trust::AuditRow;
 use crate::report::variant_row::VariantRow;
 use serde_json::{Value, json};
 
@@ -69,16 +70,25 @@ fn variant(row: &VariantRow, pool: &mut Pool) -> Value {
         ("label", json!(row.label), row.label != row.id),
         ("name", json!(row.name), row.name.is_some()),
         ("baseline", json!(true), row.standing == Standing::Baseline),
+        ("graded", json!(true), row.graded_by_itself),
+        ("cheats", json!(true), row.cheats),
+        ("doubt", json!(row.doubt), row.doubt.is_some()),
         ("selected", json!(true), row.selected),
         ("stops", json!(row.stopped_by), !row.stopped_by.is_empty()),
         ("shares", json!(row.shares), row.shares.is_some()),
         ("code", json!(row.build.code_sha256), row.build.code_sha256.is_some()),
+        ("audits", audits(row), row.shapes.iter().any(|shape| shape.audit.is_some())),
         ("advice", advice(row), !row.advice.is_empty()),
     ];
     for (key, value, _) in unusual.into_iter().filter(|(.., kept)| *kept) {
         data[key] = value;
     }
     data
+}
+
+/// What was verified of the timed launches, by shape.
+fn audits(row: &VariantRow) -> Value {
+    row.shapes.iter().map(|shape| shape.audit.as_ref().map(AuditRow::text)).collect()
 }
 
 fn advice(row: &VariantRow) -> Value {

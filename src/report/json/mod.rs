@@ -11,6 +11,7 @@ use super::error::RenderError;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::model::{FindingRow, MetricColumn};
 use super::report::Report;
+use super::trust::CheatRow;
 use crate::model::Verdict;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -54,6 +55,8 @@ pub struct Results<'a> {
     /// the verdict of the recording is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_measured: Option<&'a str>,
+    /// Variants whose timed launches are not what was checked.
+    pub cheats: &'a [CheatRow],
     /// Where it was measured, in a sentence.
     pub source: &'a str,
     /// Gates, in the order of the file.
@@ -127,6 +130,7 @@ impl<'a> Results<'a> {
             selected: report.headline.selected.as_deref(),
             replay: report.source.replay,
             not_measured: report.source.unasked.as_deref(),
+            cheats: &report.trust.cheats,
             source: &report.source.sentence,
             gates: &report.gates,
             tiers: &report.tiers,

@@ -8,6 +8,7 @@ use crate::report::deltas::Delta;
 use crate::report::model::Measure;
 use crate::report::ncu_advice::{HotRow, NcuAdvice, RuleRow};
 use crate::report::report::Report;
+use crate::report::trust::AuditRow;
 use crate::report::variant_row::{ShapeValues, VariantRow};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -20,6 +21,13 @@ pub struct VariantValues<'a> {
     pub id: &'a str,
     /// Candidate or baseline.
     pub standing: Standing,
+    /// Whether it is a program that takes its own time and checks its own results; its latency cannot make a gate pass.
+    pub graded_by_itself: bool,
+    /// Whether what was timed is not what was checked.
+    pub cheats: bool,
+    /// What keeps its objective from counting, where that is a latency: then it is selected only where no other's counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<&'a str>,
     /// Its parameters.
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub params: IndexMap<&'a str, &'a str>,
@@ -52,6 +60,9 @@ pub struct MeasuredValues<'a> {
     pub metrics: MetricValues<'a>,
     /// Latency samples in microseconds, in the order they were taken.
     pub samples: &'a [f64],
+    /// What was verified of the launches behind the samples; absent where their outputs were not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<&'a AuditRow>,
     /// What ncu's own rules say, the largest estimated speedup first; absent where the report holds none.
     #[serde(skip_serializing_if = "is_empty")]
     #[schemars(default)]
@@ -94,6 +105,8 @@ pub struct DeepProfileValues<'a> {
 pub struct DeltaValues<'a> {
     /// Id of a baseline, or what a stored run is to this one (`previous run`).
     pub against: &'a str,
+    /// Whether that is a program that takes its own time and checks its own results.
+    pub graded_by_itself: bool,
     /// Where a stored run comes from; null for a baseline of the phase.
     pub about: Option<&'a str>,
     /// Shape.
@@ -129,6 +142,9 @@ pub(super) fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> VariantVal
     VariantValues {
         id: &row.id,
         standing: row.standing,
+        graded_by_itself: row.graded_by_itself,
+        cheats: row.cheats,
+        doubt: row.doubt.as_deref(),
         params: params.collect(),
         rank: row.rank,
         verdict: row.verdict,
@@ -147,6 +163,7 @@ fn at_shape<'a>(report: &'a Report, shape: &'a ShapeValues, advice: Option<&'a N
     MeasuredValues {
         metrics: MetricValues::new(measures),
         samples: &shape.samples,
+        audit: shape.audit.as_ref(),
         rules: advice.map_or(&[], |advice| &advice.rules),
         hot: advice.map_or(&[], |advice| &advice.hot),
     }
@@ -169,6 +186,7 @@ fn deep_profile<'a>(row: &'a DeepProfileRow, at: usize, variant: &'a ProfiledVar
 pub(super) fn delta(delta: &Delta) -> DeltaValues<'_> {
     DeltaValues {
         against: &delta.against,
+        graded_by_itself: delta.graded_by_itself,
         about: delta.about.as_deref(),
         shape: &delta.shape,
         metrics: delta.rows.iter().map(|row| (row.metric.as_str(), row)).collect(),

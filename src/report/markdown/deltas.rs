@@ -22,7 +22,7 @@ pub fn deltas(report: &Report) -> Option<String> {
     let shown: Vec<&Delta> = baselines.clone().take(room).chain(stored).collect();
     let first = shown.first()?;
     let mut heads = vec!["metric".to_owned(), "selected".to_owned()];
-    heads.extend(shown.iter().flat_map(|d| [text::clip(&d.against, 40), "change".to_owned()]));
+    heads.extend(shown.iter().flat_map(|d| [text::clip(&d.marked(), 40), "change".to_owned()]));
     let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     let mut metrics: Vec<&MetricChange> = Vec::new();
     for row in shown.iter().flat_map(|d| &d.rows) {

@@ -65,6 +65,9 @@ fn verdict(report: &Report) -> String {
     let headline = &report.headline;
     let mut out = format!("# {}: {}\n\n", escape(&report.title), headline.conclusion);
     let _ = writeln!(out, "**{}** {}\n", headline.verdict.mark(), escape(&headline.reason));
+    for line in &report.trust.lines {
+        let _ = writeln!(out, "{}\n", escape(line));
+    }
     if let Some(obstacle) = &headline.obstacle {
         let _ = writeln!(out, "{}\n", escape(obstacle));
     }

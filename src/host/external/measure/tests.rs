@@ -220,7 +220,7 @@ fn a_request_says_all_there_is_to_do() {
     assert_eq!(value["version"], 1);
     assert_eq!(value["mode"], "profile");
     assert_eq!(value["dtype"], "f16");
-    assert_eq!(value["shapes"], json!([{"name": "l", "dims": {"N": 64}}]), "those that are profiled");
+    assert_eq!(value["shapes"].as_array().map(Vec::len), Some(2), "who profiles keeps those that are to be launched");
     let bench = Request::new(&phase(), &id(), RequestMode::Bench, PathBuf::from("/r.json")).unwrap();
     assert_eq!(bench.shapes.len(), 2);
     assert_eq!(value["seeds"], json!([0, 1]));

@@ -1,0 +1,256 @@
+//! The counters of ncu as the witness of every latency.
+//!
+//! A clock says how long a launch took, and cannot say what was done meanwhile. ncu profiles the same launch in another
+//! process, and three comparisons follow from what it counted: the two durations ([`durations`]), the counted bytes and
+//! operations against what the workload declares as useful ([`work`]), and the time against what the chip can do at best
+//! ([`floor`]). One that does not fit makes a latency inconclusive. One that is off by [`CLEAR`] or more says that what was
+//! timed is not what was proven: the variant cheats.
+
+mod chip;
+pub mod durations;
+mod floor;
+mod work;
+
+use super::results::Correctness;
+use crate::config::{Phase, Shape};
+use crate::frame::Quantities;
+use crate::metric::id;
+use crate::model::{Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, VariantId};
+use crate::plan::{Method, Plan, Standing, Variant};
+use crate::store::Run;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+pub use chip::ChipFacts;
+
+/// A factor that no honest measurement is off by. Over the recordings in `profiles/` the two durations are at most 1.62
+/// apart; `cargo test --lib honest_variants -- --nocapture` prints the range.
+pub const CLEAR: f64 = 20.0;
+/// Why a program that measures itself cannot pass.
+pub const GRADED_BY_ITSELF: &str = "graded by itself: the program takes its own time and checks its own results, so its latency cannot make a gate pass";
+
+/// What the counters say of a variant's latency at a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Account {
+    /// Every comparison that could be made fits.
+    Agrees,
+    /// The latency does not count, and why: nothing was counted, or a comparison does not fit.
+    Doubtful(Arc<str>),
+    /// A comparison is off by [`CLEAR`] or more, and which.
+    Cheats(Arc<str>),
+}
+
+/// One comparison that does not fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Objection {
+    /// By which factor it is off, above 1.
+    pub factor: f64,
+    /// The numbers in words.
+    pub reason: String,
+}
+
+/// What the counters say of every latency of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Witness {
+    accounts: HashMap<ShapeName, HashMap<VariantId, Account>>,
+}
+
+/// What is asked, and where the answers are.
+#[derive(Debug, Clone, Copy)]
+pub struct Inquiry<'a> {
+    /// The phase.
+    pub phase: &'a Phase,
+    /// Its variants.
+    pub plan: &'a Plan,
+    /// The run: how many launches a sample had, and which kernels were profiled.
+    pub run: &'a Run,
+    /// Latencies.
+    pub latencies: &'a Quantities,
+    /// Counters: the columns of [`witness_metrics`](crate::frame::wanted::witness_metrics).
+    pub counters: &'a Quantities,
+    /// What the chip can do at best.
+    pub chip: &'a ChipFacts,
+}
+
+/// A variant at a shape whose latency is looked at.
+pub(super) struct Testimony<'a> {
+    phase: &'a Phase,
+    chip: &'a ChipFacts,
+    shape: &'a Shape,
+    variant: &'a VariantId,
+    counters: &'a Quantities,
+    /// Median latency in microseconds.
+    latency: f64,
+    /// Sets of buffers that its launches rotate over.
+    sets: f64,
+}
+
+impl Witness {
+    /// Looks at every latency of a run.
+    pub fn hear(inquiry: &Inquiry<'_>) -> Self {
+        let launches = Launches::read(inquiry.run);
+        let mut accounts: HashMap<ShapeName, HashMap<VariantId, Account>> = HashMap::new();
+        for shape in &inquiry.phase.workload.shapes {
+            let at_shape = accounts.entry(shape.name.clone()).or_default();
+            for variant in &inquiry.plan.variants {
+                let account = inquiry.account(variant, shape, &launches);
+                at_shape.insert(variant.id.clone(), account);
+            }
+        }
+        Self { accounts }
+    }
+
+    /// What keeps a variant's latency at a shape from counting; none where the counters agree with it.
+    pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<str>> {
+        match self.accounts.get(shape)?.get(variant)? {
+            Account::Agrees => None,
+            Account::Doubtful(reason) | Account::Cheats(reason) => Some(reason),
+        }
+    }
+
+    /// Marks the variants that are proven by their checks, and whose counters say that other launches were timed.
+    pub fn name_cheats(&self, proofs: &mut BTreeMap<VariantId, Correctness>) {
+        for (shape, accounts) in &self.accounts {
+            for (variant, account) in accounts {
+                if let (Account::Cheats(reason), Some(proof)) = (account, proofs.get_mut(variant)) {
+                    proof.accuse(format!("at shape '{shape}' {reason}"));
+                }
+            }
+        }
+    }
+}
+
+/// Launches that samples are the means of.
+struct Launches<'a> {
+    of: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
+    shares: HashMap<&'a VariantId, &'a VariantId>,
+}
+
+impl<'a> Launches<'a> {
+    fn read(run: &'a Run) -> Self {
+        let timed = |record: &'a LatencyRecord| match record.outcome {
+            LatencyOutcome::Timed { launches, ref audit, .. } => {
+                Some(((&record.variant, &record.shape), (launches, audit.as_ref())))
+            }
+            LatencyOutcome::Cheats { .. } | LatencyOutcome::Failed { .. } => None,
+        };
+        let shared = |build: &'a BuildRecord| Some((&build.variant, build.shares.as_ref()?));
+        Self {
+            of: run.latencies.iter().filter_map(timed).collect(),
+            shares: run.builds.iter().filter_map(shared).collect(),
+        }
+    }
+
+    /// Launches of a sample; one where it is not known, so that the most is granted.
+    fn at(&self, variant: &VariantId, shape: &ShapeName) -> u32 {
+        self.of(variant, shape).map_or(1, |(launches, _)| launches)
+    }
+
+    fn of(&self, variant: &VariantId, shape: &ShapeName) -> Option<(u32, Option<&'a Audit>)> {
+        let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
+        self.of.get(&(measured_as, shape)).copied()
+    }
+
+    /// Whether outputs of its timed launches were not looked at although those of others were.
+    fn unverified(&self, variant: &VariantId, shape: &ShapeName) -> bool {
+        let verified = |audit: Option<&Audit>| audit.is_some_and(|audit| audit.launches > 0);
+        self.of.values().any(|(_, audit)| verified(*audit))
+            && !self.of(variant, shape).is_some_and(|(_, audit)| verified(audit))
+    }
+}
+
+impl Inquiry<'_> {
+    fn account(&self, variant: &Variant, shape: &Shape, launches: &Launches<'_>) -> Account {
+        let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
+            Cell::Value(latency) => latency,
+            Cell::Missing(reason) => return Account::Doubtful(reason),
+        };
+        match (&variant.method, variant.standing) {
+            (Method::Command(_), Standing::Candidate) => Account::Doubtful(GRADED_BY_ITSELF.into()),
+            (Method::Command(_), Standing::Baseline) => self.seen(variant),
+            (Method::Kernel(_), _) if launches.unverified(&variant.id, &shape.name) => {
+                Account::Doubtful("outputs of its timed launches were not verified".into())
+            }
+            (Method::Kernel(_), _) => {
+                let launches = launches.at(&variant.id, &shape.name);
+                let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
+                let Self { phase, counters, chip, .. } = *self;
+                Testimony { phase, chip, shape, variant: &variant.id, counters, latency, sets }.account()
+            }
+        }
+    }
+
+    /// A program that is compared with grades itself; ncu has to have seen a kernel of it, at any shape.
+    fn seen(&self, variant: &Variant) -> Account {
+        let duration = |shape: &Shape| self.counters.read(&variant.id, &shape.name, &id::DURATION);
+        let cells: Vec<Cell> = self.phase.workload.shapes.iter().map(duration).collect();
+        if cells.iter().any(|cell| cell.value().is_some_and(|ns| ns > 0.0)) {
+            return Account::Agrees;
+        }
+        let asked = self.run.profiles.iter().any(|record| record.variant == variant.id);
+        let why = if asked { "the profiler saw no kernel of it" } else { "it was never profiled" };
+        Account::Doubtful(format!("a program that grades itself is compared with, and {why}").into())
+    }
+}
+
+impl Testimony<'_> {
+    /// A counter that is a finite number.
+    fn counted(&self, metric: MetricId) -> Option<f64> {
+        self.named(&metric)
+    }
+
+    fn named(&self, metric: &str) -> Option<f64> {
+        self.counters.read(self.variant, &self.shape.name, metric).value().filter(|v| v.is_finite())
+    }
+
+    fn account(&self) -> Account {
+        let duration = match self.counters.read(self.variant, &self.shape.name, &id::DURATION) {
+            Cell::Value(ns) if ns > 0.0 => ns,
+            Cell::Value(ns) => return Account::Doubtful(format!("the profiler gives a duration of {ns} ns").into()),
+            Cell::Missing(reason) => {
+                return Account::Doubtful(format!("no counter saw this kernel: {reason}").into());
+            }
+        };
+        let mut objections: Vec<Objection> = self.durations(duration).into_iter().collect();
+        objections.extend(self.bytes());
+        objections.extend(self.operations());
+        objections.extend(self.floors());
+        verdict(&objections)
+    }
+
+    fn durations(&self, duration_ns: f64) -> Option<Objection> {
+        let found = durations::disagreement(self.latency, duration_ns / 1e3, self.cold_us(), self.clock_share())?;
+        Some(Objection { factor: found.factor, reason: format!("two durations disagree: {}", found.numbers) })
+    }
+
+    /// Bytes of all buffers of one set.
+    fn set_bytes(&self) -> Option<f64> {
+        self.phase.workload.buffer_bytes(self.shape, |_| true)
+    }
+
+    /// Time that reading from DRAM costs a launch under ncu, which flushes the caches, and that is not spent where the
+    /// buffers are still in L2 from the launch before, in microseconds.
+    fn cold_us(&self) -> f64 {
+        let held = self.set_bytes().and_then(|set| self.chip.held_share(self.sets * set));
+        let moved = self.counted(id::DRAM_BYTES).zip(self.chip.dram_bytes_per_second());
+        held.zip(moved).map_or(0.0, |(held, (bytes, peak))| held * bytes / peak * 1e6)
+    }
+
+    /// The clock that ran under ncu over the chip's highest, at most 1.
+    fn clock_share(&self) -> f64 {
+        let share = self.counted(id::SM_CLOCK).zip(self.chip.sm_hz).map(|(ran, highest)| ran / highest);
+        share.filter(|share| *share > 0.0).map_or(1.0, |share| share.min(1.0))
+    }
+}
+
+/// What a list of objections comes to: the gravest leads.
+fn verdict(objections: &[Objection]) -> Account {
+    let Some(gravest) = objections.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) else { return Account::Agrees };
+    let others = objections.iter().filter(|other| *other != gravest).map(|other| other.reason.as_str());
+    let reason: Arc<str> = std::iter::once(gravest.reason.as_str()).chain(others).collect::<Vec<_>>().join("; ").into();
+    if gravest.factor >= CLEAR { Account::Cheats(reason) } else { Account::Doubtful(reason) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

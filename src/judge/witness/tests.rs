@@ -1,0 +1,260 @@
+use super::*;
+use crate::config::parse;
+use crate::judge::reference_runs::ReferenceRuns;
+use crate::judge::{Correctness, InconclusiveKind, PhaseRun, Session};
+use crate::model::{Audit, ComputeCapability, Verdict};
+use std::path::Path;
+
+const PHASE: &str = r#"
+[phase]
+name = "copy"
+[workload]
+seeds = [0]
+reference = "copy"
+tolerance = { max_abs = 0 }
+bytes = "8 * N"
+flops = "100 * N"
+[workload.shapes]
+s = { N = 1000000 }
+[workload.buffers]
+x = { dtype = "f32", shape = ["N"], init = "normal" }
+y = { dtype = "f32", shape = ["N"], role = "output" }
+[kernel]
+source = "copy.cu"
+entry = "copy"
+grid = ["N // 128"]
+block = [128]
+args = ["x", "y"]
+"#;
+
+/// An H200.
+const CHIP: ChipFacts = ChipFacts {
+    l2_bytes: Some(62_914_560.0),
+    memory_hz: Some(3.201e9),
+    bus_bits: Some(6016.0),
+    sm_hz: Some(1.98e9),
+    sms: Some(132.0),
+    capability: Some(ComputeCapability::new(9, 0)),
+};
+
+/// What the counters say of a launch of `latency` microseconds.
+fn account(latency: f64, counted: &[(&str, f64)]) -> Account {
+    let phase = parse(Path::new("copy.toml"), PHASE).unwrap();
+    let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
+    let mut counters = Quantities::new([(variant.clone(), shape.name.clone())]);
+    for (metric, value) in counted {
+        counters.set_column(metric, vec![Cell::Value(*value)]);
+    }
+    let testimony =
+        Testimony { phase: &phase, chip: &CHIP, shape, variant: &variant, counters: &counters, latency, sets: 4.0 };
+    testimony.account()
+}
+
+fn reason(account: &Account) -> &str {
+    match account {
+        Account::Agrees => "",
+        Account::Doubtful(reason) | Account::Cheats(reason) => reason,
+    }
+}
+
+#[test]
+fn a_launch_that_no_counter_saw_is_doubtful() {
+    let found = account(10.0, &[]);
+    assert!(
+        matches!(found, Account::Doubtful(_)) && reason(&found).starts_with("no counter saw this kernel"),
+        "{found:?}"
+    );
+    for duration in [0.0, -1.0] {
+        assert!(matches!(account(10.0, &[("duration", duration)]), Account::Doubtful(_)));
+    }
+}
+
+#[test]
+fn durations_have_to_agree_within_the_band() {
+    let at = |latency, duration_us: f64| account(latency, &[("duration", duration_us * 1e3)]);
+    assert_eq!(at(60.0, 62.0), Account::Agrees);
+    assert_eq!(at(4.5, 6.4), Account::Agrees, "the front end of a small kernel");
+    assert!(matches!(at(20.0, 62.0), Account::Doubtful(_)));
+    assert!(matches!(at(3.1, 62.0), Account::Cheats(_)), "20 times shorter than the launch that ncu saw");
+    assert!(matches!(at(200.0, 62.0), Account::Doubtful(_)), "too slow proves no cheat");
+    assert!(matches!(at(20_000.0, 62.0), Account::Doubtful(_)));
+    assert_eq!(
+        reason(&at(3.1, 62.0)),
+        "two durations disagree: 3.1 µs undisturbed, 62 µs under the profiler: a factor of 20"
+    );
+}
+
+#[test]
+fn a_clock_that_was_low_under_ncu_and_cold_caches_excuse_a_long_duration() {
+    assert!(durations::disagreement(10.0, 40.0, 0.0, 1.0).is_some());
+    assert_eq!(durations::disagreement(10.0, 40.0, 0.0, 0.4), None);
+    assert_eq!(durations::disagreement(10.0, 40.0, 25.0, 1.0), None);
+    let low = [("duration", 40e3), ("sm_clock", 0.4 * 1.98e9)];
+    assert_eq!(account(10.0, &low), Account::Agrees);
+    let cold = [("duration", 40e3), ("dram_bytes", 25e-6 * 4.8e12)];
+    assert_eq!(account(10.0, &cold), Account::Agrees, "four sets of 8 MB stay in L2, and ncu flushes it");
+}
+
+#[test]
+fn bytes_and_operations_below_the_declared_are_work_that_was_not_done() {
+    let timed = ("duration", 10e3);
+    // 8 MB are declared, of which the output's 4 MB may stay in L2
+    assert_eq!(account(10.0, &[timed, ("dram_bytes", 4.0e6)]), Account::Agrees);
+    let half = account(10.0, &[timed, ("dram_bytes", 2.0e6)]);
+    assert!(matches!(half, Account::Doubtful(_)) && reason(&half).contains("bytes of DRAM counted"), "{half:?}");
+    assert!(matches!(account(10.0, &[timed, ("dram_bytes", 1e5)]), Account::Cheats(_)));
+
+    let operations = |single: f64, tensor: f64, busy: f64| {
+        let mut counted = vec![timed, ("fp32_flop", single), ("tensor_ops_fp16", tensor), ("tensor_pct", busy)];
+        counted.extend(crate::frame::wanted::OTHER_ARITHMETIC.iter().map(|(name, _)| (*name, 0.0)));
+        account(10.0, &counted)
+    };
+    assert_eq!(operations(1e8, 0.0, 0.0), Account::Agrees);
+    assert_eq!(operations(0.0, 1e8, 10.0), Account::Agrees);
+    assert!(matches!(operations(5e7, 0.0, 0.0), Account::Doubtful(_)));
+    assert!(matches!(operations(1e6, 0.0, 0.0), Account::Cheats(_)));
+    assert_eq!(operations(0.0, 0.0, 10.0), Account::Agrees, "a type of the tensor pipe that is not counted");
+    assert_eq!(account(10.0, &[timed, ("fp32_flop", 0.0)]), Account::Agrees, "other arithmetic was not counted");
+}
+
+#[test]
+fn a_median_below_what_the_chip_can_do_does_not_count() {
+    // 8 MB through the ports of 132 multiprocessors take 0.24 us
+    let found = account(0.2, &[("duration", 2e3)]);
+    assert!(reason(&found).contains("by its L2 peak"), "{found:?}");
+    assert!(matches!(account(0.01, &[("duration", 0.01)]), Account::Cheats(_)));
+}
+
+#[test]
+fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
+    let phase = parse(Path::new("copy.toml"), &PHASE.replace("N = 1000000", "N = 100000000")).unwrap();
+    let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
+    let counters = Quantities::new([]);
+    let of = |sets, latency| {
+        Testimony { phase: &phase, chip: &CHIP, shape, variant: &variant, counters: &counters, latency, sets }.floors()
+    };
+    // 800 MB over 4.8 TB/s are 166 us, less the 63 MB that may still be in L2
+    assert!(of(1.0, 155.0).is_empty());
+    assert!(!of(1.0, 150.0).is_empty());
+    assert!(!of(4.0, 162.0).is_empty(), "four sets leave a sixteenth of each in L2 at most");
+}
+
+/// Every shipped recording.
+fn recordings() -> Vec<PhaseRun> {
+    let folders = std::fs::read_dir("profiles").unwrap().map(|entry| entry.unwrap().path().join("h200"));
+    let mut folders: Vec<_> = folders.filter(|folder| folder.is_dir()).collect();
+    folders.sort();
+    folders.iter().map(|folder| PhaseRun::load(folder).unwrap()).collect()
+}
+
+/// The ranges that the bands were chosen by: `cargo test --lib honest_variants -- --nocapture`.
+#[test]
+fn honest_variants_of_every_recording_agree_with_their_counters() {
+    let mut all: Vec<(f64, String)> = Vec::new();
+    let mut bytes: Vec<(f64, String)> = Vec::new();
+    for run in recordings() {
+        let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+        let measured = session.measurements();
+        for variant in &run.plan.variants {
+            for shape in &run.phase.workload.shapes {
+                let read = |metric: &str| measured.quantities().read(&variant.id, &shape.name, metric).value();
+                let Some((latency, duration)) = read("latency_p50").zip(read("duration")) else { continue };
+                let case = format!("{} {} at {}", run.phase.name, variant.id, shape.name);
+                all.push((duration / 1e3 / latency, case.clone()));
+                let outputs =
+                    run.phase.workload.buffer_bytes(shape, |role| role == crate::config::Role::Output).unwrap();
+                let declared = run.phase.workload.bytes_at(shape).unwrap().unwrap_or(0.0);
+                let needed = declared - outputs.min(62_914_560.0);
+                bytes.extend(read("dram_bytes").filter(|_| declared > 0.0).map(|b| (b / needed, case.clone())));
+                assert_eq!(measured.witness().doubt(&variant.id, &shape.name), None, "{case}");
+            }
+        }
+        let cheats = |c: &Correctness| matches!(c, Correctness::Cheats { .. });
+        assert!(!measured.correctness().values().any(cheats), "{}: no variant of it cheats", run.phase.name);
+    }
+    for (what, ratios) in [("duration / p50", &mut all), ("DRAM bytes / needed", &mut bytes)] {
+        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+        println!("{what}: {} cases", ratios.len());
+        for (ratio, case) in ratios.iter().take(3).chain(ratios.iter().rev().take(3)) {
+            println!("  {ratio:.3} {case}");
+        }
+    }
+    assert!(all.len() > 200 && bytes.len() > 100);
+}
+
+/// A recording with the latencies of its selected variant, or of all variants, changed.
+fn forged(factor: f64, all: bool) -> (PhaseRun, VariantId) {
+    let mut run = PhaseRun::load(Path::new("profiles/softmax/h200")).unwrap();
+    let selected = Session::of(&run, ReferenceRuns::default()).unwrap().selected().cloned().unwrap();
+    let mut changed = (*run.run).clone();
+    for record in changed.latencies.iter_mut().filter(|record| all || record.variant == selected) {
+        if let LatencyOutcome::Timed { samples, .. } = &mut record.outcome {
+            samples.iter_mut().for_each(|us| *us *= factor);
+        }
+    }
+    run.run = Arc::new(changed);
+    (run, selected)
+}
+
+#[test]
+fn a_variant_that_is_too_fast_for_its_counters_is_selected_after_all_others() {
+    let (run, forged_one) = forged(0.3, false);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    assert_ne!(session.selected(), Some(&forged_one));
+    let found = session.judgement().variants.iter().find(|v| v.variant == forged_one).unwrap();
+    assert!(found.doubt.as_deref().unwrap().contains("two durations disagree"), "{found:?}");
+    assert_eq!(found.verdict, Verdict::Inconclusive, "{found:?}");
+}
+
+#[test]
+fn a_gate_on_a_latency_that_does_not_count_is_inconclusive() {
+    let (run, _) = forged(0.3, true);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    let gate = &session.judgement().gates[0];
+    let wide = gate.cases.iter().find(|case| case.shape.0 == "wide").unwrap();
+    assert_eq!((wide.verdict, wide.inconclusive), (Verdict::Inconclusive, Some(InconclusiveKind::Missing)), "{wide:?}");
+    assert!(wide.reason.as_deref().unwrap().contains("does not count: two durations disagree"), "{wide:?}");
+    assert_ne!(session.judgement().verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_variant_twenty_times_too_fast_for_its_counters_cheats() {
+    let (run, forged_one) = forged(0.01, false);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    assert_ne!(session.selected(), Some(&forged_one), "a cheat is never selected");
+    let found = session.judgement().variants.iter().find(|v| v.variant == forged_one).unwrap();
+    assert!(matches!(&found.correctness, Correctness::Cheats { .. }), "{found:?}");
+    assert_eq!((found.verdict, found.rank), (Verdict::Fail, None));
+}
+
+#[test]
+fn kernels_that_were_not_verified_do_not_count_beside_those_that_were() {
+    let (mut run, selected) = forged(1.0, false);
+    let mut changed = (*run.run).clone();
+    for record in changed.latencies.iter_mut().filter(|record| record.variant != selected) {
+        if let LatencyOutcome::Timed { audit, .. } = &mut record.outcome {
+            let chance = Audit::chance_after(500);
+            *audit = Some(Audit { launches: 500, samples: 0, graphs: 1, seeds: vec![1], chance, l2_share: None });
+        }
+    }
+    run.run = Arc::new(changed);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    assert_ne!(session.selected(), Some(&selected));
+    let doubt = session.measurements().witness().doubt(&selected, &run.phase.objective.shape);
+    assert_eq!(doubt.map(|reason| &**reason), Some("outputs of its timed launches were not verified"));
+}
+
+/// A phase that compares with a program keeps its verdict only where ncu saw a kernel of it.
+#[test]
+fn a_program_that_no_counter_saw_is_refused_as_a_comparison() {
+    let run = PhaseRun::load(Path::new("profiles/sdpa_fast/h200")).unwrap();
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    let shape = &run.phase.objective.shape;
+    for command in run.plan.variants.iter().filter(|v| matches!(v.method, Method::Command(_))) {
+        let seen = run.phase.workload.shapes.iter().any(|shape| {
+            session.measurements().quantities().read(&command.id, &shape.name, "duration").value().is_some()
+        });
+        let doubt = session.measurements().witness().doubt(&command.id, shape);
+        assert_eq!(doubt.is_none(), seen, "{}: {doubt:?}", command.id);
+    }
+}

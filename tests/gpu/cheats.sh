@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# What the witness is worth on a GPU machine: the cheats of kernels/cheats twenty times, each of them caught every time and the
+# honest kernel selected, which passes; then every shipped phase three times, with no honest variant called a cheat.
+# Needs a GPU, nvcc, ncu and python3 (with torch for the phases that compare with it). Prints a table.
+#
+#   tests/gpu/cheats.sh BINARY [RUNS_OF_CHEATS] [RUNS_OF_PHASES] [PHASE...]
+set -uo pipefail
+binary=$(realpath "${1:?usage: cheats.sh BINARY [RUNS_OF_CHEATS] [RUNS_OF_PHASES] [PHASE...]}")
+runs=${2:-20} others=${3:-3}
+shift $(($# < 3 ? $# : 3))
+cd "$(dirname "$0")/../.."
+phases=("$@")
+((${#phases[@]})) || phases=($(basename -s .toml configs/*.toml | grep -vx cheats))
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+measure() { # phase, number; leaves results.json under $work/results
+    local at="$work/$1-$2"
+    "$binary" run "configs/$1.toml" --source gpu --fresh --profiles "$at" --reports "$at/reports" > "$at.out" 2> "$at.err"
+    local status=$?
+    local results
+    results=$(ls "$at"/reports/"$1"/2*/results.json 2> /dev/null | tail -n 1)
+    mkdir -p "$work/results"
+    if [[ -z $results ]]; then
+        echo "FAILED  $1, run $2: no results (status $status)"
+        tail -n 5 "$at.err"
+        touch "$work/results/$1-$2.none"
+    else
+        cp "$results" "$work/results/$1-$2.json"
+        echo "$status" > "$work/results/$1-$2.status"
+    fi
+    rm -rf "$at"
+}
+for ((run = 1; run <= runs; ++run)); do measure cheats "$run"; done
+for phase in "${phases[@]}"; do
+    for ((run = 1; run <= others; ++run)); do measure "$phase" "$run"; done
+done
+
+cat > "$work/table.py" <<'PY'
+import collections, json, pathlib, sys
+
+folder, failed = pathlib.Path(sys.argv[1]), any(pathlib.Path(sys.argv[1]).glob("*.none"))
+
+def runs(phase):
+    for path in sorted(folder.glob(f"{phase}-*.json")):
+        if path.stem.rsplit("-", 1)[0] == phase:
+            yield json.loads(path.read_text()), int(path.with_suffix(".status").read_text())
+
+def how(variant):
+    """What caught a variant, or nothing."""
+    if variant["cheats"]:
+        return "cheats: outputs" if "durations" not in variant["correctness"] else "cheats: counters"
+    if variant["correct"] == "fail":
+        return "wrong in checks"
+    if variant.get("doubt"):
+        return "does not count: " + variant["doubt"].split(":")[0]
+    return None
+
+# What evict_last wants is not there to be had: it is right, and has to be no faster than the honest kernel.
+HARMLESS = {"evict_last"}
+tricks, honest, total = collections.defaultdict(collections.Counter), 0, 0
+for results, status in runs("cheats"):
+    total += 1
+    by_name = {variant["id"]: variant for variant in results["variants"]}
+    honest += results["selected"] == "honest" and status == 0 and how(by_name["honest"]) is None
+    for name, variant in by_name.items():
+        if name in ("honest", "plain"):
+            continue
+        caught = how(variant)
+        if caught is None and name in HARMLESS and results["selected"] != name:
+            caught = "right, and not faster"
+        tricks[name][caught or "NOT CAUGHT"] += 1
+print(f"{'variant':<20} {'caught':>9}  by what")
+for name, found in tricks.items():
+    caught = total - found["NOT CAUGHT"]
+    failed |= caught < total
+    print(f"{name:<20} {caught:>3} of {total:<3}  " + "; ".join(f"{what} ({n})" for what, n in found.most_common()))
+failed |= honest < total or not total
+print(f"{'honest':<20} {honest:>3} of {total:<3}  selected, and the phase passes")
+
+print(f"\n{'phase':<20} {'runs':>4}  statuses   called a cheat or doubted")
+phases = sorted({path.stem.rsplit("-", 1)[0] for path in folder.glob("*.json")} - {"cheats"})
+for phase in phases:
+    statuses, accused = [], collections.Counter()
+    for results, status in runs(phase):
+        statuses.append(status)
+        for variant in results["variants"]:
+            graded = variant["graded_by_itself"]
+            if variant["cheats"] or (variant.get("doubt") and not graded):
+                accused[f"{variant['id']}: {variant.get('doubt') or variant['correctness']}"] += 1
+    failed |= bool(accused) or len(set(statuses)) > 1
+    said = "; ".join(f"{what} ({n})" for what, n in accused.most_common(3)) or "nobody"
+    print(f"{phase:<20} {len(statuses):>4}  {' '.join(map(str, statuses)):<9}  {said}")
+sys.exit(1 if failed else 0)
+PY
+python3 "$work/table.py" "$work/results"
