@@ -1,6 +1,6 @@
 //! What was compiled once is not compiled again.
 //!
-//! Three folders under the root, every file written beside its place and renamed into it, so that runs at the same time
+//! Folders under the root, every file written beside its place and renamed into it, so that runs at the same time
 //! see whole files only:
 //!
 //! - `includes/<inputs>`: the files that a compilation read, one a line. `<inputs>` hashes source, flags, defines,
@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 /// Changes when the layout or the meaning of a key does.
-const LAYOUT: &str = "1";
+const LAYOUT: &str = "2";
 
 /// Temporary files that this process has named.
 static TEMPORARIES: AtomicU64 = AtomicU64::new(0);
@@ -106,7 +106,7 @@ impl Cache {
             root: std::path::absolute(root).map_err(|source| BuildError::Cache { path: root.to_owned(), source })?,
             hashes: Mutex::default(),
         };
-        for folder in ["includes", "results", "cubins", "tmp"] {
+        for folder in ["includes", "results", "cubins", "instances", "tmp"] {
             let path = cache.root.join(folder);
             fs::create_dir_all(&path).map_err(|source| BuildError::Cache { path, source })?;
         }
@@ -117,6 +117,21 @@ impl Cache {
     pub(super) fn temporary(&self) -> PathBuf {
         let number = TEMPORARIES.fetch_add(1, Ordering::Relaxed);
         self.root.join("tmp").join(format!("{}-{number}", std::process::id()))
+    }
+
+    /// The file that nvcc compiles for `unit`: its source, or one of our own that includes it and instantiates a template.
+    /// That file is named by its contents and stays, since line tables name it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn translation_unit(&self, unit: &CompileUnit) -> Result<PathBuf, BuildError> {
+        let failed = |source| BuildError::Cache { path: unit.source.clone(), source };
+        let Some(text) = unit.instantiation().map_err(failed)? else { return Ok(unit.source.clone()) };
+        let path = self.root.join("instances").join(format!("{}.cu", sha256(text.as_bytes())));
+        if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+            self.write(&path, text.as_bytes())?;
+        }
+        Ok(path)
     }
 
     /// The key of `unit` before its includes are known.
@@ -130,6 +145,7 @@ impl Cache {
             .part(fs::read(&unit.source)?)
             .list(unit.flags.iter())
             .list(defines)
+            .list(unit.instantiation()?.iter())
             .list(Nvcc::environment().iter());
         Ok(CacheInputs(digest.hex()))
     }

@@ -7,7 +7,7 @@ use super::cubin::Entry;
 use super::error::BuildError;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{ptxas, refuse, share};
-use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{BuildOutcome, BuildRecord, KernelName};
 use crate::occupancy::Chip;
 use crate::plan::{KernelPlan, Method, Plan};
 use crate::process::{self, Ending};
@@ -113,8 +113,9 @@ impl<'a> Builder<'a> {
             return Ok(Ok(artifact));
         }
         let (cubin, rule) = (self.cache.temporary(), self.cache.temporary());
+        let file = self.cache.translation_unit(unit)?;
         let started = SystemTime::now();
-        let printed = self.run(&mut self.nvcc.to_cubin(unit, self.arch, &cubin, &rule))?;
+        let printed = self.run(&mut self.nvcc.to_cubin(unit, &file, self.arch, &cubin, &rule))?;
         let includes = fs::read_to_string(&rule);
         let _ = fs::remove_file(&rule);
         let log = match printed {
@@ -144,8 +145,10 @@ impl<'a> Builder<'a> {
                 let (source, cubin) = (self.cache.temporary(), self.cache.temporary());
                 fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
                     .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
-                let unit = CompileUnit { source, flags: vec!["-x".to_owned(), "cu".to_owned()], defines: Vec::new() };
-                let printed = self.run(&mut self.nvcc.to_cubin(&unit, self.arch, &cubin, Path::new("/dev/null")));
+                let flags = vec!["-x".to_owned(), "cu".to_owned()];
+                let unit = CompileUnit { source, flags, defines: Vec::new(), instance: None };
+                let printed =
+                    self.run(&mut self.nvcc.to_cubin(&unit, &unit.source, self.arch, &cubin, Path::new("/dev/null")));
                 let _ = fs::remove_file(&unit.source);
                 let _ = fs::remove_file(&cubin);
                 let said = printed?.err();
@@ -186,9 +189,10 @@ impl<'a> Builder<'a> {
             Ok(entry) => entry,
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", unit.source.display()) }),
         };
-        count_spills(&mut entry, ptxas::report(&artifact.log, &kernel.entry));
+        let printed = ptxas::report(&artifact.log, &entry.symbol);
+        count_spills(&mut entry, printed);
         let chip = Chip::of(self.arch.capability());
-        let arrays = || self.arrays(unit, &kernel.entry).unwrap_or_default();
+        let arrays = || self.arrays(unit, &entry.symbol).unwrap_or_default();
         let reasons = refuse::reasons(chip.as_ref(), &entry, &kernel.launches, &arrays);
         if !reasons.is_empty() {
             return Ok(BuildOutcome::Refused { reasons, resources: Some(entry.resources) });
@@ -218,7 +222,8 @@ impl<'a> Builder<'a> {
     /// Static shared arrays of an entry, from PTX; none when it does not compile to PTX either.
     fn arrays(&self, unit: &CompileUnit, entry: &str) -> Result<Vec<SharedArray>, BuildError> {
         let ptx = self.cache.temporary();
-        let printed = self.run(&mut self.nvcc.to_ptx(unit, self.arch, &ptx))?;
+        let file = self.cache.translation_unit(unit)?;
+        let printed = self.run(&mut self.nvcc.to_ptx(unit, &file, self.arch, &ptx))?;
         let text = fs::read_to_string(&ptx);
         let _ = fs::remove_file(&ptx);
         Ok(match (printed, text) {
@@ -269,7 +274,8 @@ fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> (Vec<(usize, BuildOutcome)>, Units
                     continue;
                 }
                 let (source, flags) = (kernel.source.clone(), kernel.flags.clone());
-                let unit = CompileUnit { source, flags, defines: kernel.defines.clone() };
+                let instance = KernelName::parse(&kernel.entry).is_instance().then(|| kernel.entry.clone());
+                let unit = CompileUnit { source, flags, defines: kernel.defines.clone(), instance };
                 units.entry(unit).or_default().push((index, kernel));
             }
         }
@@ -369,12 +375,13 @@ mod tests {
             };
             let traffic = |n| Traffic { local_stores: 4 * n, local_loads: 4 * n, instructions: 2 * n };
             Entry {
+                symbol: "k".to_owned(),
                 resources: none,
                 code_sha256: String::new(),
                 max_threads: None,
                 required_block: None,
                 cluster: None,
-                parameters: None,
+                parameters: Vec::new(),
                 marked_spills: traffic(marked),
                 local: traffic(5),
             }

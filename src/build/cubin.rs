@@ -4,7 +4,7 @@ use super::digest::Digest;
 use super::nvinfo::{Attribute, attributes};
 use crate::model::ComputeCapability;
 use crate::model::Resources;
-use crate::model::nearest;
+use crate::model::{KernelName, demangled, nearest};
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, SectionHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _};
@@ -26,8 +26,16 @@ pub enum CubinError {
         /// What is wrong.
         reason: String,
     },
+    /// Several of its kernels have that name.
+    #[error("`{entry}` names {} kernels of the cubin: {}; hint: write namespaces and template arguments, or the mangled name", .fitting.len(), .fitting.join(", "))]
+    Ambiguous {
+        /// The name that was asked for.
+        entry: String,
+        /// The kernels that it fits.
+        fitting: Vec<String>,
+    },
     /// It has no such entry.
-    #[error("no entry `{entry}` in the cubin; entries: {present}{hint}")]
+    #[error("no kernel `{entry}` in the cubin; kernels: {present}{hint}")]
     NoEntry {
         /// The name that was asked for.
         entry: String,
@@ -52,6 +60,8 @@ pub struct Traffic {
 /// An entry of a cubin: what it uses and what it asks of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
+    /// Its name in the cubin: mangled, unless it is `extern "C"`.
+    pub symbol: String,
     /// What it uses; `spills` counts what the compiler marks.
     pub resources: Resources,
     /// SHA-256 of the machine code, its relocations, the constants and variables of the cubin, and the resources.
@@ -62,8 +72,8 @@ pub struct Entry {
     pub required_block: Option<[u32; 3]>,
     /// The cluster it was compiled for.
     pub cluster: Option<[u32; 3]>,
-    /// Bytes of each parameter in the order of the signature; `None` where the cubin does not say.
-    pub parameters: Option<Vec<u32>>,
+    /// Bytes of each parameter in the order of the signature.
+    pub parameters: Vec<u32>,
     /// Instructions that the compiler marks as register spilling; to shared memory where that is asked for.
     pub marked_spills: Traffic,
     /// All loads and stores of local memory: spills, local arrays, arguments of calls.
@@ -71,9 +81,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Reads `entry` of a cubin for `capability`.
+    /// Reads the kernel that `entry` names in a cubin for `capability`; see [`symbol`].
     pub fn read(cubin: &[u8], entry: &str, capability: ComputeCapability) -> Result<Self, CubinError> {
         let elf = Elf::parse(cubin).map_err(damaged)?;
+        let entry = &named(&elf, entry)?;
         let text_name = format!(".text.{entry}");
         let Some(text) = elf.section_by_name(&text_name) else { return Err(no_entry(&elf, entry)) };
         let code = text.data().map_err(damaged)?;
@@ -95,18 +106,25 @@ impl Entry {
             barriers: (header.sh_flags(endian).0 >> 20 & 0x7f) as u32,
         };
         let mut read = Self {
+            symbol: entry.clone(),
             resources: bare,
             code_sha256: String::new(),
             max_threads: None,
             required_block: None,
             cluster: None,
-            parameters: None,
+            parameters: Vec::new(),
             marked_spills: Traffic::default(),
             local: local_traffic(code),
         };
         known.iter().for_each(|attribute| read.take(attribute, code));
         if read.resources.registers == 0 {
             return Err(CubinError::Damaged { reason: format!("it does not say how many registers `{entry}` uses") });
+        }
+        let taken = known.iter().any(|attribute| matches!(attribute, Attribute::ParameterBytes(1..)));
+        if taken && read.parameters.is_empty() || read.parameters.contains(&0) {
+            return Err(CubinError::Damaged {
+                reason: format!("it does not say how large the parameters of `{entry}` are"),
+            });
         }
         read.resources.spills = read.marked_spills.instructions;
         read.code_sha256 = code_hash(&elf, &text, entry, &read.resources, capability)?;
@@ -127,7 +145,7 @@ impl Entry {
             Attribute::RequiredBlock(dims) => self.required_block = Some(dims),
             Attribute::Cluster(dims) => self.cluster = Some(dims),
             Attribute::Parameter { ordinal, bytes } => {
-                let sizes = self.parameters.get_or_insert_default();
+                let sizes = &mut self.parameters;
                 sizes.resize(sizes.len().max(ordinal as usize + 1), 0);
                 sizes[ordinal as usize] = bytes;
             }
@@ -136,7 +154,7 @@ impl Entry {
                     offsets.iter().filter_map(|&offset| code.get(offset as usize..)).filter_map(|at| at.first_chunk());
                 self.marked_spills = marked.fold(Traffic::default(), Traffic::with);
             }
-            Attribute::UnknownNotes => {}
+            Attribute::ParameterBytes(_) | Attribute::UnknownNotes => {}
         }
     }
 }
@@ -233,15 +251,38 @@ fn entries(elf: &Elf<'_>) -> Vec<String> {
     named(".text.").into_iter().filter(|name| described.contains(name)).collect()
 }
 
+/// The name in a cubin of the kernel that a person calls `entry`: that very symbol, else the one kernel whose C++ name fits.
+///
+/// # Errors
+/// No kernel fits, several do, or the cubin is damaged.
+pub fn symbol(cubin: &[u8], entry: &str) -> Result<String, CubinError> {
+    named(&Elf::parse(cubin).map_err(damaged)?, entry)
+}
+
+fn named(elf: &Elf<'_>, entry: &str) -> Result<String, CubinError> {
+    let mut present = entries(elf);
+    if present.iter().any(|name| name == entry) {
+        return Ok(entry.to_owned());
+    }
+    let asked = KernelName::parse(entry);
+    present.retain(|name| asked.means(&KernelName::parse(name)));
+    match present.as_slice() {
+        [] => Err(no_entry(elf, entry)),
+        [only] => Ok(only.clone()),
+        several => {
+            let fitting = several.iter().map(|name| demangled(name)).collect();
+            Err(CubinError::Ambiguous { entry: entry.to_owned(), fitting })
+        }
+    }
+}
+
 fn no_entry(elf: &Elf<'_>, entry: &str) -> CubinError {
-    let present = entries(elf);
-    let mangled = format!("{}{entry}", entry.len());
-    let hint = if present.iter().any(|name| name.starts_with("_Z") && name.contains(&mangled)) {
-        "; hint: declare it `extern \"C\"`".to_owned()
-    } else {
-        let near = nearest(entry, present.iter().map(String::as_str));
-        near.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
-    };
+    let mut present: Vec<String> = entries(elf).iter().map(|name| demangled(name)).collect();
+    let asked = KernelName::parse(entry);
+    let likeness = |name: &String| strsim::jaro_winkler(asked.function(), KernelName::parse(name).function());
+    present.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)).then_with(|| a.cmp(b)));
+    let near = nearest(entry, present.iter().map(String::as_str));
+    let hint = near.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
     let present = if present.is_empty() { "none".to_owned() } else { present.join(", ") };
     CubinError::NoEntry { entry: entry.to_owned(), present, hint }
 }

@@ -17,12 +17,14 @@ mod refuse;
 mod share;
 #[cfg(test)]
 mod tests;
+mod warnings;
 
 pub use arch::Arch;
 pub use budget::{SharedArray, shared_arrays};
 pub use cache::Cache;
 pub use compile::{BuildProgress, Builder, Sharing};
-pub use cubin::{CubinError, Entry, Traffic};
+pub use cubin::{CubinError, Entry, Traffic, symbol};
 pub use error::BuildError;
 pub use nvcc::{CompileUnit, Nvcc};
 pub use ptxas::FunctionReport;
+pub use warnings::warnings;

@@ -4,6 +4,7 @@ use super::arch::Arch;
 use super::error::BuildError;
 use crate::process;
 use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -22,6 +23,20 @@ pub struct CompileUnit {
     pub flags: Vec<String>,
     /// `-D` defines.
     pub defines: Vec<(String, String)>,
+    /// An instance of a template, which the compiler makes even where the source does not.
+    pub instance: Option<String>,
+}
+
+impl CompileUnit {
+    /// The text that makes the compiler instantiate a kernel of the source: it takes the kernel's address. None where the
+    /// source is compiled as it is.
+    pub(super) fn instantiation(&self) -> io::Result<Option<String>> {
+        let Some(instance) = &self.instance else { return Ok(None) };
+        let source = std::path::absolute(&self.source)?;
+        let source = source.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        let address = format!("[[maybe_unused]] static auto* const ncugate_instance = &{instance};");
+        Ok(Some(format!("#include \"{source}\"\n{address}\n")))
+    }
 }
 
 /// A working nvcc.
@@ -75,25 +90,32 @@ impl Nvcc {
         &self.version
     }
 
-    /// Compiles `unit` to a cubin, with the files it includes as a make rule in `dependencies`.
+    /// Compiles `unit`, whose text is in `file`, to a cubin, with the files it includes as a make rule in `dependencies`.
     ///
     /// ptxas is asked to say what it used: that is how spills are found which it does not mark in the machine code.
-    pub(super) fn to_cubin(&self, unit: &CompileUnit, arch: &Arch, cubin: &Path, dependencies: &Path) -> Command {
-        let mut command = self.command("-cubin", unit, arch, cubin);
+    pub(super) fn to_cubin(
+        &self,
+        unit: &CompileUnit,
+        file: &Path,
+        arch: &Arch,
+        cubin: &Path,
+        dependencies: &Path,
+    ) -> Command {
+        let mut command = self.command("-cubin", (unit, file), arch, cubin);
         command.args(["-Xptxas", "-v", "-MMD", "-MF"]).arg(dependencies);
         command
     }
 
     /// Compiles `unit` to PTX.
-    pub(super) fn to_ptx(&self, unit: &CompileUnit, arch: &Arch, ptx: &Path) -> Command {
-        self.command("-ptx", unit, arch, ptx)
+    pub(super) fn to_ptx(&self, unit: &CompileUnit, file: &Path, arch: &Arch, ptx: &Path) -> Command {
+        self.command("-ptx", (unit, file), arch, ptx)
     }
 
-    fn command(&self, kind: &str, unit: &CompileUnit, arch: &Arch, out: &Path) -> Command {
+    fn command(&self, kind: &str, (unit, file): (&CompileUnit, &Path), arch: &Arch, out: &Path) -> Command {
         let mut command = Command::new(&self.path);
         command.arg(kind).arg(format!("-arch={arch}")).args(&unit.flags);
         command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
-        command.arg("-o").arg(out).arg(&unit.source);
+        command.arg("-o").arg(out).arg(file);
         command
     }
 
@@ -174,8 +196,9 @@ pub(super) mod tests {
             source: PathBuf::from("k.cu"),
             flags: vec!["-O3".to_owned(), "-maxrregcount=64".to_owned()],
             defines: vec![("THREADS".to_owned(), "128".to_owned())],
+            instance: None,
         };
-        let command = nvcc.to_ptx(&unit, &Arch::of(ComputeCapability::new(9, 0)), Path::new("out"));
+        let command = nvcc.to_ptx(&unit, &unit.source, &Arch::of(ComputeCapability::new(9, 0)), Path::new("out"));
         let args: Vec<_> = command.get_args().map(|a| a.to_str().unwrap()).collect();
         assert_eq!(args, ["-ptx", "-arch=sm_90", "-O3", "-maxrregcount=64", "-DTHREADS=128", "-o", "out", "k.cu"]);
     }

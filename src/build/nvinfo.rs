@@ -20,6 +20,8 @@ pub enum Attribute {
     Cluster([u32; 3]),
     /// Named barriers.
     Barriers(u32),
+    /// Bytes that all parameters take.
+    ParameterBytes(u32),
     /// A kernel parameter: its place in the signature and its size in bytes.
     Parameter { ordinal: u32, bytes: u32 },
     /// Offsets of instructions that spill registers or fetch them back.
@@ -34,7 +36,7 @@ pub fn attributes(mut bytes: &[u8]) -> Option<Vec<Attribute>> {
     while !bytes.is_empty() {
         let (&[format, code, low, high], mut rest) = bytes.split_first_chunk::<4>()?;
         let number = u16::from_le_bytes([low, high]);
-        let mut payload: &[u8] = &[low];
+        let mut payload: &[u8] = if format == 3 { &[low, high] } else { &[low] };
         if format == 4 {
             (payload, rest) = rest.split_at_checked(usize::from(number))?;
         } else if !(1..=3).contains(&format) {
@@ -49,6 +51,9 @@ pub fn attributes(mut bytes: &[u8]) -> Option<Vec<Attribute>> {
 fn attribute(code: u8, payload: &[u8]) -> Option<Attribute> {
     let words: Vec<u32> = payload.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
     match (code, words.as_slice()) {
+        (0x19, _) => {
+            payload.first_chunk().map(|&bytes| Attribute::ParameterBytes(u32::from(u16::from_le_bytes(bytes))))
+        }
         (0x2f, &[symbol, count]) => Some(Attribute::Registers { symbol, count }),
         (0x11, &[symbol, bytes]) => Some(Attribute::Frame { symbol, bytes }),
         (0x12, &[symbol, bytes]) => Some(Attribute::MinStack { symbol, bytes }),
@@ -57,6 +62,8 @@ fn attribute(code: u8, payload: &[u8]) -> Option<Attribute> {
         (0x3d, &[x, y, z]) => Some(Attribute::Cluster([x, y, z])),
         (0x4c, _) => payload.first().map(|&count| Attribute::Barriers(u32::from(count))),
         (0x17, &[_, place, layout]) => Some(Attribute::Parameter { ordinal: place & 0xffff, bytes: layout >> 18 }),
+        // Where parameters take more than 4 KiB, the size no longer fits beside the ordinal.
+        (0x45, &[_, place, bytes]) => Some(Attribute::Parameter { ordinal: place & 0xffff, bytes }),
         (0x55, words) => Some(notes(words)),
         _ => None,
     }
@@ -85,6 +92,9 @@ mod tests {
             &[2, 0x4c, 6, 0],
             &[4, 0x17, 12, 0],
             &[0, 0, 0, 0, 2, 0, 0x10, 0, 0, 0xf0, 0x11, 0],
+            &[3, 0x19, 0x7c, 0x17],
+            &[4, 0x45, 12, 0],
+            &[0, 0, 0, 0, 1, 0, 8, 0, 0x70, 0x17, 0, 0],
             &[4, 0x55, 16, 0],
             &[1, 0, 0, 0, 0xc0, 0, 0, 0, 1, 0, 0, 0, 0xd0, 0, 0, 0],
         ]
@@ -93,6 +103,8 @@ mod tests {
             Attribute::Registers { symbol: 8, count: 32 },
             Attribute::Barriers(6),
             Attribute::Parameter { ordinal: 2, bytes: 4 },
+            Attribute::ParameterBytes(6012),
+            Attribute::Parameter { ordinal: 1, bytes: 6000 },
             Attribute::Spills(vec![0xc0, 0xd0]),
         ];
         assert_eq!(attributes(&bytes), Some(expected));

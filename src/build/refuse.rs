@@ -106,7 +106,7 @@ fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
 }
 
 fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
-    let sizes = entry.parameters.as_ref()?;
+    let sizes = &entry.parameters;
     if sizes.len() != launch.args.len() {
         return Some(format!("{} arguments; the kernel takes {}", launch.args.len(), sizes.len()));
     }

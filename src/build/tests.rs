@@ -23,7 +23,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
-    CompileUnit { source, flags: flags.iter().map(|&f| f.to_owned()).collect(), defines: Vec::new() }
+    CompileUnit { source, flags: flags.iter().map(|&f| f.to_owned()).collect(), defines: Vec::new(), instance: None }
 }
 
 fn args(list: &str) -> Vec<Arg> {
@@ -233,9 +233,9 @@ fn bounds_parameters_and_clusters_are_read() {
     let artifact = builder.compile(&unit(data("calls.cu"), &[])).unwrap().unwrap();
     let clustered = Entry::read(&artifact.bytes, "clustered", ComputeCapability::new(9, 0)).unwrap();
     assert_eq!((clustered.cluster, clustered.max_threads), (Some([2, 1, 1]), Some(128)));
-    assert_eq!(clustered.parameters, Some(vec![8]));
+    assert_eq!(clustered.parameters, vec![8]);
     let calls = Entry::read(&artifact.bytes, "calls", ComputeCapability::new(9, 0)).unwrap();
-    assert_eq!((calls.parameters, calls.max_threads, calls.cluster), (Some(vec![8, 8, 4]), None, None));
+    assert_eq!((calls.parameters, calls.max_threads, calls.cluster), (vec![8, 8, 4], None, None));
     let error = Entry::read(&artifact.bytes, "cals", ComputeCapability::new(9, 0)).unwrap_err().to_string();
     assert!(error.contains("did you mean `calls`?"), "{error}");
     for end in 0..artifact.bytes.len().min(4096) {
@@ -431,4 +431,33 @@ fn an_architecture_that_nvcc_does_not_know_ends_the_build() {
     assert!(error.to_string().contains("Unsupported gpu architecture 'sm_99'"), "{error}");
     assert_eq!(seen, 0);
     assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn kernels_are_found_by_their_cpp_names() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let built =
+        |entry: &str, signature: &str| one(&nvcc, folder.path(), "sm_90", kernel(data("names.cu"), entry, signature));
+    for (entry, signature) in [
+        ("scale<float, 128u, true>", "ppi"),
+        ("wide::scale<float,256,false>", "ppi"),
+        ("wide::plain", "p"),
+        ("_ZN6narrow5plainEPf", "p"),
+    ] {
+        let outcome = built(entry, signature);
+        assert!(matches!(outcome, BuildOutcome::Built { .. }), "{entry}: {outcome:?}");
+    }
+    let ambiguous = failure(built("plain", "p"));
+    assert!(ambiguous.contains("names 2 kernels") && ambiguous.contains("narrow::plain(float*)"), "{ambiguous}");
+    let absent = failure(built("wide::plane", "p"));
+    assert!(absent.contains("kernels: ") && absent.contains("wide::plain(float*)"), "{absent}");
+}
+
+#[test]
+fn a_struct_of_6000_bytes_is_not_passed_as_a_pointer() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let reasons = refusal(one(&nvcc, folder.path(), "sm_90", kernel(data("names.cu"), "large", "ppi")));
+    assert!(reasons.contains("6000"), "{reasons}");
 }

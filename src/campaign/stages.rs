@@ -6,7 +6,7 @@ use super::profile::Profiling;
 use super::progress::Progress;
 use super::targets;
 use super::tools::Tools;
-use crate::build::{Builder, Cache, Sharing};
+use crate::build::{self, Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
@@ -95,7 +95,11 @@ impl Campaign<'_> {
             progress.step(&record.variant.0);
             writer.build(record).map_err(io::Error::other)
         };
-        Ok(builder.build(self.plan, &|_| {}, &mut sink)?)
+        let builds = builder.build(self.plan, &|_| {}, &mut sink)?;
+        for warning in build::warnings(&builds) {
+            self.writer.warn(&warning)?;
+        }
+        Ok(builds)
     }
 
     /// Checks and times; gives the variants whose every case is correct.

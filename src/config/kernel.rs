@@ -1,15 +1,15 @@
 //! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
 
 use crate::expr::{Expr, Template, Value};
-use std::path::PathBuf;
 
 /// A kernel source and how to build and launch it; expressions see shape dimensions and variant parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelTemplate {
-    /// The `.cu` file.
-    pub source: PathBuf,
-    /// `extern "C"` name of the `__global__` function.
-    pub entry: String,
+    /// The `.cu` file, over the variant's parameters.
+    pub source: Template,
+    /// Name of the `__global__` function, over the variant's parameters: `extern "C"`, mangled, or as C++ has it, with
+    /// namespaces and template arguments (`ns::reduce<float, {{ THREADS }}>`).
+    pub entry: Template,
     /// nvcc flags over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
     pub flags: Vec<Template>,
     /// Parameters passed as `-DNAME=value`.

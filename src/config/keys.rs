@@ -236,8 +236,15 @@ pub static KERNEL: Spec = spec(
     "[kernel]",
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
     &[
-        key("source", KeyKind::Text, "The `.cu` file, relative to the working directory.").required(),
-        key("entry", KeyKind::Name, "`extern \"C\"` name of the `__global__` function.").required(),
+        key("source", KeyKind::Template, "The `.cu` file, relative to the working directory.").required(),
+        key(
+            "entry",
+            KeyKind::Template,
+            "Name of the `__global__` function: an `extern \"C\"` one, a mangled one, or as in C++ (`reduce`, `ns::reduce`, \
+             `reduce<float, {{ THREADS }}>`). A template is instantiated with the arguments that are written, if the source \
+             does not. Namespaces may be left out while one kernel fits.",
+        )
+        .required(),
         key("flags", TEMPLATES, "nvcc flags; `{{ NAME }}` is replaced by the parameter.")
             .default("[\"-O3\", \"-lineinfo\"]"),
         key("defines", NAMES, "Parameters passed as `-DNAME=value`.").default("[]"),

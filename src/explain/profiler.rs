@@ -5,7 +5,7 @@
 use crate::explain::listing::{Code, ListingError, Own, Texts};
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
-use crate::model::{Line, Listing, ShapeName, VariantId};
+use crate::model::{KernelName, Line, Listing, ShapeName, VariantId};
 use crate::plan::{Method, Plan};
 use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
 use std::cmp::Reverse;
@@ -107,11 +107,11 @@ pub fn observations(
     plan: &Plan,
     kept: &Listings<'_>,
 ) -> Result<Vec<NcuObservations>, ReportError> {
-    let entries: HashMap<&VariantId, Option<&str>> = plan
+    let entries: HashMap<&VariantId, Option<KernelName>> = plan
         .variants
         .iter()
         .map(|v| match &v.method {
-            Method::Kernel(kernel) => (&v.id, Some(kernel.entry.as_str())),
+            Method::Kernel(kernel) => (&v.id, Some(KernelName::parse(&kernel.entry))),
             Method::Command(_) => (&v.id, None),
         })
         .collect();
@@ -120,7 +120,8 @@ pub fn observations(
     for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
         let Some(case) = case_of(&nvtx_text(&launch.nvtx()?)) else { continue };
         let Some(entry) = entries.get(&case.0) else { continue };
-        let other = entry.is_some_and(|entry| launch.kernel_name() != entry);
+        let fits = |name: &KernelName| name.launched_as(&launch.kernel_name(), &launch.demangled_name());
+        let other = entry.as_ref().is_some_and(|name| !fits(name));
         if other || known.contains(&case) {
             continue;
         }

@@ -29,10 +29,10 @@ use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::case_of;
 use super::pivot::pivot;
 use super::schema::counters::{REPEAT, ROW, SHAPE, VARIANT};
-use super::schema::launches::{KERNEL, LAUNCH, NVTX, REPORT};
+use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
 use super::schema::metrics::{METRIC, VALUE};
 use crate::metric::Definition;
-use crate::model::{Cell, ShapeName, VariantId};
+use crate::model::{Cell, KernelName, ShapeName, VariantId};
 use crate::plan::{Method, Plan};
 use crate::stats;
 use ncu_rep::{MetricSelection, Report};
@@ -177,10 +177,13 @@ fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<
             ids(launches)?.map(|id| id.map(variant)).collect()
         }
     };
-    let accepted = |(case, kernel): (Option<Case>, Option<&str>)| {
-        case.filter(|case| filters.accept(&case.0, kernel.unwrap_or_default()))
+    let demangled = launches.column(DEMANGLED)?.str()?;
+    let accepted = |((case, kernel), demangled): ((Option<Case>, Option<&str>), Option<&str>)| {
+        case.filter(|case| {
+            filters.accept(&case.0, kernel.unwrap_or_default(), demangled.or(kernel).unwrap_or_default())
+        })
     };
-    let cases: Vec<Option<Case>> = cases.into_iter().zip(kernels.iter()).map(accepted).collect();
+    let cases: Vec<Option<Case>> = cases.into_iter().zip(kernels.iter()).zip(demangled.iter()).map(accepted).collect();
     let variants = cases.iter().map(|case| case.as_ref().map(|case| case.0.0.as_str()));
     let shapes = cases.iter().map(|case| case.as_ref().map(|case| case.1.0.as_str()));
     let columns = [
@@ -192,11 +195,11 @@ fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<
 
 /// Which kernels count for a variant.
 struct Filters<'a> {
-    methods: HashMap<&'a VariantId, Filter<'a>>,
+    methods: HashMap<&'a VariantId, Filter>,
 }
 
-enum Filter<'a> {
-    Entry(&'a str),
+enum Filter {
+    Entry(KernelName),
     Any,
     Matching(regex::Regex),
     /// A filter that does not compile matches nothing.
@@ -206,7 +209,7 @@ enum Filter<'a> {
 impl<'a> Filters<'a> {
     fn of(plan: &'a Plan) -> Self {
         let filter = |method: &'a Method| match method {
-            Method::Kernel(kernel) => Filter::Entry(&kernel.entry),
+            Method::Kernel(kernel) => Filter::Entry(KernelName::parse(&kernel.entry)),
             Method::Command(command) => match command.kernel_filter.as_deref().map(regex::Regex::new) {
                 None => Filter::Any,
                 Some(Ok(filter)) => Filter::Matching(filter),
@@ -216,11 +219,11 @@ impl<'a> Filters<'a> {
         Self { methods: plan.variants.iter().map(|v| (&v.id, filter(&v.method))).collect() }
     }
 
-    fn accept(&self, variant: &VariantId, kernel: &str) -> bool {
+    fn accept(&self, variant: &VariantId, kernel: &str, demangled: &str) -> bool {
         match self.methods.get(variant) {
             None | Some(Filter::Nothing) => false,
             Some(Filter::Any) => true,
-            Some(Filter::Entry(entry)) => kernel == *entry,
+            Some(Filter::Entry(entry)) => entry.launched_as(kernel, demangled),
             Some(Filter::Matching(filter)) => filter.is_match(kernel),
         }
     }
@@ -317,6 +320,7 @@ mod tests {
             text(REPORT, launches.iter().map(|l| l.0)),
             ids(launches.iter().map(|l| l.1)),
             text(KERNEL, launches.iter().map(|l| l.2)),
+            text(DEMANGLED, launches.iter().map(|l| l.2)),
             text(NVTX, launches.iter().map(|l| l.3)),
         ];
         let metric_columns = vec![

@@ -103,8 +103,9 @@ impl Device {
         if !image.starts_with(b"\x7fELF") {
             return Err(unreadable("it is not an ELF file".to_owned()));
         }
+        let symbol = crate::build::symbol(&image, entry).map_err(|e| unreadable(e.to_string()))?;
         image.push(0);
-        let name = CString::new(entry).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
+        let name = CString::new(symbol).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
         load_image(&image, name)
     }
 

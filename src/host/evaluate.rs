@@ -1,7 +1,7 @@
 //! A phase's expressions, evaluated for a job.
 
 use super::job_error::JobError;
-use crate::config::{Buffer, Init, Phase, Role, ScalarType, Shape, WorkloadReference};
+use crate::config::{Buffer, Init, KernelTemplate, Phase, Role, ScalarType, Shape, WorkloadReference};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::BufferSpec;
 use crate::model::VariantId;
@@ -9,7 +9,7 @@ use crate::plan::{Arg, KernelPlan, Launch, Method, Plan};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
 use crate::time::{HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(super) fn built<'a>(
@@ -158,7 +158,11 @@ pub(super) fn job_reference(
         }
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         WorkloadReference::Entry { entry, grid, block } => {
-            let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| k.source == plan.source);
+            // A source over parameters is that of every variant of the sweep.
+            let own = |k: &KernelTemplate, source: &Path| {
+                !k.source.names().is_empty() || Path::new(k.source.text()) == source
+            };
+            let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| own(k, &plan.source));
             let host = built(plan, cubins).find(|(_, kernel, _)| of_phase(kernel));
             let (_, kernel, cubin) = host.ok_or_else(|| JobError::NoReferenceCubin { entry: entry.clone() })?;
             let launches = kernel

@@ -3,12 +3,12 @@
 
 use super::{Evidence, JudgeError, PhaseRun};
 use crate::config::Phase;
+use crate::expr::Template;
 use crate::frame::launch_variant;
-use crate::model::{Better, BuildOutcome, BuildRecord, Gpu, ProfileOutcome, ProfileRecord, VariantId};
+use crate::model::{Better, BuildOutcome, BuildRecord, Gpu, KernelName, ProfileOutcome, ProfileRecord, VariantId};
 use crate::plan::{CommandPlan, Method, Plan, Standing, Variant};
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, manifest, open_report};
 use ncu_rep::{Launch, ReportError};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub fn foreign_run(mut phase: Phase, files: &[PathBuf], evidence: Evidence) -> R
         read.file(file, &entries)?;
     }
     if read.variants.is_empty() {
-        let names = entries.iter().cloned().collect::<Vec<_>>().join("', '");
+        let names = entries.iter().map(KernelName::function).collect::<Vec<_>>().join("', '");
         return Err(JudgeError::NotFound(format!("no launch of '{names}' in {}", paths(files))));
     }
     // No undisturbed latency is there: the launch that took ncu the shortest stands for the rest.
@@ -75,13 +75,19 @@ pub fn paths(files: &[PathBuf]) -> String {
 }
 
 /// Kernels that the phase names.
-fn entries(phase: &Phase) -> BTreeSet<String> {
+fn entries(phase: &Phase) -> Vec<KernelName> {
     use crate::config::VariantSpecKind;
     let named = phase.variants.iter().chain(&phase.baselines).filter_map(|variant| match &variant.kind {
-        VariantSpecKind::Kernel(kernel) => Some(kernel.entry.clone()),
+        VariantSpecKind::Kernel(kernel) => Some(name_of(&kernel.entry)),
         VariantSpecKind::Command(_) => None,
     });
-    phase.kernel.iter().map(|kernel| kernel.entry.clone()).chain(named).collect()
+    phase.kernel.iter().map(|kernel| name_of(&kernel.entry)).chain(named).collect()
+}
+
+/// The name of a kernel as far as no parameter decides it: the function, where parameters are template arguments.
+fn name_of(entry: &Template) -> KernelName {
+    let name = KernelName::parse(entry.text());
+    if entry.names().is_empty() { name } else { KernelName::parse(name.function()) }
 }
 
 /// What was read so far.
@@ -94,13 +100,14 @@ struct Launches {
 }
 
 impl Launches {
-    fn file(&mut self, file: &Path, entries: &BTreeSet<String>) -> Result<(), StoreError> {
+    fn file(&mut self, file: &Path, entries: &[KernelName]) -> Result<(), StoreError> {
         let failed = |reason: String| StoreError::Report { path: file.to_owned(), reason };
         let path = std::path::absolute(file).map_err(|e| failed(e.to_string()))?;
         let report = open_report(file)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for launch in report.launches() {
-            if !entries.is_empty() && !entries.contains(launch.kernel_name().as_ref()) {
+            let (function, demangled) = (launch.kernel_name(), launch.demangled_name());
+            if !entries.is_empty() && !entries.iter().any(|entry| entry.launched_as(&function, &demangled)) {
                 continue;
             }
             let id = launch_variant(&name, launch.id());

@@ -10,6 +10,7 @@ mod check_record;
 mod glob;
 mod gpu;
 mod id;
+mod kernel_name;
 mod launch_limits;
 mod listing;
 mod metric_id;
@@ -29,6 +30,7 @@ pub use check_record::{CheckOutcome, CheckRecord, Defect, LatencyOutcome, Latenc
 pub use glob::{GlobError, glob};
 pub use gpu::Gpu;
 pub use id::{ShapeName, VariantId};
+pub use kernel_name::{KernelName, demangled};
 pub use launch_limits::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
 pub use listing::{Instruction, Line, Listing};
 pub use metric_id::MetricId;

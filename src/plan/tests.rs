@@ -65,6 +65,7 @@ fn without_sweep() -> String {
         .replace("(R + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK", "R")
         .replace("block = [\"THREADS\"]", "block = [128]")
         .replace("defines = [\"THREADS\", \"ROWS_PER_BLOCK\", \"VEC\"]", "")
+        .replace("params = { THREADS = 128, ROWS_PER_BLOCK = 1, VEC = 1 }", "")
 }
 
 #[test]

@@ -5,7 +5,8 @@ use super::launch::Launching;
 use super::variant::{CommandPlan, KernelPlan, Method, Plan, Standing, Variant};
 use crate::config::{KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
 use crate::expr::{Names, Template, Value};
-use crate::model::{Scope, VariantId, glob};
+use crate::model::{KernelName, Scope, VariantId, glob};
+use std::path::PathBuf;
 
 /// Most variants of a phase.
 const MOST: usize = 1_000_000;
@@ -48,7 +49,7 @@ impl Unrolling<'_> {
             if !phase.variants.is_empty() {
                 return Vec::new();
             }
-            let id = VariantId(kernel.entry.clone());
+            let id = VariantId(KernelName::parse(kernel.entry.text()).function().to_owned());
             return self.kernel(id, Vec::new(), kernel, &kernel_key, Standing::Candidate).into_iter().collect();
         }
         let combinations = self.combinations();
@@ -120,6 +121,8 @@ impl Unrolling<'_> {
     ) -> Option<Variant> {
         let mut scope: Names = params.iter().cloned().collect();
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
+        let source = self.text(&kernel.source, &key("source"), &scope, &id);
+        let entry = self.text(&kernel.entry, &key("entry"), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
         let mut launches = Vec::with_capacity(self.phase.workload.shapes.len());
         for shape in &self.phase.workload.shapes {
@@ -135,13 +138,8 @@ impl Unrolling<'_> {
             launches.extend(launching.plan(&mut self.faults));
         }
         let whole = launches.len() == self.phase.workload.shapes.len();
-        let plan = KernelPlan {
-            source: kernel.source.clone(),
-            entry: kernel.entry.clone(),
-            flags: flags?,
-            defines: defines?,
-            launches,
-        };
+        let plan =
+            KernelPlan { source: PathBuf::from(source?), entry: entry?, flags: flags?, defines: defines?, launches };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
     }
 
@@ -166,6 +164,12 @@ impl Unrolling<'_> {
             }
         }
         defines
+    }
+
+    /// A template with the parameters filled in.
+    fn text(&mut self, template: &Template, key: &str, scope: &Names, id: &VariantId) -> Option<String> {
+        let unevaluated = |e| self.faults.unevaluated(key, template.text(), &e, "", &format!("variant {id}"));
+        template.render(scope).map_err(unevaluated).ok()
     }
 
     /// Templates with the parameters filled in.

@@ -1,5 +1,6 @@
 //! What is known of a phase without a GPU, in words.
 
+use crate::build::warnings;
 use crate::judge::StaticCheck;
 use crate::model::{BuildOutcome, BuildRecord, Verdict};
 use crate::plan::{Plan, Standing};
@@ -53,6 +54,9 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
                 let _ = writeln!(text, "  {}: cannot be launched on {arch}\n{reasons}", variant.id);
             }
         }
+    }
+    for warning in warnings(builds) {
+        let _ = writeln!(text, "  {warning}");
     }
     let shared = builds.iter().filter(|b| b.shares.is_some()).count();
     let candidates = plan.candidates().count();

@@ -4,16 +4,16 @@ use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::InScope;
 use super::tensor_map::{self, MapParts};
 use crate::config::keys;
+use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
 use crate::expr::{Expr, Template, Value};
-use std::path::PathBuf;
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
 #[derive(Debug, Clone, Default)]
 pub struct KernelParts {
-    source: Option<PathBuf>,
-    entry: Option<String>,
+    source: Option<Placed<Template>>,
+    entry: Option<Placed<Template>>,
     flags: Option<Vec<Placed<Template>>>,
     defines: Option<Vec<Placed<String>>>,
     grid: Option<Vec<Placed<Expr>>>,
@@ -35,8 +35,8 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
     };
     let exprs = |item: Item<'_>| item.axes().iter().filter_map(Item::expr).collect::<Vec<_>>();
     KernelParts {
-        source: table.get("source").and_then(|item| item.text()).map(PathBuf::from),
-        entry: table.get("entry").and_then(|item| item.name()),
+        source: table.get("source").and_then(|item| item.template()),
+        entry: table.get("entry").and_then(|item| item.template()),
         flags: table.get("flags").map(|item| item.list().iter().filter_map(Item::template).collect()),
         defines: table.get("defines").map(placed_texts),
         grid: table.get("grid").map(exprs),
@@ -90,21 +90,24 @@ impl KernelParts {
         }
     }
 
-    /// Reports names that are neither dimensions nor `params`; `whose` are the parameters.
-    pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, params: &[String], whose: &str) {
-        let own = InScope::new(whose.to_owned(), params.iter().cloned());
-        let all = names.dims.iter().chain(params).cloned();
+    /// Reports names that are neither dimensions nor `params`, and, where all names are right, parameters that nothing uses;
+    /// `whose` are the parameters.
+    pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, params: &[Placed<String>], whose: &str) {
+        let before = at.problems();
+        let given = || params.iter().map(|param| &param.value);
+        let own = InScope::new(whose.to_owned(), given().cloned());
+        let all = names.dims.iter().chain(given()).cloned();
         let scope = InScope::new(format!("the dimensions and {whose}"), all);
         let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
         for expr in exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)) {
             scope.check_expr(at, expr);
         }
-        for flag in self.flags.iter().flatten() {
-            own.check_template(at, flag);
+        for template in self.templates() {
+            own.check_template(at, template);
         }
         for define in self.defines.iter().flatten().filter(|define| !own.names.contains(&define.value)) {
             let message = format!("`{}` is `{}`, which is not among {whose}", define.place.key, define.value);
-            at.report_at(&define.place, message, Some(suggest(&define.value, params.iter().map(String::as_str))));
+            at.report_at(&define.place, message, Some(suggest(&define.value, given().map(String::as_str))));
         }
         let maps = || self.tensor_maps.iter().flatten();
         maps().filter(|map| self.passes(map)).for_each(|map| map.check(at, &scope));
@@ -113,6 +116,34 @@ impl KernelParts {
             let (key, name) = (&arg.place.key, &arg.value);
             let message = format!("`{key}` is `{name}`, which is not a buffer, tensor map, scalar or dimension");
             at.report_at(&arg.place, message, Some(suggest(name, known().collect::<Vec<_>>().into_iter())));
+        }
+        if at.problems() == before {
+            self.check_used(at, params);
+        }
+    }
+
+    /// Texts that parameters are put into.
+    fn templates(&self) -> impl Iterator<Item = &Placed<Template>> {
+        self.source.iter().chain(&self.entry).chain(self.flags.iter().flatten())
+    }
+
+    /// Reports those of `params` that nothing here uses: all their values would give the same program.
+    fn check_used(&self, at: &Table<'_>, params: &[Placed<String>]) {
+        let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
+        let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
+        let exprs = exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(maps);
+        let used: Vec<String> = exprs
+            .flat_map(|expr| expr.value.names())
+            .chain(self.templates().flat_map(|template| template.value.names()))
+            .map(|(name, _)| name)
+            .chain(self.defines.iter().flatten().map(|define| define.value.clone()))
+            .collect();
+        for param in params.iter().filter(|param| !used.contains(&param.value)) {
+            let name = &param.value;
+            let message = format!("`{}` is a parameter that the kernel does not use", param.place.key);
+            let help =
+                format!("add \"{name}\" to `defines`, name it in `flags`, `entry`, `grid` or `block`, or leave it out");
+            at.report_at(&param.place, message, Some(help));
         }
     }
 
@@ -139,8 +170,8 @@ impl KernelParts {
         let texts = |texts: &Vec<Placed<String>>| texts.iter().map(|text| text.value.clone()).collect();
         let exprs = |exprs: &Vec<Placed<Expr>>| exprs.iter().map(|expr| expr.value.clone()).collect();
         Some(KernelTemplate {
-            source: self.source.clone()?,
-            entry: self.entry.clone()?,
+            source: self.source.as_ref()?.value.clone(),
+            entry: self.entry.as_ref()?.value.clone(),
             flags: match &self.flags {
                 Some(flags) => flags.iter().map(|flag| flag.value.clone()).collect(),
                 None => ["-O3", "-lineinfo"].iter().filter_map(|flag| Template::parse(flag).ok()).collect(),
@@ -198,6 +229,11 @@ pub fn no_shared_names(items: &[Item<'_>]) {
     no_duplicates("variant", names.iter().map(|(name, item)| (name.as_str(), item.clone())));
 }
 
+/// Names of parameters with their places.
+pub fn placed_names(item: &Item<'_>, spec: &'static Spec) -> Vec<Placed<String>> {
+    item.table(spec).map(|table| table.free().into_iter().map(|(name, _)| name).collect()).unwrap_or_default()
+}
+
 /// Parameter names and values of a variant.
 pub fn params(item: &Item<'_>) -> Vec<(String, Value)> {
     let Some(table) = item.table(&keys::PARAMS) else { return Vec::new() };
@@ -211,6 +247,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     let name = table.need("name").and_then(|item| item.name());
     let params = table.get("params").map(|item| params(&item)).unwrap_or_default();
     let own: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
+    let placed = table.get("params").map(|item| placed_names(&item, &keys::PARAMS)).unwrap_or_default();
     let shown = name.as_deref().unwrap_or("?").to_owned();
     let whose = format!("the parameters of variant `{shown}`");
     let command = table.get("command");
@@ -231,7 +268,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
                 filter.report("`kernel_filter` is for external commands", Some("leave it out".to_owned()));
             }
             kernel_of(table, kernel, base, names, &shown).and_then(|parts| {
-                parts.check(table, names, &own, &whose);
+                parts.check(table, names, &placed, &whose);
                 parts.template().map(|kernel| VariantSpecKind::Kernel(Box::new(kernel)))
             })
         }

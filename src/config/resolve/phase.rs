@@ -183,8 +183,10 @@ fn swept(
     parts.complete(table);
     parts.check_maps(table, names);
     if root.has("sweep") || !root.has("variant") {
-        let params: Vec<String> = sweep.axes.iter().map(|(name, _)| name.clone()).collect();
-        parts.check(table, names, &params, "the sweep's parameters");
+        let params: Vec<&String> = sweep.axes.iter().map(|(name, _)| name).collect();
+        let axes = root.get("sweep").map(|item| kernel::placed_names(&item, &keys::SWEEP)).unwrap_or_default();
+        let axes: Vec<_> = axes.into_iter().filter(|axis| params.contains(&&axis.value)).collect();
+        parts.check(table, names, &axes, "the sweep's parameters");
     }
     parts.template()
 }

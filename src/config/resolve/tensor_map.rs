@@ -68,9 +68,14 @@ impl MapParts {
 
     /// Reports names of its expressions that are not in scope.
     pub fn check(&self, at: &Table<'_>, scope: &InScope) {
-        for expr in self.box_dims.iter().flat_map(|written| &written.value).flatten().chain(&self.swizzle) {
+        for expr in self.exprs() {
             scope.check_expr(at, expr);
         }
+    }
+
+    /// Its expressions.
+    pub fn exprs(&self) -> impl Iterator<Item = &Placed<Expr>> {
+        self.box_dims.iter().flat_map(|written| &written.value).flatten().chain(&self.swizzle)
     }
 
     /// Reports that no kernel passes it.

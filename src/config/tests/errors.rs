@@ -336,6 +336,19 @@ fn flag_with_an_unknown_name() {
 }
 
 #[test]
+fn parameter_that_nothing_uses() {
+    assert_snapshot!(shown(&[("CAP = [32, 64]", "CAP = [32, 64]\nTILE = [1, 2]")]), @r##"
+    error: `sweep.TILE` is a parameter that the kernel does not use
+      --> phase.toml:28:1
+       |
+    28 | TILE = [1, 2]
+       | ^^^^
+       |
+       = help: add "TILE" to `defines`, name it in `flags`, `entry`, `grid` or `block`, or leave it out
+    "##);
+}
+
+#[test]
 fn define_that_is_not_a_parameter() {
     assert_snapshot!(shown(&[(r#"defines = ["THREADS"]"#, r#"defines = ["THREADS", "TILE"]"#)]), @r##"
     error: `kernel.defines[1]` is `TILE`, which is not among the sweep's parameters
@@ -396,7 +409,10 @@ fn parameter_that_is_also_a_dimension() {
 
 #[test]
 fn parameter_with_the_name_of_a_metric() {
-    assert_snapshot!(shown(&[("CAP = [32, 64]", "CAP = [32, 64]\nregisters = [1, 2]")]), @r##"
+    assert_snapshot!(shown(&[
+        ("CAP = [32, 64]", "CAP = [32, 64]\nregisters = [1, 2]"),
+        (r#"defines = ["THREADS"]"#, r#"defines = ["THREADS", "registers"]"#)
+    ]), @r##"
     error: the parameter `registers` has the name of a metric
      --> phase.toml:4:1
       |

@@ -93,7 +93,7 @@ fn a_variant_overrides_keys_of_the_kernel() {
     )]);
     let crate::config::VariantSpecKind::Kernel(kernel) = &phase.variants[0].kind else { panic!("a kernel") };
     assert_eq!(kernel.block[0].text(), "2 * THREADS");
-    assert_eq!(kernel.entry, "copy");
+    assert_eq!(kernel.entry.text(), "copy");
     assert_eq!(crate::plan::unroll(&phase).unwrap().variants.len(), 5);
 }
 

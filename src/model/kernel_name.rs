@@ -1,0 +1,233 @@
+//! Names of kernels: as a person writes them (`reduce<float, 256>`), as a compiler does (`_Z6reduceIfLi256EEvPT_`), and as
+//! ncu reports them.
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// A kernel's C++ name, taken apart: scopes, function, template arguments. The return type and the parameters are not part
+/// of it, spaces do not count, and `256u` is `256`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KernelName {
+    /// Namespaces and classes, the outermost first, without anonymous ones.
+    scopes: Vec<String>,
+    /// Name of the function.
+    function: String,
+    /// Template arguments as one text; none where none are written.
+    arguments: Option<String>,
+}
+
+impl KernelName {
+    /// Reads a mangled, a demangled or a written name. A text that is not a C++ name is the name of a function.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let mut parts = split(without_parameters(&without_anonymous(&demangled(text))));
+        let last = parts.pop().unwrap_or_default();
+        let (function, arguments) = match last.split_once('<') {
+            Some((function, arguments)) => {
+                (function, Some(compact(arguments.trim_end().strip_suffix('>').unwrap_or(arguments))))
+            }
+            None => (last.as_str(), None),
+        };
+        let function = function.trim().to_owned();
+        Self { scopes: parts.iter().map(|part| compact(part)).collect(), function, arguments }
+    }
+
+    /// Whether `self`, as it was asked for, means the kernel of the name `full`: scopes and template arguments that are not
+    /// written may be any.
+    #[must_use]
+    pub fn means(&self, full: &Self) -> bool {
+        self.function == full.function
+            && full.scopes.ends_with(&self.scopes)
+            && self.arguments.as_ref().is_none_or(|arguments| full.arguments.as_ref() == Some(arguments))
+    }
+
+    /// Whether a launch that ncu calls `function` and `demangled` may be one of this kernel: by its whole name where the
+    /// report has one, else by the name of the function.
+    #[must_use]
+    pub fn launched_as(&self, function: &str, demangled: &str) -> bool {
+        self.means(&Self::parse(demangled))
+            || (demangled == function && Self::parse(function).function == self.function)
+    }
+
+    /// Name of the function, without scopes and template arguments.
+    #[must_use]
+    pub fn function(&self) -> &str {
+        &self.function
+    }
+
+    /// Whether template arguments are written.
+    #[must_use]
+    pub fn is_instance(&self) -> bool {
+        self.arguments.is_some()
+    }
+}
+
+/// A mangled name as people read it; any other text as it is.
+#[must_use]
+pub fn demangled(name: &str) -> String {
+    let plain = || {
+        let symbol = Symbol::new(name).ok()?;
+        symbol.demangle_with_options(&DemangleOptions::new()).ok()
+    };
+    if name.starts_with("_Z") { plain().unwrap_or_else(|| name.to_owned()) } else { name.to_owned() }
+}
+
+/// Without the ways in which compilers write an anonymous namespace: nvcc's is `_GLOBAL__N__<hash>_<file>`.
+fn without_anonymous(name: &str) -> String {
+    let mut kept = name.replace("(anonymous namespace)::", "").replace("<unnamed>::", "");
+    while let Some(start) = kept.find("_GLOBAL__N_") {
+        let end = kept[start..].find("::").map_or(kept.len(), |length| start + length + 2);
+        kept.replace_range(start..end, "");
+    }
+    kept
+}
+
+/// Without return type and parameters: what stands before the first parenthesis outside of template arguments, from the
+/// last space there on.
+fn without_parameters(name: &str) -> &str {
+    let mut depth = 0_i32;
+    let mut start = 0;
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            '(' if depth == 0 && at > start => return name[start..at].trim(),
+            // `reduce <float>` is one name.
+            ' ' if depth == 0 && !name[at..].trim_start().starts_with('<') => start = at + 1,
+            _ => {}
+        }
+    }
+    name[start..].trim()
+}
+
+/// The parts between the `::` outside of template arguments.
+fn split(name: &str) -> Vec<String> {
+    let (mut parts, mut depth, mut from) = (Vec::new(), 0_i32, 0);
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            ':' if depth == 0 && name[at..].starts_with("::") => {
+                parts.push(name[from..at].to_owned());
+                from = at + 2;
+            }
+            _ => {}
+        }
+    }
+    parts.push(name[from..].to_owned());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// Template arguments as they are compared: no spaces but between words, no suffixes of numbers, no casts before them
+/// (ncu writes `(int)256`), `true` and `false` as 1 and 0.
+fn compact(arguments: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut rest = arguments;
+    while let Some(c) = rest.chars().next() {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        if length > 0 {
+            words.push(value(&rest[..length]));
+            rest = &rest[length..];
+        } else {
+            if !c.is_whitespace() {
+                words.push(c.to_string());
+            }
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    joined(&uncast(words))
+}
+
+/// A number without its suffix, a boolean as a number, any other word as it is.
+fn value(word: &str) -> String {
+    match word {
+        "true" => "1".to_owned(),
+        "false" => "0".to_owned(),
+        _ if word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains('.') && !word.starts_with("0x") => {
+            word.trim_end_matches(['u', 'U', 'l', 'L']).to_owned()
+        }
+        _ => word.to_owned(),
+    }
+}
+
+/// Words of types that a cast before a number has.
+const INTEGERS: [&str; 8] = ["int", "unsigned", "long", "short", "char", "bool", "signed", "size_t"];
+
+/// Without `(int)` and its like.
+fn uncast(words: Vec<String>) -> Vec<String> {
+    let mut kept = Vec::with_capacity(words.len());
+    let mut at = 0;
+    while at < words.len() {
+        let types = words[at..].iter().skip(1).take_while(|word| INTEGERS.contains(&word.as_str())).count();
+        let closes = words.get(at + types + 1).is_some_and(|word| word == ")");
+        if words[at] == "(" && types > 0 && closes {
+            at += types + 2;
+        } else {
+            kept.push(words[at].clone());
+            at += 1;
+        }
+    }
+    kept
+}
+
+/// Words with a space between two names, and none elsewhere.
+fn joined(words: &[String]) -> String {
+    let named = |word: &str| word.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let mut text = String::new();
+    for word in words {
+        if named(word) && text.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            text.push(' ');
+        }
+        text.push_str(word);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(asked: &str, full: &str) -> bool {
+        KernelName::parse(asked).means(&KernelName::parse(full))
+    }
+
+    const REDUCE: &str = "_ZN2ns7reduce6IfLj512ELb1EEEvPT_S2_j";
+
+    #[test]
+    fn a_mangled_name_is_what_a_person_would_write() {
+        for asked in ["reduce6", "ns::reduce6", "reduce6<float, 512u, true>", "ns::reduce6<float,512,1>", REDUCE] {
+            assert!(means(asked, REDUCE), "{asked}");
+        }
+        for other in ["reduce", "reduce6<float, 256u, true>", "other::reduce6", "reduce6<float>"] {
+            assert!(!means(other, REDUCE), "{other}");
+        }
+        assert!(means("plain", "plain") && means("_Z5plainPf", "plain(float*)") && !means("plain", "_Z6plainsPf"));
+    }
+
+    #[test]
+    fn anonymous_namespaces_and_return_types_do_not_count() {
+        assert!(means("anon", "_ZN36_GLOBAL__N__40aae2e0_4_k_cu_38f32e164anonEPf"));
+        assert!(means("at::copy", "void at::(anonymous namespace)::copy(float*, int)"));
+        assert!(means("k<std::pair<int, long>>", "void k<std::pair<int, long> >(std::pair<int, long>)"));
+        assert!(!means("k<unsigned int>", "void k<int>(int)"));
+    }
+
+    #[test]
+    fn ncu_writes_casts_where_a_compiler_writes_suffixes() {
+        let asked = KernelName::parse("reduce6<float, 512u, true>");
+        assert!(
+            asked.launched_as(
+                "reduce6",
+                "void ns::reduce6<float, (unsigned int)512, (bool)1>(T1 *, T1 *, unsigned int)"
+            )
+        );
+        assert!(
+            !asked.launched_as(
+                "reduce6",
+                "void ns::reduce6<float, (unsigned int)256, (bool)1>(T1 *, T1 *, unsigned int)"
+            )
+        );
+        assert!(asked.launched_as("reduce6", "reduce6") && !asked.launched_as("reduce7", "reduce7"));
+    }
+}
