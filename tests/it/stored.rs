@@ -152,10 +152,11 @@ impl Stored {
             samples.sort_by(f64::total_cmp);
             launch(entry, &format!("{}@{shape}", variant.id), samples[30] * 1e3 * self.stretch)
         });
+        let launches: Vec<Message> = launches.collect();
         let names = message().text(1, DURATION);
         let process = message().int(1, 10).text(2, "127.0.0.1").text(3, "/srv/app");
-        let block = message().int(2, 1).inside(4, names).inside(6, process);
-        std::fs::write(writer.folder().join("reports").join(REPORT), file(7, &[(block, launches.collect())])).unwrap();
+        let block = message().int(2, launches.len() as u64).inside(4, names).inside(6, process);
+        std::fs::write(writer.folder().join("reports").join(REPORT), file(7, &[(block, launches)])).unwrap();
         for (variant, shape) in cases() {
             let outcome = ProfileOutcome::Profiled { report: REPORT.to_owned() };
             let metrics = vec![DURATION.to_owned()];
