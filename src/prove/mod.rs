@@ -4,18 +4,24 @@
 
 mod check_buffers;
 mod compare;
+mod draw;
 mod element;
 mod expected;
 mod fill;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod inputs;
+mod laws;
 mod minifloat;
+mod poison;
 mod reference;
 mod shape;
 
 pub use check_buffers::CheckBuffers;
-pub use expected::{ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host};
+pub use draw::{CaseDraw, case_outcome, magnitudes};
+pub use expected::{
+    ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
+};
 pub use inputs::CaseInputs;
 pub use reference::{Builtin, ReferenceError};
 pub use shape::ShapeSpec;
