@@ -17,6 +17,7 @@ mod schema;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
+mod untested;
 pub mod workload;
 
 pub use error::{ConfigErrors, Place, Problem};

@@ -13,6 +13,9 @@ use std::f64::consts::LOG2_E;
 
 /// The score that laws reach: `exp` of it overflows single precision (above 88.7) and, above 11.1, half precision.
 const HIGH_SCORE: f64 = 100.0;
+/// The score that rising scores reach: so far above those of the first half of a row that `exp` of the difference
+/// overflows single precision too.
+const RISEN_SCORE: f64 = 180.0;
 /// The standard deviation of scores far apart.
 const WIDE_SCORE: f64 = 36.0;
 /// What values are multiplied by where one of them may be the whole answer.
@@ -54,8 +57,9 @@ fn within_range(shape: &ShapeSpec, index: usize, values: &mut [Vec<f64>]) {
 
 fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
     let (depth, keys) = (sdpa.depth, sdpa.keys);
-    // A score is scale * q . k: one dimension of this size in both makes HIGH_SCORE of it.
-    let reach = (HIGH_SCORE / sdpa.scale.abs().max(f64::MIN_POSITIVE)).sqrt();
+    // A score is scale * q . k: one dimension of this size in both makes `score` of it.
+    let reach = |score: f64| (score / sdpa.scale.abs().max(f64::MIN_POSITIVE)).sqrt();
+    let (risen, high) = (reach(RISEN_SCORE), reach(HIGH_SCORE));
     let first = |row: &mut [f64], value: f64| row[0] = value;
     let sign = |row: usize| if row % 2 == 0 { sdpa.scale.signum() } else { -sdpa.scale.signum() };
     let each = |values: &mut Vec<f64>, change: &dyn Fn(usize, &mut [f64])| {
@@ -64,14 +68,14 @@ fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
     let smaller = |values: &mut Vec<f64>| values.iter_mut().for_each(|v| *v *= SMALLER);
     match law {
         Law::Growing => {
-            each(&mut values[sdpa.q], &|_, row| first(row, reach * sdpa.scale.signum()));
+            each(&mut values[sdpa.q], &|_, row| first(row, risen * sdpa.scale.signum()));
             let share = |key: usize| (key % keys) as f64 / (keys.max(2) - 1) as f64;
-            each(&mut values[sdpa.k], &|key, row| first(row, reach * share(key)));
+            each(&mut values[sdpa.k], &|key, row| first(row, risen * share(key)));
             smaller(&mut values[sdpa.v]);
         }
         Law::Shifted => {
-            each(&mut values[sdpa.q], &|row, values| first(values, reach * sign(row)));
-            each(&mut values[sdpa.k], &|_, row| first(row, reach));
+            each(&mut values[sdpa.q], &|row, values| first(values, high * sign(row)));
+            each(&mut values[sdpa.k], &|_, row| first(row, high));
         }
         Law::Large => {
             let wide = (WIDE_SCORE / (sdpa.scale.abs() * (depth as f64).sqrt()).max(f64::MIN_POSITIVE)).sqrt();
@@ -100,7 +104,7 @@ fn rows(law: Law, width: usize, seed: u64, values: &mut [f64]) {
         let high = if row % 2 == 0 { HIGH_SCORE } else { -HIGH_SCORE };
         let share = |at: usize| at as f64 / (width.max(2) - 1) as f64;
         match law {
-            Law::Growing => values.iter_mut().enumerate().for_each(|(at, v)| *v += HIGH_SCORE * share(at)),
+            Law::Growing => values.iter_mut().enumerate().for_each(|(at, v)| *v += RISEN_SCORE * share(at)),
             Law::Shifted => values.iter_mut().for_each(|v| *v += high),
             Law::Large => scale_by(values, 8.0 * power(-((row % 8) as i32))),
             Law::Outlier => values[(mix(seed, row as u64) % width as u64) as usize] += 20.0 * LOG2_E,

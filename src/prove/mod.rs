@@ -13,9 +13,11 @@ pub(crate) mod fixtures;
 mod inputs;
 mod laws;
 mod minifloat;
+mod mutant;
 mod poison;
 mod reference;
 mod shape;
+mod trial;
 
 pub use check_buffers::CheckBuffers;
 pub use draw::{CaseDraw, case_outcome, magnitudes};
@@ -23,5 +25,7 @@ pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
 };
 pub use inputs::CaseInputs;
+pub use mutant::MutantStanding;
 pub use reference::{Builtin, ReferenceError};
 pub use shape::ShapeSpec;
+pub use trial::{Cell, Trial};
