@@ -189,10 +189,13 @@ pub enum WorkloadReference {
         /// Options of the built-in as strings, e.g. `causal = "true"`, `op = "max"`.
         options: Vec<(String, String)>,
     },
-    /// Another entry of the kernel's source, launched with the same arguments as one thread block grid of its own.
+    /// Another kernel, launched with the same arguments as one thread block grid of its own.
     Entry {
         /// Entry name.
         entry: String,
+        /// Its source; the kernel's own where it is not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<PathBuf>,
         /// Grid, expressions over the shape.
         grid: Vec<Expr>,
         /// Block, expressions over the shape.

@@ -81,7 +81,12 @@ pub static REFERENCE: Spec = Spec {
     doc: "Exactly one of `builtin`, `entry` and `npy`. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
     keys: &[
         key("builtin", KeyKind::OneOf(BUILTINS), "A built-in reference with options."),
-        key("entry", KeyKind::Name, "Another entry of the kernel's source, launched with the same arguments."),
+        key("entry", KeyKind::Name, "Another kernel, launched with the same arguments."),
+        key(
+            "source",
+            KeyKind::Text,
+            "The `.cu` of `entry`, built with the kernel's flags and no macros. Left out, `entry` is in the kernel's own source, which is said on the first screen.",
+        ),
         key("grid", EXPRS, "Grid of `entry`, over the dimensions."),
         key("block", EXPRS, "Block of `entry`, over the dimensions."),
         key(

@@ -58,7 +58,7 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
         return None;
     };
     let strays = table.free().into_iter().map(|(_, item)| item);
-    let geometry = ["grid", "block"].into_iter().filter_map(|key| table.get(key));
+    let geometry = ["source", "grid", "block"].into_iter().filter_map(|key| table.get(key));
     let refused: Vec<Item<'_>> = match *kind {
         "builtin" => geometry.collect(),
         "entry" => strays.collect(),
@@ -82,7 +82,8 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
                 Some(item.axes().iter().filter_map(|axis| Some(dims.expr(axis)?.value)).collect())
             };
             let (grid, block) = (axes("grid"), axes("block"));
-            Some(WorkloadReference::Entry { entry: table.get("entry")?.name()?, grid: grid?, block: block? })
+            let source = table.get("source").and_then(|item| item.text()).map(Into::into);
+            Some(WorkloadReference::Entry { entry: table.get("entry")?.name()?, source, grid: grid?, block: block? })
         }
         _ => npy(&table.get("npy")?, dims),
     }
