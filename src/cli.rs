@@ -166,6 +166,9 @@ pub struct CheckArgs {
     /// Check the config alone
     #[arg(long)]
     pub no_build: bool,
+    /// List what the tolerance accepts: answers with faults in their inputs, arithmetic or result
+    #[arg(long)]
+    pub mutants: bool,
 }
 
 /// `ncugate gate`

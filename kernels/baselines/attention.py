@@ -61,11 +61,11 @@ def load_torch():
     return torch
 
 
-def check(attention, inputs, shape, seed):
+def check(attention, inputs, shape, seed, tolerance):
     got, expected = attention(*inputs).double(), attention.reference(*inputs)
     finite = got.isfinite()
     difference = (got - expected).masked_fill(~finite, 0.0)
-    return {
+    result = {
         "shape": shape["name"],
         "seed": seed,
         "max_abs": difference.abs().max().item(),
@@ -73,6 +73,12 @@ def check(attention, inputs, shape, seed):
         "nonfinite": int((~finite).sum().item()),
         "compared": got.numel(),
     }
+    bound = tolerance.get("allclose")
+    if bound:
+        ratio = difference.abs() / (bound["atol"] + bound["rtol"] * expected.abs())
+        # 0 / 0 where nothing is allowed and nothing is off.
+        result["allclose"] = min(ratio.masked_fill(difference == 0, 0.0).max().item(), sys.float_info.max)
+    return result
 
 
 def captured(attention, sets, launches, stream):
@@ -144,7 +150,7 @@ def answer(attention, request):
             if request["mode"] == "profile":
                 profile(attention, sets[0], shape, request)
             else:
-                result["checks"] += [check(attention, sets[i], shape, seed) for i, seed in enumerate(request["seeds"])]
+                result["checks"] += [check(attention, sets[i], shape, seed, request["tolerance"]) for i, seed in enumerate(request["seeds"])]
                 result["latency"].append(latency(attention, sets, shape, request))
     return result
 

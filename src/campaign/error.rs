@@ -37,6 +37,12 @@ pub enum CampaignError {
     /// A record cannot be kept.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The reference entry's own source does not build.
+    #[error("the reference entry does not build: {message}")]
+    Reference {
+        /// What the compiler said.
+        message: String,
+    },
     /// The system refused something.
     #[error("cannot {what}: {source}")]
     Io {

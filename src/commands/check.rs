@@ -4,12 +4,13 @@ use super::{CommandError, signal};
 use crate::build::Arch;
 use crate::campaign::{build_for, target};
 use crate::cli::CheckArgs;
-use crate::config;
+use crate::config::{self, Phase};
 use crate::exit::Outcome;
+use crate::host::{NullTest, mutant_table, null_test};
 use crate::judge::{preconditions, static_gates};
 use crate::model::Level;
 use crate::plan::unroll;
-use crate::report::static_check;
+use crate::report::{mutants, static_check};
 use std::io::Write;
 use std::path::Path;
 
@@ -23,11 +24,29 @@ pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
     Ok(outcome)
 }
 
+/// Says what the phase's checks cannot show, and what its tolerance accepts; a tolerance that proves nothing is an error.
+fn prove_tolerance(phase: &Phase, args: &CheckArgs, out: &mut dyn Write) -> Result<(), CommandError> {
+    for note in phase.workload.untested() {
+        writeln!(out, "  note: {note}")?;
+    }
+    if args.mutants {
+        match mutant_table(phase)? {
+            Some(table) => write!(out, "{}", mutants::table(&table))?,
+            None => writeln!(out, "  no mutants: only built-in references can be computed without a GPU")?,
+        }
+    }
+    if let NullTest::NotMade { reason } = null_test(phase)? {
+        writeln!(out, "  note: the tolerance was not tried on wrong answers: {reason}")?;
+    }
+    Ok(())
+}
+
 fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(config)?;
     let plan = unroll(&phase)?;
     let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());
     writeln!(out, "{}: {candidates} candidates, {baselines} baselines", config.display())?;
+    prove_tolerance(&phase, args, out)?;
     if args.no_build {
         return Ok(Outcome::Passed);
     }

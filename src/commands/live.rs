@@ -7,6 +7,7 @@ use crate::campaign::{LiveRun, MeasuredRun, Start, Terminal, Tools};
 use crate::cli::RunArgs;
 use crate::config::Phase;
 use crate::exit::Outcome;
+use crate::host::null_test;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::unmet;
 use crate::model::ComputeCapability;
@@ -28,6 +29,7 @@ pub fn live(
         writeln!(out, "{stop}")?;
         return Ok(outcome);
     }
+    null_test(phase)?;
     signal::watch();
     let progress = Terminal::default();
     let (profiles, request) = (args.folders.profiles.as_path(), &request);

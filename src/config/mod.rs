@@ -17,6 +17,7 @@ mod schema;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
+mod untested;
 pub mod workload;
 
 pub use error::{ConfigErrors, Place, Problem};
@@ -30,4 +31,4 @@ pub use reader::is_name;
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
 pub use schema::schema;
-pub use workload::{Buffer, Dtype, Init, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+pub use workload::{Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};

@@ -1,8 +1,7 @@
 //! What a kernel computes: shapes, buffers, scalars, and the result it is held to.
 
 use crate::expr::{Expr, ExprError, Names, Value};
-use crate::model::ShapeName;
-use crate::model::Tolerance;
+use crate::model::{Law, ShapeName, Tolerance};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -190,10 +189,13 @@ pub enum WorkloadReference {
         /// Options of the built-in as strings, e.g. `causal = "true"`, `op = "max"`.
         options: Vec<(String, String)>,
     },
-    /// Another entry of the kernel's source, launched with the same arguments as one thread block grid of its own.
+    /// Another kernel, launched with the same arguments as one thread block grid of its own.
     Entry {
         /// Entry name.
         entry: String,
+        /// Its source; the kernel's own where it is not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<PathBuf>,
         /// Grid, expressions over the shape.
         grid: Vec<Expr>,
         /// Block, expressions over the shape.
@@ -206,11 +208,37 @@ pub enum WorkloadReference {
     },
 }
 
+/// The laws that the inputs of correctness cases are drawn by, at least one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Laws {
+    /// Those that suit the reference; the phase does not say.
+    Suited(Vec<Law>),
+    /// Those that the phase asks for.
+    Given(Vec<Law>),
+}
+
+impl Laws {
+    /// The laws, in their order.
+    pub fn all(&self) -> &[Law] {
+        match self {
+            Self::Suited(laws) | Self::Given(laws) => laws,
+        }
+    }
+
+    const fn are_suited(&self) -> bool {
+        matches!(self, Self::Suited(_))
+    }
+}
+
 /// What a kernel computes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
     /// Seeds of the inputs; every one is a correctness case.
     pub seeds: Vec<u64>,
+    /// Laws of the inputs.
+    #[serde(skip_serializing_if = "Laws::are_suited")]
+    pub laws: Laws,
     /// The right answer.
     pub reference: WorkloadReference,
     /// How near to it an output must be.
@@ -228,6 +256,29 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The smallest shape: that with the fewest points in all its dimensions together, the first of several.
+    pub fn smallest_shape(&self) -> Option<&Shape> {
+        let points = |shape: &&Shape| shape.dims.iter().fold(1i64, |product, (_, n)| product.saturating_mul(*n));
+        self.shapes.iter().min_by_key(points)
+    }
+
+    /// The laws of a correctness case.
+    ///
+    /// At the smallest shape the seeds share all laws among them. At every other one the first seed has the first law, and
+    /// each other seed one of the rest in turn, so that a larger shape costs a launch a seed.
+    pub fn laws_of(&self, shape: &ShapeName, seed: u64) -> Vec<Law> {
+        let laws = self.laws.all();
+        let place = self.seeds.iter().position(|s| *s == seed).unwrap_or(0);
+        if self.smallest_shape().is_some_and(|smallest| &smallest.name == shape) {
+            return laws.iter().copied().skip(place).step_by(self.seeds.len().max(1)).collect();
+        }
+        let (Some((first, rest)), at) = (laws.split_first(), self.shapes.iter().position(|s| &s.name == shape)) else {
+            return Vec::new();
+        };
+        let turn = |rest: &[Law]| rest[(at.unwrap_or(0) * (self.seeds.len() - 1) + place - 1) % rest.len()];
+        vec![if place == 0 || rest.is_empty() { *first } else { turn(rest) }]
+    }
+
     /// Floating-point operations of one launch at a shape; none where the workload does not say.
     ///
     /// # Errors

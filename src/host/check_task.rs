@@ -4,23 +4,33 @@ use super::event::{WorkerEvent, WorkerTask};
 use super::job::JobKernel;
 use super::worker::{DeviceLost, WorkError, Worker};
 use crate::gpu::DeviceError;
-use crate::model::{CheckOutcome, CheckRecord};
+use crate::model::{CheckOutcome, CheckRecord, Law};
 use crate::prove::{
-    CaseInputs, CheckBuffers, ExpectedOutput, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host,
+    CaseDraw, CaseInputs, CheckBuffers, ExpectedOutput, ExpectedOutputError, ReferenceSpec, ShapeSpec, case_outcome,
+    expected_on_host, held_by_outputs, magnitudes, plain_on_host,
 };
 use std::ops::ControlFlow;
+
+/// A shape being checked.
+struct CheckedShape<'s> {
+    spec: &'s ShapeSpec,
+    buffers: CheckBuffers,
+    /// Magnitudes of the answers to the declared inputs, once they are known.
+    usual: Option<Vec<f64>>,
+}
 
 impl Worker<'_> {
     /// Runs every pending case, shape by shape and seed by seed, so that inputs and reference are made once.
     pub(super) fn check(&mut self) -> Result<ControlFlow<DeviceLost>, WorkError> {
-        for shape in self.job.shapes.clone() {
-            if !self.job.kernels.iter().any(|k| k.cases.iter().any(|c| c.shape == shape.name)) {
+        for spec in self.job.shapes.clone() {
+            if !self.job.kernels.iter().any(|k| k.cases.iter().any(|c| c.shape == spec.name)) {
                 continue;
             }
-            let buffers = CheckBuffers::allocate(&self.device, &shape.buffers);
-            let mut buffers = buffers.map_err(|source| WorkError::buffers(&shape, source))?;
+            let buffers = CheckBuffers::allocate(&self.device, &spec.buffers);
+            let buffers = buffers.map_err(|source| WorkError::buffers(&spec, source))?;
+            let mut shape = CheckedShape { spec: &spec, buffers, usual: None };
             for seed in self.job.seeds.clone() {
-                if let lost @ ControlFlow::Break(_) = self.check_seed(&shape, seed, &mut buffers)? {
+                if let lost @ ControlFlow::Break(_) = self.check_seed(&mut shape, seed)? {
                     return Ok(lost);
                 }
             }
@@ -28,24 +38,22 @@ impl Worker<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn check_seed(
-        &mut self,
-        shape: &ShapeSpec,
-        seed: u64,
-        buffers: &mut CheckBuffers,
-    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
-        let asked = |k: &JobKernel| k.cases.iter().any(|c| c.shape == shape.name && c.seed == seed);
+    fn check_seed(&mut self, shape: &mut CheckedShape<'_>, seed: u64) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        let name = &shape.spec.name;
+        let asked = |k: &JobKernel| k.cases.iter().any(|c| &c.shape == name && c.seed == seed);
         let pending: Vec<usize> = (0..self.job.kernels.len()).filter(|&i| asked(&self.job.kernels[i])).collect();
         if pending.is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
-        self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
-        let inputs = CaseInputs::draw(shape, seed);
-        let expected = self.expected(shape, seed, &inputs, Some(&mut *buffers));
-        let expected = expected.map_err(|error| WorkError::reference(&shape.name, seed, &error))?;
-        buffers.prepare(shape, &inputs.contents(shape, &expected));
+        self.reporter.report(&WorkerEvent::Preparing { shape: name.clone(), seed })?;
+        let laws = self.job.laws.of(name, seed);
+        let draws = laws.into_iter().map(|law| self.draw(shape, seed, law)).collect::<Result<Vec<_>, _>>();
+        let draws = draws.map_err(|error| WorkError::reference(&shape.spec.name, seed, &error))?;
+        if let [only] = draws.as_slice() {
+            shape.buffers.prepare(shape.spec, &only.inputs);
+        }
         for index in pending {
-            if let lost @ ControlFlow::Break(_) = self.check_case(index, shape, seed, buffers, &expected)? {
+            if let lost @ ControlFlow::Break(_) = self.check_case(index, shape, seed, &draws)? {
                 return Ok(lost);
             }
         }
@@ -56,18 +64,17 @@ impl Worker<'_> {
     fn check_case(
         &mut self,
         index: usize,
-        shape: &ShapeSpec,
+        shape: &mut CheckedShape<'_>,
         seed: u64,
-        buffers: &mut CheckBuffers,
-        expected: &[ExpectedOutput],
+        draws: &[CaseDraw],
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
-        self.started(&variant, shape, WorkerTask::Check { seed })?;
-        let (outcome, crash) = match self.launch_case(index, shape, buffers) {
-            Ok(()) => (buffers.outcome(shape, expected, &self.job.tolerance), None),
+        self.started(&variant, shape.spec, WorkerTask::Check { seed })?;
+        let (outcome, crash) = match self.launch_case(index, shape, draws) {
+            Ok(outcome) => (outcome, None),
             Err(error) => (CheckOutcome::Crashed { reason: error.to_string() }, Some(error.to_string())),
         };
-        let record = CheckRecord { variant: variant.clone(), shape: shape.name.clone(), seed, outcome };
+        let record = CheckRecord { variant: variant.clone(), shape: shape.spec.name.clone(), seed, outcome };
         self.job.settle_check(&record);
         self.reporter.report(&WorkerEvent::Checked(record))?;
         match crash {
@@ -76,24 +83,95 @@ impl Worker<'_> {
         }
     }
 
-    fn launch_case(&mut self, index: usize, shape: &ShapeSpec, buffers: &mut CheckBuffers) -> Result<(), DeviceError> {
-        let launch = self.launch(index, shape)?;
+    /// Launches a case on each of its draws; of a single one, the buffers hold the inputs already.
+    fn launch_case(
+        &mut self,
+        index: usize,
+        shape: &mut CheckedShape<'_>,
+        draws: &[CaseDraw],
+    ) -> Result<CheckOutcome, DeviceError> {
+        let launch = self.launch(index, shape.spec)?;
         self.kernel(index)?;
         let kernel = self.kernels[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
-        buffers.launch_once(&self.device, kernel, &launch, shape)
+        let mut results = Vec::new();
+        for draw in draws {
+            if draws.len() > 1 {
+                shape.buffers.prepare(shape.spec, &draw.inputs);
+            }
+            let buffers = &mut shape.buffers;
+            results.push(buffers.launch_draw(
+                &self.device,
+                (kernel, &launch),
+                shape.spec,
+                draw,
+                &self.job.tolerance,
+            )?);
+        }
+        Ok(case_outcome(results, &self.job.tolerance))
     }
 
-    /// The right outputs; `buffers` are for a reference that takes the device.
-    pub(super) fn expected(
+    /// The inputs of a seed under a law, with their right answer.
+    fn draw(&self, shape: &mut CheckedShape<'_>, seed: u64, law: Law) -> Result<CaseDraw, ExpectedOutputError> {
+        let (inputs, expected) = self.answered(shape.spec, seed, law, Some(&mut shape.buffers))?;
+        if shape.usual.is_none() {
+            shape.usual = Some(match law {
+                Law::Declared => magnitudes(&expected),
+                _ => magnitudes(&self.answered(shape.spec, seed, Law::Declared, Some(&mut shape.buffers))?.1),
+            });
+        }
+        let usual = if law == Law::Declared { magnitudes(&expected) } else { shape.usual.clone().unwrap_or_default() };
+        self.comparable(shape.spec, law, (inputs, expected), &usual)
+    }
+
+    /// The declared inputs of a seed, with their right answer; `buffers` are for a reference that takes the device.
+    pub(super) fn declared_draw(
         &self,
         shape: &ShapeSpec,
         seed: u64,
+        buffers: Option<&mut CheckBuffers>,
+    ) -> Result<CaseDraw, ExpectedOutputError> {
+        let (inputs, expected) = self.answered(shape, seed, Law::Declared, buffers)?;
+        let usual = magnitudes(&expected);
+        self.comparable(shape, Law::Declared, (inputs, expected), &usual)
+    }
+
+    fn comparable(
+        &self,
+        shape: &ShapeSpec,
+        law: Law,
+        (inputs, expected): (CaseInputs, Vec<ExpectedOutput>),
+        usual: &[f64],
+    ) -> Result<CaseDraw, ExpectedOutputError> {
+        let plain = self.job.tolerance.times_error.map(|_| plain_on_host(&self.job.reference, shape, &inputs.values));
+        let draw = CaseDraw::new(law, inputs, expected, usual);
+        Ok(match plain.transpose()?.flatten() {
+            Some(plain) => draw.with_plain(shape, &plain),
+            None => draw,
+        })
+    }
+
+    fn answered(
+        &self,
+        shape: &ShapeSpec,
+        seed: u64,
+        law: Law,
+        buffers: Option<&mut CheckBuffers>,
+    ) -> Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError> {
+        let inputs = CaseInputs::under(law, &self.job.reference, shape, seed);
+        let expected = match expected_on_host(&self.job.reference, shape, seed, &inputs.values)? {
+            Some(expected) => expected,
+            None => self.expected_by_entry(shape, &inputs, buffers)?,
+        };
+        let held = held_by_outputs(expected, shape, self.job.tolerance.nan)?;
+        Ok((inputs, held))
+    }
+
+    fn expected_by_entry(
+        &self,
+        shape: &ShapeSpec,
         inputs: &CaseInputs,
         buffers: Option<&mut CheckBuffers>,
     ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
-        if let Some(expected) = expected_on_host(&self.job.reference, shape, seed, &inputs.values)? {
-            return Ok(expected);
-        }
         match (&self.job.reference, buffers) {
             (ReferenceSpec::Entry { entry, cubin, launches }, Some(buffers)) => {
                 buffers.expected_by_entry(&self.device, (entry, cubin, launches), shape, inputs)

@@ -5,7 +5,7 @@ use crate::config::{Buffer, Init, KernelTemplate, Phase, Role, ScalarType, Shape
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::BufferSpec;
 use crate::model::VariantId;
-use crate::plan::{Arg, KernelPlan, Launch, Method, Plan};
+use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, reference_id};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
 use crate::time::{HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
@@ -157,14 +157,17 @@ pub(super) fn job_reference(
             Ok(ReferenceSpec::Builtin(builtin))
         }
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
-        WorkloadReference::Entry { entry, grid, block } => {
+        WorkloadReference::Entry { entry, source, grid, block } => {
+            let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());
             // A source over parameters is that of every variant of the sweep.
-            let own = |k: &KernelTemplate, source: &Path| {
+            let same = |k: &KernelTemplate, source: &Path| {
                 !k.source.names().is_empty() || Path::new(k.source.text()) == source
             };
-            let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| own(k, &plan.source));
-            let host = built(plan, cubins).find(|(_, kernel, _)| of_phase(kernel));
-            let (_, kernel, cubin) = host.ok_or_else(|| JobError::NoReferenceCubin { entry: entry.clone() })?;
+            let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| same(k, &plan.source));
+            let host = built(plan, cubins).find(|(_, kernel, _)| own.is_some() || of_phase(kernel));
+            let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
+            let (_, kernel, candidate) = host.ok_or_else(absent)?;
+            let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?;
             let launches = kernel
                 .launches
                 .iter()
@@ -181,7 +184,7 @@ pub(super) fn job_reference(
                     })
                 })
                 .collect::<Result<Vec<_>, JobError>>()?;
-            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin: cubin.clone(), launches })
+            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, launches })
         }
     }
 }

@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn events_survive_their_line() {
-        let differences = Differences { max_abs: 1e-3, rel_l2: f64::MAX, nonfinite: 2, compared: 3 };
+        let differences =
+            Differences { max_abs: 1e-3, rel_l2: f64::MAX, nonfinite: 2, compared: 3, ..Differences::default() };
         let (variant, shape) = (VariantId("a=1".into()), ShapeName("s".into()));
         let outcome = CheckOutcome::Wrong { differences, reason: "x".into(), defects: Some(Vec::new()) };
         let events = [

@@ -2,12 +2,12 @@
 
 use crate::config::GatePlan;
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, L2State, Objective, Phase, ProfileSettings, Role, Shape,
-    Sweep, Workload, WorkloadReference,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, L2State, Laws, Objective, Phase, ProfileSettings, Role,
+    Shape, Sweep, Workload, WorkloadReference,
 };
 use crate::expr::Expr;
-use crate::model::Better;
 use crate::model::VariantId;
+use crate::model::{Better, Law};
 use crate::model::{ShapeName, Tolerance};
 use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, Standing, Variant};
 use std::path::PathBuf;
@@ -55,8 +55,9 @@ pub fn phase() -> Phase {
         },
         workload: Workload {
             seeds: vec![0, 1],
+            laws: Laws::Given(vec![Law::Declared]),
             reference: WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() },
-            tolerance: Tolerance { max_abs: Some(1e-3), rel_l2: None },
+            tolerance: Tolerance { max_abs: Some(1e-3), ..Tolerance::default() },
             scalars: Vec::new(),
             shapes,
             buffers: vec![buffer("x", Dtype::F32, Role::Input), buffer("y", Dtype::F16, Role::Output)],

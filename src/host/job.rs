@@ -2,7 +2,8 @@
 //!
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
-use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, Tolerance, VariantId};
+use crate::config::Workload;
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId};
 use crate::plan::Launch;
 use crate::prove::{ReferenceSpec, ShapeSpec};
 use crate::time::TimingSettings;
@@ -18,6 +19,9 @@ pub struct WorkerJob {
     pub mode: JobMode,
     /// Seeds of the inputs that are checked; the first also fills what is warmed up and profiled.
     pub seeds: Vec<u64>,
+    /// Laws of the inputs that cases are checked under.
+    #[serde(default)]
+    pub laws: CaseLaws,
     /// The right answer.
     pub reference: ReferenceSpec,
     /// How near to it an output must be.
@@ -48,6 +52,28 @@ pub struct CheckCase {
     pub shape: ShapeName,
     /// The seed.
     pub seed: u64,
+}
+
+/// The laws of every case; declared inputs alone for a case that is not listed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CaseLaws(Vec<(CheckCase, Vec<Law>)>);
+
+impl CaseLaws {
+    /// Those of a workload's cases.
+    pub fn new(workload: &Workload) -> Self {
+        let cases = workload.shapes.iter().flat_map(|s| workload.seeds.iter().map(|seed| (s.name.clone(), *seed)));
+        Self(
+            cases
+                .map(|(shape, seed)| (CheckCase { shape: shape.clone(), seed }, workload.laws_of(&shape, seed)))
+                .collect(),
+        )
+    }
+
+    /// Those of a case, at least one.
+    pub fn of(&self, shape: &ShapeName, seed: u64) -> Vec<Law> {
+        let case = self.0.iter().find(|(case, laws)| &case.shape == shape && case.seed == seed && !laws.is_empty());
+        case.map_or_else(|| vec![Law::Declared], |(_, laws)| laws.clone())
+    }
 }
 
 /// A variant, and what is still to do for it.

@@ -32,8 +32,8 @@ pub enum JobError {
     /// The workload has no output, so nothing could be proved.
     #[error("the workload has no output buffer; give one `role = \"output\"`")]
     NoOutput,
-    /// Neither bound of the tolerance is given, or one is not a number that can be held.
-    #[error("the tolerance has no usable bound; give `max_abs` or `rel_l2`, finite and not negative")]
+    /// No bound of the tolerance is given, or one is not a number that can be held.
+    #[error("the tolerance has no usable bound; give `max_abs`, `rel_l2`, `atol` or `rtol`, finite and not negative")]
     Tolerance,
     /// There is no seed.
     #[error("the workload has no seeds; give at least one")]

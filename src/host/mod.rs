@@ -19,6 +19,7 @@ mod supervisor;
 mod tail;
 mod time_task;
 mod trace_task;
+mod trial;
 mod worker;
 mod worker_process;
 
@@ -28,5 +29,6 @@ pub use job_error::JobError;
 pub use phase_job::{JobPurpose, cases};
 pub use supervisor::{DeviceProbe, Finish, MeasureError, SinkError, WorkerCommand, exclude, find_device, measure};
 pub use trace_task::range_name;
+pub use trial::{MutantTable, NullTest, TrialError, mutant_table, null_test};
 pub use worker::WorkError;
 pub use worker_process::{report_device, work};

@@ -1,7 +1,7 @@
 //! The job that a phase and its plan make.
 
 use super::evaluate::{built, check_launches, check_provable, job_reference, job_shape, timing};
-use super::job::{CheckCase, JobKernel, JobMode, WorkerJob};
+use super::job::{CaseLaws, CheckCase, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
 use crate::config::{Phase, Shape};
 use crate::model::VariantId;
@@ -64,6 +64,7 @@ impl WorkerJob {
             device: 0,
             mode,
             seeds: workload.seeds.clone(),
+            laws: CaseLaws::new(workload),
             reference,
             tolerance: workload.tolerance,
             shapes,

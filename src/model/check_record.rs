@@ -2,6 +2,7 @@
 
 use super::audit::Audit;
 use super::id::{ShapeName, VariantId};
+use super::law::Law;
 use super::tolerance::{Differences, Tolerance};
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +72,8 @@ impl CheckOutcome {
             return Self::Correct { differences };
         }
         let reasons = defects.iter().map(ToString::to_string).chain(violations.iter().map(ToString::to_string));
-        let reason = reasons.collect::<Vec<_>>().join("; ");
+        let under = differences.law.filter(|law| *law != Law::Declared).map(|law| format!("under {law} inputs: "));
+        let reason = under.unwrap_or_default() + &reasons.collect::<Vec<_>>().join("; ");
         Self::Wrong { differences, reason, defects: Some(defects) }
     }
 
@@ -153,10 +155,21 @@ pub struct LatencyRecord {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::model::NanRule;
 
-    const TIGHT: Tolerance = Tolerance { max_abs: Some(0.1), rel_l2: None };
-    const LOOSE: Tolerance = Tolerance { max_abs: Some(1.0), rel_l2: None };
-    const DIFFERENCES: Differences = Differences { max_abs: 0.5, rel_l2: 0.25, nonfinite: 0, compared: 8 };
+    const NO_BOUND: Tolerance =
+        Tolerance { max_abs: None, rel_l2: None, allclose: None, times_error: None, nan: NanRule::Refused };
+    const TIGHT: Tolerance = Tolerance { max_abs: Some(0.1), ..NO_BOUND };
+    const LOOSE: Tolerance = Tolerance { max_abs: Some(1.0), ..NO_BOUND };
+    const DIFFERENCES: Differences = Differences {
+        max_abs: 0.5,
+        rel_l2: 0.25,
+        nonfinite: 0,
+        compared: 8,
+        allclose: None,
+        times_error: None,
+        law: None,
+    };
 
     fn reason(outcome: &CheckOutcome) -> &str {
         match outcome {
@@ -173,6 +186,13 @@ mod tests {
         assert_eq!(wrong.judged_by(&LOOSE), correct);
         assert_eq!(correct.judged_by(&TIGHT), wrong);
         assert!(wrong.is_correct(&LOOSE) && !wrong.is_correct(&TIGHT));
+    }
+
+    #[test]
+    fn a_wrong_case_names_the_law_of_its_inputs() {
+        let growing = Differences { law: Some(Law::Growing), ..DIFFERENCES };
+        let expected = "under growing inputs: max_abs 5.000e-1 exceeds the tolerance 1e-1";
+        assert_eq!(reason(&CheckOutcome::of(growing, Vec::new(), &TIGHT)), expected);
     }
 
     #[test]

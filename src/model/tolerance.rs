@@ -1,28 +1,121 @@
 //! How far an output may be from the reference, how far it was, and the one rule that compares them.
 
+use super::law::Law;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How far an output may be from the reference; every bound that is given must hold.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Tolerance {
     /// Largest absolute difference.
     pub max_abs: Option<f64>,
     /// Relative L2 norm of the difference.
     pub rel_l2: Option<f64>,
+    /// A bound of every element that follows the size of its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allclose: Option<AllClose>,
+    /// Largest difference in units of the error that a plain evaluation of the reference makes in the same precision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times_error: Option<f64>,
+    /// Whether the reference may have NaN.
+    #[serde(default, skip_serializing_if = "NanRule::is_default")]
+    pub nan: NanRule,
+}
+
+/// `|value - expected| <= atol + rtol * |expected|` for every element, as in NumPy's `allclose`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct AllClose {
+    /// What every element may be off by.
+    pub atol: f64,
+    /// What it may be off by for each unit of its answer.
+    pub rtol: f64,
+}
+
+impl AllClose {
+    /// What an element may be off by; `scale` is how many times larger than usual the answers of its case are.
+    pub fn allowed(&self, expected: f64, scale: f64) -> f64 {
+        self.atol * scale + self.rtol * expected.abs()
+    }
+}
+
+/// What NaN in a reference means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NanRule {
+    /// There is no right answer: an error.
+    #[default]
+    Refused,
+    /// The output has to be NaN there too.
+    Allowed,
+}
+
+impl NanRule {
+    const fn is_default(&self) -> bool {
+        matches!(self, Self::Refused)
+    }
 }
 
 /// How far an output is from the reference, over all output buffers of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+///
+/// Where answers under a [`Law`] are larger than those to the declared inputs, differences are divided by how many times
+/// they are larger, so that one bound means the same share of the answer under every law.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Differences {
     /// Largest absolute difference; where NaN or infinite values are, over the finite ones.
     pub max_abs: f64,
-    /// L2 norm of the difference over L2 norm of the reference, over the finite ones.
+    /// L2 norm of the difference over L2 norm of the reference, over the finite ones; the largest of the case's inputs.
     pub rel_l2: f64,
     /// Elements that are NaN or infinite where the reference is not.
     pub nonfinite: u64,
     /// Elements compared.
     pub compared: u64,
+    /// The element that is farthest by the tolerance's [`AllClose`]; none where that was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allclose: Option<Farthest>,
+    /// Largest difference over the error of a plain evaluation; none where that was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times_error: Option<f64>,
+    /// The law of the inputs that these are worst under; none where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub law: Option<Law>,
+}
+
+/// How far the farthest element is, in units of what it was allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Farthest {
+    /// What was allowed.
+    pub bound: AllClose,
+    /// Its difference over what it was allowed; up to 1 is within.
+    pub ratio: f64,
+}
+
+impl Differences {
+    /// Those of two sets of inputs of one case: the worse of each, and all elements. The law is that of the worse one.
+    #[must_use]
+    pub fn and(self, other: Self, tolerance: &Tolerance) -> Self {
+        let badness = |d: &Self| (tolerance.violations(d).len(), d.max_abs);
+        let (a, b) = (badness(&self), badness(&other));
+        let worse = if b.0 > a.0 || b.0 == a.0 && b.1 > a.1 { &other } else { &self };
+        let farthest = [self.allclose, other.allclose].into_iter().flatten();
+        Self {
+            max_abs: larger(self.max_abs, other.max_abs),
+            rel_l2: larger(self.rel_l2, other.rel_l2),
+            nonfinite: self.nonfinite + other.nonfinite,
+            compared: self.compared + other.compared,
+            // Measured for one and not for the other is not measured.
+            allclose: self
+                .allclose
+                .and(other.allclose)
+                .and_then(|_| farthest.reduce(|a, b| if b.ratio <= a.ratio { a } else { b })),
+            times_error: self.times_error.zip(other.times_error).map(|(a, b)| larger(a, b)),
+            law: worse.law,
+        }
+    }
+}
+
+/// The larger one; NaN where either is.
+fn larger(a: f64, b: f64) -> f64 {
+    if a >= b || a.is_nan() { a } else { b }
 }
 
 /// A difference that a tolerance can bound. It is written as the phase's key for the bound.
@@ -32,6 +125,10 @@ pub enum Difference {
     MaxAbs,
     /// The relative L2 norm of the difference.
     RelL2,
+    /// The largest difference over what [`AllClose`] allows.
+    AllClose,
+    /// The largest difference over the error of a plain evaluation.
+    TimesError,
 }
 
 impl fmt::Display for Difference {
@@ -39,6 +136,8 @@ impl fmt::Display for Difference {
         f.write_str(match self {
             Self::MaxAbs => "max_abs",
             Self::RelL2 => "rel_l2",
+            Self::AllClose => "atol + rtol |expected|",
+            Self::TimesError => "times_error",
         })
     }
 }
@@ -75,6 +174,20 @@ pub enum Violation {
         /// The bound.
         bound: f64,
     },
+    /// An element is farther from its answer than `atol + rtol |expected|`.
+    #[error("an element is off by {ratio:.3e} times what atol {:e} + rtol {:e} x |expected| allows", bound.atol, bound.rtol)]
+    Apart {
+        /// Its difference over what it is allowed.
+        ratio: f64,
+        /// What is allowed.
+        bound: AllClose,
+    },
+    /// A bound is given, and what it bounds was not measured, or was measured for another bound.
+    #[error("{difference} of this tolerance was not measured")]
+    Unmeasured {
+        /// Which.
+        difference: Difference,
+    },
     /// The tolerance has no bound, or one that is NaN, infinite or negative.
     #[error("the tolerance has no usable bound")]
     NoBound,
@@ -83,16 +196,18 @@ pub enum Violation {
 impl Tolerance {
     /// Whether there is a bound, and every one that is given is finite and not negative.
     pub fn is_usable(&self) -> bool {
-        let mut bounds = [self.max_abs, self.rel_l2].into_iter().flatten().peekable();
+        let elements = self.allclose.map_or([None, None], |a| [Some(a.atol), Some(a.rtol)]);
+        let bounds = [self.max_abs, self.rel_l2, self.times_error].into_iter().chain(elements);
+        let mut bounds = bounds.flatten().peekable();
         bounds.peek().is_some() && bounds.all(is_distance)
     }
 
     /// Every reason why `differences` are not within this tolerance; empty where they are. Bounds are inclusive.
     ///
-    /// A comparison of nothing, a difference that is NaN, infinite or negative, and a tolerance without a usable bound
-    /// are violations: what proves nothing is not correct.
+    /// A comparison of nothing, a difference that is NaN, infinite or negative, a bound of something that was not measured,
+    /// and a tolerance without a usable bound are violations: what proves nothing is not correct.
     pub fn violations(&self, differences: &Differences) -> Vec<Violation> {
-        let Differences { max_abs, rel_l2, nonfinite, compared } = *differences;
+        let Differences { max_abs, rel_l2, nonfinite, compared, .. } = *differences;
         let mut violations = Vec::new();
         if compared == 0 {
             violations.push(Violation::NothingCompared);
@@ -100,16 +215,35 @@ impl Tolerance {
         if nonfinite > 0 {
             violations.push(Violation::Nonfinite { elements: nonfinite, compared });
         }
-        let each = [(Difference::MaxAbs, max_abs, self.max_abs), (Difference::RelL2, rel_l2, self.rel_l2)];
-        violations.extend(each.into_iter().filter_map(|(difference, value, bound)| match bound {
-            _ if !is_distance(value) => Some(Violation::Meaningless { difference, value }),
-            Some(bound) if value > bound => Some(Violation::Exceeds { difference, value, bound }),
-            Some(_) | None => None,
+        let each = [
+            (Difference::MaxAbs, Some(max_abs), self.max_abs),
+            (Difference::RelL2, Some(rel_l2), self.rel_l2),
+            (Difference::TimesError, differences.times_error, self.times_error),
+        ];
+        violations.extend(each.into_iter().filter_map(|(difference, value, bound)| match (value, bound) {
+            (Some(value), _) if !is_distance(value) => Some(Violation::Meaningless { difference, value }),
+            (Some(value), Some(bound)) if value > bound => Some(Violation::Exceeds { difference, value, bound }),
+            (None, Some(_)) => Some(Violation::Unmeasured { difference }),
+            (Some(_), Some(_)) | (_, None) => None,
         }));
+        violations.extend(self.allclose.and_then(|bound| apart(bound, differences.allclose)));
         if !self.is_usable() {
             violations.push(Violation::NoBound);
         }
         violations
+    }
+}
+
+fn apart(bound: AllClose, farthest: Option<Farthest>) -> Option<Violation> {
+    let difference = Difference::AllClose;
+    match farthest {
+        Some(Farthest { ratio, .. }) if !is_distance(ratio) => {
+            Some(Violation::Meaningless { difference, value: ratio })
+        }
+        Some(Farthest { bound: measured, ratio }) if measured == bound => {
+            (ratio > 1.0).then_some(Violation::Apart { ratio, bound })
+        }
+        Some(_) | None => Some(Violation::Unmeasured { difference }),
     }
 }
 
@@ -121,10 +255,18 @@ fn is_distance(value: f64) -> bool {
 mod tests {
     use super::*;
 
-    const NEAR: Differences = Differences { max_abs: 0.5, rel_l2: 0.25, nonfinite: 0, compared: 8 };
+    const NEAR: Differences = Differences {
+        max_abs: 0.5,
+        rel_l2: 0.25,
+        nonfinite: 0,
+        compared: 8,
+        allclose: None,
+        times_error: None,
+        law: None,
+    };
 
     fn bounds(max_abs: impl Into<Option<f64>>, rel_l2: impl Into<Option<f64>>) -> Tolerance {
-        Tolerance { max_abs: max_abs.into(), rel_l2: rel_l2.into() }
+        Tolerance { max_abs: max_abs.into(), rel_l2: rel_l2.into(), ..Tolerance::default() }
     }
 
     fn words(tolerance: Tolerance, differences: Differences) -> Vec<String> {
@@ -170,5 +312,46 @@ mod tests {
             assert!(tolerance.violations(&NEAR).contains(&Violation::NoBound), "{tolerance:?}");
         }
         assert!(bounds(0.0, None).is_usable());
+    }
+
+    #[test]
+    fn an_elementwise_bound_needs_the_ratio_that_was_measured_for_it() {
+        let bound = AllClose { atol: 1e-3, rtol: 1e-2 };
+        assert_eq!(bound.allowed(-5.0, 2.0), 2e-3 + 5e-2);
+        let tolerance = Tolerance { allclose: Some(bound), ..Tolerance::default() };
+        let measured = |ratio| Differences { allclose: Some(Farthest { bound, ratio }), ..NEAR };
+        assert!(words(tolerance, measured(1.0)).is_empty(), "inclusive");
+        assert_eq!(
+            words(tolerance, measured(1.5)),
+            ["an element is off by 1.500e0 times what atol 1e-3 + rtol 1e-2 x |expected| allows"]
+        );
+        let unmeasured = ["atol + rtol |expected| of this tolerance was not measured"];
+        assert_eq!(words(tolerance, NEAR), unmeasured, "a record without it proves nothing");
+        let looser = Tolerance { allclose: Some(AllClose { rtol: 1.0, ..bound }), ..tolerance };
+        assert_eq!(words(looser, measured(0.5)), unmeasured, "nor does one of another bound");
+        assert_eq!(words(tolerance, measured(f64::NAN)).len(), 1);
+        assert!(!Tolerance { allclose: Some(AllClose { atol: -1.0, rtol: 0.0 }), ..tolerance }.is_usable());
+    }
+
+    #[test]
+    fn times_error_needs_a_measured_error() {
+        let tolerance = Tolerance { times_error: Some(4.0), ..Tolerance::default() };
+        assert!(words(tolerance, Differences { times_error: Some(4.0), ..NEAR }).is_empty());
+        assert_eq!(
+            words(tolerance, Differences { times_error: Some(8.0), ..NEAR }),
+            ["times_error 8.000e0 exceeds the tolerance 4e0"]
+        );
+        assert_eq!(words(tolerance, NEAR), ["times_error of this tolerance was not measured"]);
+    }
+
+    #[test]
+    fn two_sets_of_inputs_are_as_bad_as_the_worse_and_name_its_law() {
+        let near = Differences { law: Some(Law::Declared), ..NEAR };
+        let nan = Differences { max_abs: 0.1, nonfinite: 3, law: Some(Law::Growing), ..NEAR };
+        let both = near.and(nan, &bounds(1.0, None));
+        assert_eq!((both.max_abs, both.nonfinite, both.compared, both.law), (0.5, 3, 16, Some(Law::Growing)));
+        assert_eq!(nan.and(near, &bounds(1.0, None)), both);
+        let unknown = near.and(Differences { max_abs: f64::NAN, ..NEAR }, &bounds(1.0, None));
+        assert!(unknown.max_abs.is_nan(), "what is no difference stays none");
     }
 }

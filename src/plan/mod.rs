@@ -4,6 +4,7 @@
 
 mod fault;
 mod launch;
+mod reference;
 mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -12,6 +13,7 @@ mod unroll;
 mod variant;
 
 pub use fault::PlanErrors;
+pub use reference::{reference_id, reference_plan};
 pub use unroll::unroll;
 pub use variant::{
     Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,

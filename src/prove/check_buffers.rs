@@ -1,13 +1,16 @@
-//! One correctness case on the device: fresh inputs, poisoned outputs, one launch, and everything read back.
+//! One correctness case on the device: fresh inputs, poisoned outputs, a launch for each of two poisons, and everything
+//! read back.
 
-use super::compare::DifferenceTally;
+use super::compare::{DifferenceTally, Yardstick, unwritten};
+use super::draw::{CaseDraw, DrawResult};
 use super::element;
 use super::expected::{ExpectedOutput, ExpectedOutputError};
 use super::inputs::CaseInputs;
+use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::config::Role;
 use crate::gpu::{ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedKernel, PinnedMemory};
-use crate::model::{CheckOutcome, Tolerance};
+use crate::model::Tolerance;
 use crate::plan::Launch;
 use std::path::Path;
 
@@ -33,46 +36,77 @@ impl CheckBuffers {
         Ok(Self { memory: device.allocate(bytes)?, fresh: device.pinned(bytes)?, after: device.pinned(bytes)?, layout })
     }
 
-    /// Sets what every launch from now on begins with: `contents` as [`CaseInputs::contents`] gives them.
-    pub fn prepare(&mut self, shape: &ShapeSpec, contents: &[Vec<u8>]) {
-        self.layout.write_fresh(&shape.buffers, contents, self.fresh.as_mut_slice());
+    /// Sets the inputs of every launch from now on; outputs begin with the poison of each launch.
+    pub fn prepare(&mut self, shape: &ShapeSpec, inputs: &CaseInputs) {
+        self.layout.write_fresh(&shape.buffers, &inputs.bytes, self.fresh.as_mut_slice());
     }
 
-    /// Fills the device afresh, launches, and reads everything back.
+    /// Fills the device afresh, outputs with `poison`, launches, and reads everything back.
     ///
     /// # Errors
     /// A copy or the launch fails; the device may not work any more.
-    pub fn launch_once(
+    fn launch_once(
         &mut self,
         device: &Device,
-        kernel: &LoadedKernel,
-        launch: &Launch,
+        (kernel, launch): (&LoadedKernel, &Launch),
         shape: &ShapeSpec,
+        poison: &Poison,
     ) -> Result<(), DeviceError> {
         let base = self.memory.address();
         let arguments = device.arguments(&launch.args, |name| self.layout.find(&shape.buffers, name, base))?;
         kernel.allow(launch)?;
+        for (index, bytes) in poison.0.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
+            self.fresh.as_mut_slice()[self.layout.region(index)].copy_from_slice(bytes);
+        }
         device.upload(&self.memory, &self.fresh)?;
         device.launch(kernel, launch, &arguments)?;
         device.synchronize()?;
         device.download(&mut self.after, &self.memory)
     }
 
-    /// What the last launch left, against the expected outputs.
-    pub fn outcome(&self, shape: &ShapeSpec, expected: &[ExpectedOutput], tolerance: &Tolerance) -> CheckOutcome {
-        let (fresh, after) = (self.fresh.as_slice(), self.after.as_slice());
-        let tally = expected.iter().fold(DifferenceTally::default(), |tally, ExpectedOutput { buffer, values }| {
-            let region = self.layout.region(*buffer);
-            let dtype = shape.buffers[*buffer].dtype;
-            tally.and(DifferenceTally::of(dtype, values, &fresh[region.clone()], &after[region]))
-        });
-        CheckOutcome::of(tally.differences(), tally.defects(self.out_of_bounds_write(shape)), tolerance)
-    }
-
-    /// The outputs that a reference entry gives for `inputs`.
+    /// Launches on the inputs that were prepared, once with each of two poisons, and compares what both leave.
     ///
     /// # Errors
-    /// The entry has no launch at the shape, cannot be launched, writes out of bounds, or leaves an output unwritten.
+    /// As a launch: a copy or the launch itself fails.
+    pub fn launch_draw(
+        &mut self,
+        device: &Device,
+        kernel: (&LoadedKernel, &Launch),
+        shape: &ShapeSpec,
+        draw: &CaseDraw,
+        tolerance: &Tolerance,
+    ) -> Result<DrawResult, DeviceError> {
+        let (mut launches, mut place) = (Vec::new(), None);
+        for poison in &draw.poisons(shape) {
+            self.launch_once(device, kernel, shape, poison)?;
+            launches.push(self.tally(shape, &draw.expected, |output| draw.yardstick(output, tolerance)));
+            place = place.or_else(|| self.out_of_bounds_write(shape));
+        }
+        Ok(draw.result(&launches, place, tolerance))
+    }
+
+    /// What the last launch left, against the expected outputs.
+    fn tally(
+        &self,
+        shape: &ShapeSpec,
+        expected: &[ExpectedOutput],
+        yardstick: impl Fn(usize) -> Yardstick,
+    ) -> DifferenceTally {
+        let (fresh, after) = (self.fresh.as_slice(), self.after.as_slice());
+        let outputs = expected.iter().enumerate();
+        outputs.fold(DifferenceTally::default(), |tally, (at, ExpectedOutput { buffer, values })| {
+            let region = self.layout.region(*buffer);
+            let dtype = shape.buffers[*buffer].dtype;
+            tally.and(DifferenceTally::of(dtype, values, &fresh[region.clone()], &after[region], yardstick(at)))
+        })
+    }
+
+    /// The outputs that a reference entry gives for `inputs`: it is launched twice, and has to write every element of
+    /// every output, the same both times.
+    ///
+    /// # Errors
+    /// The entry has no launch at the shape, cannot be launched, writes out of bounds, leaves an element unwritten, or
+    /// gives another answer the second time.
     pub fn expected_by_entry(
         &mut self,
         device: &Device,
@@ -83,22 +117,37 @@ impl CheckBuffers {
         let failed = |reason: String| ExpectedOutputError::Entry { entry: entry.to_owned(), reason };
         let launch = launches.iter().find(|l| l.shape == shape.name);
         let launch = launch.ok_or_else(|| ExpectedOutputError::NoLaunch { entry: entry.to_owned() })?;
-        self.prepare(shape, &inputs.bytes);
-        let launched = device.load(cubin, entry).and_then(|kernel| self.launch_once(device, &kernel, launch, shape));
-        launched.map_err(|e| failed(e.to_string()))?;
-        if let Some(place) = self.out_of_bounds_write(shape) {
-            return Err(failed(place));
+        let kernel = device.load(cubin, entry).map_err(|e| failed(e.to_string()))?;
+        self.prepare(shape, inputs);
+        let (mut answers, mut tallies) = (Vec::new(), Vec::new());
+        for poison in &Poison::pair(shape, &[], PoisonKey::random()) {
+            self.launch_once(device, (&kernel, launch), shape, poison).map_err(|e| failed(e.to_string()))?;
+            if let Some(place) = self.out_of_bounds_write(shape) {
+                return Err(failed(place));
+            }
+            let answer = self.outputs(shape);
+            tallies.push(self.tally(shape, &answer, |_| Yardstick::default()));
+            answers.push(answer);
         }
+        let elements = unwritten(&tallies);
+        if elements > 0 {
+            return Err(ExpectedOutputError::Unwritten { entry: entry.to_owned(), elements });
+        }
+        let answer = answers.pop().unwrap_or_default();
+        match answers.iter().all(|other| alike(other, &answer)) {
+            true => Ok(answer),
+            false => Err(failed("it gives another answer when it is launched again".to_owned())),
+        }
+    }
+
+    /// The outputs that the last launch left.
+    fn outputs(&self, shape: &ShapeSpec) -> Vec<ExpectedOutput> {
         let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role == Role::Output);
         let read = |(index, buffer): (usize, &BufferSpec)| ExpectedOutput {
             buffer: index,
             values: element::decode(buffer.dtype, &self.after.as_slice()[self.layout.region(index)]),
         };
-        let expected: Vec<ExpectedOutput> = outputs.map(read).collect();
-        if expected.iter().any(|output| output.values.iter().all(|v| v.is_nan())) {
-            return Err(ExpectedOutputError::Unwritten { entry: entry.to_owned() });
-        }
-        Ok(expected)
+        outputs.map(read).collect()
     }
 
     /// Overwrites what the device holds, which may be the right answer.
@@ -114,4 +163,10 @@ impl CheckBuffers {
     fn out_of_bounds_write(&self, shape: &ShapeSpec) -> Option<String> {
         self.layout.out_of_bounds_write(&shape.buffers, self.fresh.as_slice(), self.after.as_slice())
     }
+}
+
+/// Whether two answers have the same values, where NaN is like NaN.
+fn alike(a: &[ExpectedOutput], b: &[ExpectedOutput]) -> bool {
+    let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+    a.iter().zip(b).all(|(a, b)| a.values.iter().zip(&b.values).all(same))
 }

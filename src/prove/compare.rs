@@ -3,121 +3,161 @@
 
 use super::element;
 use crate::config::Dtype;
-use crate::model::{Defect, Differences};
+use crate::model::{AllClose, Defect, Differences, Farthest, Law};
 use rayon::prelude::*;
 
 /// Elements compared by one task.
 const CHUNK: usize = 1 << 13;
 
-/// Sums over the elements compared so far; output buffers of a case are added to one another.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// What differences are measured in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Yardstick {
+    /// How many times larger the answers are than those to the declared inputs, at least 1.
+    pub scale: f64,
+    /// The elementwise bound to measure for, if any.
+    pub allclose: Option<AllClose>,
+}
+
+impl Default for Yardstick {
+    fn default() -> Self {
+        Self { scale: 1.0, allclose: None }
+    }
+}
+
+/// Sums over the elements compared so far; output buffers of a launch are added to one another.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct DifferenceTally {
     max_abs: f64,
     squared_difference: f64,
     squared_reference: f64,
+    farthest: f64,
     nonfinite: u64,
-    unwritten: u64,
     finite: u64,
     compared: u64,
+    /// Elements that hold what they held before the launch, in ascending order, counted over all output buffers.
+    untouched: Vec<u64>,
 }
 
 impl DifferenceTally {
     /// Compares a buffer as it came from the device with its expected values; `before` is what it held.
-    pub fn of(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8]) -> Self {
+    pub fn of(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: Yardstick) -> Self {
         let size = dtype.size();
         expected
             .par_chunks(CHUNK)
             .zip(before.par_chunks(CHUNK * size).zip(after.par_chunks(CHUNK * size)))
-            .map(|(expected, (before, after))| Self::of_chunk(dtype, expected, before, after))
+            .map(|(expected, (before, after))| Self::of_chunk(dtype, expected, before, after, yardstick))
             .reduce(Self::default, Self::and)
     }
 
-    fn of_chunk(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8]) -> Self {
+    fn of_chunk(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: Yardstick) -> Self {
         let mut values = vec![0.0; expected.len()];
         element::decode_into(dtype, after, &mut values);
-        let mut tally = Self { compared: expected.len() as u64, ..Self::default() };
-        for (&value, &expected) in values.iter().zip(expected) {
-            tally.add(value, expected);
-        }
+        let mut tally = Self::of_values(&values, expected, yardstick);
         let size = dtype.size();
-        let untouched = before.chunks_exact(size).zip(after.chunks_exact(size)).filter(|(b, a)| b == a);
-        tally.unwritten = untouched.count() as u64;
+        let elements = before.chunks_exact(size).zip(after.chunks_exact(size)).enumerate();
+        tally.untouched = elements.filter(|(_, (b, a))| b == a).map(|(index, _)| index as u64).collect();
         tally
     }
 
-    fn add(&mut self, value: f64, expected: f64) {
+    /// Compares values that no launch wrote.
+    pub fn of_values(values: &[f64], expected: &[f64], yardstick: Yardstick) -> Self {
+        let mut tally = Self { compared: expected.len() as u64, ..Self::default() };
+        for (&value, &expected) in values.iter().zip(expected) {
+            tally.add(value, expected, yardstick);
+        }
+        tally
+    }
+
+    fn add(&mut self, value: f64, expected: f64, yardstick: Yardstick) {
         if !expected.is_finite() {
             let alike = value == expected || value.is_nan() && expected.is_nan();
             self.nonfinite += u64::from(!alike);
         } else if value.is_finite() {
             let difference = (value - expected).abs();
-            self.max_abs = self.max_abs.max(difference);
+            self.max_abs = self.max_abs.max(difference / yardstick.scale);
             self.squared_difference += difference * difference;
             self.squared_reference += expected * expected;
+            if let Some(bound) = yardstick.allclose.filter(|_| difference > 0.0) {
+                self.farthest = self.farthest.max(difference / bound.allowed(expected, yardstick.scale));
+            }
             self.finite += 1;
         } else {
             self.nonfinite += 1;
         }
     }
 
-    /// Both together.
+    /// Both together, the elements of `other` behind these.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn and(mut self, other: Self) -> Self {
+        self.untouched.extend(other.untouched.iter().map(|index| index + self.compared));
         Self {
             max_abs: self.max_abs.max(other.max_abs),
             squared_difference: self.squared_difference + other.squared_difference,
             squared_reference: self.squared_reference + other.squared_reference,
+            farthest: self.farthest.max(other.farthest),
             nonfinite: self.nonfinite + other.nonfinite,
-            unwritten: self.unwritten + other.unwritten,
             finite: self.finite + other.finite,
             compared: self.compared + other.compared,
+            untouched: self.untouched,
         }
     }
 
-    /// The differences; where the reference is zero everywhere, `rel_l2` is the norm of the difference itself.
-    pub fn differences(&self) -> Differences {
+    /// The differences, measured for `allclose`, under inputs of `law`, where a plain evaluation errs by `plain_error`;
+    /// where the reference is zero everywhere, `rel_l2` is the norm of the difference itself.
+    pub fn differences(&self, allclose: Option<AllClose>, law: Option<Law>, plain_error: Option<f64>) -> Differences {
         let (difference, reference) = (self.squared_difference.sqrt(), self.squared_reference.sqrt());
         let rel_l2 = if reference > 0.0 { difference / reference } else { difference };
+        let held = |v: f64| if v.is_nan() { f64::MAX } else { v.min(f64::MAX) };
+        let times = |plain: f64| if self.max_abs > 0.0 { held(self.max_abs / plain) } else { 0.0 };
         Differences {
-            max_abs: self.max_abs.min(f64::MAX),
-            rel_l2: if rel_l2.is_nan() { f64::MAX } else { rel_l2.min(f64::MAX) },
+            max_abs: held(self.max_abs),
+            rel_l2: held(rel_l2),
             nonfinite: self.nonfinite,
             compared: self.compared,
+            allclose: allclose.map(|bound| Farthest { bound, ratio: held(self.farthest) }),
+            times_error: plain_error.map(times),
+            law,
         }
     }
 
-    /// What is wrong whatever the tolerance; `place` is where the launch wrote out of bounds, if it did.
-    pub fn defects(&self, place: Option<String>) -> Vec<Defect> {
-        let mut defects: Vec<Defect> = place.map(|place| Defect::OutOfBoundsWrite { place }).into_iter().collect();
-        if self.unwritten > 0 {
-            defects.push(Defect::Unwritten { elements: self.unwritten, compared: self.compared });
-        }
-        if self.finite == 0 {
-            defects.push(Defect::NothingFinite);
-        }
-        defects
+    /// What is wrong whatever the tolerance, but for elements that were not written, which one launch cannot tell.
+    pub fn defects(&self) -> Vec<Defect> {
+        if self.finite == 0 { vec![Defect::NothingFinite] } else { Vec::new() }
     }
+}
+
+/// Elements that held their poison after every one of the launches, where no two poisons have an element alike: those that
+/// were never written.
+pub fn unwritten(launches: &[DifferenceTally]) -> u64 {
+    let Some((first, others)) = launches.split_first() else { return 0 };
+    let everywhere = |index: &&u64| others.iter().all(|other| other.untouched.binary_search(index).is_ok());
+    first.untouched.iter().filter(everywhere).count() as u64
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::model::{CheckOutcome, Tolerance};
+    use crate::model::{CheckOutcome, NanRule, Tolerance};
 
-    const TOLERANCE: Tolerance = Tolerance { max_abs: Some(0.5), rel_l2: None };
+    const TOLERANCE: Tolerance =
+        Tolerance { max_abs: Some(0.5), rel_l2: None, allclose: None, times_error: None, nan: NanRule::Refused };
 
     fn tally(expected: &[f64], values: &[f64]) -> DifferenceTally {
         let after = element::encode(Dtype::F32, values);
-        DifferenceTally::of(Dtype::F32, expected, &vec![0xff; after.len()], &after)
+        DifferenceTally::of(Dtype::F32, expected, &vec![0xff; after.len()], &after, Yardstick::default())
     }
 
-    fn outcome(tally: &DifferenceTally, tolerance: &Tolerance, place: Option<String>) -> CheckOutcome {
-        CheckOutcome::of(tally.differences(), tally.defects(place), tolerance)
+    fn differences(tally: &DifferenceTally) -> Differences {
+        tally.differences(None, None, None)
+    }
+
+    fn outcome(tally: &DifferenceTally, tolerance: &Tolerance) -> CheckOutcome {
+        CheckOutcome::of(differences(tally), tally.defects(), tolerance)
     }
 
     fn reason(tally: &DifferenceTally, tolerance: &Tolerance) -> String {
-        match outcome(tally, tolerance, None) {
+        match outcome(tally, tolerance) {
             CheckOutcome::Wrong { reason, .. } => reason,
             other => panic!("{other:?} is not wrong"),
         }
@@ -125,45 +165,85 @@ mod tests {
 
     #[test]
     fn differences_are_those_of_the_definition() {
-        let differences = tally(&[3.0, 4.0, 0.0], &[3.0, 4.25, 0.5]).differences();
+        let differences = differences(&tally(&[3.0, 4.0, 0.0], &[3.0, 4.25, 0.5]));
         assert_eq!((differences.max_abs, differences.compared, differences.nonfinite), (0.5, 3, 0));
         assert!((differences.rel_l2 - 0.3125f64.sqrt() / 5.0).abs() < 1e-12);
-        assert_eq!(tally(&[0.0], &[0.25]).differences().rel_l2, 0.25, "a zero reference leaves the norm itself");
+        assert_eq!(
+            super::tests::differences(&tally(&[0.0], &[0.25])).rel_l2,
+            0.25,
+            "a zero reference leaves the norm itself"
+        );
     }
 
     #[test]
     fn a_difference_at_its_bound_is_correct_and_one_beyond_it_is_wrong() {
-        assert!(matches!(outcome(&tally(&[1.0], &[1.5]), &TOLERANCE, None), CheckOutcome::Correct { .. }));
+        assert!(matches!(outcome(&tally(&[1.0], &[1.5]), &TOLERANCE), CheckOutcome::Correct { .. }));
         assert_eq!(reason(&tally(&[1.0], &[1.75]), &TOLERANCE), "max_abs 7.500e-1 exceeds the tolerance 5e-1");
     }
 
     #[test]
     fn nan_infinity_and_nothing_are_wrong() {
-        let loose = Tolerance { max_abs: Some(1e30), rel_l2: None };
+        let loose = Tolerance { max_abs: Some(1e30), ..Tolerance::default() };
         assert!(reason(&tally(&[1.0, 2.0], &[f64::NAN, 2.0]), &loose).contains("1 of 2 elements are NaN"));
         assert!(reason(&tally(&[1.0], &[f64::INFINITY]), &loose).contains("NaN or infinite"));
         assert!(reason(&tally(&[], &[]), &loose).contains("no finite element"));
         let masked = tally(&[f64::NAN, 1.0], &[f64::NAN, 1.0]);
-        assert!(matches!(outcome(&masked, &loose, None), CheckOutcome::Correct { .. }), "NaN where NaN is right");
+        assert!(matches!(outcome(&masked, &loose), CheckOutcome::Correct { .. }), "NaN where NaN is right");
         assert!(reason(&tally(&[f64::INFINITY, 1.0], &[9.0, 1.0]), &loose).contains("1 of 2"));
     }
 
     #[test]
-    fn an_unwritten_element_is_wrong_even_where_nan_is_right() {
-        let poison = vec![0xff; 8];
-        let after = [vec![0xff; 4], element::encode(Dtype::F32, &[1.0])].concat();
-        let tally = DifferenceTally::of(Dtype::F32, &[f64::NAN, 1.0], &poison, &after);
-        assert_eq!(tally.defects(None), [Defect::Unwritten { elements: 1, compared: 2 }]);
-        assert!(reason(&tally, &TOLERANCE).contains("1 of 2 output elements were never written"));
+    fn an_element_is_unwritten_where_every_launch_left_its_poison() {
+        let launch = |poison: &[f64], after: &[f64]| {
+            let (before, after) = (element::encode(Dtype::F32, poison), element::encode(Dtype::F32, after));
+            DifferenceTally::of(Dtype::F32, &[1.0, 2.0, f64::NAN], &before, &after, Yardstick::default())
+        };
+        // The first element happens to be poisoned with the right answer once; the last is never written.
+        let both = [launch(&[1.0, 5.0, 6.0], &[1.0, 2.0, 6.0]), launch(&[3.0, 7.0, 8.0], &[1.0, 2.0, 8.0])];
+        assert_eq!(unwritten(&both), 1);
+        let right = [launch(&[1.0, 2.0, 6.0], &[1.0, 2.0, 0.0]), launch(&[3.0, 7.0, 8.0], &[1.0, 2.0, 0.0])];
+        assert_eq!(unwritten(&right), 0);
+        assert_eq!(unwritten(&[]), 0);
     }
 
     #[test]
-    fn an_out_of_bounds_write_is_wrong_whatever_the_values() {
-        let place = "input 'q' was written".to_owned();
-        match outcome(&tally(&[1.0], &[1.0]), &TOLERANCE, Some(place.clone())) {
-            CheckOutcome::Wrong { reason, .. } => assert_eq!(reason, place),
-            other => panic!("{other:?} is not wrong"),
-        }
+    fn elements_of_several_buffers_and_chunks_are_counted_one_after_another() {
+        let expected = vec![1.0; CHUNK + 2];
+        let after = element::encode(Dtype::F32, &expected);
+        let mut before = vec![0xff; after.len()];
+        before[4 * CHUNK..4 * CHUNK + 4].copy_from_slice(&after[..4]);
+        let tally = DifferenceTally::of(Dtype::F32, &expected, &before, &after, Yardstick::default());
+        assert_eq!(tally.untouched, [CHUNK as u64]);
+        let both = tally.clone().and(tally);
+        assert_eq!(both.untouched, [CHUNK as u64, 2 * CHUNK as u64 + 2]);
+    }
+
+    #[test]
+    fn infinity_equals_infinity_of_the_same_sign() {
+        let infinite = f64::INFINITY;
+        assert!(matches!(
+            outcome(&tally(&[infinite, -infinite, 1.0], &[infinite, -infinite, 1.0]), &TOLERANCE),
+            CheckOutcome::Correct { .. }
+        ));
+        assert!(reason(&tally(&[infinite, 1.0], &[-infinite, 1.0]), &TOLERANCE).contains("1 of 2"));
+    }
+
+    #[test]
+    fn a_difference_is_measured_by_the_size_of_the_answers() {
+        let bound = AllClose { atol: 0.1, rtol: 0.01 };
+        let larger = Yardstick { scale: 4.0, allclose: Some(bound) };
+        let tally = DifferenceTally::of_values(&[10.5, 0.0], &[10.0, 0.4], larger);
+        let differences = tally.differences(larger.allclose, Some(Law::Large), Some(0.25));
+        assert_eq!((differences.max_abs, differences.times_error), (0.125, Some(0.5)));
+        let farthest = differences.allclose.unwrap();
+        assert!((farthest.ratio - 1.0).abs() < 1e-2, "0.5 of 0.4 + 0.1, 0.4 of 0.4 + 0.004: {farthest:?}");
+        let exact =
+            DifferenceTally::of_values(&[1.0], &[1.0], Yardstick { allclose: Some(AllClose::default()), scale: 1.0 });
+        let differences = exact.differences(Some(AllClose::default()), None, Some(0.0));
+        assert_eq!((differences.allclose.unwrap().ratio, differences.times_error), (0.0, Some(0.0)));
+        let off =
+            DifferenceTally::of_values(&[2.0], &[1.0], Yardstick { allclose: Some(AllClose::default()), scale: 1.0 });
+        assert_eq!(off.differences(Some(AllClose::default()), None, None).allclose.unwrap().ratio, f64::MAX);
     }
 
     #[test]
@@ -171,7 +251,7 @@ mod tests {
         let expected = vec![1.0; 3 * CHUNK + 5];
         let mut values = expected.clone();
         *values.last_mut().unwrap() = 3.0;
-        let differences = tally(&expected, &values).differences();
+        let differences = differences(&tally(&expected, &values));
         assert_eq!((differences.max_abs, differences.compared), (2.0, expected.len() as u64));
     }
 }

@@ -41,6 +41,49 @@ fn put<const N: usize>(values: &[f64], bytes: &mut [u8], encode: impl Fn(f64) ->
     }
 }
 
+/// The largest finite value of a dtype.
+pub const fn largest(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F64 => f64::MAX,
+        Dtype::F32 => f32::MAX as f64,
+        Dtype::F16 => 65504.0,
+        Dtype::Bf16 => 3.389_531_389_251_535_5e38,
+        Dtype::Fp8E4m3 => 448.0,
+        Dtype::Fp8E5m2 => 57344.0,
+        Dtype::I32 => i32::MAX as f64,
+        Dtype::I8 => i8::MAX as f64,
+        Dtype::U8 => u8::MAX as f64,
+    }
+}
+
+/// The value as the dtype holds it.
+pub fn rounded(dtype: Dtype, value: f64) -> f64 {
+    match dtype {
+        Dtype::F64 => value,
+        Dtype::F32 => f64::from(value as f32),
+        Dtype::F16 => F16.decode(F16.encode(value)),
+        Dtype::Bf16 => BF16.decode(BF16.encode(value)),
+        Dtype::Fp8E4m3 => FP8_E4M3.decode(FP8_E4M3.encode(value)),
+        Dtype::Fp8E5m2 => FP8_E5M2.decode(FP8_E5M2.encode(value)),
+        Dtype::I32 => f64::from(value.round_ties_even() as i32),
+        Dtype::I8 => f64::from(value.round_ties_even() as i8),
+        Dtype::U8 => f64::from(value.round_ties_even() as u8),
+    }
+}
+
+/// Half the distance from 1 to the next value of a floating-point dtype; 0 of integers.
+pub const fn unit_roundoff(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F64 => 1.0 / (1u64 << 53) as f64,
+        Dtype::F32 => 1.0 / (1u64 << 24) as f64,
+        Dtype::F16 => 1.0 / (1u64 << 11) as f64,
+        Dtype::Bf16 => 1.0 / (1u64 << 8) as f64,
+        Dtype::Fp8E4m3 => 1.0 / (1u64 << 4) as f64,
+        Dtype::Fp8E5m2 => 1.0 / (1u64 << 3) as f64,
+        Dtype::I32 | Dtype::I8 | Dtype::U8 => 0.0,
+    }
+}
+
 /// The values in `bytes`; a last partial element is left out.
 pub fn decode(dtype: Dtype, bytes: &[u8]) -> Vec<f64> {
     let mut values = vec![0.0; bytes.len() / dtype.size()];
@@ -84,6 +127,17 @@ mod tests {
             let bytes = encode(dtype, &values);
             assert_eq!(bytes.len(), values.len() * dtype.size());
             assert_eq!(decode(dtype, &bytes), values, "{}", dtype.name());
+        }
+    }
+
+    #[test]
+    fn one_value_rounds_as_many_do() {
+        let values = [0.1, -3.333, 65519.9, 65520.0, 1e-9, 250.4, 1e39, -0.5, 448.0];
+        for dtype in Dtype::ALL {
+            assert_eq!(decode(dtype, &encode(dtype, &values)), values.map(|v| rounded(dtype, v)), "{}", dtype.name());
+            assert_eq!(rounded(dtype, largest(dtype)), largest(dtype), "{}", dtype.name());
+            let above = rounded(dtype, 1.0 + 2.5 * unit_roundoff(dtype));
+            assert_eq!(above > 1.0, dtype.has_nan(), "{}", dtype.name());
         }
     }
 

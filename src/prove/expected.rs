@@ -1,9 +1,11 @@
 //! The outputs that are right, computed on the host or read from files.
 
+use super::element;
 use super::reference::{BufferValues, Builtin, NpyError, ReferenceError, read_npy};
 use super::shape::ShapeSpec;
 use crate::config::Role;
 use crate::expr::{ExprError, Names, Value, render};
+use crate::model::NanRule;
 use crate::plan::Launch;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -70,11 +72,30 @@ pub enum ExpectedOutputError {
         /// What the driver said, or what was written.
         reason: String,
     },
-    /// The reference entry does not write all outputs.
-    #[error("entry '{entry}' leaves an output unwritten")]
+    /// The reference entry does not write all elements of all outputs.
+    #[error("entry '{entry}' leaves {elements} output elements unwritten")]
     Unwritten {
         /// The entry.
         entry: String,
+        /// How many.
+        elements: u64,
+    },
+    /// An output has no right answer, or one of another size.
+    #[error("it does not give every element of output '{buffer}'")]
+    Uncovered {
+        /// The output.
+        buffer: String,
+    },
+    /// The right answer has NaN, and the tolerance does not allow it.
+    #[error(
+        "{elements} elements of output '{buffer}' are NaN in the reference; `tolerance = {{ ..., allow_nan = true }}` \
+         holds an output to NaN there"
+    )]
+    Nan {
+        /// The output.
+        buffer: String,
+        /// How many.
+        elements: usize,
     },
 }
 
@@ -97,6 +118,49 @@ pub fn expected_on_host(
         ReferenceSpec::Npy { path } => from_files(path, shape, seed).map(Some),
         ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),
     }
+}
+
+/// What a plain kernel in the precision of the outputs would give, rounded as they hold it; none where the reference is not
+/// built in.
+///
+/// # Errors
+/// The built-in does not fit the shape.
+pub fn plain_on_host(
+    reference: &ReferenceSpec,
+    shape: &ShapeSpec,
+    inputs: &BufferValues,
+) -> Result<Option<Vec<ExpectedOutput>>, ExpectedOutputError> {
+    let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
+    let bound = builtin.bind(shape)?;
+    let dtype = shape.buffers[bound.output()].dtype;
+    let (buffer, values) = bound.compute_plainly(inputs, dtype);
+    let values = values.into_iter().map(|value| element::rounded(dtype, value)).collect();
+    Ok(Some(vec![ExpectedOutput { buffer, values }]))
+}
+
+/// The right answers as the outputs of a shape can hold them: what is beyond the range of an output's type is infinite in
+/// it.
+///
+/// # Errors
+/// An output has no answer for each of its elements, or one that is NaN where that is not allowed.
+pub fn held_by_outputs(
+    mut expected: Vec<ExpectedOutput>,
+    shape: &ShapeSpec,
+    nan: NanRule,
+) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
+    for (index, buffer) in shape.buffers.iter().enumerate().filter(|(_, b)| b.role == Role::Output) {
+        let given = expected.iter_mut().find(|e| e.buffer == index);
+        let uncovered = || ExpectedOutputError::Uncovered { buffer: buffer.name.clone() };
+        let values = &mut given.filter(|e| e.values.len() == buffer.elements()).ok_or_else(uncovered)?.values;
+        let elements = values.iter().filter(|v| v.is_nan()).count();
+        if elements > 0 && nan == NanRule::Refused {
+            return Err(ExpectedOutputError::Nan { buffer: buffer.name.clone(), elements });
+        }
+        let largest = element::largest(buffer.dtype);
+        let beyond = |value: f64| buffer.dtype.has_nan() && element::rounded(buffer.dtype, value).is_infinite();
+        values.iter_mut().filter(|v| v.abs() > largest && beyond(**v)).for_each(|v| *v = f64::INFINITY.copysign(*v));
+    }
+    Ok(expected)
 }
 
 fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
@@ -134,5 +198,23 @@ mod tests {
         let error = from_files(&template, &shape, 4).unwrap_err().to_string();
         assert!(error.contains("s-4-y.npy"), "{error}");
         assert!(from_files("{{ nope }}", &shape, 3).is_err());
+    }
+
+    #[test]
+    fn an_answer_beyond_the_range_of_its_type_is_infinite_and_nan_is_refused() {
+        let shape = shape(vec![buffer("y", Dtype::F16, &[4], Role::Output)]);
+        let held = |values: &[f64], nan| {
+            held_by_outputs(vec![ExpectedOutput { buffer: 0, values: values.to_vec() }], &shape, nan)
+        };
+        let infinite = f64::INFINITY;
+        let right = held(&[70000.0, -1e9, 65519.0, 0.1], NanRule::Refused).unwrap();
+        assert_eq!(right[0].values, [infinite, -infinite, 65519.0, 0.1], "what fits is kept as exactly as it is known");
+        let masked = [f64::NAN, 1.0, 2.0, f64::NAN];
+        let error = held(&masked, NanRule::Refused).unwrap_err().to_string();
+        assert!(error.starts_with("2 elements of output 'y' are NaN in the reference; `tolerance = {"), "{error}");
+        assert!(held(&masked, NanRule::Allowed).unwrap()[0].values[0].is_nan());
+        let short = held(&[1.0], NanRule::Allowed).unwrap_err().to_string();
+        assert_eq!(short, "it does not give every element of output 'y'");
+        assert!(held_by_outputs(Vec::new(), &shape, NanRule::Allowed).is_err(), "an output without an answer");
     }
 }

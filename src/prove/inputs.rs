@@ -1,10 +1,13 @@
 //! The inputs of a case.
 
 use super::element;
-use super::expected::ExpectedOutput;
+use super::expected::ReferenceSpec;
 use super::fill;
+use super::laws;
 use super::shape::ShapeSpec;
 use crate::config::Role;
+use crate::gpu::BufferSpec;
+use crate::model::Law;
 
 /// The inputs of a shape and seed.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,41 +19,47 @@ pub struct CaseInputs {
 }
 
 impl CaseInputs {
-    /// Draws the inputs of `shape` for `seed`.
+    /// Draws the inputs of `shape` for `seed` as its buffers declare them.
     pub fn draw(shape: &ShapeSpec, seed: u64) -> Self {
-        let (bytes, values) = shape
-            .buffers
-            .iter()
-            .map(|buffer| match buffer.init.filter(|_| buffer.role == Role::Input) {
-                None => (Vec::new(), Vec::new()),
-                Some(init) => {
-                    let bytes =
-                        element::encode(buffer.dtype, &fill::values(init, seed, &buffer.name, buffer.elements()));
-                    let values = element::decode(buffer.dtype, &bytes);
-                    (bytes, values)
-                }
-            })
-            .unzip();
-        Self { bytes, values }
+        Self::rounded(shape, declared(shape, seed))
     }
 
-    /// Contents of the buffers before a launch: inputs, and what outputs are expected to become.
-    pub fn contents(&self, shape: &ShapeSpec, expected: &[ExpectedOutput]) -> Vec<Vec<u8>> {
-        let mut contents = self.bytes.clone();
-        for ExpectedOutput { buffer, values } in expected {
-            let dtype = shape.buffers[*buffer].dtype;
-            if !dtype.has_nan() {
-                contents[*buffer] = element::encode(dtype, values);
-            }
-        }
-        contents
+    /// Draws them under a law, which knows what scores and weights are where `reference` is built in.
+    pub fn under(law: Law, reference: &ReferenceSpec, shape: &ShapeSpec, seed: u64) -> Self {
+        let mut values = declared(shape, seed);
+        let builtin = match reference {
+            ReferenceSpec::Builtin(builtin) => builtin.bind(shape).ok(),
+            ReferenceSpec::Entry { .. } | ReferenceSpec::Npy { .. } | ReferenceSpec::None => None,
+        };
+        laws::apply(law, builtin.as_ref(), shape, seed, &mut values);
+        Self::rounded(shape, values)
     }
+
+    /// Inputs of these values, rounded to the dtypes of their buffers.
+    pub fn rounded(shape: &ShapeSpec, values: Vec<Vec<f64>>) -> Self {
+        let encoded = |(buffer, values): (&BufferSpec, Vec<f64>)| {
+            let bytes = element::encode(buffer.dtype, &values);
+            let values = element::decode(buffer.dtype, &bytes);
+            (bytes, values)
+        };
+        let (bytes, values) = shape.buffers.iter().zip(values).map(encoded).unzip();
+        Self { bytes, values }
+    }
+}
+
+/// The values of every buffer by its own `init`; none but for inputs.
+fn declared(shape: &ShapeSpec, seed: u64) -> Vec<Vec<f64>> {
+    let of_buffer = |buffer: &BufferSpec| {
+        let init = buffer.init.filter(|_| buffer.role == Role::Input);
+        init.map_or_else(Vec::new, |init| fill::values(init, seed, &buffer.name, buffer.elements()))
+    };
+    shape.buffers.iter().map(of_buffer).collect()
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::expected::{ReferenceSpec, expected_on_host};
+    use super::super::expected::{ExpectedOutput, ReferenceSpec, expected_on_host};
     use super::super::reference::Builtin;
     use super::*;
     use crate::config::Dtype;
@@ -66,8 +75,7 @@ mod tests {
         let inputs = CaseInputs::draw(&shape, 5);
         assert_eq!(inputs.bytes[0].len(), 100);
         assert_eq!(inputs.values[0], element::decode(Dtype::Fp8E4m3, &inputs.bytes[0]));
-        let expected = [ExpectedOutput { buffer: 1, values: inputs.values[0].clone() }];
-        assert!(inputs.contents(&shape, &expected)[1].is_empty(), "float outputs are poisoned with NaN");
+        assert!(inputs.bytes[1].is_empty(), "an output has no contents but its poison");
     }
 
     #[test]

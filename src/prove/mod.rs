@@ -4,20 +4,30 @@
 
 mod check_buffers;
 mod compare;
+mod draw;
 mod element;
 mod expected;
 mod fill;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod inputs;
+mod laws;
 mod minifloat;
 mod output_bytes;
+mod mutant;
+mod poison;
 mod reference;
 mod shape;
+mod trial;
 
 pub use check_buffers::CheckBuffers;
-pub use expected::{ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host};
+pub use draw::{CaseDraw, case_outcome, magnitudes};
+pub use expected::{
+    ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
+};
 pub use inputs::CaseInputs;
 pub use output_bytes::outputs_outcome;
+pub use mutant::MutantStanding;
 pub use reference::{Builtin, ReferenceError};
 pub use shape::ShapeSpec;
+pub use trial::{Cell, Trial};

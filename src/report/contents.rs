@@ -51,9 +51,11 @@ impl Report {
             provenance: provenance::provenance(inputs),
             missing: provenance::missing(inputs),
             warnings: inputs
-                .judgement
-                .warnings
+                .phase
+                .workload
+                .untested()
                 .iter()
+                .chain(&inputs.judgement.warnings)
                 .chain(&inputs.manifest.warnings)
                 .map(|w| text::line(w))
                 .collect(),

@@ -23,6 +23,7 @@ pub mod junit;
 pub mod leaderboard;
 pub mod markdown;
 mod model;
+pub mod mutants;
 mod ncu_advice;
 mod page;
 mod provenance;

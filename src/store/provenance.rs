@@ -2,7 +2,7 @@
 
 use super::{Fingerprint, Git, Manifest, RunState, SCHEMA, sha256};
 use crate::config::Phase;
-use crate::plan::{Method, Plan};
+use crate::plan::{Method, Plan, reference_plan};
 use crate::process;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The manifest of a run that starts now.
 pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifest {
     let started = Timestamp::now();
-    let sources = sources(plan);
+    let sources = sources(phase, plan);
     Manifest {
         schema: SCHEMA,
         ncugate: env!("CARGO_PKG_VERSION").to_owned(),
@@ -44,10 +44,12 @@ fn argv(arguments: impl Iterator<Item = OsString>) -> Vec<String> {
     arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
-/// SHA-256 of every kernel source of the plan and of every header beside it, by path; a source that cannot be read is left out.
-pub fn sources(plan: &Plan) -> Vec<(String, String)> {
+/// SHA-256 of every kernel source of the plan, of its reference entry's, and of every header beside them, by path; a source that
+/// cannot be read is left out.
+pub fn sources(phase: &Phase, plan: &Plan) -> Vec<(String, String)> {
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
-    for variant in &plan.variants {
+    let reference = reference_plan(phase, plan);
+    for variant in plan.variants.iter().chain(reference.iter().flat_map(|plan| &plan.variants)) {
         if let Method::Kernel(kernel) = &variant.method {
             paths.insert(kernel.source.clone());
             paths.extend(headers_beside(&kernel.source));

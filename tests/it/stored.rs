@@ -187,7 +187,8 @@ impl Stored {
     }
 
     fn checked(&self, kernel: bool) -> CheckOutcome {
-        let differences = Differences { max_abs: 1e-4, rel_l2: 1e-4, nonfinite: 0, compared: 1024 };
+        let differences =
+            Differences { max_abs: 1e-4, rel_l2: 1e-4, nonfinite: 0, compared: 1024, ..Differences::default() };
         match self.wrong && kernel {
             true => CheckOutcome::Wrong { differences, reason: "max_abs is 1".to_owned(), defects: None },
             false => CheckOutcome::Correct { differences },

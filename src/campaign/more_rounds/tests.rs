@@ -84,7 +84,8 @@ impl NoisyRun {
                 log: String::new(),
             };
             writer.build(&BuildRecord { variant: id(name), shares: None, outcome }).unwrap();
-            let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1 };
+            let differences =
+                Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1, ..Differences::default() };
             let (shape, outcome) = (ShapeName("only".to_owned()), CheckOutcome::Correct { differences });
             for seed in [0, 1] {
                 let (shape, outcome) = (shape.clone(), outcome.clone());

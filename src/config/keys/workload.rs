@@ -2,6 +2,7 @@
 
 use super::{EXPRS, KeyKind, Spec, key, spec};
 use crate::config::workload::Dtype;
+use crate::model::Law;
 
 const fn dtype_names() -> [&'static str; Dtype::ALL.len()] {
     let mut names = [""; Dtype::ALL.len()];
@@ -13,6 +14,17 @@ const fn dtype_names() -> [&'static str; Dtype::ALL.len()] {
     names
 }
 static DTYPES: [&str; Dtype::ALL.len()] = dtype_names();
+
+const fn law_names() -> [&'static str; Law::ALL.len()] {
+    let mut names = [""; Law::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = Law::ALL[at].name();
+        at += 1;
+    }
+    names
+}
+static LAWS: [&str; Law::ALL.len()] = law_names();
 
 /// Built-in references.
 pub const BUILTINS: &[&str] = &["sdpa", "gemm", "softmax", "reduce", "copy"];
@@ -31,6 +43,12 @@ pub static WORKLOAD: Spec = spec(
             "Seeds of the inputs; every one is a correctness case at every shape.",
         )
         .default("[0]"),
+        key(
+            "laws",
+            KeyKind::List(&KeyKind::OneOf(&LAWS)),
+            "Laws that inputs are drawn by, those with a normal `init`: the smallest shape is checked under all of them, every other one under a law a seed, the first seed under the first. Timing and profiling keep the declared inputs.",
+        )
+        .default("those that suit the reference"),
         key(
             "reference",
             KeyKind::Either(&[KeyKind::OneOf(BUILTINS), KeyKind::Table(&REFERENCE)]),
@@ -63,7 +81,12 @@ pub static REFERENCE: Spec = Spec {
     doc: "Exactly one of `builtin`, `entry` and `npy`. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
     keys: &[
         key("builtin", KeyKind::OneOf(BUILTINS), "A built-in reference with options."),
-        key("entry", KeyKind::Name, "Another entry of the kernel's source, launched with the same arguments."),
+        key("entry", KeyKind::Name, "Another kernel, launched with the same arguments."),
+        key(
+            "source",
+            KeyKind::Text,
+            "The `.cu` of `entry`, built with the kernel's flags and no macros. Left out, `entry` is in the kernel's own source, which is said on the first screen.",
+        ),
         key("grid", EXPRS, "Grid of `entry`, over the dimensions."),
         key("block", EXPRS, "Block of `entry`, over the dimensions."),
         key(
@@ -78,10 +101,23 @@ pub static REFERENCE: Spec = Spec {
 /// `tolerance = { ... }`.
 pub static TOLERANCE: Spec = spec(
     "tolerance = { ... }",
-    "At least one of the two.",
+    "At least one bound. Where answers under a law are larger than those to the declared inputs, differences are divided by how many times.",
     &[
         key("max_abs", KeyKind::Number, "Largest absolute difference."),
         key("rel_l2", KeyKind::Number, "L2 norm of the difference over the L2 norm of the reference."),
+        key(
+            "atol",
+            KeyKind::Number,
+            "Every element is within `atol + rtol * |expected|`; 0 where only `rtol` is given.",
+        ),
+        key("rtol", KeyKind::Number, "See `atol`; 0 where only `atol` is given."),
+        key(
+            "times_error",
+            KeyKind::Number,
+            "Largest difference over the error of a plain evaluation of a built-in reference in the precision of its buffers.",
+        ),
+        key("allow_nan", KeyKind::Bool, "Whether the reference may have NaN; the output has to be NaN there too.")
+            .default("false"),
     ],
 );
 

@@ -4,8 +4,9 @@ use super::names::suggest;
 use super::scope::InScope;
 use crate::config::keys::{self, BUILTINS};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Role, WorkloadReference};
+use crate::config::{Buffer, Init, Role, WorkloadReference};
 use crate::expr::{Expr, Value};
+use crate::model::Law;
 
 /// What a built-in takes. Buffers are found by these names; failing one, inputs and outputs are taken in the order of the
 /// file. That their extents fit is checked where the answer is computed.
@@ -14,15 +15,33 @@ struct Takes {
     inputs: &'static [&'static str],
     optional: &'static [&'static str],
     options: &'static [(&'static str, &'static [&'static str])],
+    /// Laws of inputs that it has a right answer for, and that show what normal inputs hide.
+    laws: &'static [Law],
 }
+
+const SCORES: &[Law] =
+    &[Law::Declared, Law::Growing, Law::Shifted, Law::Large, Law::Outlier, Law::Ties, Law::Constant, Law::Zeros];
+const NUMBERS: &[Law] = &[Law::Declared, Law::Large, Law::Outlier, Law::Ties, Law::Constant, Law::Zeros];
 
 const BOOLS: &[&str] = &["true", "false"];
 const TAKES: [Takes; 5] = [
-    Takes { name: "sdpa", inputs: &["q", "k", "v"], optional: &["k_scale", "v_scale"], options: &[("causal", BOOLS)] },
-    Takes { name: "gemm", inputs: &["a", "b"], optional: &["c_in"], options: &[("transpose_b", BOOLS)] },
-    Takes { name: "softmax", inputs: &["x"], optional: &[], options: &[] },
-    Takes { name: "reduce", inputs: &["x"], optional: &[], options: &[("op", &["sum", "max", "min", "mean"])] },
-    Takes { name: "copy", inputs: &["x"], optional: &[], options: &[] },
+    Takes {
+        name: "sdpa",
+        inputs: &["q", "k", "v"],
+        optional: &["k_scale", "v_scale"],
+        options: &[("causal", BOOLS)],
+        laws: SCORES,
+    },
+    Takes { name: "gemm", inputs: &["a", "b"], optional: &["c_in"], options: &[("transpose_b", BOOLS)], laws: NUMBERS },
+    Takes { name: "softmax", inputs: &["x"], optional: &[], options: &[], laws: SCORES },
+    Takes {
+        name: "reduce",
+        inputs: &["x"],
+        optional: &[],
+        options: &[("op", &["sum", "max", "min", "mean"])],
+        laws: NUMBERS,
+    },
+    Takes { name: "copy", inputs: &["x"], optional: &[], options: &[], laws: NUMBERS },
 ];
 
 /// Reads `workload.reference`.
@@ -39,7 +58,7 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
         return None;
     };
     let strays = table.free().into_iter().map(|(_, item)| item);
-    let geometry = ["grid", "block"].into_iter().filter_map(|key| table.get(key));
+    let geometry = ["source", "grid", "block"].into_iter().filter_map(|key| table.get(key));
     let refused: Vec<Item<'_>> = match *kind {
         "builtin" => geometry.collect(),
         "entry" => strays.collect(),
@@ -63,7 +82,8 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
                 Some(item.axes().iter().filter_map(|axis| Some(dims.expr(axis)?.value)).collect())
             };
             let (grid, block) = (axes("grid"), axes("block"));
-            Some(WorkloadReference::Entry { entry: table.get("entry")?.name()?, grid: grid?, block: block? })
+            let source = table.get("source").and_then(|item| item.text()).map(Into::into);
+            Some(WorkloadReference::Entry { entry: table.get("entry")?.name()?, source, grid: grid?, block: block? })
         }
         _ => npy(&table.get("npy")?, dims),
     }
@@ -117,4 +137,32 @@ pub fn check_buffers(table: &Table<'_>, reference: &WorkloadReference, buffers: 
         );
         item.report(message, Some("buffers are found by name, else by their order".to_owned()));
     }
+}
+
+/// The laws that inputs are drawn by where the phase does not say: those that suit a built-in reference, else, and where
+/// every input is fixed by its `init`, the declared inputs alone.
+pub fn suited_laws(reference: &WorkloadReference, buffers: &[Buffer]) -> Vec<Law> {
+    let free = |buffer: &Buffer| buffer.role == Role::Input && matches!(buffer.init, None | Some(Init::Normal { .. }));
+    let takes = match reference {
+        WorkloadReference::Builtin { name, .. } => TAKES.iter().find(|takes| takes.name == name),
+        WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. } => None,
+    };
+    let laws = takes.filter(|_| buffers.iter().any(free)).map_or(&[Law::Declared][..], |takes| takes.laws);
+    laws.to_vec()
+}
+
+/// Reads `workload.laws`.
+pub fn laws(item: &Item<'_>, reference: Option<&WorkloadReference>) -> Vec<Law> {
+    let names = Law::ALL.map(|law| (law.name(), law));
+    let laws: Vec<Law> = item.some_list().iter().filter_map(|law| law.one_of(&names)).collect();
+    for (at, law) in laws.iter().enumerate() {
+        if laws[..at].contains(law) {
+            item.report(format!("law {law} is given twice"), Some("give each law once".to_owned()));
+        }
+    }
+    if matches!(reference, Some(WorkloadReference::Npy { .. })) && laws.iter().any(|law| *law != Law::Declared) {
+        let help = "leave `laws` out: a file holds the answer to the declared inputs alone".to_owned();
+        item.report("`laws` draws other inputs than those that the reference's files answer".to_owned(), Some(help));
+    }
+    laws
 }

@@ -8,9 +8,9 @@ use super::reference;
 use super::scope::InScope;
 use crate::config::keys::{self, ARANGE, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Dtype, Init, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+use crate::config::{Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
 use crate::expr::{Expr, Names, Value};
-use crate::model::{ShapeName, Tolerance};
+use crate::model::{AllClose, NanRule, ShapeName, Tolerance};
 
 /// Reads the workload; `params` are every parameter that a variant may have.
 pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
@@ -30,10 +30,20 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     if let (Some(reference), true) = (&reference, buffers_right) {
         reference::check_buffers(table, reference, &buffers);
     }
+    if let (Some(times), Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. })) =
+        (tolerance.and_then(|t| t.times_error), &reference)
+    {
+        let message =
+            format!("`times_error = {times}` asks for a plain evaluation, which only built-in references have");
+        table.report(message, Some("give max_abs, rel_l2, or atol and rtol".to_owned()));
+    }
+    let given_reference = reference.clone();
     let reference =
         reference.unwrap_or_else(|| WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() });
-    let tolerance = tolerance.unwrap_or(Tolerance { max_abs: None, rel_l2: None });
-    Workload { seeds, reference, tolerance, scalars, shapes, buffers, flops, bytes }
+    let given = table.get("laws").map(|item| Laws::Given(reference::laws(&item, given_reference.as_ref())));
+    let laws = given.unwrap_or_else(|| Laws::Suited(reference::suited_laws(&reference, &buffers)));
+    let tolerance = tolerance.unwrap_or_default();
+    Workload { seeds, laws, reference, tolerance, scalars, shapes, buffers, flops, bytes }
 }
 
 /// Names of the dimensions, those of the first shape.
@@ -248,12 +258,19 @@ fn init(item: &Item<'_>) -> Option<Init> {
 }
 
 fn tolerance(item: &Item<'_>) -> Option<Tolerance> {
+    const BOUNDS: [&str; 5] = ["max_abs", "rel_l2", "atol", "rtol", "times_error"];
     let table = item.table(&keys::TOLERANCE)?;
     let bound = |key| table.get(key).and_then(|item| item.number("a number of at least 0", |v| v >= 0.0));
-    let tolerance = Tolerance { max_abs: bound("max_abs"), rel_l2: bound("rel_l2") };
-    if !table.has("max_abs") && !table.has("rel_l2") {
-        item.expected("at least one bound: max_abs, rel_l2", Some("tolerance = { max_abs = 2e-3 }".to_owned()));
+    let (atol, rtol) = (bound("atol"), bound("rtol"));
+    let either = atol.or(rtol).is_some();
+    let allclose = either.then(|| AllClose { atol: atol.unwrap_or(0.0), rtol: rtol.unwrap_or(0.0) });
+    let allow_nan = table.get("allow_nan").and_then(|item| item.boolean()).unwrap_or(false);
+    let nan = if allow_nan { NanRule::Allowed } else { NanRule::Refused };
+    let (max_abs, rel_l2, times_error) = (bound("max_abs"), bound("rel_l2"), bound("times_error"));
+    if !BOUNDS.iter().any(|key| table.has(key)) {
+        let help = "tolerance = { max_abs = 2e-3 }".to_owned();
+        item.expected(&format!("at least one bound: {}", BOUNDS.join(", ")), Some(help));
         return None;
     }
-    Some(tolerance)
+    Some(Tolerance { max_abs, rel_l2, allclose, times_error, nan })
 }

@@ -225,7 +225,7 @@ fn npy_path_with_an_unknown_name() {
 #[test]
 fn no_tolerance() {
     assert_snapshot!(shown(&[("tolerance = { max_abs = 0 }", "tolerance = {}")]), @r##"
-    error: `workload.tolerance` is `{}`, expected at least one bound: max_abs, rel_l2
+    error: `workload.tolerance` is `{}`, expected at least one bound: max_abs, rel_l2, atol, rtol, times_error
      --> phase.toml:7:13
       |
     7 | tolerance = {}

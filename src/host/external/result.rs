@@ -7,7 +7,7 @@ use crate::config::Phase;
 use crate::host::job::CheckCase;
 use crate::host::phase_job::cases;
 use crate::model::{
-    CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord, ShapeName, Tolerance, VariantId,
+    CheckOutcome, CheckRecord, Differences, Farthest, LatencyOutcome, LatencyRecord, ShapeName, Tolerance, VariantId,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -64,6 +64,9 @@ struct RawCheck {
     rel_l2: f64,
     nonfinite: u64,
     compared: u64,
+    /// Largest of `|difference| / (atol + rtol * |expected|)`, where the request's tolerance has them.
+    #[serde(default)]
+    allclose: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -139,7 +142,7 @@ impl<'a> ExpectedRecords<'a> {
             return crashed("does not have this case exactly once");
         };
         let sane = |v: f64| v.is_finite() && v >= 0.0;
-        if !sane(check.max_abs) || !sane(check.rel_l2) {
+        if !sane(check.max_abs) || !sane(check.rel_l2) || !check.allclose.is_none_or(sane) {
             return crashed("has a difference that is not finite or negative");
         }
         let differences = Differences {
@@ -147,6 +150,8 @@ impl<'a> ExpectedRecords<'a> {
             rel_l2: check.rel_l2,
             nonfinite: check.nonfinite,
             compared: check.compared,
+            allclose: self.tolerance.allclose.zip(check.allclose).map(|(bound, ratio)| Farthest { bound, ratio }),
+            ..Differences::default()
         };
         CheckOutcome::of(differences, Vec::new(), &self.tolerance)
     }

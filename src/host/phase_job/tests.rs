@@ -81,6 +81,7 @@ fn a_reference_entry_is_launched_from_a_cubin_of_the_source() {
     let mut phase = phase();
     let expression = |text: &str| vec![Expr::parse(text).unwrap()];
     let entry = |grid: &str| WorkloadReference::Entry {
+        source: None,
         entry: "plain".to_owned(),
         grid: expression(grid),
         block: [expression("1"), expression("2")].concat(),

@@ -1,6 +1,6 @@
 //! The parent against workers that are shell scripts.
 
-use super::super::job::{CheckCase, JobKernel, JobMode};
+use super::super::job::{CaseLaws, CheckCase, JobKernel, JobMode};
 use super::*;
 use crate::config::L2State;
 use crate::model::Differences;
@@ -34,8 +34,9 @@ fn job() -> WorkerJob {
         device: 0,
         mode: JobMode::Bench(timing),
         seeds: vec![0, 1],
+        laws: CaseLaws::default(),
         reference: ReferenceSpec::None,
-        tolerance: Tolerance { max_abs: Some(1.0), rel_l2: None },
+        tolerance: Tolerance { max_abs: Some(1.0), ..Tolerance::default() },
         shapes: vec![fixtures::shape(Vec::new())],
         kernels: vec![kernel("a"), kernel("b")],
     }
@@ -50,7 +51,7 @@ fn started(variant: &str, task: WorkerTask) -> String {
 }
 
 fn checked(variant: &str, seed: u64) -> String {
-    let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1 };
+    let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1, ..Differences::default() };
     let outcome = CheckOutcome::Correct { differences };
     let record = CheckRecord { variant: VariantId(variant.into()), shape: ShapeName("s".into()), seed, outcome };
     started(variant, WorkerTask::Check { seed }) + &line(&WorkerEvent::Checked(record))

@@ -101,7 +101,9 @@ fn checks(fixture: &Fixture, outcome: impl Fn(usize, u64) -> Option<CheckOutcome
 }
 
 fn correct(max_abs: f64) -> CheckOutcome {
-    CheckOutcome::Correct { differences: Differences { max_abs, rel_l2: 0.0, nonfinite: 0, compared: 8 } }
+    CheckOutcome::Correct {
+        differences: Differences { max_abs, rel_l2: 0.0, nonfinite: 0, compared: 8, ..Differences::default() },
+    }
 }
 
 #[test]
@@ -172,7 +174,7 @@ fn a_case_that_was_once_wrong_is_wrong() {
 }
 
 fn wrong(max_abs: f64, defects: Option<Vec<Defect>>) -> CheckOutcome {
-    let differences = Differences { max_abs, rel_l2: 0.0, nonfinite: 0, compared: 8 };
+    let differences = Differences { max_abs, rel_l2: 0.0, nonfinite: 0, compared: 8, ..Differences::default() };
     CheckOutcome::Wrong { differences, reason: "as it was measured".to_owned(), defects }
 }
 

@@ -1,10 +1,12 @@
 //! The references that are built in, by name.
 
+use super::arithmetic::{Arithmetic, Kept, plain_accumulator};
 use super::error::{BUILT_IN, ReferenceError};
 use super::fit::{BufferValues, Fit};
 use super::gemm::Gemm;
 use super::rows::{Identity, Reduce, ReduceOp, Softmax};
 use super::sdpa::Sdpa;
+use crate::config::Dtype;
 use crate::model::nearest;
 use crate::prove::shape::ShapeSpec;
 use serde::{Deserialize, Serialize};
@@ -58,6 +60,42 @@ impl BoundBuiltin {
             Self::Softmax(softmax) => (softmax.y, softmax.compute(values)),
             Self::Reduce(reduce) => (reduce.y, reduce.compute(values)),
             Self::Copy(copy) => (copy.y, values[copy.x].clone()),
+        }
+    }
+}
+
+impl BoundBuiltin {
+    /// The same as a plain kernel computes it whose output is of `dtype`.
+    pub fn compute_plainly(&self, values: &BufferValues, dtype: Dtype) -> (usize, Vec<f64>) {
+        let (sum, plain) = ((plain_accumulator(dtype), Kept::All), Arithmetic::plain(dtype));
+        match self {
+            Self::Sdpa(sdpa) => (sdpa.o, sdpa.compute_by(values, &plain)),
+            Self::Gemm(gemm) => (gemm.c, gemm.compute_by(values, sum)),
+            Self::Softmax(softmax) => (softmax.y, softmax.compute_by(values, &plain)),
+            Self::Reduce(reduce) => (reduce.y, reduce.compute_by(values, sum)),
+            Self::Copy(copy) => (copy.y, values[copy.x].clone()),
+        }
+    }
+
+    /// The output it gives, an index into the shape's buffers.
+    pub const fn output(&self) -> usize {
+        match self {
+            Self::Sdpa(sdpa) => sdpa.o,
+            Self::Gemm(gemm) => gemm.c,
+            Self::Softmax(softmax) => softmax.y,
+            Self::Reduce(reduce) => reduce.y,
+            Self::Copy(copy) => copy.y,
+        }
+    }
+
+    /// Multiplications and additions, or exponentials, that one evaluation takes, about.
+    pub fn work(&self, shape: &ShapeSpec) -> f64 {
+        let elements = |index: usize| shape.buffers[index].elements() as f64;
+        match self {
+            Self::Sdpa(sdpa) => elements(sdpa.q) * sdpa.keys as f64 + elements(sdpa.o) * sdpa.keys as f64,
+            Self::Gemm(gemm) => elements(gemm.c) * gemm.inner as f64,
+            Self::Softmax(softmax) => 8.0 * elements(softmax.y),
+            Self::Reduce(_) | Self::Copy(_) => shape.buffers.iter().map(|b| b.elements() as f64).sum(),
         }
     }
 }

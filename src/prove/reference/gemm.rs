@@ -1,5 +1,6 @@
 //! Matrix product: `c = alpha * a b + beta * c_in`.
 
+use super::arithmetic::{Kept, Rounding};
 use super::dense::{add_scaled, dot};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
@@ -18,7 +19,7 @@ pub struct Gemm {
     pub(super) c: usize,
     c_in: Option<usize>,
     rows: usize,
-    inner: usize,
+    pub(super) inner: usize,
     columns: usize,
     transpose_b: bool,
     alpha: f64,
@@ -62,6 +63,21 @@ impl Gemm {
             }
         });
         c
+    }
+
+    /// The same over the terms that are kept, one after another, with sums rounded after every term.
+    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, Kept)) -> Vec<f64> {
+        let (b_row, b_column) = if self.transpose_b { (1, self.inner) } else { (self.columns, 1) };
+        let terms: Vec<usize> = (0..self.inner).filter(|k| kept.keeps(*k, self.inner)).collect();
+        let element = |at: usize| {
+            let (row, column) = (at / self.columns, at % self.columns);
+            let product =
+                |k: &usize| values[self.a][row * self.inner + k] * values[self.b][k * b_row + column * b_column];
+            let total = terms.iter().fold(0.0, |total, k| sum.of(total + product(k)));
+            let carried = self.c_in.filter(|_| self.beta != 0.0).map_or(0.0, |c_in| self.beta * values[c_in][at]);
+            self.alpha * total + carried
+        };
+        (0..self.rows * self.columns).into_par_iter().map(element).collect()
     }
 
     fn by_dots(&self, a: &[f64], b: &[f64], c: &mut [f64]) {

@@ -1,5 +1,6 @@
 //! Right answers in float64, from the inputs as rounded to their dtypes.
 
+mod arithmetic;
 mod builtin;
 mod dense;
 mod error;
@@ -9,7 +10,9 @@ mod npy;
 mod rows;
 mod sdpa;
 
-pub use builtin::Builtin;
+pub use arithmetic::{Arithmetic, Exponential, Kept, Maximum, Rounding, plain_accumulator};
+pub use builtin::{BoundBuiltin, Builtin};
 pub use error::ReferenceError;
 pub use fit::BufferValues;
 pub use npy::{NpyError, read as read_npy};
+pub use sdpa::Sdpa;

@@ -1,5 +1,6 @@
 //! References over the last axis: softmax, reductions, and the identity that a copy is held to.
 
+use super::arithmetic::{Arithmetic, Kept, Rounding};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;
@@ -22,9 +23,9 @@ pub enum ReduceOp {
 /// Softmax over the last axis of `x`; `y` has the same extents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Softmax {
-    x: usize,
+    pub(in crate::prove) x: usize,
     pub(super) y: usize,
-    width: usize,
+    pub(in crate::prove) width: usize,
 }
 
 impl Softmax {
@@ -36,11 +37,14 @@ impl Softmax {
     }
 
     pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
+        self.compute_by(values, &Arithmetic::default())
+    }
+
+    /// The same by another arithmetic.
+    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &Arithmetic) -> Vec<f64> {
         let mut y = values[self.x].clone();
         y.par_chunks_mut(self.width).for_each(|row| {
-            let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            row.iter_mut().for_each(|v| *v = (*v - largest).exp());
-            let total: f64 = row.iter().sum();
+            let total = arithmetic.soften(row);
             row.iter_mut().for_each(|v| *v /= total);
         });
         y
@@ -73,6 +77,19 @@ impl Reduce {
 
     pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
         values[self.x].par_chunks(self.width).map(|row| reduced(self.op, row)).collect()
+    }
+
+    /// The same over the columns that are kept, where sums are rounded after every term.
+    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, Kept)) -> Vec<f64> {
+        let of_row = |row: &[f64]| {
+            let columns = row.iter().enumerate().filter(|(at, _)| kept.keeps(*at, row.len())).map(|(_, v)| *v);
+            match self.op {
+                ReduceOp::Sum => columns.fold(0.0, |total, v| sum.of(total + v)),
+                ReduceOp::Mean => columns.fold(0.0, |total, v| sum.of(total + v)) / row.len() as f64,
+                ReduceOp::Max | ReduceOp::Min => reduced(self.op, &columns.collect::<Vec<_>>()),
+            }
+        };
+        values[self.x].par_chunks(self.width).map(of_row).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Scaled dot-product attention: `o = softmax(scale * q k^T) v` for every batch and head.
 
+use super::arithmetic::Arithmetic;
 use super::dense::{add_scaled, dot};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
@@ -11,17 +12,17 @@ const ROWS: usize = 32;
 /// Attention fitted to a shape; `q` is `[B, H, S, D]`, `k` `[B, H, T, D]`, `v` `[B, H, T, E]`, `o` `[B, H, S, E]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sdpa {
-    q: usize,
-    k: usize,
-    v: usize,
+    pub(in crate::prove) q: usize,
+    pub(in crate::prove) k: usize,
+    pub(in crate::prove) v: usize,
     pub(super) o: usize,
     k_scale: Option<usize>,
     v_scale: Option<usize>,
-    queries: usize,
-    keys: usize,
-    depth: usize,
-    value_depth: usize,
-    scale: f64,
+    pub(in crate::prove) queries: usize,
+    pub(in crate::prove) keys: usize,
+    pub(in crate::prove) depth: usize,
+    pub(in crate::prove) value_depth: usize,
+    pub(in crate::prove) scale: f64,
     causal: bool,
 }
 
@@ -49,18 +50,23 @@ impl Sdpa {
     }
 
     pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
+        self.compute_by(values, &Arithmetic::default())
+    }
+
+    /// The same by another arithmetic.
+    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &Arithmetic) -> Vec<f64> {
         let heads = values[self.q].len() / (self.queries * self.depth);
         let mut output = vec![0.0; heads * self.queries * self.value_depth];
         output.par_chunks_mut(self.queries * self.value_depth).enumerate().for_each(|(head, output)| {
             output.par_chunks_mut(ROWS * self.value_depth).enumerate().for_each(|(block, output)| {
-                self.rows(values, head, block * ROWS, output);
+                self.rows(values, (head, block * ROWS), arithmetic, output);
             });
         });
         output
     }
 
     /// The rows from `first` of one head that `output` has room for.
-    fn rows(&self, values: &BufferValues, head: usize, first: usize, output: &mut [f64]) {
+    fn rows(&self, values: &BufferValues, (head, first): (usize, usize), arithmetic: &Arithmetic, output: &mut [f64]) {
         let of_head = |buffer: usize, row: usize| &values[buffer][head * row..][..row];
         let q = of_head(self.q, self.queries * self.depth);
         let k = of_head(self.k, self.keys * self.depth);
@@ -74,9 +80,7 @@ impl Sdpa {
             let seen = if self.causal { row + 1 } else { self.keys };
             weights.clear();
             weights.extend(k.chunks_exact(self.depth).take(seen).map(|key| scale * dot(query, key)));
-            let largest = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            weights.iter_mut().for_each(|w| *w = (*w - largest).exp());
-            let total: f64 = weights.iter().sum();
+            let total = arithmetic.soften(&mut weights);
             for (weight, value) in weights.iter().zip(v.chunks_exact(self.value_depth)) {
                 add_scaled(output, weight / total * v_scale, value);
             }

@@ -1,0 +1,178 @@
+//! A phase's tolerance on trial: what it says to answers that are wrong on purpose.
+
+use super::evaluate::job_shape;
+use super::job_error::JobError;
+use crate::config::{Phase, Shape, WorkloadReference};
+use crate::model::{Law, ShapeName};
+use crate::prove::{Builtin, Cell, ExpectedOutputError, MutantStanding, ReferenceSpec, ShapeSpec, Trial};
+
+/// Multiplications or so that one evaluation of a reference may take on the host.
+const MOST_WORK: f64 = 3e8;
+
+/// Why a tolerance cannot be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The phase cannot be evaluated.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The right answer is not known.
+    #[error("no reference for shape '{shape}'")]
+    Reference {
+        /// The shape.
+        shape: ShapeName,
+        /// Why.
+        source: ExpectedOutputError,
+    },
+    /// The tolerance would accept answers that are no answers.
+    #[error(
+        "the tolerance proves nothing: at shape '{shape}' it accepts {}; lower it until `ncugate check --mutants` shows them rejected",
+        accepted.join(", ")
+    )]
+    ProvesNothing {
+        /// The smallest shape.
+        shape: ShapeName,
+        /// What it accepts.
+        accepted: Vec<&'static str>,
+    },
+}
+
+/// What came of the null test where it did not fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NullTest {
+    /// Every null is rejected.
+    Held,
+    /// It was not made, and why.
+    NotMade {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a tolerance says to the mutants of its reference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MutantTable {
+    /// Shapes that were tried.
+    pub shapes: Vec<ShapeName>,
+    /// Shapes that take too long on the host.
+    pub left_out: Vec<ShapeName>,
+    /// A row a mutant: its name, what accepting it means, and a cell a shape.
+    pub rows: Vec<(&'static str, MutantStanding, Vec<Cell>)>,
+}
+
+/// Tries the tolerance on answers that no tolerance may accept, at the smallest shape and on the declared inputs.
+///
+/// # Errors
+/// It accepts one of them, or the phase's reference does not fit.
+pub fn null_test(phase: &Phase) -> Result<NullTest, TrialError> {
+    let not_made = |reason: &str| Ok(NullTest::NotMade { reason: reason.to_owned() });
+    let Some(reference) = built_in(phase)? else {
+        return not_made("only built-in references can be computed without a GPU");
+    };
+    let Some(shape) = phase.workload.smallest_shape() else { return not_made("there is no shape") };
+    let Some(spec) = affordable(phase, &reference, shape)? else {
+        return not_made("the smallest shape takes too long on the host; add a smaller one");
+    };
+    let Some(trial) = trial(phase, &reference, &spec, &[Law::Declared])? else { return not_made("no reference") };
+    let nulls = trial.mutants().into_iter().filter(|mutant| mutant.standing == MutantStanding::Null);
+    let accepted = nulls.filter(|mutant| matches!(trial.judge(mutant), Cell::Accepted { .. }));
+    let accepted: Vec<&'static str> = accepted.map(|mutant| mutant.name).collect();
+    if accepted.is_empty() {
+        return Ok(NullTest::Held);
+    }
+    Err(TrialError::ProvesNothing { shape: spec.name.clone(), accepted })
+}
+
+/// Tries the tolerance on every mutant of the reference, at every shape that can be computed on the host; none where the
+/// reference is not built in.
+///
+/// # Errors
+/// The phase's reference does not fit.
+pub fn mutant_table(phase: &Phase) -> Result<Option<MutantTable>, TrialError> {
+    let Some(reference) = built_in(phase)? else { return Ok(None) };
+    let mut table = MutantTable { shapes: Vec::new(), left_out: Vec::new(), rows: Vec::new() };
+    for shape in &phase.workload.shapes {
+        let Some(spec) = affordable(phase, &reference, shape)? else {
+            table.left_out.push(shape.name.clone());
+            continue;
+        };
+        let Some(trial) = trial(phase, &reference, &spec, &laws_at(phase, &shape.name))? else { continue };
+        table.shapes.push(shape.name.clone());
+        for (at, mutant) in trial.mutants().iter().enumerate() {
+            if table.rows.len() <= at {
+                table.rows.push((mutant.name, mutant.standing, Vec::new()));
+            }
+            table.rows[at].2.push(trial.judge(mutant));
+        }
+    }
+    Ok(Some(table))
+}
+
+/// The laws of all seeds at a shape, each once.
+fn laws_at(phase: &Phase, shape: &ShapeName) -> Vec<Law> {
+    let mut laws: Vec<Law> =
+        phase.workload.seeds.iter().flat_map(|seed| phase.workload.laws_of(shape, *seed)).collect();
+    laws.sort_unstable();
+    laws.dedup();
+    laws
+}
+
+fn built_in(phase: &Phase) -> Result<Option<ReferenceSpec>, TrialError> {
+    let WorkloadReference::Builtin { name, options } = &phase.workload.reference else { return Ok(None) };
+    let builtin = Builtin::parse(name, options).map_err(JobError::from)?;
+    Ok(Some(ReferenceSpec::Builtin(builtin)))
+}
+
+/// The shape evaluated, unless its reference takes too long on the host.
+fn affordable(phase: &Phase, reference: &ReferenceSpec, shape: &Shape) -> Result<Option<ShapeSpec>, TrialError> {
+    let spec = job_shape(phase, shape)?;
+    let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
+    let work = builtin.bind(&spec).map_err(JobError::from)?.work(&spec);
+    Ok((work <= MOST_WORK).then_some(spec))
+}
+
+fn trial<'a>(
+    phase: &'a Phase,
+    reference: &ReferenceSpec,
+    spec: &'a ShapeSpec,
+    laws: &[Law],
+) -> Result<Option<Trial<'a>>, TrialError> {
+    let seed = phase.workload.seeds.first().copied().unwrap_or(0);
+    let failed = |source| TrialError::Reference { shape: spec.name.clone(), source };
+    Trial::new(reference, spec, seed, laws, &phase.workload.tolerance).map_err(failed)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::fixtures::phase;
+    use super::*;
+    use crate::config::{Dtype, Init};
+
+    #[test]
+    fn a_tolerance_as_large_as_the_answer_is_refused() {
+        let mut phase = phase();
+        assert_eq!(null_test(&phase).unwrap(), NullTest::Held);
+        phase.workload.tolerance.max_abs = Some(1e9);
+        let error = null_test(&phase).unwrap_err().to_string();
+        assert!(error.starts_with("the tolerance proves nothing: at shape 's' it accepts zeros, the mean"), "{error}");
+        phase.workload.reference = WorkloadReference::Npy { path: "x.npy".into() };
+        assert!(matches!(null_test(&phase).unwrap(), NullTest::NotMade { .. }), "nothing is known of a file here");
+    }
+
+    #[test]
+    fn an_answer_that_is_zero_by_itself_is_not_held_against_the_tolerance() {
+        let mut phase = phase();
+        phase.workload.buffers[0].dtype = Dtype::F32;
+        phase.workload.buffers[0].init = Some(Init::Constant { value: 0.0 });
+        assert_eq!(null_test(&phase).unwrap(), NullTest::Held);
+    }
+
+    #[test]
+    fn a_table_has_a_cell_a_mutant_and_shape() {
+        let table = mutant_table(&phase()).unwrap().unwrap();
+        assert_eq!((table.shapes.len(), table.left_out.len()), (2, 0));
+        assert!(table.rows.iter().all(|(_, _, cells)| cells.len() == 2));
+        assert_eq!(table.rows[0].1, MutantStanding::Honest);
+        assert!(table.rows[0].2.iter().all(|cell| matches!(cell, Cell::Accepted { .. })));
+    }
+}

@@ -1,0 +1,31 @@
+//! A reference entry with a source of its own, as a plan of one kernel that competes with nothing.
+
+use super::variant::{KernelPlan, Method, Plan, Standing, Variant};
+use crate::config::{Phase, WorkloadReference};
+use crate::model::VariantId;
+
+/// The id of that kernel. No variant can have it: ids have no spaces.
+pub fn reference_id() -> VariantId {
+    VariantId("the reference".to_owned())
+}
+
+/// The plan of the phase's reference entry, where it has a source of its own: built with the flags of the first kernel, without
+/// its macros, and launched with its arguments.
+pub fn reference_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
+    let WorkloadReference::Entry { entry, source: Some(source), .. } = &phase.workload.reference else { return None };
+    let kernel = plan.variants.iter().find_map(|variant| match &variant.method {
+        Method::Kernel(kernel) => Some(kernel),
+        Method::Command(_) => None,
+    })?;
+    let kernel = KernelPlan {
+        source: source.clone(),
+        entry: entry.clone(),
+        flags: kernel.flags.clone(),
+        defines: Vec::new(),
+        launches: kernel.launches.clone(),
+    };
+    let method = Method::Kernel(kernel);
+    Some(Plan {
+        variants: vec![Variant { id: reference_id(), standing: Standing::Baseline, params: Vec::new(), method }],
+    })
+}

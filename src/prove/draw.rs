@@ -1,0 +1,209 @@
+//! The inputs of a correctness case under one law, with their right answer and what is needed to compare with it.
+
+use super::compare::{DifferenceTally, Yardstick, unwritten};
+use super::element;
+use super::expected::ExpectedOutput;
+use super::inputs::CaseInputs;
+use super::poison::{Poison, PoisonKey};
+use super::shape::ShapeSpec;
+use crate::config::Dtype;
+use crate::model::{CheckOutcome, Defect, Differences, Law, Tolerance};
+
+/// The largest finite magnitude of each expected output.
+pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
+    let largest = |output: &ExpectedOutput| {
+        let finite = output.values.iter().filter(|v| v.is_finite());
+        finite.fold(0.0, |largest: f64, v| largest.max(v.abs()))
+    };
+    expected.iter().map(largest).collect()
+}
+
+/// Inputs under one law, and the outputs that are right for them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseDraw {
+    /// The law.
+    pub law: Law,
+    /// The inputs.
+    pub inputs: CaseInputs,
+    /// The right outputs.
+    pub expected: Vec<ExpectedOutput>,
+    /// How many times larger each of them is than to the declared inputs, at least 1.
+    scales: Vec<f64>,
+    /// What a plain evaluation errs by, over the scale; none where no bound asks for it.
+    plain_error: Option<f64>,
+}
+
+/// What one case's launches on one draw gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawResult {
+    /// How far the outputs are, the worse of the launches.
+    pub differences: Differences,
+    /// What is wrong whatever the tolerance.
+    pub defects: Vec<Defect>,
+}
+
+impl CaseDraw {
+    /// A draw whose answers are compared with those to the declared inputs, of which `usual` has the [`magnitudes`].
+    pub fn new(law: Law, inputs: CaseInputs, expected: Vec<ExpectedOutput>, usual: &[f64]) -> Self {
+        let scale = |(at, largest): (usize, f64)| match usual.get(at) {
+            Some(usual) if *usual > 0.0 => (largest / usual).max(1.0),
+            Some(_) | None => 1.0,
+        };
+        let scales = magnitudes(&expected).into_iter().enumerate().map(scale).collect();
+        Self { law, inputs, expected, scales, plain_error: None }
+    }
+
+    /// The same with the error of `plain`, what a plain evaluation gives; half a unit in the last place of the largest
+    /// answer at least.
+    #[must_use]
+    pub fn with_plain(mut self, shape: &ShapeSpec, plain: &[ExpectedOutput]) -> Self {
+        let of_output = |(at, plain): (usize, &ExpectedOutput)| {
+            let dtype = shape.buffers[plain.buffer].dtype;
+            let error = self.tally(at, &plain.values, Yardstick { scale: self.scales[at], allclose: None });
+            let largest = magnitudes(&self.expected[at..=at])[0] / self.scales[at];
+            error.differences(None, None, None).max_abs.max(element::unit_roundoff(dtype) * largest)
+        };
+        self.plain_error = Some(plain.iter().enumerate().map(of_output).fold(0.0, f64::max));
+        self
+    }
+
+    /// Two poisons for the outputs, by a fresh key.
+    pub fn poisons(&self, shape: &ShapeSpec) -> [Poison; 2] {
+        Poison::pair(shape, &self.expected, PoisonKey::random())
+    }
+
+    /// What the output of that place is compared by.
+    pub fn yardstick(&self, output: usize, tolerance: &Tolerance) -> Yardstick {
+        Yardstick { scale: self.scales[output], allclose: tolerance.allclose }
+    }
+
+    /// Compares values, as their dtype holds them, with the right ones; for answers that no launch gave.
+    pub fn compare(&self, shape: &ShapeSpec, answers: &[ExpectedOutput], tolerance: &Tolerance) -> DrawResult {
+        let tally = answers.iter().enumerate().fold(DifferenceTally::default(), |tally, (at, answer)| {
+            let values = as_held(shape.buffers[answer.buffer].dtype, &answer.values);
+            tally.and(self.tally(at, &values, self.yardstick(at, tolerance)))
+        });
+        DrawResult { differences: self.differences(&tally, tolerance), defects: tally.defects() }
+    }
+
+    fn tally(&self, output: usize, values: &[f64], yardstick: Yardstick) -> DifferenceTally {
+        DifferenceTally::of_values(values, &self.expected[output].values, yardstick)
+    }
+
+    fn differences(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> Differences {
+        tally.differences(
+            tolerance.allclose,
+            Some(self.law),
+            self.plain_error.filter(|_| tolerance.times_error.is_some()),
+        )
+    }
+
+    /// What launches on it gave together: elements count once, differences as in the worse launch.
+    pub fn result(&self, launches: &[DifferenceTally], place: Option<String>, tolerance: &Tolerance) -> DrawResult {
+        let all = launches.iter().map(|tally| self.differences(tally, tolerance));
+        let together = all.reduce(|a, b| Differences {
+            nonfinite: a.nonfinite.max(b.nonfinite),
+            compared: a.compared.min(b.compared),
+            ..a.and(b, tolerance)
+        });
+        let differences = together.unwrap_or_default();
+        let mut defects: Vec<Defect> = place.map(|place| Defect::OutOfBoundsWrite { place }).into_iter().collect();
+        let elements = unwritten(launches);
+        if elements > 0 {
+            defects.push(Defect::Unwritten { elements, compared: differences.compared });
+        }
+        defects.extend(launches.iter().flat_map(DifferenceTally::defects).take(1));
+        DrawResult { differences, defects }
+    }
+}
+
+/// The outcome of a case whose draws gave `results`; wrong where there is none.
+pub fn case_outcome(results: Vec<DrawResult>, tolerance: &Tolerance) -> CheckOutcome {
+    let mut defects: Vec<Defect> = Vec::new();
+    let mut together: Option<Differences> = None;
+    for result in results {
+        let differences = together.map_or(result.differences, |all| all.and(result.differences, tolerance));
+        let spoiled = !result.defects.is_empty() && defects.is_empty();
+        together = Some(if spoiled { Differences { law: result.differences.law, ..differences } } else { differences });
+        defects.extend(result.defects.into_iter().filter(|defect| !defects.contains(defect)).collect::<Vec<_>>());
+    }
+    CheckOutcome::of(together.unwrap_or_default(), defects, tolerance)
+}
+
+/// The values as an output of the dtype holds them.
+pub fn as_held(dtype: Dtype, values: &[f64]) -> Vec<f64> {
+    element::decode(dtype, &element::encode(dtype, values))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::Role;
+    use crate::gpu::fixtures::buffer;
+    use crate::prove::fixtures::shape;
+
+    const TOLERANCE: Tolerance = Tolerance {
+        max_abs: Some(1e-2),
+        rel_l2: None,
+        allclose: None,
+        times_error: None,
+        nan: crate::model::NanRule::Refused,
+    };
+
+    fn output(values: &[f64]) -> Vec<ExpectedOutput> {
+        vec![ExpectedOutput { buffer: 0, values: values.to_vec() }]
+    }
+
+    fn draw(law: Law, values: &[f64], usual: f64) -> CaseDraw {
+        CaseDraw::new(law, CaseInputs { bytes: vec![Vec::new()], values: vec![Vec::new()] }, output(values), &[usual])
+    }
+
+    #[test]
+    fn larger_answers_may_be_off_by_as_much_more_and_smaller_ones_by_no_less() {
+        let shape = shape(vec![buffer("y", Dtype::F32, &[2], Role::Output)]);
+        let large = draw(Law::Large, &[100.0, 1.0], 10.0);
+        let result = large.compare(&shape, &output(&[100.0625, 1.0]), &TOLERANCE);
+        assert_eq!(result.differences.max_abs, 0.00625);
+        let small = draw(Law::Constant, &[0.125, 0.0], 10.0);
+        assert_eq!(small.compare(&shape, &output(&[0.25, 0.0]), &TOLERANCE).differences.max_abs, 0.125);
+    }
+
+    #[test]
+    fn a_plain_error_is_that_of_rounding_at_least() {
+        let shape = shape(vec![buffer("y", Dtype::F16, &[2], Role::Output)]);
+        let tolerance = Tolerance { max_abs: None, times_error: Some(2.0), ..TOLERANCE };
+        let exact = draw(Law::Declared, &[1.0, 0.5], 1.0).with_plain(&shape, &output(&[1.0, 0.5]));
+        let times = |value: f64| exact.compare(&shape, &output(&[value, 0.5]), &tolerance).differences.times_error;
+        assert_eq!((times(1.0), times(1.0 + 2f64.powi(-10))), (Some(0.0), Some(2.0)));
+        let coarse = draw(Law::Declared, &[1.0, 0.5], 1.0).with_plain(&shape, &output(&[1.0, 0.25]));
+        assert_eq!(coarse.plain_error, Some(0.25));
+    }
+
+    #[test]
+    fn a_case_is_as_wrong_as_its_worst_draw_and_names_it() {
+        let result = |law, max_abs, defects| DrawResult {
+            differences: Differences { max_abs, compared: 2, law: Some(law), ..Differences::default() },
+            defects,
+        };
+        let far = vec![result(Law::Declared, 0.001, Vec::new()), result(Law::Growing, 0.5, Vec::new())];
+        let CheckOutcome::Wrong { reason, differences, .. } = case_outcome(far, &TOLERANCE) else { unreachable!() };
+        assert_eq!(reason, "under growing inputs: max_abs 5.000e-1 exceeds the tolerance 1e-2");
+        assert_eq!(differences.compared, 4);
+        let unwritten = vec![Defect::Unwritten { elements: 1, compared: 2 }];
+        let holes = vec![result(Law::Zeros, 0.0, unwritten), result(Law::Declared, 0.001, Vec::new())];
+        let CheckOutcome::Wrong { reason, .. } = case_outcome(holes, &TOLERANCE) else { unreachable!() };
+        assert!(reason.contains("1 of 2 output elements were never written"), "{reason}");
+        assert!(matches!(case_outcome(Vec::new(), &TOLERANCE), CheckOutcome::Wrong { .. }), "nothing proves nothing");
+    }
+
+    #[test]
+    fn both_launches_of_a_draw_have_to_be_right() {
+        let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
+        let launch = |values: &[f64]| draw.tally(0, values, Yardstick::default());
+        let result = draw.result(&[launch(&[1.0, 2.0]), launch(&[1.0, 2.5])], None, &TOLERANCE);
+        assert_eq!((result.differences.max_abs, result.differences.compared), (0.5, 2));
+        let result = draw.result(&[launch(&[1.0, f64::NAN]), launch(&[1.0, 2.0])], None, &TOLERANCE);
+        assert_eq!(result.differences.nonfinite, 1);
+    }
+}
