@@ -12,6 +12,7 @@ mod parse;
 mod requirement;
 mod template;
 mod token;
+mod trivial;
 mod value;
 
 pub use ast::{Arithmetic, Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
@@ -19,4 +20,5 @@ pub use eval::{EvalError, Evaluated};
 pub use expression::{Expr, ExprError};
 pub use requirement::{Form, Reads, Requirement, RequirementError};
 pub use template::{Template, render};
+pub use trivial::{Source, Trivial};
 pub use value::{Names, Value};

@@ -5,6 +5,7 @@
 mod bind;
 mod bound_gate;
 mod case_outcome;
+mod cautions;
 mod clock;
 mod compiled;
 mod context;
@@ -14,6 +15,7 @@ mod evaluator;
 mod fallback;
 mod foreign;
 mod gate_verdict;
+mod grounds;
 mod launches;
 mod measurements;
 mod messages;
@@ -36,9 +38,11 @@ mod tally;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
+mod together;
 mod unresolved;
 mod waiver;
 
+pub use cautions::loosened;
 pub use clock::Clock;
 pub use context::{Context, Noise, Stored};
 pub use correctness::correctness;

@@ -283,7 +283,7 @@ fn the_map_of_gates_says_what_the_judge_says() {
 }
 
 #[test]
-fn a_fallback_warns_and_turns_nothing_red() {
+fn a_fallback_warns_and_is_a_failure_of_junit_alone() {
     let mut fixture = Fixture::new(6);
     let mut gate = fixture.judgement.gates[6].clone();
     gate.name = "fallback is lean".to_owned();
@@ -291,13 +291,14 @@ fn a_fallback_warns_and_turns_nothing_red() {
         variant: Some(fixture.plan.variants[1].id.clone()),
         verdict: Verdict::Pass,
         reason: "the fallback holds its gates".to_owned(),
+        cost: None,
         gates: vec![gate],
     });
     fixture.judgement.verdict = Verdict::Pass;
     let report = fixture.report();
     assert_eq!(report.headline.conclusion, Conclusion::Fallback);
     let xml = junit::junit(&report).unwrap();
-    assert!(xml.contains("failures=\"0\" errors=\"0\"") && xml.contains("the fallback is taken"), "{xml}");
+    assert!(xml.contains("failures=\"1\" errors=\"0\"") && xml.contains("the fallback is taken"), "{xml}");
     assert!(!github::annotations(&report).unwrap().contains("::error"));
     let screen = Screen { columns: 80, colours: Colours::Ansi };
     assert!(terminal::terminal(&report, screen).unwrap().contains("\u{1b}[1;33mFALLBACK"));

@@ -93,8 +93,13 @@ pub static WAIVER: Spec = spec(
     &[
         key("gate", KeyKind::Text, "Name of the gate.").required(),
         key("variant", KeyKind::Text, "Glob of variant ids.").default("\"*\""),
-        key("reason", KeyKind::Text, "Why.").required(),
+        key("reason", KeyKind::Text, "Why, in three words or more.").required(),
         key("owner", KeyKind::Text, "Who is responsible.").required(),
-        key("expires", KeyKind::Date, "Last day it holds, a TOML date (`2026-12-31`).").required(),
+        key(
+            "expires",
+            KeyKind::Date,
+            "Last day it holds, in UTC, a TOML date (`2026-12-31`) within 366 days of today.",
+        )
+        .required(),
     ],
 );

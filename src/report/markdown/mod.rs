@@ -71,6 +71,9 @@ fn verdict(report: &Report) -> String {
     for sentence in [&headline.tier, &headline.stages].into_iter().flatten() {
         let _ = writeln!(out, "{}\n", escape(sentence));
     }
+    for caution in &headline.cautions {
+        let _ = writeln!(out, "{}\n", escape(caution));
+    }
     if let Some(fallback) = &report.fallback {
         let variant = fallback.variant.as_deref().unwrap_or("none");
         let _ = writeln!(out, "Fallback: {}. {}\n", escape(variant), escape(&fallback.reason));

@@ -1,0 +1,194 @@
+//! What may not become status 0: requirements that judge nothing, gates that say nothing of what is selected, fallbacks and
+//! stages that are not candidates, noise that hides a failure, references that failed, waivers without an end.
+
+use crate::command::{Finished, Place};
+use crate::forms::in_a_month;
+use crate::stored::{Stored, wiggle};
+use ncugate::model::Verdict;
+use std::path::Path;
+
+/// Two candidates (10 and 11 us) and a baseline (12 us) at two shapes.
+fn phase() -> String {
+    let base = include_str!("../data/copy.toml")
+        .replace("only = { S = 2048 }", "small = { S = 512 }\nlarge = { S = 2048 }")
+        .replace("objective = \"latency_p50\"", "objective = \"latency_p50\"\nobjective_shape = \"large\"");
+    base + "[sweep]\nTHREADS = [64, 128]\n[[baseline]]\nname = \"twin\"\nparams = { THREADS = 32 }\n"
+}
+
+fn gate(name: &str, require: &str) -> String {
+    format!("[[gate]]\nname = \"{name}\"\nrequire = '{require}'\n")
+}
+
+fn stored(id: &str) -> Stored {
+    Stored::new(&phase(), id).latency(|id, round| {
+        let base = match id.0.as_str() {
+            "THREADS=64" => 10.0,
+            "THREADS=128" => 11.0,
+            _ => 12.0,
+        };
+        base * (1.0 + 0.005 * wiggle(round, id.0.len()))
+    })
+}
+
+/// The rules judged on a run; all that is read first: the terminal, the Markdown, the page.
+fn judged(place: &Place, run: &Path, rules: &str) -> (Finished, [String; 3]) {
+    let config = place.write("verdicts.toml", &(phase() + rules));
+    let judged = place.run(&["gate", config.to_str().unwrap(), "--profile", run.to_str().unwrap()]);
+    let folder = place.path().join("reports/copy").join(run.file_name().unwrap());
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let texts = [judged.stdout.clone(), read("report.md").replace('\\', ""), read("index.html")].map(plain);
+    (judged, texts)
+}
+
+fn says_first(texts: &[String; 3], words: &str) {
+    let page = words.replace('\'', "&#x27;").replace('"', "&quot;");
+    let [terminal, markdown, html] = texts;
+    assert!(terminal.contains(words), "terminal: {terminal}");
+    assert!(markdown.contains(words), "report.md: {markdown}");
+    assert!(html.contains(words) || html.contains(&page), "the page does not say: {words}");
+}
+
+#[test]
+fn a_requirement_that_no_measurement_decides_is_an_error_with_its_place() {
+    let place = Place::new();
+    let run = stored("run").write(&place);
+    for (require, marked) in [
+        ("S == 2048", "^^^^^^^^^"),
+        ("THREADS >= 64", "^^^^^^^^^^^^^"),
+        ("cc >= 7", "^^^^^^^"),
+        ("latency_p50 == latency_p50", "^^^^^^^^^^^^^^^^^^^^^^^^^^"),
+        ("registers <= 64 or true", "^^^^"),
+        ("latency_p50 > 0", "^^^^^^^^^^^^^^^"),
+        ("latency_p50 <= 2 * latency_p50", "^^^^^^^"),
+        ("baseline.latency_p50 <= 30", "^^^^^^^"),
+        ("registers <= 64 or registers > 64", "^^^^^^"),
+    ] {
+        let (judged, _) = judged(&place, &run, &gate("g", require));
+        assert_eq!(judged.status, Some(2), "{require}: {judged:?}");
+        assert!(judged.stderr.contains("gate[0].require") && judged.stderr.contains(marked), "{}", judged.stderr);
+    }
+}
+
+#[test]
+fn gates_that_do_not_judge_the_selected_variant_do_not_let_it_pass() {
+    let place = Place::new();
+    let run = stored("run").write(&place);
+    let slim = gate("registers", "registers <= 64") + "on = \"THREADS=128\"\n";
+    let (unjudged, texts) = judged(&place, &run, &slim);
+    assert_eq!(unjudged.status, Some(4), "{unjudged:?}");
+    says_first(&texts, "The selected variant THREADS=64 is not judged by 'registers' (on = \"THREADS=128\").");
+    assert!(texts[0].contains("INCONCLUSIVE No required gate judged the selected variant THREADS=64"), "{}", texts[0]);
+
+    let any = gate("slow", "latency_p50 >= 10.5")
+        + "on = \"any\"\n"
+        + &gate("slower", "latency_p50 >= 10.7")
+        + "on = \"any\"\n";
+    let (others, texts) = judged(&place, &run, &any);
+    assert_eq!(others.status, Some(4), "{others:?}");
+    says_first(&texts, "'slow' (on = \"any\", which others hold)");
+
+    let (both, texts) = judged(&place, &run, &(slim + &gate("latency", "latency_p50 <= 10.5")));
+    assert_eq!(both.status, Some(0), "{both:?}");
+    says_first(&texts, "is not judged by 'registers'");
+}
+
+#[test]
+fn a_variant_compared_with_itself_does_not_pass() {
+    let place = Place::new();
+    let run = stored("run").write(&place);
+    let (judged, _) = judged(&place, &run, &gate("g", "speedup(\"THREADS=64\") >= 1"));
+    assert_eq!(judged.status, Some(4), "{judged:?}");
+    assert!(judged.stdout.contains("with itself"), "{}", judged.stdout);
+}
+
+#[test]
+fn a_baseline_is_neither_a_fallback_nor_a_stage() {
+    let place = Place::new();
+    let wrong = stored("wrong").wrong_candidates().write(&place);
+    let rules = gate("g", "latency_p50 <= 9");
+    let fallback = |glob: &str| format!("{rules}[fallback]\nvariant = \"{glob}\"\nrequire = ['latency_p50 <= 20']\n");
+    let (judged_wrong, _) = judged(&place, &wrong, &fallback("*"));
+    assert_eq!(judged_wrong.status, Some(1), "{judged_wrong:?}");
+    let stage =
+        |glob: &str| format!("[[stage]]\nname = \"a\"\nvariant = \"{glob}\"\nrequire = ['latency_p50 <= 20']\n");
+    let (judged_wrong, _) = judged(&place, &wrong, &stage("*"));
+    assert_eq!(judged_wrong.status, Some(1), "{judged_wrong:?}");
+    for rules in [fallback("twin"), stage("twin")] {
+        let (refused, _) = judged(&place, &wrong, &rules);
+        assert_eq!(refused.status, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains("matches no candidate"), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_fallback_says_what_it_costs_and_junit_counts_it() {
+    let place = Place::new();
+    let run = stored("run").write(&place);
+    let rules =
+        gate("g", "latency_p50 <= 9") + "[fallback]\nvariant = \"THREADS=128\"\nrequire = ['latency_p50 <= 12']\n";
+    let (taken, texts) = judged(&place, &run, &rules);
+    assert_eq!(taken.status, Some(0), "{taken:?}");
+    says_first(&texts, "The fallback THREADS=128 is taken: latency_p50 11");
+    says_first(&texts, "of the rejected 'THREADS=64' (+10.0 %)");
+    says_first(&texts, "of the baseline 'twin'");
+    let junit = std::fs::read_to_string(place.path().join("reports/copy/run/junit.xml")).unwrap();
+    assert!(junit.contains("failures=\"1\"") && junit.contains("The fallback THREADS=128 is taken"), "{junit}");
+}
+
+#[test]
+fn noise_that_only_warns_hides_no_failure() {
+    let place = Place::new();
+    let few = |rounds: u32| format!("[bench]\nrounds = {rounds}\nmax_rounds = {rounds}\n");
+    let warns = |limit: &str| gate("g", &format!("latency_p50 <= {limit}")) + "inconclusive = \"warn\"\n";
+    // three samples have no interval, and fifty times the limit is not noise
+    let three = Stored::new(&(phase() + &few(3)), "three").latency(|_, round| 10.0 + 0.1 * round as f64).write(&place);
+    for limit in ["0.2", "30"] {
+        let (judged, _) = judged(&place, &three, &(warns(limit) + &few(3)));
+        assert_eq!(judged.status, Some(4), "{limit}: {judged:?}");
+    }
+    // with all rounds, the estimate decides
+    let noisy = Stored::new(&(phase() + &few(60)), "noisy").latency(|_, round| 10.0 * (1.0 + 0.05 * wiggle(round, 1)));
+    let noisy = noisy.write(&place);
+    for (limit, status) in [("10.01", 0), ("9.99", 4)] {
+        let (judged, _) = judged(&place, &noisy, &(warns(limit) + &few(60)));
+        assert_eq!(judged.status, Some(status), "{limit}: {judged:?}");
+    }
+    // more rounds were allowed than were measured
+    let (judged, _) = judged(&place, &noisy, &(warns("10.01") + "[bench]\nrounds = 60\nmax_rounds = 240\n"));
+    assert_eq!(judged.status, Some(4), "{judged:?}");
+}
+
+#[test]
+fn the_run_before_is_the_last_that_passed() {
+    let place = Place::new();
+    let rules = gate("g", "latency_p50 <= 1.02 * previous.latency_p50");
+    let slower = |id: &str| Stored::new(&phase(), id).latency(|_, round| 11.0 * (1.0 + 0.001 * wiggle(round, 1)));
+    let fast = Stored::new(&phase(), "a").latency(|_, round| 10.0 * (1.0 + 0.001 * wiggle(round, 1)));
+    fast.write(&place);
+    let failed = slower("bb").judged(Verdict::Fail).write(&place);
+    assert_eq!(judged(&place, &failed, &rules).0.status, Some(1));
+    let again = slower("ccc").write(&place);
+    let (again, texts) = judged(&place, &again, &rules);
+    assert_eq!(again.status, Some(1), "a run that failed is not what the next is measured by: {texts:?}");
+}
+
+#[test]
+fn waivers_end_and_no_variable_revives_them() {
+    let place = Place::new();
+    let run = stored("run").write(&place);
+    let waived = |reason: &str, expires: &str| {
+        let waiver = format!("[[waiver]]\ngate = \"g\"\nreason = \"{reason}\"\nowner = \"ada\"\nexpires = {expires}\n");
+        gate("g", "registers <= 32") + &waiver
+    };
+    let (long, _) = judged(&place, &run, &waived("a driver bug", "9999-12-31"));
+    assert_eq!(long.status, Some(2), "{long:?}");
+    assert!(long.stderr.contains("waiver[0].expires") && long.stderr.contains("366 days"), "{}", long.stderr);
+    let (silent, _) = judged(&place, &run, &waived(".", &in_a_month()));
+    assert_eq!(silent.status, Some(2), "{silent:?}");
+    assert!(silent.stderr.contains("waiver[0].reason"), "{}", silent.stderr);
+    let config = place.write("expired.toml", &(phase() + &waived("a driver bug", "2020-01-31")));
+    let mut command = place.ncugate(&["gate", config.to_str().unwrap(), "--profile", run.to_str().unwrap()]);
+    let revived = Finished::of(command.env("SOURCE_DATE_EPOCH", "1577836800").env("TZ", "Pacific/Midway"));
+    assert_eq!(revived.status, Some(1), "{revived:?}");
+}
