@@ -13,6 +13,7 @@ mod requirement;
 mod template;
 mod token;
 mod trivial;
+mod unit;
 mod value;
 
 pub use ast::{Arithmetic, Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
@@ -21,4 +22,5 @@ pub use expression::{Expr, ExprError};
 pub use requirement::{Form, Reads, Requirement, RequirementError};
 pub use template::{Template, render};
 pub use trivial::{Source, Trivial};
+pub use unit::{Unit, UnitError};
 pub use value::{Names, Value};

@@ -1,6 +1,7 @@
 //! What a verdict has to be read with: gates that say nothing of the selected variant, what loosens gates, a fallback.
 
 use super::grounds::Grounds;
+use super::limits::unlikely_limits;
 use super::results::FallbackResult;
 use crate::config::{Gate, Phase};
 use crate::model::{Level, OnInconclusive, Scope, Verdict};
@@ -10,7 +11,7 @@ use jiff::civil::Date;
 /// The cautions of a judged phase, the gravest first.
 pub fn of(phase: &Phase, today: Date, grounds: &Grounds<'_>, fallback: Option<&FallbackResult>) -> Vec<String> {
     let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(taken);
-    taken.into_iter().chain(grounds.caution()).chain(loosened(phase, today)).collect()
+    (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(loosened(phase, today)).collect()
 }
 
 fn taken(fallback: &FallbackResult) -> String {

@@ -35,7 +35,7 @@ pub struct Case {
     pub limit: Option<f64>,
     /// Distance inside the limit, in the unit of the metric; negative outside.
     pub margin: Option<f64>,
-    /// Confidence interval of what was compared, where samples were judged (in the unit of `measured`).
+    /// Interval of the difference of both sides added to the limit, where samples were judged (in the unit of `measured`).
     pub interval: Option<(f64, f64)>,
     /// Samples behind `measured`; 1 for a deterministic fact.
     pub samples: usize,

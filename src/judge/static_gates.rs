@@ -19,7 +19,8 @@ pub struct TargetGpu {
 
 /// Judges the gates that build and launch alone decide.
 pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target: TargetGpu) -> StaticCheck {
-    let refused = |build: &&BuildRecord| matches!(build.outcome, BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. });
+    let refused =
+        |build: &&BuildRecord| matches!(build.outcome, BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. });
     let refused = builds.iter().filter(refused).map(|build| build.variant.clone()).collect();
     let run = Run {
         folder: PathBuf::new(),

@@ -2,7 +2,7 @@
 
 use super::bound_gate::{BoundGate, IntervalDetail};
 use super::context::EvalContext;
-use crate::model::{Level, Scope, Verdict, VariantId, glob};
+use crate::model::{Level, Scope, VariantId, Verdict, glob};
 use crate::number::counted;
 use std::collections::BTreeSet;
 
@@ -19,7 +19,9 @@ pub struct Together<'c, 'a> {
 impl<'c, 'a> Together<'c, 'a> {
     /// Nothing asked yet; what cannot be built or launched fails from the start.
     pub fn new(context: &'c EvalContext<'a>, candidates: &'c [usize], refused: &BTreeSet<VariantId>) -> Self {
-        let build = |at: &usize| if refused.contains(&context.variant(*at).id) { vec!["its build".to_owned()] } else { Vec::new() };
+        let build = |at: &usize| {
+            if refused.contains(&context.variant(*at).id) { vec!["its build".to_owned()] } else { Vec::new() }
+        };
         let fails: Vec<Vec<String>> = candidates.iter().map(build).collect();
         let out = fails.iter().filter(|fails| !fails.is_empty()).count();
         let leaves = (out > 0).then(|| format!("{} can be launched", candidates.len() - out)).into_iter().collect();

@@ -97,7 +97,8 @@ fn stages(judgement: &Judgement) -> Option<String> {
 /// beside what was expected.
 fn gains(judgement: &Judgement) -> Option<String> {
     let of = |stage: &StageResult| {
-        let range = stage.expected.map(|(low, high)| format!("{} to {}", number::said(low, "x"), number::said(high, "x")));
+        let range =
+            stage.expected.map(|(low, high)| format!("{} to {}", number::said(low, "x"), number::said(high, "x")));
         let notes: Vec<String> = range.into_iter().chain((!stage.accepted).then(|| "not kept".to_owned())).collect();
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
         Some(format!("'{}' {}{notes}", stage.name, number::said(stage.measured?, "x")))

@@ -112,8 +112,10 @@ fn details(gate: &GateRow) -> String {
             gate.counts.pass, gate.counts.fail, gate.counts.inconclusive
         ),
     ];
-    if let Some((low, high)) = &gate.interval {
-        lines.push(format!("interval: {} to {} over {}", low.text, high.text, number::counted(gate.samples, "sample")));
+    if let Some(((low, high), limit)) = gate.interval.as_ref().zip(gate.limit.as_ref()) {
+        let of = |end: &number::Number| number::signed(end.value - limit.value, &gate.unit);
+        let samples = number::counted(gate.samples, "sample");
+        lines.push(format!("difference from the limit: {} to {} over {samples}", of(low), of(high)));
     }
     if let Some(decider) = &gate.decided_by {
         lines.push(format!("decided by: {} at {}", decider.variant, decider.shape));

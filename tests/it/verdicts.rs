@@ -192,3 +192,105 @@ fn waivers_end_and_no_variable_revives_them() {
     let revived = Finished::of(command.env("SOURCE_DATE_EPOCH", "1577836800").env("TZ", "Pacific/Midway"));
     assert_eq!(revived.status, Some(1), "{revived:?}");
 }
+
+#[test]
+fn a_staged_plan_selects_what_it_kept_and_an_early_end_is_not_its_end() {
+    let place = Place::new();
+    let run = stored("run").write(&place);
+    let plan = |first: &str, second: &str, gain: &str, on_failure: &str| {
+        format!(
+            "[[stage]]\nname = \"a\"\nvariant = \"{first}\"\nrequire = ['registers <= 64']\n\
+             [[stage]]\nname = \"b\"\nvariant = \"{second}\"\nexpect = [1.5, 2]\non_failure = \"{on_failure}\"\n\
+             require = ['speedup(\"previous\") >= {gain}']\n"
+        ) + &gate("goal", "latency_p50 <= 10.5 us")
+    };
+    // the faster step is not kept: the goal is held against the slower one, which is what the plan selects
+    let (skipped, texts) = judged(&place, &run, &plan("THREADS=128", "THREADS=64", "1.5", "skip"));
+    assert_eq!(skipped.status, Some(1), "{skipped:?}");
+    says_first(&texts, "1 of 2 stages kept; 'b' is the first that was not (1.1× measured, 1.5× to 2× expected)");
+    assert!(texts[1].contains("Selected: **THREADS=128**"), "{}", texts[1]);
+    // kept: the goal is held by the step that is kept
+    let (kept, texts) = judged(&place, &run, &plan("THREADS=128", "THREADS=64", "1.05", "revert"));
+    assert_eq!(kept.status, Some(0), "{kept:?}");
+    assert!(texts[1].contains("Selected: **THREADS=64**"), "{}", texts[1]);
+    // a plan that ends early has not reached its goal, though the step that it kept holds it
+    let (ended, texts) = judged(&place, &run, &plan("THREADS=64", "THREADS=128", "1.5", "revert"));
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    assert!(texts[0].contains("the plan ended at stage 'b' and did not reach its final gates"), "{}", texts[0]);
+    // a step is not compared with itself
+    let (same, _) = judged(&place, &run, &plan("THREADS=64", "*", "1", "skip"));
+    assert_eq!(same.status, Some(4), "{same:?}");
+}
+
+#[test]
+fn what_loosens_gates_is_on_the_first_screen() {
+    let place = Place::new();
+    let run = stored("run").write(&place);
+    let waiver = |name: &str| {
+        let until = in_a_month();
+        format!("[[waiver]]\ngate = \"{name}\"\nreason = \"a driver bug\"\nowner = \"ada\"\nexpires = {until}\n")
+    };
+    let rules = gate("latency", "latency_p50 <= 10.5")
+        + &gate("traffic", "registers <= 64")
+        + "level = \"advisory\"\n"
+        + &gate("lean", "registers <= 32")
+        + &gate("leaner", "registers <= 16")
+        + "inconclusive = \"warn\"\nshapes = [\"small\", \"large\"]\nat_least = 1\n"
+        + "[[precondition]]\nrequire = \"S % 16 == 0\"\n"
+        + &waiver("lean")
+        + &waiver("leaner");
+    let (loose, texts) = judged(&place, &run, &rules);
+    assert_eq!(loose.status, Some(0), "{loose:?}");
+    says_first(&texts, &format!("Loosened: of 4 gates 1 is advisory, 2 are waived until {}", in_a_month()));
+    says_first(&texts, "1 only warns of noise, 1 may miss shapes");
+    assert!(texts[0].contains("PASS 1 of 3 requirements holds, 2 are waived"), "{}", texts[0]);
+    let config = place.write("check.toml", &(phase() + &rules));
+    let checked = place.run(&["check", "--no-build", config.to_str().unwrap()]);
+    assert!(checked.stdout.contains("loosened: of 4 gates 1 is advisory"), "{checked:?}");
+}
+
+#[test]
+fn limits_take_units_and_those_that_look_wrong_are_said() {
+    let place = Place::new();
+    let run = stored("run").write(&place);
+    for (require, status) in [
+        ("latency_p50 <= 10.5 us", 0),
+        ("latency_p50 <= 10.5 µs and registers <= 64 registers", 0),
+        ("latency_p50 <= 0.0105 ms", 0),
+        ("latency_p50 <= 9500 ns", 1),
+        ("shared_mem <= 48 KiB", 0),
+        ("theoretical_occupancy >= 1 % and latency_p50 < 1 ms", 0),
+    ] {
+        let (judged, _) = judged(&place, &run, &gate("g", require));
+        assert!(judged.status == Some(status), "{require}: {judged:?}");
+    }
+    for (require, marked) in [
+        ("latency_p50 <= 20 %", "^^^^"),
+        ("registers <= 64 KiB", "^^^^^^"),
+        ("speedup() >= 10 %", "^^^^"),
+        ("latency_p50 <= 30us", "^^^^"),
+        ("latency_p50 * registers <= 30 us", "^^^^^"),
+    ] {
+        let (refused, _) = judged(&place, &run, &gate("g", require));
+        assert_eq!(refused.status, Some(2), "{require}: {refused:?}");
+        assert!(refused.stderr.contains(marked) && refused.stderr.contains("gate[0].require"), "{}", refused.stderr);
+    }
+    for (require, said) in [
+        ("theoretical_occupancy >= 0.2", "Check the units: 'g' holds theoretical_occupancy against 0.2 %"),
+        ("latency_p50 <= 29650", "'g' holds latency_p50 against 29.65 ms"),
+        ("shared_mem <= 48", "'g' holds shared_mem against 48 B"),
+    ] {
+        let (_, texts) = judged(&place, &run, &gate("g", require));
+        says_first(&texts, said);
+    }
+}
+
+#[test]
+fn numbers_are_written_with_the_digits_in_which_they_differ() {
+    let place = Place::new();
+    let run = Stored::new(&phase(), "run").latency(|_, _| 29.6512).write(&place);
+    let (failed, texts) = judged(&place, &run, &gate("g", "latency_p50 <= 29.65 us"));
+    assert_eq!(failed.status, Some(1), "{failed:?}");
+    assert!(texts[0].contains("29.651 against 29.65 µs") && !texts[0].contains("29.65 against"), "{}", texts[0]);
+    assert!(texts[1].contains("| 29.651 µs, difference +0.0012 µs to +0.0012 µs"), "{}", texts[1]);
+}

@@ -94,10 +94,32 @@ impl Vocabulary<'_> {
             }
             self.check_owner(item, &requirement, reference.owner(), span);
         }
-        if requirement.references().iter().all(|(reference, _)| self.knows(reference)) {
-            self.check_trivial(item, &requirement);
+        if !requirement.references().iter().all(|(reference, _)| self.knows(reference)) {
+            return Some(requirement);
         }
-        Some(requirement)
+        match requirement.in_units(&|reference| self.unit(reference)) {
+            Ok(requirement) => {
+                self.check_trivial(item, &requirement);
+                Some(requirement)
+            }
+            Err(e) => {
+                let message = format!("`{}` is \"{requirement}\": {}", item.place.key, e.reason);
+                let help = "a limit without a unit is in the unit of its metric, which docs/config.md lists";
+                item.report_within(requirement.text(), Some(e.span), message, Some(help.to_owned()));
+                None
+            }
+        }
+    }
+
+    /// The unit of a metric, empty where it has none; nothing for what is not measured.
+    fn unit(&self, reference: &Reference) -> Option<&str> {
+        match reference {
+            Reference::Quantity(Quantity { name, .. }) if self.metrics.knows(name) => {
+                Some(self.metrics.get(name).map_or("", |metric| metric.unit.as_str()))
+            }
+            Reference::Quantity(_) => None,
+            Reference::Speedup { .. } => Some(""),
+        }
     }
 
     /// A requirement that no measurement of its variant decides would let anything pass.

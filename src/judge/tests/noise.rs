@@ -143,7 +143,11 @@ fn inconclusive_counts_as_the_phase_says() {
     let warned = noisy("warn");
     assert_eq!((warned.verdict, warned.gates[0].verdict), (PASS, OPEN));
     assert_eq!(warned.warnings.len(), 1);
-    assert!(warned.reason.contains("0 of 1 requirement hold, 1 is inconclusive and only warned of"), "{}", warned.reason);
+    assert!(
+        warned.reason.contains("0 of 1 requirement hold, 1 is inconclusive and only warned of"),
+        "{}",
+        warned.reason
+    );
     // noise of what is not proven is never only a warning
     let text = format!("{}inconclusive = \"warn\"\non = \"each\"", gate("latency_p50 <= baseline.latency_p50"));
     let mut unproven = Fixture::new(&text);
