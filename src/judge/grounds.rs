@@ -16,7 +16,8 @@ impl<'v> Grounds<'v> {
     /// Looks for the selected variant among the cases of each required gate.
     pub fn new<'g>(selected: Option<&'v VariantId>, required: impl Iterator<Item = &'g GateResult>) -> Self {
         let mut grounds = Self { selected, judging: 0, elsewhere: Vec::new() };
-        for gate in required {
+        // a gate without any case has a verdict of its own, which is not a pass
+        for gate in required.filter(|gate| !gate.cases.is_empty()) {
             match selected.map(|id| elsewhere(gate, id)) {
                 Some(None) => grounds.judging += 1,
                 Some(Some(why)) => grounds.elsewhere.push(why),
@@ -49,8 +50,6 @@ impl<'v> Grounds<'v> {
 fn elsewhere(gate: &GateResult, id: &VariantId) -> Option<String> {
     let (name, on) = (&gate.name, &gate.on);
     match gate.of(id) {
-        // a gate without any case has a verdict of its own, which is not a pass
-        None if gate.cases.is_empty() => None,
         None => Some(format!("'{name}' (on = \"{on}\")")),
         Some(Verdict::Pass) => None,
         Some(Verdict::Fail | Verdict::Inconclusive) if *on == Scope::Any && gate.waived.is_none() => {

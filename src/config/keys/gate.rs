@@ -17,7 +17,7 @@ pub static GATE: Spec = spec(
         key(
             "inconclusive",
             KeyKind::OneOf(&["inconclusive", "fail", "warn"]),
-            "What an inconclusive verdict counts as; `warn` excuses noise alone, never something missing.",
+            "What an inconclusive verdict counts as; `warn` excuses noise alone, where the requirement holds as it was measured, after all rounds.",
         )
         .default("\"inconclusive\""),
     ],
@@ -55,7 +55,7 @@ pub static STAGE: Spec = spec(
         key(
             "on_failure",
             KeyKind::OneOf(&["revert", "skip"]),
-            "`revert` ends the plan there; `skip` goes on from the last accepted stage.",
+            "`revert` ends the plan there, before its final gates, so that the phase fails; `skip` goes on from the last accepted stage.",
         )
         .default("\"revert\""),
     ],
