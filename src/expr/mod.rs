@@ -8,6 +8,7 @@
 mod ast;
 mod eval;
 mod expression;
+mod limit;
 mod parse;
 mod requirement;
 mod template;
@@ -19,8 +20,9 @@ mod value;
 pub use ast::{Arithmetic, Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
 pub use eval::{EvalError, Evaluated};
 pub use expression::{Expr, ExprError};
+pub use limit::UnitError;
 pub use requirement::{Form, Reads, Requirement, RequirementError};
 pub use template::{Template, render};
 pub use trivial::{Source, Trivial};
-pub use unit::{Unit, UnitError};
+pub use unit::Unit;
 pub use value::{Names, Value};

@@ -7,8 +7,8 @@
 //! (`baseline.dram__bytes.sum`, `baseline["dram__bytes.sum"]`) or in a call (`ncu("...")`).
 
 use super::ast::{Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
+use super::limit::{self, UnitError};
 use super::parse;
-use super::unit::{self, UnitError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
@@ -140,10 +140,10 @@ impl Requirement {
             Form::Compare { left, comparison, right } => {
                 let kind = NodeKind::Compare(Box::new(left.clone()), vec![(*comparison, right.clone())]);
                 let mut root = Node { kind, span: Span::new(0, self.text.len()) };
-                unit::resolve(&mut root, &[], unit_of)?;
+                limit::resolve(&mut root, &[], unit_of)?;
                 form = self::form(root);
             }
-            Form::Condition(condition) => unit::resolve(condition, &[], unit_of)?,
+            Form::Condition(condition) => limit::resolve(condition, &[], unit_of)?,
         }
         Ok(Self { text: self.text.clone(), form: Arc::new(form) })
     }
