@@ -73,7 +73,7 @@ fn rules() -> Vec<(String, i32, &'static str)> {
         (gate("cc >= 8.9 and dtype == \"f16\" and registers <= THREADS"), 0, "PASS"),
         (gate("latency_p50 <= 10.5") + "on = \"each\"\n", 1, "FAIL"),
         (gate("latency_p50 <= 10.5") + "on = \"any\"\n", 0, "PASS"),
-        (gate("latency_p50 >= 10.5") + "on = \"THREADS=1*\"\n", 4, "no required gate judged the selected variant"),
+        (gate("latency_p50 >= 10.5") + "on = \"THREADS=1*\"\n", 4, "No required gate judged the selected variant"),
         (tiers("minimum"), 0, "2 gates on 2 variants"),
         (tiers("target"), 1, "target"),
         (stages("registers <= 64", "speedup(\"previous\") >= 1.05"), 0, "b"),
