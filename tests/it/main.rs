@@ -23,4 +23,5 @@ mod stored;
 mod table;
 mod tensor_maps;
 mod trace;
+mod verdicts;
 mod witness;

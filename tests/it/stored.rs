@@ -7,11 +7,12 @@ use ncugate::config::{Phase, parse};
 use ncugate::model::Gpu;
 use ncugate::model::ShapeName;
 use ncugate::model::VariantId;
+use ncugate::model::Verdict;
 use ncugate::model::{BuildOutcome, BuildRecord, Resources};
 use ncugate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
 use ncugate::model::{ProfileOutcome, ProfileRecord};
-use ncugate::plan::{Method, Plan, unroll};
-use ncugate::store::{Fingerprint, RunState, RunWriter, manifest};
+use ncugate::plan::{Method, Plan, Standing, unroll};
+use ncugate::store::{Fingerprint, RunState, RunVerdict, RunWriter, manifest};
 use std::path::{Path, PathBuf};
 
 /// Microseconds of a variant in a round.
@@ -23,8 +24,9 @@ pub struct Stored {
     id: String,
     fingerprint: Fingerprint,
     state: RunState,
+    verdict: Verdict,
     registers: u32,
-    wrong: bool,
+    wrong: Wrong,
     seen: bool,
     stretch: f64,
     latency: Latency,
@@ -50,6 +52,13 @@ pub fn h200() -> Fingerprint {
     }
 }
 
+/// Who computes the wrong thing.
+enum Wrong {
+    Nobody,
+    Kernels,
+    Candidates,
+}
+
 impl Stored {
     /// A complete and correct run on an H200 of a phase with this text; every variant takes 10 us.
     pub fn new(text: &str, id: &str) -> Self {
@@ -58,8 +67,9 @@ impl Stored {
             id: id.to_owned(),
             fingerprint: h200(),
             state: RunState::Complete,
+            verdict: Verdict::Pass,
             registers: 64,
-            wrong: false,
+            wrong: Wrong::Nobody,
             seen: true,
             stretch: 1.0,
             latency: Box::new(|_, _| 10.0),
@@ -76,14 +86,26 @@ impl Stored {
         self
     }
 
+    /// How the run was judged when it was measured.
+    pub fn judged(mut self, verdict: Verdict) -> Self {
+        self.verdict = verdict;
+        self
+    }
+
     pub fn registers(mut self, registers: u32) -> Self {
         self.registers = registers;
         self
     }
 
-    /// Every candidate computes the wrong thing.
+    /// Every kernel computes the wrong thing.
     pub fn wrong(mut self) -> Self {
-        self.wrong = true;
+        self.wrong = Wrong::Kernels;
+        self
+    }
+
+    /// Every candidate computes the wrong thing, and baselines the right one.
+    pub fn wrong_candidates(mut self) -> Self {
+        self.wrong = Wrong::Candidates;
         self
     }
 
@@ -123,7 +145,11 @@ impl Stored {
             writer.build(&BuildRecord { variant: variant.id.clone(), shares: None, outcome }).unwrap();
             for shape in &phase.workload.shapes {
                 for &seed in &phase.workload.seeds {
-                    let outcome = self.checked(kernel);
+                    let outcome = self.checked(match self.wrong {
+                        Wrong::Nobody => false,
+                        Wrong::Kernels => kernel,
+                        Wrong::Candidates => variant.standing == Standing::Candidate,
+                    });
                     let record = CheckRecord { variant: variant.id.clone(), shape: shape.name.clone(), seed, outcome };
                     writer.check(&record).unwrap();
                 }
@@ -136,6 +162,7 @@ impl Stored {
             self.profile(&mut writer, &phase, &plan);
         }
         writer.finish(self.state).unwrap();
+        writer.judged(RunVerdict { verdict: self.verdict, fallback: None, is_first: false }).unwrap();
         folder
     }
 
@@ -186,10 +213,10 @@ impl Stored {
         }
     }
 
-    fn checked(&self, kernel: bool) -> CheckOutcome {
+    fn checked(&self, wrong: bool) -> CheckOutcome {
         let differences =
             Differences { max_abs: 1e-4, rel_l2: 1e-4, nonfinite: 0, compared: 1024, ..Differences::default() };
-        match self.wrong && kernel {
+        match wrong {
             true => CheckOutcome::Wrong { differences, reason: "max_abs is 1".to_owned(), defects: None },
             false => CheckOutcome::Correct { differences },
         }
