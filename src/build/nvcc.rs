@@ -13,6 +13,9 @@ const VERSION_LIMIT: Duration = Duration::from_secs(30);
 /// Variables that change what nvcc does without being on its command line.
 const ENVIRONMENT: [&str; 5] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH"];
 
+/// Folders of headers that come with the compiler and the system.
+const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/cuda"];
+
 /// What is compiled in one call: equal units give equal cubins.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CompileUnit {
@@ -80,7 +83,7 @@ impl Nvcc {
     /// ptxas is asked to say what it used: that is how spills are found which it does not mark in the machine code.
     pub(super) fn to_cubin(&self, unit: &CompileUnit, arch: &Arch, cubin: &Path, dependencies: &Path) -> Command {
         let mut command = self.command("-cubin", unit, arch, cubin);
-        command.args(["-Xptxas", "-v", "-MMD", "-MF"]).arg(dependencies);
+        command.args(["-Xptxas", "-v", "-MD", "-MF"]).arg(dependencies);
         command
     }
 
@@ -97,8 +100,21 @@ impl Nvcc {
         command
     }
 
+    /// Whether its version stands for a file that it read: a header of the toolkit or of the system. Files inside the working
+    /// directory are the project's, wherever the toolkit is.
+    pub(super) fn stands_for(&self, file: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let file = real(file);
+        if env::current_dir().is_ok_and(|here| file.starts_with(real(&here))) {
+            return false;
+        }
+        let program = real(&self.path);
+        let toolkit = program.parent().and_then(Path::parent).filter(|folder| folder.parent().is_some());
+        toolkit.into_iter().chain(SYSTEM.map(Path::new)).any(|folder| file.starts_with(folder))
+    }
+
     /// What nvcc reads beside its command line, as `NAME=value`.
-    pub(super) fn environment() -> Vec<String> {
+    pub fn environment() -> Vec<String> {
         ENVIRONMENT.iter().map(|name| format!("{name}={}", env::var(name).unwrap_or_default())).collect()
     }
 }

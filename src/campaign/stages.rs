@@ -95,7 +95,9 @@ impl Campaign<'_> {
             progress.step(&record.variant.0);
             writer.build(record).map_err(io::Error::other)
         };
-        Ok(builder.build(self.plan, &|_| {}, &mut sink)?)
+        let builds = builder.build(self.plan, &|_| {}, &mut sink)?;
+        self.writer.compiled_from(builder.files_read())?;
+        Ok(builds)
     }
 
     /// Checks and times; gives the variants whose every case is correct.
