@@ -282,6 +282,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_a_flag_names_is_part_of_the_key() {
+        let nvcc = crate::build::nvcc::tests::double();
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("k.cu"), "").unwrap();
+        let flags = vec![format!("--options-file={}", path("options").display())];
+        let unit = CompileUnit { source: path("k.cu"), flags, defines: Vec::new() };
+        let key = |text: &str| {
+            std::fs::write(path("options"), text).unwrap();
+            Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()
+        };
+        assert_eq!(key("-O3"), key("-O3"));
+        assert_ne!(key("-O3"), key("-O1"));
+    }
+
+    #[test]
     fn a_header_written_while_compiling_is_not_stored() {
         let folder = tempfile::tempdir().unwrap();
         let header = folder.path().join("a.h");

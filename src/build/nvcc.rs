@@ -153,6 +153,22 @@ pub(super) mod tests {
         }
     }
 
+    /// One that is not started.
+    pub fn double() -> Nvcc {
+        Nvcc { path: PathBuf::from("/opt/toolkit/bin/nvcc"), version: "13.0.88".to_owned() }
+    }
+
+    #[test]
+    fn the_version_stands_for_headers_of_the_toolkit_and_the_system_alone() {
+        let nvcc = double();
+        for file in ["/opt/toolkit/include/cuda_fp16.h", "/usr/include/c++/13/cmath"] {
+            assert!(nvcc.stands_for(Path::new(file)), "{file}");
+        }
+        for file in ["src/lib.rs", "/opt/cutlass/include/cute.h", "kernels/sdpa_fp8/../sdpa_fast/ptx.cuh"] {
+            assert!(!nvcc.stands_for(Path::new(file)), "{file}");
+        }
+    }
+
     fn script(folder: &Path, text: &str) -> PathBuf {
         let path = folder.join("nvcc");
         std::fs::write(&path, text).unwrap();

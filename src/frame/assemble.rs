@@ -285,7 +285,7 @@ impl MetricSource<'_> {
         let a_second = flops / us * 1e6;
         match a_second > most {
             true => Err(format!(
-                "{} TFLOP/s is more than this chip can do ({} at most): either the samples or the workload's 'flops' are wrong",
+                "faster than this chip can be: {} TFLOP/s, at most {} (the samples or the workload's 'flops' are wrong)",
                 number::short(a_second / 1e12),
                 number::short(most / 1e12)
             )),

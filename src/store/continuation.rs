@@ -58,6 +58,9 @@ fn difference(run: &Run, now: &Manifest, phase: &Phase, plan: &Plan) -> Option<S
     if then.fingerprint != now.fingerprint {
         return Some("it was measured on another machine or with other tools".to_owned());
     }
+    if then.ncugate != now.ncugate {
+        return Some(format!("ncugate {} measured it", then.ncugate));
+    }
     if then.plan_sha256 != now.plan_sha256 {
         return Some(
             "the phase asks for other variants, another workload or other settings, or a program is another".to_owned(),

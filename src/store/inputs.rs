@@ -47,10 +47,10 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Programs that are found on `PATH`, by name, with the hash of what is found now. They are of the machine: a run is not
+/// Programs outside of the project, by name, with the hash of what is found now. They are of the machine: a run is not
 /// continued with others, but a recording is judged on any machine.
 pub fn programs(plan: &Plan) -> BTreeMap<String, Option<String>> {
-    let program = |argv: &[String]| argv.first().filter(|name| !name.contains('/')).cloned();
+    let program = |argv: &[String]| argv.first().filter(|name| own_program(name).is_none()).cloned();
     let hash = |name: &str| {
         let path = which::which(name).ok()?.canonicalize().ok()?;
         file_sha256(&path).ok()
@@ -88,15 +88,21 @@ fn compared(recorded: &BTreeMap<String, String>, named: BTreeSet<PathBuf>) -> Ve
     paths.into_iter().filter_map(difference).collect()
 }
 
-/// Files in a command line that are inside the working directory, or named as the program, with the code beside them.
+/// The path of a program that is inside the working directory.
+fn own_program(name: &str) -> Option<PathBuf> {
+    Some(inside(Path::new(name))).filter(|path| name.contains('/') && path.is_relative())
+}
+
+/// Files in a command line that are inside the working directory, with the code beside them; the program also where it is not
+/// there.
 fn scripts(argv: &[String]) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
-    let program = argv.first().filter(|name| name.contains('/')).map(|name| inside(Path::new(name)));
+    let program = argv.first().and_then(|name| own_program(name));
     let arguments = argv.iter().flat_map(|word| [Some(word.as_str()), word.split_once('=').map(|(_, value)| value)]);
     let files = arguments.flatten().map(|word| inside(Path::new(word))).filter(|path| path.is_relative());
     for path in files.filter(|path| path.is_file()).chain(program) {
         let is_code = path.extension().is_some_and(|extension| CODE.iter().any(|code| extension == *code));
-        if is_code && path.is_relative() {
+        if is_code {
             paths.extend(beside(&path, &CODE));
         }
         paths.insert(path);

@@ -24,6 +24,7 @@ pub use inputs::changed_inputs;
 pub use manifest::{Fingerprint, Git, Manifest, RunState, Seal, SealedFile};
 pub use provenance::manifest;
 pub use recording::record;
+pub use records::unsound_samples;
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};

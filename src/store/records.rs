@@ -50,18 +50,24 @@ pub fn latencies(records: Vec<LatencyRecord>) -> Vec<LatencyRecord> {
 /// The record, failed where its samples cannot be times of launches.
 fn sound(mut record: LatencyRecord) -> LatencyRecord {
     if let LatencyOutcome::Timed { samples, launches } = &record.outcome
-        && let Some(reason) = unsound(samples, *launches)
+        && let Some(reason) = unsound_timing(samples, *launches)
     {
         record.outcome = LatencyOutcome::Failed { reason };
     }
     record
 }
 
-/// Why these are not times of launches.
-fn unsound(samples: &[f64], launches: u32) -> Option<String> {
-    let is_time = |us: f64| us.is_finite() && us >= SHORTEST_US && us * f64::from(launches) < DAY_US;
+fn unsound_timing(samples: &[f64], launches: u32) -> Option<String> {
+    match launches {
+        0 => Some("its samples are of no launch".to_owned()),
+        _ => unsound_samples(samples),
+    }
+}
+
+/// Why these microseconds are not times of launches.
+pub fn unsound_samples(samples: &[f64]) -> Option<String> {
+    let is_time = |us: f64| us.is_finite() && (SHORTEST_US..DAY_US).contains(&us);
     match samples.iter().find(|us| !is_time(**us)) {
-        _ if launches == 0 => Some("its samples are of no launch".to_owned()),
         _ if samples.is_empty() => Some("it has no samples".to_owned()),
         Some(us) => Some(format!("a sample of {us} us is not a time: it has to be above 0.001 us and below a day")),
         None => None,

@@ -251,7 +251,7 @@ fn a_value_beyond_what_the_chip_can_do_is_refused() {
     place.write("phase.toml", &text);
     let refused = place.run(&["gate", "phase.toml", "--profile", RUN]);
     assert_eq!(refused.status, Some(4), "{refused:?}");
-    assert!(refused.stdout.contains("more than this chip can do"), "{}", refused.stdout);
+    assert!(refused.stdout.contains("faster than this chip can be"), "{}", refused.stdout);
 }
 
 #[test]
@@ -428,4 +428,42 @@ fn a_program_that_is_changed_while_it_is_measured_does_not_pass() {
     let (place, variables) = machine(&format!("{GOOD}\necho '# changed' >> \"$0\"\n"));
     let changed = live(&place, &variables);
     assert_eq!(changed.status, Some(4), "{changed:?}");
+}
+
+#[test]
+fn an_entry_of_a_leaderboard_that_cannot_have_been_measured_is_refused() {
+    let place = place();
+    place.write("phase.toml", PHASE);
+    let promoted = place.run(&["baseline", "promote", RUN]);
+    assert_eq!(promoted.status, Some(0), "{promoted:?}");
+    let board = "profiles/copy/leaderboard.jsonl";
+    let text = fs::read_to_string(place.path().join(board)).unwrap();
+    let changes: [fn(&mut Value); 3] = [
+        |entry| entry["latencies"][0]["samples"][0] = json!(-1.0),
+        |entry| entry["latencies"][0]["samples"] = json!([]),
+        |entry| entry["latencies"] = json!([]),
+    ];
+    for change in changes {
+        place.write(board, &text);
+        edit_records(&place, board, change);
+        let refused = place.run(&["baseline", "list"]);
+        assert_eq!(refused.status, Some(3), "{refused:?}");
+        assert!(refused.stderr.contains("leaderboard.jsonl:1"), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_run_that_does_not_list_its_files_is_nothing_to_compare_with() {
+    let place = place();
+    edit_json(&place, &format!("{RUN}/manifest.json"), |manifest| {
+        manifest.as_object_mut().unwrap().remove("seal");
+    });
+    let promoted = place.run(&["baseline", "promote", RUN]);
+    assert_eq!(promoted.status, Some(3), "{promoted:?}");
+    assert!(promoted.stderr.contains("not sealed"), "{}", promoted.stderr);
+    let again = Stored::new(PHASE, "later").latency(|_, round| 10.0 * (1.0 + 0.01 * wiggle(round, 1)));
+    again.write(&place);
+    place.write("phase.toml", PHASE);
+    let against = place.run(&["gate", "phase.toml", "--profile", "profiles/copy/later", "--against", RUN]);
+    assert_eq!(against.status, Some(3), "{against:?}");
 }

@@ -34,6 +34,9 @@ pub fn entry_of_run(
     if run.manifest.state != RunState::Complete {
         return Err(lacking("it did not measure everything it should"));
     }
+    if !run.is_sealed() {
+        return Err(lacking("it is not sealed: its manifest does not list its files (measure again)"));
+    }
     let PhaseRun { phase, plan, run, evidence } = PhaseRun::of_run(run)?;
     let conditions = conditions_of(&run)?;
     let measured = Measurements::read(&phase, &plan, Arc::clone(&run), evidence, metrics)?;
@@ -122,7 +125,8 @@ impl Finder<'_> {
         let manifest = |folder: PathBuf| {
             let text = disk::open::bytes(&folder.join("manifest.json"), MANIFEST).ok()?;
             let manifest: Manifest = serde_json::from_slice(&text).ok()?;
-            let earlier = manifest.started < ours.started && manifest.state == RunState::Complete;
+            let earlier =
+                manifest.started < ours.started && manifest.state == RunState::Complete && manifest.seal.is_some();
             earlier.then_some((manifest.started, folder))
         };
         let mut earlier: Vec<_> = folders.filter_map(|entry| manifest(entry.ok()?.path())).collect();
