@@ -3,22 +3,23 @@
 //! Folders under the root, every file written beside its place and renamed into it, so that runs at the same time
 //! see whole files only:
 //!
-//! - `includes/<inputs>`: the files that a compilation read, one a line. `<inputs>` hashes source, flags, defines,
-//!   architecture, nvcc's version and the variables it reads.
+//! - `includes/<inputs>`: the files that a compilation read, one a line. `<inputs>` hashes source, flags, the files that flags
+//!   name, defines, architecture, nvcc's version and the variables it reads.
 //! - `results/<contents>.json`: the cubin's hash and what nvcc printed. `<contents>` hashes `<inputs>` and every one of
 //!   those files as they are now, so that no preprocessor has to run to see that nothing changed.
 //! - `cubins/<sha256>.cubin`: named by its own hash, which is checked whenever it is read.
 //!
-//! System headers are taken to change with nvcc's version. A new header that would be found before one in the list goes
+//! Headers of the toolkit and the system are taken to change with nvcc's version. A new header that would be found before one in the list goes
 //! unnoticed until something else changes.
 
 use super::arch::Arch;
 use super::digest::{Digest, sha256};
 use super::error::BuildError;
+use super::flag_files::flag_files;
 use super::nvcc::{CompileUnit, Nvcc};
 use crate::disk::{self, Durability};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::env;
 use std::fs;
 use std::io;
@@ -53,6 +54,8 @@ pub struct Artifact {
     pub log: String,
     /// Whether the cache had it.
     pub cached: bool,
+    /// Files that the compiler read, with their SHA-256.
+    pub includes: BTreeMap<PathBuf, String>,
 }
 
 /// Hash of everything that decides a compilation but the files it includes.
@@ -63,8 +66,8 @@ pub struct CacheInputs(String);
 pub struct Compiled<'a> {
     /// The cubin it wrote, moved into the cache.
     pub cubin: &'a Path,
-    /// The make rule it wrote.
-    pub rule: &'a str,
+    /// The files that it read.
+    pub includes: Vec<PathBuf>,
     /// What it printed.
     pub log: String,
     /// When it was started.
@@ -134,10 +137,17 @@ impl Cache {
         Ok(path)
     }
 
+    /// Whether a file is one of the cache's own.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        path.starts_with(&self.root)
+    }
+
     /// The key of `unit` before its includes are known.
     pub(super) fn inputs(unit: &CompileUnit, arch: &Arch, nvcc: &Nvcc) -> io::Result<CacheInputs> {
         let defines = unit.defines.iter().map(|(name, value)| format!("{name}={value}"));
-        let digest = Digest::default()
+        let named = flag_files(&unit.flags);
+        let named = named.iter().map(|file| Ok((file, fs::read(file)?))).collect::<io::Result<Vec<_>>>()?;
+        let mut digest = Digest::default()
             .part(LAYOUT)
             .part(nvcc.version())
             .part(arch.to_string())
@@ -147,6 +157,9 @@ impl Cache {
             .list(defines)
             .list(unit.instantiation()?.iter())
             .list(Nvcc::environment().iter());
+        for (file, bytes) in named {
+            digest = digest.part(file.as_os_str().as_encoded_bytes()).part(bytes);
+        }
         Ok(CacheInputs(digest.hex()))
     }
 
@@ -158,7 +171,8 @@ impl Cache {
         let stored: Stored = serde_json::from_slice(&fs::read(self.result(&contents)).ok()?).ok()?;
         let cubin = self.cubin(&stored.cubin_sha256);
         let bytes = fs::read(&cubin).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
-        Some(Artifact { cubin, sha256: stored.cubin_sha256, bytes, log: stored.log, cached: true })
+        let includes = self.known(&includes);
+        Some(Artifact { cubin, sha256: stored.cubin_sha256, bytes, log: stored.log, cached: true, includes })
     }
 
     /// Takes in what nvcc made.
@@ -167,7 +181,7 @@ impl Cache {
             let path = path.to_owned();
             move |source| CacheError::Cache(BuildError::Cache { path, source })
         };
-        let includes = prerequisites(compiled.rule);
+        let includes = compiled.includes;
         let later =
             |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at > compiled.started);
         if let Some(path) = includes.iter().find(|path| later(path)) {
@@ -184,7 +198,13 @@ impl Cache {
         self.write(&self.result(&contents), &text)?;
         let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
         self.write(&self.root.join("includes").join(&inputs.0), list.join("\n").as_bytes())?;
-        Ok(Artifact { cubin, sha256: hash, bytes, log: stored.log, cached: false })
+        let includes = self.known(&includes);
+        Ok(Artifact { cubin, sha256: hash, bytes, log: stored.log, cached: false, includes })
+    }
+
+    /// The files with their hashes; they were read when the key was made.
+    fn known(&self, includes: &[PathBuf]) -> BTreeMap<PathBuf, String> {
+        includes.iter().filter_map(|path| Some((path.clone(), self.file_hash(path)?))).collect()
     }
 
     /// The key with the includes as they are now; `None` when one cannot be read.
@@ -221,7 +241,7 @@ impl Cache {
 }
 
 /// The files of a make rule `target : a b \`, with its escapes undone.
-fn prerequisites(rule: &str) -> Vec<PathBuf> {
+pub(super) fn prerequisites(rule: &str) -> Vec<PathBuf> {
     let joined = rule.replace("\\\r\n", " ").replace("\\\n", " ");
     let Some((_, list)) = joined.split_once(": ") else { return Vec::new() };
     let mut files = vec![String::new()];
@@ -256,9 +276,8 @@ mod tests {
     fn stored(cache: &Cache, inputs: &CacheInputs, header: &Path) -> Result<Artifact, CacheError> {
         let cubin = cache.temporary();
         fs::write(&cubin, b"machine code").unwrap();
-        let rule = format!("x : {}\n", header.display());
-        let started = SystemTime::now();
-        cache.store(inputs, Compiled { cubin: &cubin, rule: &rule, log: "warned".to_owned(), started })
+        let (includes, started) = (vec![header.to_owned()], SystemTime::now());
+        cache.store(inputs, Compiled { cubin: &cubin, includes, log: "warned".to_owned(), started })
     }
 
     #[test]
@@ -284,6 +303,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_a_flag_names_is_part_of_the_key() {
+        let nvcc = crate::build::nvcc::tests::double();
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("k.cu"), "").unwrap();
+        let flags = vec![format!("--options-file={}", path("options").display())];
+        let unit = CompileUnit { source: path("k.cu"), flags, defines: Vec::new() };
+        let key = |text: &str| {
+            std::fs::write(path("options"), text).unwrap();
+            Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()
+        };
+        assert_eq!(key("-O3"), key("-O3"));
+        assert_ne!(key("-O3"), key("-O1"));
+    }
+
+    #[test]
     fn a_header_written_while_compiling_is_not_stored() {
         let folder = tempfile::tempdir().unwrap();
         let header = folder.path().join("a.h");
@@ -293,8 +328,7 @@ mod tests {
         let started = SystemTime::now();
         std::thread::sleep(std::time::Duration::from_millis(20));
         fs::write(&header, "1").unwrap();
-        let rule = format!("x : {}\n", header.display());
-        let compiled = Compiled { cubin: &cubin, rule: &rule, log: String::new(), started };
+        let compiled = Compiled { cubin: &cubin, includes: vec![header.clone()], log: String::new(), started };
         assert!(
             matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
         );

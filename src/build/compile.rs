@@ -2,7 +2,7 @@
 
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
-use super::cache::{Artifact, Cache, CacheError, Compiled};
+use super::cache::{Artifact, Cache, CacheError, Compiled, prerequisites};
 use super::cubin::Entry;
 use super::error::BuildError;
 use super::nvcc::{CompileUnit, Nvcc};
@@ -13,9 +13,10 @@ use crate::plan::{KernelPlan, Method, Plan};
 use crate::process::{self, Ending};
 use indexmap::IndexMap;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
@@ -52,6 +53,8 @@ pub struct Builder<'a> {
     sharing: Sharing,
     /// What nvcc said when it could not compile an empty kernel; known once something failed.
     trouble: OnceLock<Option<String>>,
+    /// Files that were read, with their SHA-256.
+    read: Mutex<BTreeMap<PathBuf, String>>,
 }
 
 /// What a compilation came to: a cubin, or the compiler's message.
@@ -62,7 +65,7 @@ type Units<'a> = IndexMap<CompileUnit, Vec<(usize, &'a KernelPlan)>>;
 impl<'a> Builder<'a> {
     /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
     pub const fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Sharing) -> Self {
-        Self { nvcc, arch, cache, sharing, trouble: OnceLock::new() }
+        Self { nvcc, arch, cache, sharing, trouble: OnceLock::new(), read: Mutex::new(BTreeMap::new()) }
     }
 
     /// Builds every variant. Records go to `sink` in the order of the plan, each as soon as it and all before it are known;
@@ -103,8 +106,25 @@ impl<'a> Builder<'a> {
         Ok(line.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).out)
     }
 
-    /// From the cache, or from nvcc and into the cache.
+    /// Files that the compiler read for what was built so far, with their SHA-256; not those of the toolkit and the system.
+    pub fn files_read(&self) -> BTreeMap<PathBuf, String> {
+        self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Compiles, and notes what was read for it.
     pub(super) fn compile(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
+        let attempt = self.cached(unit)?;
+        if let Ok(artifact) = &attempt {
+            let mut read = self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            // A translation unit of our own is in the cache, and says no more than the plan.
+            let theirs = artifact.includes.iter().filter(|(path, _)| !self.cache.holds(path));
+            read.extend(theirs.map(|(path, hash)| (path.clone(), hash.clone())));
+        }
+        Ok(attempt)
+    }
+
+    /// From the cache, or from nvcc and into the cache.
+    fn cached(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
         let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
             Ok(inputs) => inputs,
             Err(e) => return Ok(Err(format!("cannot read `{}`: {e}", unit.source.display()))),
@@ -126,7 +146,8 @@ impl<'a> Builder<'a> {
             }
         };
         let includes = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
-        match self.cache.store(&inputs, Compiled { cubin: &cubin, rule: &includes, log, started }) {
+        let includes = prerequisites(&includes).into_iter().filter(|file| !self.nvcc.stands_for(file)).collect();
+        match self.cache.store(&inputs, Compiled { cubin: &cubin, includes, log, started }) {
             Ok(artifact) => Ok(Ok(artifact)),
             Err(CacheError::Cache(e)) => Err(e),
             Err(changed @ CacheError::Changed(_)) => {

@@ -14,6 +14,9 @@ const VERSION_LIMIT: Duration = Duration::from_secs(30);
 /// Variables that change what nvcc does without being on its command line.
 const ENVIRONMENT: [&str; 5] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH"];
 
+/// Folders of headers that come with the compiler and the system.
+const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/cuda"];
+
 /// What is compiled in one call: equal units give equal cubins.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CompileUnit {
@@ -102,7 +105,7 @@ impl Nvcc {
         dependencies: &Path,
     ) -> Command {
         let mut command = self.command("-cubin", (unit, file), arch, cubin);
-        command.args(["-Xptxas", "-v", "-MMD", "-MF"]).arg(dependencies);
+        command.args(["-Xptxas", "-v", "-MD", "-MF"]).arg(dependencies);
         command
     }
 
@@ -119,8 +122,21 @@ impl Nvcc {
         command
     }
 
+    /// Whether its version stands for a file that it read: a header of the toolkit or of the system. Files inside the working
+    /// directory are the project's, wherever the toolkit is.
+    pub(super) fn stands_for(&self, file: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let file = real(file);
+        if env::current_dir().is_ok_and(|here| file.starts_with(real(&here))) {
+            return false;
+        }
+        let program = real(&self.path);
+        let toolkit = program.parent().and_then(Path::parent).filter(|folder| folder.parent().is_some());
+        toolkit.into_iter().chain(SYSTEM.map(Path::new)).any(|folder| file.starts_with(folder))
+    }
+
     /// What nvcc reads beside its command line, as `NAME=value`.
-    pub(super) fn environment() -> Vec<String> {
+    pub fn environment() -> Vec<String> {
         ENVIRONMENT.iter().map(|name| format!("{name}={}", env::var(name).unwrap_or_default())).collect()
     }
 }
@@ -156,6 +172,22 @@ pub(super) mod tests {
                 eprintln!("skipped: {error}");
                 None
             }
+        }
+    }
+
+    /// One that is not started.
+    pub fn double() -> Nvcc {
+        Nvcc { path: PathBuf::from("/opt/toolkit/bin/nvcc"), version: "13.0.88".to_owned() }
+    }
+
+    #[test]
+    fn the_version_stands_for_headers_of_the_toolkit_and_the_system_alone() {
+        let nvcc = double();
+        for file in ["/opt/toolkit/include/cuda_fp16.h", "/usr/include/c++/13/cmath"] {
+            assert!(nvcc.stands_for(Path::new(file)), "{file}");
+        }
+        for file in ["src/lib.rs", "/opt/cutlass/include/cute.h", "kernels/sdpa_fp8/../sdpa_fast/ptx.cuh"] {
+            assert!(!nvcc.stands_for(Path::new(file)), "{file}");
         }
     }
 

@@ -10,7 +10,7 @@ use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
 use crate::model::BuildRecord;
 use crate::plan::Plan;
-use crate::store::{self, Manifest, Run, RunWriter, StoreError, manifest};
+use crate::store::{self, Continuation, Manifest, Run, RunWriter, StoreError, manifest};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,26 +72,44 @@ impl<'a> LiveRun<'a> {
     /// Nothing was measured, or what was measured cannot be judged.
     pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
-        let earlier = match self.start {
-            Start::Continue => store::unfinished(self.profiles, &fresh),
-            Start::Anew => None,
+        let earlier = self.earlier(&fresh);
+        let manifest = match &earlier {
+            Some(run) => Manifest { config_sha256: fresh.config_sha256, ..run.manifest.clone() },
+            None => fresh,
         };
-        let manifest = earlier.as_ref().map_or(fresh, |run| run.manifest.clone());
         let folder = self.profiles.join(&self.phase.name).join(&manifest.run);
-        if earlier.is_some() {
-            self.progress.say(&format!("continuing the unfinished run in {}", folder.display()));
-        }
-        let (mut writer, ended) = self.campaign(&folder, manifest, earlier.as_ref())?;
+        let (mut writer, ended) = self.campaign(&folder, manifest, earlier.as_deref())?;
         let mut session = self.session(&folder)?;
         let ended = ended
             .map_err(LiveError::from)
             .and_then(|()| self.settle(&mut writer, &mut session))
-            .and_then(|()| self.deep_profile(&mut writer, &session));
+            .and_then(|()| self.deep_profile(&mut writer, &session))
+            .and_then(|()| seal(&mut writer));
         session.update(Arc::new(Run::load(&folder)?))?;
         if ended.is_ok() {
             writer.judged(session.run_verdict())?;
         }
         Ok(MeasuredRun { session, ended })
+    }
+
+    /// The unfinished run that is continued; what speaks against it is said.
+    fn earlier(&self, fresh: &Manifest) -> Option<Box<Run>> {
+        let found = match self.start {
+            Start::Continue => store::unfinished(self.profiles, fresh, self.phase, self.plan),
+            Start::Anew => Continuation::None,
+        };
+        match found {
+            Continuation::Of(run) => {
+                self.progress.say(&format!("continuing the unfinished run in {}", run.folder.display()));
+                Some(run)
+            }
+            Continuation::Refused { folder, reason } => {
+                let folder = folder.display();
+                self.progress.say(&format!("starting afresh, not continuing the unfinished run in {folder}: {reason}"));
+                None
+            }
+            Continuation::None => None,
+        }
     }
 
     /// Builds, checks, times and profiles.
@@ -137,4 +155,14 @@ impl<'a> LiveRun<'a> {
         let Self { phase, plan, tools, progress, .. } = *self;
         Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(selected)?)
     }
+}
+
+/// Seals a run in which everything was measured, if what it was made of stayed the same meanwhile.
+fn seal(writer: &mut RunWriter) -> Result<(), LiveError> {
+    let changed = store::changed_inputs(writer.manifest());
+    if changed.is_empty() {
+        return Ok(writer.seal()?);
+    }
+    writer.warn(&format!("files changed while the run was measured; it began with {}", changed.join(", ")))?;
+    Ok(writer.unseal()?)
 }

@@ -97,6 +97,7 @@ impl Campaign<'_> {
             writer.build(record).map_err(io::Error::other)
         };
         let builds = builder.build(self.plan, &|_| {}, &mut sink)?;
+        self.writer.compiled_from(builder.files_read())?;
         for warning in build::warnings(&builds) {
             self.writer.warn(&warning)?;
         }
@@ -104,11 +105,12 @@ impl Campaign<'_> {
     }
 
     /// Builds the reference entry where it has a source of its own.
-    fn reference(&self) -> Result<BTreeMap<VariantId, PathBuf>, CampaignError> {
+    fn reference(&mut self) -> Result<BTreeMap<VariantId, PathBuf>, CampaignError> {
         let Some(plan) = reference_plan(self.phase, self.plan) else { return Ok(BTreeMap::new()) };
         let (arch, cache) = (self.tools.arch(self.phase)?, Cache::of_user()?);
         let builder = Builder::new(&self.tools.nvcc, &arch, &cache, Sharing::Each);
         let builds = builder.build(&plan, &|_| {}, &mut |_| Ok(()))?;
+        self.writer.compiled_from(builder.files_read())?;
         match builds.iter().find_map(|build| failure(&build.outcome)) {
             Some(message) => Err(CampaignError::Reference { message }),
             None => Ok(super::cubins::cubins(&builds, |_| true)),

@@ -20,7 +20,7 @@ pub struct Objective {
 }
 
 /// How variants are compiled.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct BuildSettings {
     /// nvcc to use instead of the one on `PATH`.
     pub nvcc: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub struct BuildSettings {
 }
 
 /// How latency is measured.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchSettings {
     /// Untimed graph launches before the first sample.
     pub warmup: u32,
@@ -65,7 +65,7 @@ pub enum L2State {
 }
 
 /// How counters are collected.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProfileSettings {
     /// ncu to use instead of the one on `PATH`.
     pub ncu: Option<PathBuf>,
@@ -82,7 +82,7 @@ pub struct ProfileSettings {
 }
 
 /// What a deep profile is taken of, after everything that gates judge has been measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub enum CloseLookAt {
     /// The selected variant, and the first baseline that is a kernel of this program.
     #[default]

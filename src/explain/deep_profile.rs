@@ -1,7 +1,7 @@
 //! The deep profiles of a run, read back. One that cannot be read is said in the report; it changes no verdict.
 
 use super::{Clocks, Listings, NcuObservations, observations};
-use crate::frame::{CloseRow, Counted, Ownership, Quantities, close_quantities, wanted};
+use crate::frame::{CloseRow, Counted, Ownership, ProfiledCases, Quantities, close_quantities, wanted};
 use crate::model::{ComputeCapability, DeepProfile};
 use crate::plan::{Plan, Variant};
 use crate::store::{Run, open_reports};
@@ -33,7 +33,10 @@ impl DeepProfiles {
     fn readable(run: &Run, plan: &Plan, capability: Option<ComputeCapability>) -> Result<Self, Box<dyn Error>> {
         let reports = open_reports(&run.close_reports())?;
         let metrics = wanted::close_metrics();
-        let counted = Counted::read(&reports, plan, Ownership::Range, &wanted::read(&metrics, capability))?;
+        let looks = run.close_looks.iter();
+        let profiled = ProfiledCases::of(looks.map(|look| (&look.variant, &look.shape, &look.outcome)));
+        let ownership = Ownership::Recorded(&profiled);
+        let counted = Counted::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
         let rows: Vec<CloseRow> = run.close_looks.iter().flat_map(|deep| rows(run, plan, deep)).collect();
         let listings: Listings<'_> =
             run.close_looks.iter().map(|l| ((l.variant.clone(), l.shape.clone()), &l.listing)).collect();

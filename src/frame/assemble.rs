@@ -5,7 +5,7 @@ use super::counted::{CaseValues, Counted};
 use super::quantities::Quantities;
 use crate::config::{Phase, Shape};
 use crate::metric::{
-    BuildFact, Catalogue, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, OccupancyFact,
+    BuildFact, Catalogue, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, OccupancyFact, most_operations,
 };
 use crate::model::Cell;
 use crate::model::ComputeCapability;
@@ -14,8 +14,10 @@ use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
 use crate::model::{ProfileOutcome, ProfileRecord};
+use crate::number;
 use crate::occupancy::{self, Chip, Demand, Occupancy};
 use crate::plan::{Launch, Method, Plan, Variant};
+use crate::stats;
 use crate::store::Run;
 use polars::prelude::IdxCa;
 use std::collections::HashMap;
@@ -45,13 +47,13 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
     let rows: Vec<(&Variant, &Shape)> =
         measured.plan.variants.iter().flat_map(|v| shapes.iter().map(move |s| (v, s))).collect();
     let mut table = Quantities::new(rows.iter().map(|(v, s)| (v.id.clone(), s.name.clone())));
-    for (row, (variant, shape)) in rows.iter().enumerate() {
-        if let Some(LatencyOutcome::Timed { samples, .. }) = index.latency(&variant.id, &shape.name) {
-            table.set_samples(row, Arc::from(samples.as_slice()));
-        }
-    }
     let places = measured.counted.places(rows.iter().map(|(v, s)| (index.measured_as(&v.id), &s.name)));
     let source = MetricSource { measured, index: &index, rows: &rows, places: &places };
+    for (row, (variant, shape)) in rows.iter().enumerate() {
+        if let Some(Ok(samples)) = source.samples(variant, shape) {
+            table.set_samples(row, Arc::from(samples));
+        }
+    }
     for metric in metrics {
         let column = source.column(metric);
         table.set_cells(metric, &column.cells);
@@ -149,7 +151,13 @@ impl MetricSource<'_> {
                 return CaseValues { cells, repeats: HashMap::new() };
             }
         };
+        let spread = Catalogue::embedded().get(metric).and_then(|known| known.spread).unwrap_or(0.0);
         let CaseValues { cells, repeats } = self.measured.counted.evaluate(&definition);
+        let possible = |cell: Cell| match cell.value().and_then(|value| definition.doubt(value, spread)) {
+            Some(reason) => missing(&reason),
+            None => cell,
+        };
+        let cells: MetricCells = cells.iter().map(possible).collect();
         let why = |row: usize| self.rows.get(row).map_or_else(String::new, |(v, s)| self.why_not_profiled(&v.id, s));
         CaseValues { cells: cells.gather(self.places, why), repeats }
     }
@@ -243,16 +251,46 @@ impl MetricSource<'_> {
     }
 
     fn timed(&self, metric: LatencyMetric, variant: &Variant, shape: &Shape) -> Cell {
-        let samples = match self.index.latency(&variant.id, &shape.name) {
-            Some(LatencyOutcome::Timed { samples, .. }) => samples,
-            Some(LatencyOutcome::Cheats { reason, .. }) => return missing(&format!("cheats: {reason}")),
-            Some(LatencyOutcome::Failed { reason }) => return missing(reason),
+        let samples = match self.samples(variant, shape) {
+            Some(Ok(samples)) => samples,
+            Some(Err(reason)) => return missing(&reason),
             None => return missing(&self.why_not_timed(variant, shape)),
         };
         match (metric.statistic.of(samples), metric.form) {
             (Err(reason), _) => missing(&reason.to_string()),
             (Ok(us), LatencyForm::Time) => Cell::finite(us),
             (Ok(us), LatencyForm::Throughput) => self.tflops(shape, us),
+        }
+    }
+
+    /// The latency samples of a case, or why those that there are do not count; none where it was not timed.
+    fn samples(&self, variant: &Variant, shape: &Shape) -> Option<Result<&[f64], String>> {
+        let samples = match self.index.latency(&variant.id, &shape.name)? {
+            LatencyOutcome::Timed { samples, .. } => samples.as_slice(),
+            LatencyOutcome::Cheats { reason, .. } => return Some(Err(format!("cheats: {reason}"))),
+            LatencyOutcome::Failed { reason } => return Some(Err(reason.clone())),
+        };
+        let rounds = self.measured.phase.bench.rounds as usize;
+        if samples.len() < rounds {
+            return Some(Err(format!("it was timed in {} of {rounds} rounds", samples.len())));
+        }
+        Some(self.possible(shape, samples).map(|()| samples))
+    }
+
+    /// Refuses samples that are faster than the chip can work.
+    fn possible(&self, shape: &Shape, samples: &[f64]) -> Result<(), String> {
+        let Measured { phase, capability, sms, .. } = self.measured;
+        let most = capability.zip(*sms).and_then(|(capability, sms)| most_operations(capability, sms));
+        let flops = phase.workload.flops_at(shape).ok().flatten();
+        let (Some(most), Some(flops), Ok(us)) = (most, flops, stats::median(samples)) else { return Ok(()) };
+        let a_second = flops / us * 1e6;
+        match a_second > most {
+            true => Err(format!(
+                "faster than this chip can be: {} TFLOP/s, at most {} (the samples or the workload's 'flops' are wrong)",
+                number::short(a_second / 1e12),
+                number::short(most / 1e12)
+            )),
+            false => Ok(()),
         }
     }
 

@@ -13,7 +13,7 @@
 //! same counter that of the first by name counts. A metric is computed for each repeat and its median stands for the case;
 //! where it is absent for one repeat it is absent for the case.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use super::schema::counters::{REPEAT, ROW, SHAPE, VARIANT};
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
 use super::schema::metrics::{METRIC, VALUE};
 use crate::metric::Definition;
-use crate::model::{Cell, KernelName, ShapeName, VariantId};
+use crate::model::{Cell, KernelName, ProfileOutcome, ShapeName, VariantId};
 use crate::plan::{Method, Plan};
 use crate::stats;
 use ncu_rep::{MetricSelection, Report};
@@ -45,10 +45,31 @@ type Case = (VariantId, ShapeName);
 /// What ties a launch to a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership<'a> {
-    /// Its NVTX range, and the kernel that the plan launches.
-    Range,
+    /// Its NVTX range, where a record says that this report has the case, and the kernel that the plan launches.
+    Recorded(&'a ProfiledCases),
     /// Every launch is a variant of its own, at this shape: reports that this program did not make.
     Launch(&'a ShapeName),
+}
+
+/// Which report each case was profiled into, by the records of a run: what else a report holds is not a measurement of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProfiledCases(HashMap<String, HashSet<Case>>);
+
+impl ProfiledCases {
+    /// Of records of profiles; those that failed have no report.
+    pub fn of<'a>(records: impl Iterator<Item = (&'a VariantId, &'a ShapeName, &'a ProfileOutcome)>) -> Self {
+        let mut cases: HashMap<String, HashSet<Case>> = HashMap::new();
+        for (variant, shape, outcome) in records {
+            if let ProfileOutcome::Profiled { report } = outcome {
+                cases.entry(report.clone()).or_default().insert((variant.clone(), shape.clone()));
+            }
+        }
+        Self(cases)
+    }
+
+    fn has(&self, report: &str, case: &Case) -> bool {
+        self.0.get(report).is_some_and(|cases| cases.contains(case))
+    }
 }
 
 /// The variant that a launch of a report is by itself.
@@ -171,7 +192,14 @@ fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<
     let filters = Filters::of(plan);
     let kernels = launches.column(KERNEL)?.str()?;
     let cases: Vec<Option<Case>> = match ownership {
-        Ownership::Range => launches.column(NVTX)?.str()?.iter().map(|ranges| case_of(ranges?)).collect(),
+        Ownership::Recorded(profiled) => {
+            let reports = launches.column(REPORT)?.str()?;
+            let ranges = launches.column(NVTX)?.str()?;
+            let case = |(report, ranges): (Option<&str>, Option<&str>)| {
+                case_of(ranges?).filter(|case| profiled.has(report.unwrap_or_default(), case))
+            };
+            reports.iter().zip(ranges.iter()).map(case).collect()
+        }
         Ownership::Launch(shape) => {
             let variant = |(report, launch)| (launch_variant(report, launch), shape.clone());
             ids(launches)?.map(|id| id.map(variant)).collect()
@@ -347,7 +375,12 @@ mod tests {
     }
 
     fn counted(launches: &[Profiled<'_>], filter: Option<&str>) -> Counted {
-        Counted::of_frames(&frames(launches), &plan(filter), Ownership::Range).unwrap()
+        let cases = launches.iter().filter_map(|launch| Some((launch.0, case_of(launch.3)?)));
+        let records: Vec<_> = cases
+            .map(|(report, (variant, shape))| (variant, shape, ProfileOutcome::Profiled { report: report.to_owned() }))
+            .collect();
+        let profiled = ProfiledCases::of(records.iter().map(|(variant, shape, outcome)| (variant, shape, outcome)));
+        Counted::of_frames(&frames(launches), &plan(filter), Ownership::Recorded(&profiled)).unwrap()
     }
 
     /// The sum of these counters for a variant at shape `s`, and its values by repeat.

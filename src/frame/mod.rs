@@ -23,7 +23,7 @@ pub mod wanted;
 pub use assemble::{Measured, quantities};
 pub use cells::MetricCells;
 pub use close::{CloseRow, close_quantities};
-pub use counted::{Counted, Ownership, launch_variant};
+pub use counted::{Counted, Ownership, ProfiledCases, launch_variant};
 pub use nvtx::case_of;
 pub use quantities::{Quantities, Spreads};
 pub use run_table::{TableFormat, run_table, write_table};

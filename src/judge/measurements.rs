@@ -4,7 +4,7 @@ use super::witness::{ChipFacts, Inquiry, Witness};
 use super::{Correctness, Evidence, JudgeError, correctness, name_cheats};
 use crate::config::Phase;
 use crate::frame::launches::{Capture, LaunchFrames, Origin};
-use crate::frame::{Counted, Measured, Ownership, Quantities, quantities, wanted};
+use crate::frame::{Counted, Measured, Ownership, ProfiledCases, Quantities, quantities, wanted};
 use crate::model::{ComputeCapability, VariantId};
 use crate::plan::Plan;
 use crate::store::{Run, open_reports};
@@ -161,8 +161,10 @@ impl<'a> Measurements<'a> {
     /// Makes the table and the proofs out of the records and the decoded reports.
     fn tabulate(&mut self) -> Result<(), JudgeError> {
         let (phase, plan, run) = (self.phase, self.plan, self.run.as_ref());
+        let profiled =
+            ProfiledCases::of(run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outcome)));
         let ownership = match self.evidence {
-            Evidence::Measured => Ownership::Range,
+            Evidence::Measured => Ownership::Recorded(&profiled),
             Evidence::Unproven | Evidence::AssumedCorrect => Ownership::Launch(&phase.objective.shape),
         };
         let counted = match &self.frames {
@@ -217,10 +219,11 @@ fn unchecked(plan: &Plan, answer: &Correctness) -> BTreeMap<VariantId, Correctne
     plan.variants.iter().map(|variant| (variant.id.clone(), answer.clone())).collect()
 }
 
-/// Whether two states of a run hold the same of everything that gates read. Deep profiles, warnings and times of stages
+/// Whether two states of a run hold the same of everything that verdicts rest on. Deep profiles, warnings and times of stages
 /// are not among it.
 fn measures_the_same(a: &Run, b: &Run) -> bool {
     a.manifest.fingerprint == b.manifest.fingerprint
+        && a.is_sealed() == b.is_sealed()
         && a.builds == b.builds
         && a.checks == b.checks
         && a.latencies == b.latencies

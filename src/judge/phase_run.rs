@@ -61,7 +61,7 @@ impl PhaseRun {
         counters: impl FnOnce(&Run) -> Vec<String>,
     ) -> Result<Self, JudgeError> {
         let run = Run::load(folder)?;
-        let lacks = store::lacks(&run, &phase, &plan, &store::sources(&phase, &plan), &counters(&run));
+        let lacks = store::lacks(&run, &phase, &plan, &counters(&run));
         if !lacks.is_empty() {
             return Err(JudgeError::Recording { folder: folder.to_owned(), lacks });
         }

@@ -1,6 +1,6 @@
 //! A phase judged.
 
-use super::context::{Context, EvalContext, Proof};
+use super::context::{Context, EvalContext, Proof, finite};
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
 use super::grounds::Grounds;
@@ -103,13 +103,16 @@ fn selection(context: &EvalContext<'_>, at: usize, among: usize) -> Option<Selec
 
 fn selection_warnings(context: &EvalContext<'_>, candidates: &[usize]) -> Vec<String> {
     let proven = |at: &&usize| matches!(context.correctness(**at), Correctness::Proven { .. });
-    let unmeasured = candidates.iter().filter(proven).filter(|at| context.objective(**at).is_none()).count();
-    let metric = &context.phase.objective.metric;
-    let warning = || {
-        let variants = counted(unmeasured, "correct candidate");
-        format!("{variants} without {metric} could not be selected")
+    let unmeasured: Vec<usize> =
+        candidates.iter().filter(proven).filter(|at| context.objective(**at).is_none()).copied().collect();
+    let objective = &context.phase.objective;
+    let warning = |first: &usize| {
+        let variants = counted(unmeasured.len(), "correct candidate");
+        let value = context.quantities.read(&context.variant(*first).id, &objective.shape, &objective.metric);
+        let why = finite(&value).map_or_else(|reason| format!(": {reason}"), |_| String::new());
+        format!("{variants} without {} could not be selected{why}", objective.metric)
     };
-    (unmeasured > 0).then(warning).into_iter().collect()
+    unmeasured.first().map(warning).into_iter().collect()
 }
 
 fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls) -> Vec<VariantResult> {

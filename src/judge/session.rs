@@ -11,6 +11,9 @@ use crate::store::{Run, RunState, RunVerdict};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Why a run that does not list its files cannot pass.
+const UNSEALED: &str = "the run is not sealed: its manifest does not list its files, so nobody can tell whether they are those that were measured (measure again)";
+
 /// A run and its judgement.
 #[derive(Debug)]
 pub struct Session<'a> {
@@ -114,6 +117,9 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
     judgement.warnings.extend(references.warnings.iter().cloned());
     match measurements.run().manifest.state {
+        RunState::Complete if measurements.evidence() == Evidence::Measured && !measurements.run().is_sealed() => {
+            judgement.withhold_pass(UNSEALED);
+        }
         RunState::Complete => {}
         RunState::Running | RunState::Interrupted => judgement.withhold_pass("the run is incomplete"),
     }

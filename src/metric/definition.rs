@@ -2,6 +2,9 @@
 
 use crate::model::Cell;
 
+/// A share may be over 100 % by this many times the coefficient of variation of its parts.
+const DOUBTED: f64 = 4.0;
+
 /// What to collect on a chip, and what to make of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
@@ -67,10 +70,12 @@ impl Definition {
         value.map_or_else(|reason| Cell::Missing(reason.into()), Cell::finite)
     }
 
-    /// What is odd about a value, such as a percentage outside 0 to 100; the value stays as it was counted.
-    pub fn doubt(&self, value: f64) -> Option<String> {
-        (self.unit == "%" && !(0.0..=100.0).contains(&value))
-            .then(|| format!("{value:.1} % is outside 0 to 100: its parts were counted in different passes"))
+    /// Why a value cannot be one: a percentage outside 0 to 100 by more than its relative `spread`. Its parts may be counted in
+    /// different passes, so a little over 100 is a full one.
+    pub fn doubt(&self, value: f64, spread: f64) -> Option<String> {
+        let most = 100.0 * (1.0 + DOUBTED * spread);
+        (self.unit == "%" && !(0.0..=most).contains(&value))
+            .then(|| format!("{value:.1} % is outside 0 to 100: its parts were not counted together"))
     }
 }
 
@@ -145,8 +150,9 @@ mod tests {
     fn shares_outside_their_range_are_kept_and_named() {
         let value = conflicts().evaluate(&counted(12.0, 8.0)).value();
         assert_eq!(value, Some(150.0));
-        assert!(conflicts().doubt(150.0).is_some_and(|d| d.contains("150.0 %")));
-        assert_eq!(conflicts().doubt(99.9), None);
+        assert!(conflicts().doubt(150.0, 0.0).is_some_and(|d| d.contains("150.0 %")));
+        assert_eq!(conflicts().doubt(99.9, 0.0), None);
+        assert_eq!((conflicts().doubt(101.0, 0.01), conflicts().doubt(105.0, 0.01).is_some()), (None, true));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod definition;
 mod derivation;
 mod family;
 pub mod id;
+mod peak;
 
 pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
 pub use definition::{Definition, Formula};
@@ -14,3 +15,4 @@ pub use derivation::{
     BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, MetricSource, OccupancyFact,
 };
 pub use family::Family;
+pub use peak::most_operations;

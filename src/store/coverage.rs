@@ -1,6 +1,6 @@
 //! Whether a stored run holds what a phase asks for now.
 
-use super::Run;
+use super::{Run, inputs, settings};
 use crate::config::Phase;
 use crate::model::ProfileOutcome;
 use crate::plan::{Plan, Variant};
@@ -8,12 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Names shown before the rest is counted.
 const SHOWN: usize = 4;
+/// Files shown before the rest is counted.
+const MOST: usize = 12;
 
 /// What `run` lacks of the phase as it is now, a line each; nothing when it can stand for it.
 ///
-/// `sources` are the hashes of the kernel sources now, by path, and `counters` the ncu metrics that judging needs. Gates,
-/// tiers and titles may have changed: they are judged anew.
-pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, sources: &[(String, String)], counters: &[String]) -> Vec<String> {
+/// `counters` are the ncu metrics that judging needs. Files are compared with those of the working directory. Gates, tiers and
+/// titles may have changed: they are judged anew.
+pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, counters: &[String]) -> Vec<String> {
     let mut lacks = Vec::new();
     let recorded: BTreeMap<_, &Variant> = run.plan.variants.iter().map(|v| (&v.id, v)).collect();
     let absent = plan.variants.iter().filter(|v| !recorded.contains_key(&v.id)).map(|v| v.id.0.as_str());
@@ -23,9 +25,10 @@ pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, sources: &[(String, String)]
     if serde_json::to_value(&phase.workload).ok().as_ref() != Some(&run.workload) {
         lacks.push("another workload (shapes, seeds, buffers, reference or tolerance)".to_owned());
     }
-    let before: BTreeMap<_, _> = run.manifest.sources.iter().cloned().collect();
-    let edited = sources.iter().filter(|(path, hash)| before.get(path) != Some(hash)).map(|(path, _)| path.as_str());
-    lacks.extend(listed("an older text of", edited.collect()));
+    if run.is_sealed() || !run.manifest.settings.is_empty() {
+        lacks.extend(settings::differences(&run.manifest.settings, &settings::settings(phase)));
+    }
+    lacks.extend(shortened(inputs::differences(&run.manifest, phase, plan)));
     let counted: BTreeSet<&String> = run
         .profiles
         .iter()
@@ -35,6 +38,14 @@ pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, sources: &[(String, String)]
     let uncounted = counters.iter().filter(|name| !counted.contains(name)).map(String::as_str);
     lacks.extend(listed("no counter", uncounted.collect()));
     lacks
+}
+
+/// The first phrases, and how many more there are.
+fn shortened(mut phrases: Vec<String>) -> Vec<String> {
+    let more = phrases.len().saturating_sub(MOST);
+    phrases.truncate(MOST);
+    phrases.extend((more > 0).then(|| format!("and {more} more files that are not those of now")));
+    phrases
 }
 
 fn listed(what: &str, names: Vec<&str>) -> Option<String> {

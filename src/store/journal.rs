@@ -57,6 +57,18 @@ pub fn read<T: DeserializeOwned>(folder: &Path, stem: &str) -> Result<Vec<T>, St
         .collect()
 }
 
+/// Records in a journal, plain or compressed; a last line without its end is not one.
+pub fn count(path: &Path) -> Result<u64, StoreError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let limit = limit(&name);
+    let file = open::regular(path, limit).map_err(|source| StoreError::Read { path: path.to_owned(), source })?;
+    let bytes = match name.ends_with(".zst") {
+        true => unpacked(file, path, limit)?,
+        false => open::all(file, limit).map_err(|source| StoreError::Read { path: path.to_owned(), source })?,
+    };
+    Ok(bytes.iter().filter(|&&byte| byte == b'\n').count() as u64)
+}
+
 /// Text of `name` in `folder`, or of `name.zst`, with the path it came from; none where neither is there.
 ///
 /// # Errors

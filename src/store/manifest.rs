@@ -66,6 +66,25 @@ impl RunVerdict {
     }
 }
 
+/// What a finished run consists of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    /// SHA-256 of `manifest.json` with 64 zeros in place of this value.
+    pub manifest_sha256: String,
+    /// Every other file, by its path in the run's folder.
+    pub files: BTreeMap<String, SealedFile>,
+}
+
+/// A file of a finished run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedFile {
+    /// SHA-256 of its bytes.
+    pub sha256: String,
+    /// Records in it, where it holds records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
+}
+
 /// A run's `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -89,10 +108,19 @@ pub struct Manifest {
     pub fingerprint: Fingerprint,
     /// SHA-256 of the phase's text.
     pub config_sha256: String,
-    /// SHA-256 of the measured part of the plan: variants, workload, bench and profile settings (not gates).
+    /// SHA-256 of the measured part of the plan: variants, workload, settings, and what compilers and programs are found by
+    /// (not gates).
     pub plan_sha256: String,
-    /// SHA-256 of every kernel source, by path.
+    /// SHA-256 of every kernel source and of the headers beside it, by path.
     pub sources: Vec<(String, String)>,
+    /// SHA-256 of every file that the run was made of, by path: sources, what the compiler read for them, files that flags
+    /// name, programs and scripts with the code beside them, references. The toolkit's own headers are not among them: nvcc's
+    /// version stands for those. None in a run of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<BTreeMap<String, String>>,
+    /// How it was built, timed and profiled, by key of the phase's file (`bench.rounds`); empty in a run of an earlier version.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// The commit.
     pub git: Option<Git>,
     /// Wall seconds by stage (`build`, `bench`, `profile`).
@@ -107,4 +135,7 @@ pub struct Manifest {
     pub verdict: Option<RunVerdict>,
     /// What went wrong beside single variants.
     pub warnings: Vec<String>,
+    /// Every file of a run that is complete; none while it is measured, and in a run of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<Seal>,
 }

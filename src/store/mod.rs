@@ -3,23 +3,32 @@
 //! Records are appended line by line, so that whatever was measured before a crash is there after it. A recording is a
 //! run kept in the repository: the same files, compressed, with host names, addresses and paths taken out.
 
+mod continuation;
 mod coverage;
 mod destination;
+mod inputs;
 mod journal;
 mod manifest;
 mod provenance;
 mod recording;
+mod records;
 mod report_file;
 mod reports;
 mod run;
+mod seal;
+mod settings;
 
+pub use continuation::{Continuation, unfinished};
 pub use coverage::lacks;
-pub use manifest::{Fingerprint, Git, Manifest, RunState, RunVerdict};
-pub use provenance::{manifest, sources};
+pub use inputs::changed_inputs;
+pub use manifest::{Fingerprint, Git, Manifest, RunState, RunVerdict, Seal, SealedFile};
+pub use provenance::manifest;
 pub use recording::record;
+pub use records::unsound_samples;
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
-pub use run::{Run, RunWriter, SCHEMA, runs, unfinished};
+pub use run::{Run, RunWriter, SCHEMA, runs};
+pub use seal::seal;
 
 use crate::disk::{self, Durability};
 use serde::Serialize;
@@ -118,6 +127,14 @@ pub enum StoreError {
         /// What it says.
         name: String,
     },
+    /// A file is not the one that the run was written with.
+    #[error("{path} {reason}: the run is not what was measured; restore it or measure again", path = .path.display())]
+    Seal {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A recording may not be written there.
     #[error("cannot record into {folder}: {reason}; name a folder that is new, empty or a recording", folder = .folder.display())]
     Destination {
@@ -148,13 +165,22 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 
 /// Writes a value as indented JSON, atomically.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+    write_atomically(path, &json(path, value)?)
+}
+
+/// A value as indented JSON, for `path`.
+fn json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|e| StoreError::Encode { path: path.to_owned(), reason: e.to_string() })?;
     bytes.push(b'\n');
-    write_atomically(path, &bytes)
+    Ok(bytes)
 }
 
 /// Lowercase hexadecimal SHA-256.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

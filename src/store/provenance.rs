@@ -1,13 +1,14 @@
 //! What a run has to remember of where it came from: hashes, commit, command line.
 
-use super::{Fingerprint, Git, Manifest, RunState, SCHEMA, sha256};
+use super::settings::settings;
+use super::{Fingerprint, Git, Manifest, RunState, SCHEMA, inputs, sha256};
+use crate::build::Nvcc;
 use crate::config::Phase;
-use crate::plan::{Method, Plan, reference_plan};
+use crate::plan::Plan;
 use crate::process;
 use jiff::Timestamp;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The manifest of a run that starts now.
 pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifest {
     let started = Timestamp::now();
-    let sources = sources(phase, plan);
+    let settings = settings(phase);
     Manifest {
         schema: SCHEMA,
         ncugate: env!("CARGO_PKG_VERSION").to_owned(),
@@ -29,14 +30,17 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         argv: argv(std::env::args_os()),
         fingerprint,
         config_sha256: sha256(phase.text.as_bytes()),
-        plan_sha256: measured_sha256(phase, plan, &sources),
-        sources,
+        plan_sha256: measured_sha256(phase, plan, &settings),
+        sources: inputs::hashes(inputs::sources(plan)).into_iter().collect(),
+        inputs: Some(inputs::hashes(inputs::named(phase, plan))),
+        settings,
         git: git(),
         stage_seconds: Vec::new(),
         software: BTreeMap::new(),
         redacted: false,
         verdict: None,
         warnings: Vec::new(),
+        seal: None,
     }
 }
 
@@ -45,39 +49,16 @@ fn argv(arguments: impl Iterator<Item = OsString>) -> Vec<String> {
     arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
-/// SHA-256 of every kernel source of the plan, of its reference entry's, and of every header beside them, by path; a source that
-/// cannot be read is left out.
-pub fn sources(phase: &Phase, plan: &Plan) -> Vec<(String, String)> {
-    let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
-    let reference = reference_plan(phase, plan);
-    for variant in plan.variants.iter().chain(reference.iter().flat_map(|plan| &plan.variants)) {
-        if let Method::Kernel(kernel) = &variant.method {
-            paths.insert(kernel.source.clone());
-            paths.extend(headers_beside(&kernel.source));
-        }
-    }
-    paths
-        .into_iter()
-        .filter_map(|path| std::fs::read(&path).ok().map(|bytes| (path.display().to_string(), sha256(&bytes))))
-        .collect()
-}
-
-fn headers_beside(source: &Path) -> Vec<PathBuf> {
-    let folder = source.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_header = |path: &PathBuf| path.extension().is_some_and(|e| e == "cuh" || e == "h" || e == "hpp");
-    std::fs::read_dir(folder)
-        .map(|entries| entries.filter_map(|e| e.ok().map(|e| e.path())).filter(is_header).collect())
-        .unwrap_or_default()
-}
-
-/// What decides what is measured: not gates, titles or tiers, so that a run whose gates were edited can go on.
-fn measured_sha256(phase: &Phase, plan: &Plan, sources: &[(String, String)]) -> String {
+/// What decides what is measured, without the content of files: not gates, titles or tiers, so that a run whose gates were
+/// edited can go on.
+fn measured_sha256(phase: &Phase, plan: &Plan, settings: &BTreeMap<String, String>) -> String {
     let parts = serde_json::json!({
         "plan": plan,
         "workload": phase.workload,
-        "sources": sources,
-        "bench": format!("{:?}", phase.bench),
-        "profile": format!("{:?}", phase.profile),
+        "settings": settings,
+        "profiled": format!("{:?}", phase.profile),
+        "programs": inputs::programs(plan),
+        "compiler": Nvcc::environment(),
     });
     sha256(parts.to_string().as_bytes())
 }

@@ -1,7 +1,7 @@
 //! Runs kept in the repository: small, without host names, addresses and paths.
 
 use super::destination::{self, Destination};
-use super::{Run, StoreError, write_atomically};
+use super::{Manifest, Run, StoreError, write_atomically};
 use crate::model::{BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -61,11 +61,7 @@ fn reports(run: &Run, draft: &Path) -> Result<BTreeMap<String, String>, StoreErr
 }
 
 fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> Result<(), StoreError> {
-    let mut manifest = run.manifest.clone();
-    manifest.redacted = true;
-    manifest.argv = manifest.argv.iter().map(|word| without_folders(word)).collect();
-    manifest.warnings = manifest.warnings.iter().map(|text| without_folders(text)).collect();
-    super::write_json(&draft.join("manifest.json"), &manifest)?;
+    let mut manifest = redacted_manifest(&run.manifest);
     write_atomically(&draft.join("phase.toml"), run.phase.as_bytes())?;
     pack(draft, "plan.json", std::iter::once(&run.plan))?;
     pack(draft, "workload.json", std::iter::once(&run.workload))?;
@@ -75,11 +71,25 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
     pack(draft, "latencies.jsonl", &run.latencies)?;
     let profiles: Vec<ProfileRecord> = run.profiles.iter().map(|p| renamed(p, names)).collect();
     pack(draft, "profiles.jsonl", &profiles)?;
-    if run.close_looks.is_empty() {
-        return Ok(());
+    if !run.close_looks.is_empty() {
+        let close_looks: Vec<DeepProfile> = run.close_looks.iter().map(|look| redacted_look(look, names)).collect();
+        pack(draft, "closelooks.jsonl", &close_looks)?;
     }
-    let close_looks: Vec<DeepProfile> = run.close_looks.iter().map(|look| redacted_look(look, names)).collect();
-    pack(draft, "closelooks.jsonl", &close_looks)
+    // A recording of a run whose files nobody vouches for does not vouch for them either.
+    match run.is_sealed() {
+        true => super::seal(draft, &mut manifest),
+        false => super::write_json(&draft.join("manifest.json"), &manifest),
+    }
+}
+
+/// Files outside of the project lose their folders: they cannot be compared elsewhere.
+fn redacted_manifest(manifest: &Manifest) -> Manifest {
+    let mut manifest = Manifest { redacted: true, seal: None, ..manifest.clone() };
+    manifest.argv = manifest.argv.iter().map(|word| without_folders(word)).collect();
+    manifest.warnings = manifest.warnings.iter().map(|text| without_folders(text)).collect();
+    manifest.inputs =
+        manifest.inputs.map(|files| files.into_iter().map(|(path, hash)| (without_folders(&path), hash)).collect());
+    manifest
 }
 
 fn pack<'a, T: Serialize + 'a>(

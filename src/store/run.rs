@@ -1,7 +1,8 @@
 //! A run's folder: created, continued, read back.
 
 use super::journal::{self, Journal};
-use super::{Manifest, RunState, RunVerdict, StoreError};
+use super::records::{checks, latencies, latest};
+use super::{Manifest, RunState, RunVerdict, StoreError, inputs, seal};
 use crate::config::is_name;
 use crate::disk::open;
 use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId};
@@ -30,7 +31,7 @@ pub struct Run {
     pub workload: serde_json::Value,
     /// One record a variant.
     pub builds: Vec<BuildRecord>,
-    /// One record a variant, shape and seed.
+    /// Every outcome that a variant, shape and seed had, each once.
     pub checks: Vec<CheckRecord>,
     /// One record a variant and shape.
     pub latencies: Vec<LatencyRecord>,
@@ -41,28 +42,29 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads a run or a recording. Where a variant was measured again, the later record counts.
+    /// Reads a run or a recording. Where a variant was built, profiled or timed in more rounds again, the later record counts; a
+    /// case that was once wrong stays so.
+    ///
+    /// # Errors
+    /// A file is missing, damaged, or not the one that the manifest lists.
     pub fn load(folder: &Path) -> Result<Self, StoreError> {
-        let manifest: Manifest = required(folder, "manifest.json")?;
+        let (text, manifest): (String, Manifest) = required(folder, "manifest.json")?;
         if manifest.schema != SCHEMA {
             return Err(StoreError::Schema { folder: folder.to_owned(), found: manifest.schema, expected: SCHEMA });
         }
         named(folder, &manifest)?;
+        seal::verify(folder, &manifest, &text)?;
         let phase = journal::read_text(folder, "phase.toml")?
             .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: "phase.toml" })?
             .1;
         let run = Self {
             folder: folder.to_owned(),
             phase,
-            plan: required(folder, "plan.json")?,
-            workload: required(folder, "workload.json")?,
+            plan: required(folder, "plan.json")?.1,
+            workload: required(folder, "workload.json")?.1,
             builds: latest(journal::read(folder, "builds")?, |r: &BuildRecord| r.variant.clone()),
-            checks: latest(journal::read(folder, "checks")?, |r: &CheckRecord| {
-                (r.variant.clone(), r.shape.clone(), r.seed)
-            }),
-            latencies: latest(journal::read(folder, "latencies")?, |r: &LatencyRecord| {
-                (r.variant.clone(), r.shape.clone())
-            }),
+            checks: checks(journal::read(folder, "checks")?),
+            latencies: latencies(journal::read(folder, "latencies")?),
             profiles: latest(journal::read(folder, "profiles")?, |r: &ProfileRecord| {
                 (r.variant.clone(), r.shape.clone(), r.metrics.clone())
             }),
@@ -93,6 +95,11 @@ impl Run {
         });
         let names: BTreeSet<&str> = named.collect();
         names.iter().map(|name| self.folder.join("reports").join(name)).collect()
+    }
+
+    /// Whether it is complete and lists its files: then they are those that were measured.
+    pub fn is_sealed(&self) -> bool {
+        self.manifest.seal.is_some() && self.manifest.state == RunState::Complete
     }
 
     /// What is said of its reports where one turns out to be damaged.
@@ -136,9 +143,9 @@ impl RunWriter {
         super::write_atomically(&folder.join("phase.toml"), phase.as_bytes())?;
         super::write_json(&folder.join("plan.json"), plan)?;
         super::write_json(&folder.join("workload.json"), workload)?;
-        let writer = Self {
+        let mut writer = Self {
             folder: folder.to_owned(),
-            manifest,
+            manifest: Manifest { seal: None, ..manifest },
             builds: Journal::open(&folder.join("builds.jsonl"))?,
             checks: Journal::open(&folder.join("checks.jsonl"))?,
             latencies: Journal::open(&folder.join("latencies.jsonl"))?,
@@ -156,26 +163,31 @@ impl RunWriter {
 
     /// Keeps a build.
     pub fn build(&mut self, record: &BuildRecord) -> Result<(), StoreError> {
+        self.unseal()?;
         self.builds.append(record)
     }
 
     /// Keeps a correctness case.
     pub fn check(&mut self, record: &CheckRecord) -> Result<(), StoreError> {
+        self.unseal()?;
         self.checks.append(record)
     }
 
     /// Keeps latency samples.
     pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
+        self.unseal()?;
         self.latencies.append(record)
     }
 
     /// Keeps where a profile is.
     pub fn profile(&mut self, record: &ProfileRecord) -> Result<(), StoreError> {
+        self.unseal()?;
         self.profiles.append(record)
     }
 
     /// Keeps a deep profile.
     pub fn close_look(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
+        self.unseal()?;
         self.close_looks.append(record)
     }
 
@@ -194,6 +206,18 @@ impl RunWriter {
         self.save_manifest()
     }
 
+    /// Keeps files that the compiler read, with their SHA-256.
+    pub fn compiled_from(&mut self, files: BTreeMap<PathBuf, String>) -> Result<(), StoreError> {
+        let named = files.into_iter().map(|(path, hash)| (inputs::inside(&path).display().to_string(), hash));
+        self.manifest.inputs.get_or_insert_default().extend(named);
+        self.save_manifest()
+    }
+
+    /// When and with what it is measured.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
     /// Keeps a warning that concerns the whole run.
     pub fn warn(&mut self, warning: &str) -> Result<(), StoreError> {
         if !self.manifest.warnings.iter().any(|w| w == warning) {
@@ -202,11 +226,12 @@ impl RunWriter {
         self.save_manifest()
     }
 
-    /// Says how the run ended.
+    /// Says how the run ended; one that is complete is sealed.
     pub fn finish(&mut self, state: RunState) -> Result<(), StoreError> {
         self.manifest.state = state;
         self.manifest.finished = Some(jiff::Timestamp::now());
-        self.save_manifest()
+        self.save_manifest()?;
+        self.seal()
     }
 
     /// Says how the run was judged when everything was measured.
@@ -215,8 +240,24 @@ impl RunWriter {
         self.save_manifest()
     }
 
-    fn save_manifest(&self) -> Result<(), StoreError> {
-        super::write_json(&self.folder.join("manifest.json"), &self.manifest)
+    /// Lists the files of a run that is complete in its manifest. A record that comes later takes the list back.
+    pub fn seal(&mut self) -> Result<(), StoreError> {
+        match self.manifest.state {
+            RunState::Complete => seal::seal(&self.folder, &mut self.manifest),
+            RunState::Running | RunState::Interrupted => Ok(()),
+        }
+    }
+
+    /// Takes the list of files back.
+    pub fn unseal(&mut self) -> Result<(), StoreError> {
+        match self.manifest.seal.take() {
+            Some(_) => self.save_manifest(),
+            None => Ok(()),
+        }
+    }
+
+    fn save_manifest(&mut self) -> Result<(), StoreError> {
+        seal::write(&self.folder, &mut self.manifest)
     }
 }
 
@@ -237,24 +278,6 @@ pub fn runs(profiles: &Path) -> Result<Vec<PathBuf>, StoreError> {
     }
     found.sort();
     Ok(found)
-}
-
-/// The newest run of `phase` under `profiles` that did not finish and measured the same plan with the same tools.
-pub fn unfinished(profiles: &Path, manifest: &Manifest) -> Option<Run> {
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(profiles.join(&manifest.phase))
-        .ok()?
-        .filter_map(|entry| entry.ok().map(|e| e.path()))
-        .filter(|path| path.join("manifest.json").is_file())
-        .collect();
-    folders.sort();
-    folders.into_iter().rev().find_map(|folder| {
-        let run = Run::load(&folder).ok()?;
-        let same = folder.file_name().is_some_and(|name| name == run.manifest.run.as_str())
-            && run.manifest.plan_sha256 == manifest.plan_sha256
-            && run.manifest.fingerprint == manifest.fingerprint
-            && !run.manifest.redacted;
-        (same && run.manifest.state != RunState::Complete).then_some(run)
-    })
 }
 
 /// Refuses a manifest whose names are not names: files are written to folders that have them. A run that lies where runs lie
@@ -292,22 +315,12 @@ fn reported<'a>(
     Ok(())
 }
 
-fn required<T: serde::de::DeserializeOwned>(folder: &Path, name: &'static str) -> Result<T, StoreError> {
+/// A file's text and what it says.
+fn required<T: serde::de::DeserializeOwned>(folder: &Path, name: &'static str) -> Result<(String, T), StoreError> {
     let (path, text) = journal::read_text(folder, name)?
         .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: name })?;
-    serde_json::from_str(&text).map_err(|e| StoreError::Record { path, line: e.line(), reason: e.to_string() })
-}
-
-fn latest<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
-    let mut order = Vec::new();
-    let mut at: BTreeMap<K, usize> = BTreeMap::new();
-    for record in records {
-        let place = *at.entry(key(&record)).or_insert(order.len());
-        if place == order.len() {
-            order.push(record);
-        } else {
-            order[place] = record;
-        }
+    match serde_json::from_str(&text) {
+        Ok(value) => Ok((text, value)),
+        Err(e) => Err(StoreError::Record { path, line: e.line(), reason: e.to_string() }),
     }
-    order
 }

@@ -167,7 +167,7 @@ fn outputs_come_from_a_step_that_writes_them() {
 #[test]
 fn a_recording_is_judged_with_a_summary_a_comment_and_annotations() {
     let place = Place::new();
-    for path in ["configs/phase_d.toml", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
+    for path in ["configs/phase_d.toml", "kernels/baselines", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
         place.copy(path);
     }
     let given = [("config", "configs/phase_d.toml"), ("profile", "profiles/phase_d/h200"), ("comment", "comment.md")];

@@ -2,6 +2,7 @@
 
 use crate::captures;
 use crate::command::{Finished, Place};
+use crate::stored::reseal;
 use ncu_rep::Report;
 use serde_json::{Value, json};
 use std::fs;
@@ -14,7 +15,7 @@ const STATE: &str = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue
 /// Phase D's recording with the deep profile of `tests/data` in the place of its own.
 fn place() -> Place {
     let place = Place::new();
-    for path in ["configs/phase_d.toml", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
+    for path in ["configs/phase_d.toml", "kernels/baselines", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
         place.copy(path);
     }
     let look = json!({
@@ -28,6 +29,7 @@ fn place() -> Place {
     });
     place.write("profiles/phase_d/h200/closelooks.jsonl", &format!("{look}\n"));
     fs::copy(captures::data("close.ncu-rep.zst"), report(&place)).unwrap();
+    reseal(&place.path().join("profiles/phase_d/h200"));
     place
 }
 
@@ -80,6 +82,7 @@ fn the_deep_profile_changes_no_verdict_and_no_judged_counter() {
     if packed.exists() {
         fs::remove_file(packed).unwrap();
     }
+    reseal(&without.path().join("profiles/phase_d/h200"));
     let without = results(&without).1;
     for key in ["verdict", "reason", "selected", "gates", "tiers", "metrics"] {
         assert_eq!(with[key], without[key], "{key}");
@@ -98,6 +101,7 @@ fn an_unreadable_deep_profile_is_reported_and_changes_nothing() {
     let place = place();
     let bytes = fs::read(report(&place)).unwrap();
     fs::write(report(&place), &bytes[..bytes.len() / 2]).unwrap();
+    reseal(&place.path().join("profiles/phase_d/h200"));
     let (finished, results) = results(&place);
     assert_eq!(finished.status, Some(1), "{}", finished.stderr);
     let missing = results["missing"].to_string();

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What a good program gives, at the path in `$result`.
-const GOOD: &str = r#"
+pub const GOOD: &str = r#"
 result=$(sed -n 's/.*"result": "\(.*\)".*/\1/p' "$NCUGATE_REQUEST")
 check='"shape": "only", "max_abs": 0, "rel_l2": 0, "nonfinite": 0, "compared": 2048'
 samples=$(seq -s, 10.001 0.001 10.060)
@@ -18,7 +18,7 @@ printf '{"version": 1, "status": "ok", "checks": [{"seed": 0, %s}, {"seed": 1, %
 "#;
 
 /// A place with the doubles and `phase.toml`, whose one candidate is the shell script; gives the variables to run it with.
-fn machine(script: &str) -> (Place, Vec<(&'static str, String)>) {
+pub fn machine(script: &str) -> (Place, Vec<(&'static str, String)>) {
     let place = Place::new();
     let driver = place.write("driver/.keep", "").parent().unwrap().to_owned();
     let mut compile = Command::new("cc");

@@ -10,6 +10,7 @@ mod command;
 #[path = "../../crates/ncu-rep/tests/crafted/mod.rs"]
 mod crafted;
 mod damage;
+mod evidence;
 mod forms;
 mod kernels;
 mod lines;

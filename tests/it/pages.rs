@@ -129,6 +129,7 @@ fn the_run_before_is_set_beside_the_selected_variant() {
     copy(&root().join(RECORDING), &now);
     copy(&now, &then);
     std::fs::write(then.join("manifest.json"), dated(&now)).unwrap();
+    crate::stored::reseal(&then);
     let report = |folder: &Path, output: &str| {
         let finished = place.run(&["report", folder.to_str().unwrap(), "--output", output]);
         assert!(matches!(finished.status, Some(0 | 1 | 4)), "{finished:?}");

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Everything that phase D's recording needs, copied so that a test can damage it.
 fn phase_d() -> Place {
     let place = Place::new();
-    for path in ["configs/phase_d.toml", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
+    for path in ["configs/phase_d.toml", "kernels/baselines", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
         place.copy(path);
     }
     place

@@ -2,7 +2,7 @@
 //! that are not the run's, a run that does not end.
 
 use crate::command::{Finished, Place, SOON, wait_for};
-use crate::stored::Stored;
+use crate::stored::{Stored, reseal};
 use ncugate::config::parse;
 use ncugate::host::external::{PrestartedCommands, measure};
 use ncugate::model::{CheckOutcome, VariantId};
@@ -181,6 +181,7 @@ fn with_report(report: &str) -> Place {
         "outcome": {"status": "profiled", "report": report},
     });
     place.write("profiles/copy/run/profiles.jsonl", &format!("{record}\n"));
+    reseal(&place.path().join("profiles/copy/run"));
     place
 }
 

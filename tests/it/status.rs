@@ -1,7 +1,7 @@
 //! Every exit status, reached by the real binary.
 
 use crate::command::{Finished, Place, root};
-use crate::stored::{Stored, wiggle};
+use crate::stored::{Stored, reseal, wiggle};
 use ncugate::config::parse;
 use ncugate::host::external::{PrestartedCommands, measure};
 use ncugate::model::VariantId;
@@ -195,6 +195,7 @@ fn status_4_when_the_software_of_a_baseline_is_absent() {
     assert!(!measured.checks.is_empty() && measured.checks.iter().all(absent), "{measured:?}");
     append(&folder.join("checks.jsonl"), &measured.checks);
     append(&folder.join("latencies.jsonl"), &measured.latencies);
+    reseal(&folder);
     let judged = gate(&place, &folder, &text);
     assert_eq!(judged.status, Some(4), "{judged:?}");
     assert!(judged.stdout.contains("absent: "), "{}", judged.stdout);

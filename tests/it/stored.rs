@@ -12,7 +12,9 @@ use ncugate::model::{BuildOutcome, BuildRecord, Resources};
 use ncugate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
 use ncugate::model::{ProfileOutcome, ProfileRecord};
 use ncugate::plan::{Method, Plan, Standing, unroll};
-use ncugate::store::{Fingerprint, RunState, RunVerdict, RunWriter, manifest};
+use ncugate::store::{Fingerprint, RunState, RunVerdict, RunWriter, manifest, seal, sha256};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Microseconds of a variant in a round.
@@ -27,6 +29,7 @@ pub struct Stored {
     verdict: Verdict,
     registers: u32,
     wrong: Wrong,
+    rounds: Option<u32>,
     seen: bool,
     stretch: f64,
     latency: Latency,
@@ -70,6 +73,7 @@ impl Stored {
             verdict: Verdict::Pass,
             registers: 64,
             wrong: Wrong::Nobody,
+            rounds: None,
             seen: true,
             stretch: 1.0,
             latency: Box::new(|_, _| 10.0),
@@ -121,19 +125,26 @@ impl Stored {
         self
     }
 
+    /// As many samples of each, whatever the phase asks for.
+    pub fn rounds(mut self, rounds: u32) -> Self {
+        self.rounds = Some(rounds);
+        self
+    }
+
     /// Samples by variant and round.
     pub fn latency(mut self, of: impl Fn(&VariantId, usize) -> f64 + 'static) -> Self {
         self.latency = Box::new(of);
         self
     }
 
-    /// Writes it into `profiles/<phase>/<id>` of a place; gives the folder.
+    /// Writes it into `profiles/<phase>/<id>` of a place, with kernel sources that are as they were; gives the folder.
     pub fn write(&self, place: &Place) -> PathBuf {
         let phase = parse(Path::new("phase.toml"), &self.text).unwrap();
         let plan = unroll(&phase).unwrap();
         let folder = place.path().join("profiles").join(&phase.name).join(&self.id);
         let mut manifest = manifest(&phase, &plan, self.fingerprint.clone());
         manifest.run = self.id.clone();
+        manifest.inputs = Some(sources(&plan, place));
         manifest.started = format!("2026-11-21T00:00:{:02}Z", self.id.len()).parse::<Timestamp>().unwrap();
         let mut writer = RunWriter::open(&folder, manifest, &self.text, &plan, &phase.workload).unwrap();
         for variant in &plan.variants {
@@ -155,7 +166,7 @@ impl Stored {
                 }
             }
             for shape in &phase.bench.shapes {
-                writer.latency(&self.timed(&variant.id, shape, phase.bench.rounds)).unwrap();
+                writer.latency(&self.timed(&variant.id, shape, self.rounds.unwrap_or(phase.bench.rounds))).unwrap();
             }
         }
         if self.seen {
@@ -250,6 +261,26 @@ fn launch(kernel: &str, range: &str, duration: f64) -> Message {
         .inside(11, message().int(1, 128).int(2, 1).int(3, 1))
         .inside(13, metric(0, Some(message().double(3, duration))))
         .inside(21, nvtx)
+}
+
+/// Kernel sources of a plan in a place, with their hashes; those that are not there are made.
+fn sources(plan: &Plan, place: &Place) -> BTreeMap<String, String> {
+    let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
+        Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
+        Method::Command(_) => None,
+    });
+    let hash = |name: String| {
+        let path = place.path().join(&name);
+        let bytes = fs::read(&path).or_else(|_| fs::read(place.write(&name, "// a kernel\n"))).unwrap();
+        (name, sha256(&bytes))
+    };
+    kernels.map(hash).collect()
+}
+
+/// Seals a run anew after its files were changed, as whoever can write all of them can.
+pub fn reseal(folder: &Path) {
+    let mut manifest = serde_json::from_slice(&fs::read(folder.join("manifest.json")).unwrap()).unwrap();
+    seal(folder, &mut manifest).unwrap();
 }
 
 /// A wiggle between -1 and 1, another for each seed.

@@ -3,11 +3,12 @@
 use super::Conditions;
 use crate::config::Objective;
 use crate::frame::Quantities;
+use crate::metric::{Catalogue, Derivation};
 use crate::model::Better;
 use crate::model::Cell;
 use crate::model::ShapeName;
 use crate::model::VariantId;
-use crate::store::{Git, Manifest};
+use crate::store::{Git, Manifest, unsound_samples};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -128,6 +129,18 @@ impl LeaderboardEntry {
             latencies: shapes.iter().filter_map(samples).collect(),
             readings,
         }
+    }
+
+    /// Why its latencies cannot have been measured: samples that are not times, or a value without samples.
+    pub fn unsound(&self) -> Option<String> {
+        let sampled = |shape: &ShapeName| self.latencies.iter().any(|latency| &latency.shape == shape);
+        let is_latency =
+            |metric: &str| matches!(Catalogue::embedded().derivation(metric), Some(Derivation::Latency(_)));
+        let unsampled = self.readings.iter().find(|r| is_latency(&r.metric) && !sampled(&r.shape));
+        self.latencies
+            .iter()
+            .find_map(|latency| unsound_samples(&latency.samples))
+            .or_else(|| unsampled.map(|r| format!("its {} at '{}' has no samples", r.metric, r.shape)))
     }
 
     /// Value of a metric at a shape.

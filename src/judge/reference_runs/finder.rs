@@ -34,6 +34,9 @@ pub fn entry_of_run(
     if run.manifest.state != RunState::Complete {
         return Err(lacking("it did not measure everything it should"));
     }
+    if !run.is_sealed() {
+        return Err(lacking("it is not sealed: its manifest does not list its files (measure again)"));
+    }
     let PhaseRun { phase, plan, run, evidence } = PhaseRun::of_run(run)?;
     let conditions = conditions_of(&run)?;
     let measured = Measurements::read(&phase, &plan, Arc::clone(&run), evidence, metrics)?;
@@ -125,8 +128,9 @@ impl Finder<'_> {
             let text = disk::open::bytes(&folder.join("manifest.json"), MANIFEST).ok()?;
             let manifest: Manifest = serde_json::from_slice(&text).ok()?;
             let passed = manifest.verdict.as_ref().is_some_and(RunVerdict::is_reference);
-            let earlier = manifest.started < ours.started && manifest.state == RunState::Complete;
-            (earlier && passed).then_some((manifest.started, folder))
+            let whole = manifest.state == RunState::Complete && manifest.seal.is_some();
+            let earlier = manifest.started < ours.started;
+            (earlier && whole && passed).then_some((manifest.started, folder))
         };
         let mut earlier: Vec<_> = folders.filter_map(|entry| manifest(entry.ok()?.path())).collect();
         earlier.sort();

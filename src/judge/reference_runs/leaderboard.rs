@@ -49,11 +49,12 @@ impl Leaderboard {
             Err(source) => return Err(StoreError::Read { path, source }),
         };
         let parse = |(at, line): (usize, &str)| {
-            serde_json::from_str::<LeaderboardEntry>(line).map_err(|e| StoreError::Record {
-                path: path.clone(),
-                line: at + 1,
-                reason: e.to_string(),
-            })
+            let refused = |reason: String| StoreError::Record { path: path.clone(), line: at + 1, reason };
+            let entry: LeaderboardEntry = serde_json::from_str(line).map_err(|e| refused(e.to_string()))?;
+            match entry.unsound() {
+                Some(reason) => Err(refused(reason)),
+                None => Ok(entry),
+            }
         };
         let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let entries = lines.map(parse).collect::<Result<_, _>>()?;

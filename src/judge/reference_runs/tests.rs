@@ -54,12 +54,15 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         config_sha256: String::new(),
         plan_sha256: String::new(),
         sources: Vec::new(),
+        inputs: None,
+        settings: std::collections::BTreeMap::new(),
         git: None,
         stage_seconds: Vec::new(),
         software: std::collections::BTreeMap::new(),
         redacted: false,
         verdict: None,
         warnings: Vec::new(),
+        seal: None,
     };
     let objective = Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape };
     let subject = EntrySource {

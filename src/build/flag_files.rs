@@ -1,0 +1,60 @@
+//! Files that compiler flags name: what they hold decides what is compiled, as the flags themselves do.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a file of options that are looked at for further files.
+const OPTIONS: usize = 1 << 20;
+
+/// Files that flags name and that are there: as a word of its own (`-include x.h`), behind `=` or `@`
+/// (`--options-file=x`), or in a list (`-Xcompiler -include,x.h`). A file of options is read for those that it names.
+pub fn flag_files(flags: &[String]) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    collect(flags.iter().map(String::as_str), &mut found);
+    found
+}
+
+fn collect<'a>(words: impl Iterator<Item = &'a str>, found: &mut BTreeSet<PathBuf>) {
+    let parts = words.flat_map(|word| word.split([',', '=', '@', '"', '\'']).chain([word]));
+    let files: Vec<PathBuf> =
+        parts.filter(|part| !part.is_empty() && Path::new(part).is_file()).map(PathBuf::from).collect();
+    for file in files {
+        if found.insert(file.clone())
+            && let Ok(text) = std::fs::read_to_string(&file)
+            && text.len() <= OPTIONS
+            && is_options(&file)
+        {
+            collect(text.split_whitespace(), found);
+        }
+    }
+}
+
+/// Whether a file may hold options: sources and headers are full of words that are not.
+fn is_options(file: &Path) -> bool {
+    let code = ["cu", "cuh", "c", "cc", "cpp", "h", "hpp"];
+    !file.extension().is_some_and(|extension| code.iter().any(|known| extension == *known))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_however_a_flag_names_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        for name in ["pre.h", "inner.h", "plain"] {
+            std::fs::write(path(name), "x").unwrap();
+        }
+        std::fs::write(path("options"), format!("-O3 -include {}", path("inner.h"))).unwrap();
+        let of = |flags: &[String]| -> Vec<String> {
+            flag_files(flags).iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(of(&[format!("--options-file={}", path("options"))]), ["inner.h", "options"]);
+        assert_eq!(of(&["-include".to_owned(), path("pre.h")]), ["pre.h"]);
+        assert_eq!(of(&["-Xcompiler".to_owned(), format!("-include,{}", path("pre.h"))]), ["pre.h"]);
+        assert_eq!(of(&[format!("@{}", path("plain"))]), ["plain"]);
+        assert_eq!(of(&["-O3".to_owned(), "-DX=1".to_owned(), "-Isrc".to_owned()]), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether an unfinished run can go on: only with the same plan, tools and files.
+
+use super::{Manifest, Run, RunState, inputs};
+use crate::config::Phase;
+use crate::plan::Plan;
+use std::path::{Path, PathBuf};
+
+/// What there is to go on with.
+#[derive(Debug)]
+pub enum Continuation {
+    /// This run, which was made of the same things.
+    Of(Box<Run>),
+    /// Nothing; there is an unfinished run, and this is why it cannot go on.
+    Refused {
+        /// The newest one.
+        folder: PathBuf,
+        /// In what it differs.
+        reason: String,
+    },
+    /// Nothing.
+    None,
+}
+
+/// The newest run of `phase` under `profiles` that did not finish and was made of the same things.
+pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Plan) -> Continuation {
+    let mut refused = Continuation::None;
+    for (folder, run) in newest_first(profiles, manifest) {
+        match difference(&run, manifest, phase, plan) {
+            None => return Continuation::Of(Box::new(run)),
+            Some(reason) => {
+                if matches!(refused, Continuation::None) {
+                    refused = Continuation::Refused { folder, reason };
+                }
+            }
+        }
+    }
+    refused
+}
+
+fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (PathBuf, Run)> {
+    let entries = std::fs::read_dir(profiles.join(&manifest.phase)).into_iter().flatten().filter_map(Result::ok);
+    let mut folders: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.join("manifest.json").is_file()).collect();
+    folders.sort();
+    let can_go_on = |folder: &Path, run: &Run| {
+        folder.file_name().is_some_and(|name| name == run.manifest.run.as_str())
+            && !run.manifest.redacted
+            && run.manifest.state != RunState::Complete
+    };
+    folders.into_iter().rev().filter_map(move |folder| {
+        let run = Run::load(&folder).ok()?;
+        can_go_on(&folder, &run).then_some((folder, run))
+    })
+}
+
+/// In what a run that is about to start differs from an unfinished one.
+fn difference(run: &Run, now: &Manifest, phase: &Phase, plan: &Plan) -> Option<String> {
+    let then = &run.manifest;
+    if then.fingerprint != now.fingerprint {
+        return Some("it was measured on another machine or with other tools".to_owned());
+    }
+    if then.ncugate != now.ncugate {
+        return Some(format!("ncugate {} measured it", then.ncugate));
+    }
+    if then.plan_sha256 != now.plan_sha256 {
+        return Some(
+            "the phase asks for other variants, another workload or other settings, or a program is another".to_owned(),
+        );
+    }
+    if then.inputs.is_none() {
+        return Some("it does not say which files it was made of".to_owned());
+    }
+    let differences = inputs::differences(then, phase, plan);
+    (!differences.is_empty()).then(|| format!("it was made with {}", differences.join(", ")))
+}

@@ -1,0 +1,191 @@
+//! The files that a run was made of, by content.
+//!
+//! A phase names some: kernel sources, files in flags and in command lines, references. The compiler names the others when it
+//! has read them. Paths are relative to the working directory where a file is inside of it.
+
+use super::Manifest;
+use super::seal::file_sha256;
+use crate::build::flag_files;
+use crate::config::{Phase, Role, WorkloadReference};
+use crate::expr::{Value, render};
+use crate::plan::{Method, Plan, reference_plan};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+/// Headers beside a kernel source.
+const HEADERS: [&str; 3] = ["cuh", "h", "hpp"];
+/// Files beside a script that it may import, include or compile.
+const CODE: [&str; 9] = ["py", "sh", "cu", "cuh", "h", "hpp", "c", "cc", "cpp"];
+
+/// SHA-256 by path; files that cannot be read are left out.
+pub fn hashes(paths: BTreeSet<PathBuf>) -> BTreeMap<String, String> {
+    paths.into_iter().filter_map(|path| Some((path.display().to_string(), file_sha256(&path).ok()?))).collect()
+}
+
+/// Every kernel source of the plan and every header beside it.
+pub fn sources(plan: &Plan) -> BTreeSet<PathBuf> {
+    let mut paths = BTreeSet::new();
+    for variant in &plan.variants {
+        if let Method::Kernel(kernel) = &variant.method {
+            paths.insert(kernel.source.clone());
+            paths.extend(beside(&kernel.source, &HEADERS));
+        }
+    }
+    paths
+}
+
+/// Every file that the phase names, whether or not it is there.
+pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
+    let mut paths = sources(plan);
+    for variant in &plan.variants {
+        match &variant.method {
+            Method::Kernel(kernel) => paths.extend(flag_files(&kernel.flags).iter().map(|file| inside(file))),
+            Method::Command(command) => paths.extend(scripts(&command.argv)),
+        }
+    }
+    paths.extend(references(phase));
+    paths.extend(reference_plan(phase, plan).iter().flat_map(sources));
+    paths
+}
+
+/// Programs outside of the project, by name, with the hash of what is found now. They are of the machine: a run is not
+/// continued with others, but a recording is judged on any machine.
+pub fn programs(plan: &Plan) -> BTreeMap<String, Option<String>> {
+    let program = |argv: &[String]| argv.first().filter(|name| own_program(name).is_none()).cloned();
+    let hash = |name: &str| {
+        let path = which::which(name).ok()?.canonicalize().ok()?;
+        file_sha256(&path).ok()
+    };
+    let names = plan.commands().filter_map(|(_, command)| program(&command.argv));
+    names.map(|name| (name.clone(), hash(&name))).collect()
+}
+
+/// In what the files differ that a run was made of, a phrase each: those it lists as they are now, and those that the phase
+/// names now. What cannot be read differs.
+pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<String> {
+    let Some(recorded) = &manifest.inputs else {
+        let recorded: BTreeMap<String, String> = manifest.sources.iter().cloned().collect();
+        return compared(&recorded, sources(plan));
+    };
+    compared(recorded, named(phase, plan))
+}
+
+/// The files that a run lists and that are not what they were when it began, a phrase each.
+pub fn changed_inputs(manifest: &Manifest) -> Vec<String> {
+    manifest.inputs.as_ref().map_or_else(Vec::new, |recorded| compared(recorded, BTreeSet::new()))
+}
+
+fn compared(recorded: &BTreeMap<String, String>, named: BTreeSet<PathBuf>) -> Vec<String> {
+    let paths: BTreeSet<PathBuf> = recorded.keys().map(PathBuf::from).chain(named).collect();
+    let difference = |path: PathBuf| {
+        let name = path.display().to_string();
+        match (recorded.get(&name), file_sha256(&path)) {
+            (Some(then), Ok(now)) if *then == now => None,
+            (Some(_), Ok(_)) => Some(format!("an older text of '{name}'")),
+            (None, Ok(_)) => Some(format!("no text of '{name}'")),
+            (_, Err(_)) => Some(format!("a text of '{name}', which cannot be read now")),
+        }
+    };
+    paths.into_iter().filter_map(difference).collect()
+}
+
+/// The path of a program that is inside the working directory.
+fn own_program(name: &str) -> Option<PathBuf> {
+    Some(inside(Path::new(name))).filter(|path| name.contains('/') && path.is_relative())
+}
+
+/// Files in a command line that are inside the working directory, with the code beside them; the program also where it is not
+/// there.
+fn scripts(argv: &[String]) -> BTreeSet<PathBuf> {
+    let mut paths = BTreeSet::new();
+    let program = argv.first().and_then(|name| own_program(name));
+    let arguments = argv.iter().flat_map(|word| [Some(word.as_str()), word.split_once('=').map(|(_, value)| value)]);
+    let files = arguments.flatten().map(|word| inside(Path::new(word))).filter(|path| path.is_relative());
+    for path in files.filter(|path| path.is_file()).chain(program) {
+        let is_code = path.extension().is_some_and(|extension| CODE.iter().any(|code| extension == *code));
+        if is_code {
+            paths.extend(beside(&path, &CODE));
+        }
+        paths.insert(path);
+    }
+    paths
+}
+
+/// Paths of NumPy files that hold expected outputs.
+fn references(phase: &Phase) -> BTreeSet<PathBuf> {
+    let WorkloadReference::Npy { path } = &phase.workload.reference else { return BTreeSet::new() };
+    let template = path.to_string_lossy();
+    let outputs = || phase.workload.buffers.iter().filter(|buffer| buffer.role == Role::Output);
+    let mut paths = BTreeSet::new();
+    for shape in &phase.workload.shapes {
+        for seed in &phase.workload.seeds {
+            for buffer in outputs() {
+                let mut names = shape.scope();
+                names.insert("shape".to_owned(), Value::Text(shape.name.0.clone()));
+                names.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
+                names.insert("buffer".to_owned(), Value::Text(buffer.name.clone()));
+                // A template that cannot be rendered is found out where the reference is read.
+                paths.extend(render(&template, &names).ok().map(PathBuf::from));
+            }
+        }
+    }
+    paths
+}
+
+/// Files in the folder of `path` with one of these extensions.
+fn beside(path: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let wanted = |path: &PathBuf| path.extension().is_some_and(|e| extensions.iter().any(|known| e == *known));
+    let entries = std::fs::read_dir(listed).into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| folder.join(entry.file_name())).filter(wanted).filter(|path| path.is_file()).collect()
+}
+
+/// A path relative to the working directory where it is inside of it, without `..`.
+pub fn inside(path: &Path) -> PathBuf {
+    let plain = path.is_relative() && path.components().all(|part| matches!(part, Component::Normal(_)));
+    if plain {
+        return path.to_owned();
+    }
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    match (path.canonicalize(), here) {
+        (Ok(real), Ok(here)) => real.strip_prefix(here).unwrap_or(&real).to_owned(),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_the_files_of_a_command_line_and_the_code_beside_them() {
+        let argv = ["python3", "kernels/baselines/sdpa_torch.py", "--backend", "default"].map(str::to_owned);
+        let names: Vec<String> = scripts(&argv).iter().map(|path| path.display().to_string()).collect();
+        assert!(names.contains(&"kernels/baselines/attention.py".to_owned()), "{names:?}");
+        assert!(names.contains(&"kernels/baselines/sdpa_cutlass.cu".to_owned()), "{names:?}");
+        assert!(!names.iter().any(|name| name.ends_with("README.md") || name == "python3"), "{names:?}");
+        let absolute = [format!("{}/Cargo.toml", env!("CARGO_MANIFEST_DIR"))];
+        assert_eq!(scripts(&absolute), BTreeSet::from([PathBuf::from("Cargo.toml")]));
+    }
+
+    #[test]
+    fn what_differs_or_cannot_be_read_is_named() {
+        let of = |path: &str| file_sha256(Path::new(path)).unwrap();
+        let recorded: BTreeMap<String, String> = [
+            ("Cargo.toml".to_owned(), of("Cargo.toml")),
+            ("Cargo.lock".to_owned(), "another".to_owned()),
+            ("gone.cuh".to_owned(), of("Cargo.toml")),
+        ]
+        .into();
+        let found = compared(&recorded, BTreeSet::from([PathBuf::from("LICENSE"), PathBuf::from("absent.cu")]));
+        let expected = [
+            "an older text of 'Cargo.lock'",
+            "no text of 'LICENSE'",
+            "a text of 'absent.cu', which cannot be read now",
+            "a text of 'gone.cuh', which cannot be read now",
+        ];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,137 @@
+//! Records of one case put together: what was once wrong stays wrong, and a later record counts only where the campaign
+//! itself takes the place of an earlier one.
+
+use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Microseconds of a day: no launch is timed for so long.
+const DAY_US: f64 = 86_400e6;
+/// Microseconds of the shortest launch that there can be: a nanosecond is one or two cycles of any chip.
+const SHORTEST_US: f64 = 1e-3;
+
+/// The last record of each case, in the order in which the cases came: for records that are made anew as a whole.
+pub fn latest<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    folded(records, key, |_, later| later)
+}
+
+/// Every check that was made. Equal records of a case are one, and a case that was skipped and then checked was checked;
+/// nothing else is dropped, so that a case which was once wrong is judged by that.
+pub fn checks(records: Vec<CheckRecord>) -> Vec<CheckRecord> {
+    let case = |record: &CheckRecord| (record.variant.clone(), record.shape.clone(), record.seed);
+    let skipped = |record: &CheckRecord| matches!(record.outcome, CheckOutcome::Skipped { .. });
+    let checked: BTreeSet<_> = records.iter().filter(|record| !skipped(record)).map(case).collect();
+    let mut kept: BTreeMap<_, Vec<CheckOutcome>> = BTreeMap::new();
+    let mut unlike_earlier = |record: &CheckRecord| {
+        let known = kept.entry(case(record)).or_default();
+        let is_new = !known.contains(&record.outcome);
+        if is_new {
+            known.push(record.outcome.clone());
+        }
+        is_new
+    };
+    let counts = |record: &CheckRecord| !(skipped(record) && checked.contains(&case(record)));
+    records.into_iter().filter(|record| counts(record) && unlike_earlier(record)).collect()
+}
+
+/// One record a variant and shape. More rounds take the place of fewer; a failure stays one, whatever was timed after it.
+/// Samples that no clock gives are a failure.
+pub fn latencies(records: Vec<LatencyRecord>) -> Vec<LatencyRecord> {
+    let records = records.into_iter().map(sound).collect();
+    folded(
+        records,
+        |record: &LatencyRecord| (record.variant.clone(), record.shape.clone()),
+        |earlier, later| match earlier.outcome {
+            LatencyOutcome::Failed { .. } => earlier,
+            LatencyOutcome::Timed { .. } => later,
+        },
+    )
+}
+
+/// The record, failed where its samples cannot be times of launches.
+fn sound(mut record: LatencyRecord) -> LatencyRecord {
+    if let LatencyOutcome::Timed { samples, launches } = &record.outcome
+        && let Some(reason) = unsound_timing(samples, *launches)
+    {
+        record.outcome = LatencyOutcome::Failed { reason };
+    }
+    record
+}
+
+fn unsound_timing(samples: &[f64], launches: u32) -> Option<String> {
+    match launches {
+        0 => Some("its samples are of no launch".to_owned()),
+        _ => unsound_samples(samples),
+    }
+}
+
+/// Why these microseconds are not times of launches.
+pub fn unsound_samples(samples: &[f64]) -> Option<String> {
+    let is_time = |us: f64| us.is_finite() && (SHORTEST_US..DAY_US).contains(&us);
+    match samples.iter().find(|us| !is_time(**us)) {
+        _ if samples.is_empty() => Some("it has no samples".to_owned()),
+        Some(us) => Some(format!("a sample of {us} us is not a time: it has to be above 0.001 us and below a day")),
+        None => None,
+    }
+}
+
+fn folded<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K, join: impl Fn(T, T) -> T) -> Vec<T> {
+    let mut order: Vec<Option<T>> = Vec::new();
+    let mut at: BTreeMap<K, usize> = BTreeMap::new();
+    for record in records {
+        let place = *at.entry(key(&record)).or_insert(order.len());
+        match order.get_mut(place) {
+            Some(slot) => *slot = slot.take().map(|earlier| join(earlier, record)),
+            None => order.push(Some(record)),
+        }
+    }
+    order.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Differences, ShapeName, VariantId};
+
+    fn check(outcome: CheckOutcome) -> CheckRecord {
+        CheckRecord { variant: VariantId("v".into()), shape: ShapeName("s".into()), seed: 0, outcome }
+    }
+
+    fn latency(outcome: LatencyOutcome) -> LatencyRecord {
+        LatencyRecord { variant: VariantId("v".into()), shape: ShapeName("s".into()), outcome }
+    }
+
+    fn timed(samples: &[f64]) -> LatencyRecord {
+        latency(LatencyOutcome::Timed { samples: samples.to_vec(), launches: 20 })
+    }
+
+    fn failed() -> LatencyRecord {
+        latency(LatencyOutcome::Failed { reason: "crashed".to_owned() })
+    }
+
+    #[test]
+    fn a_case_that_was_once_wrong_is_not_healed() {
+        let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1 };
+        let right = || check(CheckOutcome::Correct { differences });
+        let crashed = || check(CheckOutcome::Crashed { reason: "hang".to_owned() });
+        let skipped = || check(CheckOutcome::Skipped { reason: "absent".to_owned() });
+        assert_eq!(checks(vec![crashed(), right()]), [crashed(), right()]);
+        assert_eq!(checks(vec![right(), right()]), [right()]);
+        assert_eq!(checks(vec![skipped(), right()]), [right()]);
+        assert_eq!(checks(vec![skipped(), skipped()]), [skipped()]);
+    }
+
+    #[test]
+    fn more_rounds_take_the_place_of_fewer_and_a_failure_stays() {
+        assert_eq!(latencies(vec![timed(&[1.0]), timed(&[1.0, 2.0])]), [timed(&[1.0, 2.0])]);
+        assert_eq!(latencies(vec![failed(), timed(&[1.0])]), [failed()]);
+        assert_eq!(latencies(vec![timed(&[1.0]), failed()]), [failed()]);
+    }
+
+    #[test]
+    fn samples_that_are_not_times_are_failures() {
+        for samples in [&[-1.0][..], &[0.0], &[f64::NAN], &[f64::INFINITY], &[90_000e6], &[], &[1.0, 1e-300]] {
+            let outcome = &latencies(vec![timed(samples), timed(&[1.0])])[0].outcome;
+            assert!(matches!(outcome, LatencyOutcome::Failed { .. }), "{samples:?}: {outcome:?}");
+        }
+    }
+}

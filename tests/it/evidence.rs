@@ -1,0 +1,469 @@
+//! Evidence that was changed, mixed up or made of other things never passes.
+
+use crate::command::{Finished, Place};
+use crate::live::{GOOD, machine};
+use crate::stored::{Stored, reseal, wiggle};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Two candidates with required gates on latency and registers, which hold.
+const PHASE: &str = concat!(
+    include_str!("../data/copy.toml"),
+    r#"
+[sweep]
+THREADS = [64, 128]
+[[gate]]
+name = "latency"
+require = "latency_p50 <= 10.5"
+[[gate]]
+name = "registers"
+require = "registers <= 64"
+"#
+);
+const RUN: &str = "profiles/copy/run";
+
+fn passing() -> Stored {
+    Stored::new(PHASE, "run").latency(|_, round| 10.0 * (1.0 + 0.01 * wiggle(round, 1)))
+}
+
+/// A place with a run that passes.
+fn place() -> Place {
+    let place = Place::new();
+    passing().write(&place);
+    place
+}
+
+fn gate(place: &Place) -> Finished {
+    place.write("phase.toml", PHASE);
+    place.run(&["gate", "phase.toml", "--profile", RUN])
+}
+
+/// A place with a run, judged.
+fn judged(stored: &Stored) -> Finished {
+    let place = Place::new();
+    stored.write(&place);
+    gate(&place)
+}
+
+fn edit(place: &Place, name: &str, change: impl FnOnce(String) -> String) {
+    let path = place.path().join(name);
+    let text = fs::read_to_string(&path).unwrap();
+    let changed = change(text.clone());
+    assert_ne!(text, changed, "{name} is changed");
+    fs::write(path, changed).unwrap();
+}
+
+fn edit_json(place: &Place, name: &str, change: impl FnOnce(&mut Value)) {
+    edit(place, name, |text| {
+        let mut value = serde_json::from_str(&text).unwrap();
+        change(&mut value);
+        serde_json::to_string_pretty(&value).unwrap()
+    });
+}
+
+/// Every record of a journal changed.
+fn edit_records(place: &Place, name: &str, change: impl Fn(&mut Value)) {
+    edit(place, name, |text| {
+        let record = |line: &str| {
+            let mut record = serde_json::from_str(line).unwrap();
+            change(&mut record);
+            format!("{record}\n")
+        };
+        text.lines().map(record).collect()
+    });
+}
+
+#[test]
+fn what_was_not_touched_passes_as_a_run_and_as_a_recording() {
+    let place = place();
+    assert_eq!(gate(&place).status, Some(0), "{:?}", gate(&place));
+    assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
+    let kept = place.run(&["gate", "phase.toml", "--profile", "kept"]);
+    assert_eq!(kept.status, Some(0), "{kept:?}");
+}
+
+#[test]
+fn a_file_of_a_run_that_was_changed_is_named() {
+    type Tamper = (&'static str, fn(&Place));
+    let tampered: [Tamper; 8] = [
+        ("latencies.jsonl", |place| {
+            edit_records(place, &format!("{RUN}/latencies.jsonl"), |record| {
+                for sample in record["outcome"]["samples"].as_array_mut().unwrap() {
+                    *sample = json!(sample.as_f64().unwrap() * 0.9);
+                }
+            });
+        }),
+        ("checks.jsonl", |place| {
+            edit_records(place, &format!("{RUN}/checks.jsonl"), |record| {
+                record["outcome"]["differences"]["compared"] = json!(1);
+                record["outcome"]["differences"]["max_abs"] = json!(0.0);
+            });
+        }),
+        ("builds.jsonl", |place| {
+            edit(place, &format!("{RUN}/builds.jsonl"), |text| format!("{}\n", text.lines().next().unwrap()));
+        }),
+        ("phase.toml", |place| edit(place, &format!("{RUN}/phase.toml"), |text| format!("{text}# edited\n"))),
+        ("plan.json", |place| edit(place, &format!("{RUN}/plan.json"), |text| format!("{text}\n"))),
+        ("workload.json", |place| edit(place, &format!("{RUN}/workload.json"), |text| format!("{text}\n"))),
+        ("profiles.jsonl", |place| fs::remove_file(place.path().join(RUN).join("profiles.jsonl")).unwrap()),
+        ("reports/other-1.ncu-rep", |place| {
+            fs::write(place.path().join(RUN).join("reports/other-1.ncu-rep"), "a report of another phase").unwrap();
+        }),
+    ];
+    for (name, tamper) in tampered {
+        let place = place();
+        place.write(&format!("{RUN}/reports/other-1.ncu-rep"), "a report");
+        reseal(&place.path().join(RUN));
+        assert_eq!(gate(&place).status, Some(0), "before {name} is changed");
+        tamper(&place);
+        for command in [&["gate", "phase.toml", "--profile", RUN][..], &["report", RUN], &["record", RUN, "-o", "kept"]]
+        {
+            let refused = place.run(command);
+            assert_eq!(refused.status, Some(3), "{name}: {refused:?}");
+            assert!(refused.stderr.contains(name), "{name}: {}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_manifest_that_was_changed_is_not_read() {
+    let changes: [fn(&mut Value); 7] = [
+        |manifest| manifest["config_sha256"] = json!("0"),
+        |manifest| manifest["plan_sha256"] = json!("0"),
+        |manifest| manifest["git"] = json!({"commit": "0", "dirty": false}),
+        |manifest| manifest["fingerprint"]["gpu"]["name"] = json!("NVIDIA B9000"),
+        |manifest| manifest["fingerprint"]["driver"] = Value::Null,
+        |manifest| manifest["started"] = json!("1999-01-01T00:00:00Z"),
+        |manifest| manifest["inputs"] = json!({}),
+    ];
+    for change in changes {
+        let place = place();
+        edit_json(&place, &format!("{RUN}/manifest.json"), change);
+        let refused = gate(&place);
+        assert_eq!(refused.status, Some(3), "{refused:?}");
+        assert!(refused.stderr.contains("manifest.json was changed"), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_journal_that_was_put_beside_a_recording_is_not_read_in_its_place() {
+    let place = place();
+    place.write("phase.toml", PHASE);
+    assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
+    fs::copy(place.path().join(RUN).join("checks.jsonl"), place.path().join("kept/checks.jsonl")).unwrap();
+    let refused = place.run(&["gate", "phase.toml", "--profile", "kept"]);
+    assert_eq!(refused.status, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("kept/checks.jsonl is not one of the files"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_run_that_does_not_list_its_files_is_shown_and_does_not_pass() {
+    let place = place();
+    edit_json(&place, &format!("{RUN}/manifest.json"), |manifest| {
+        manifest.as_object_mut().unwrap().remove("seal");
+    });
+    let withheld = gate(&place);
+    assert_eq!(withheld.status, Some(4), "{withheld:?}");
+    assert!(withheld.stdout.contains("not sealed"), "{}", withheld.stdout);
+    // nor is it sealed by being recorded
+    assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
+    assert_eq!(place.run(&["gate", "phase.toml", "--profile", "kept"]).status, Some(4));
+    // a failure stays one
+    let failing = Place::new();
+    passing().registers(70).write(&failing);
+    edit_json(&failing, &format!("{RUN}/manifest.json"), |manifest| {
+        manifest.as_object_mut().unwrap().remove("seal");
+    });
+    assert_eq!(gate(&failing).status, Some(1));
+}
+
+#[test]
+fn an_unfinished_run_is_not_sealed_and_does_not_pass() {
+    let unfinished = judged(&passing().state(ncugate::store::RunState::Interrupted));
+    assert_eq!(unfinished.status, Some(4), "{unfinished:?}");
+}
+
+#[test]
+fn samples_that_are_not_times_do_not_pass() {
+    for us in [-1.0, 0.0, 1e-300, 1e12] {
+        let refused = judged(&Stored::new(PHASE, "run").latency(move |_, _| us));
+        assert_ne!(refused.status, Some(0), "{us}: {refused:?}");
+        assert!(!refused.stdout.contains("\nPASS"), "{us}: {}", refused.stdout);
+    }
+    // one among many is enough
+    let one = judged(&passing().latency(|_, round| if round == 7 { -1.0 } else { 10.0 }));
+    assert_eq!(one.status, Some(4), "{one:?}");
+    assert!(one.stdout.contains("is not a time"), "{}", one.stdout);
+}
+
+#[test]
+fn fewer_samples_than_the_phase_asks_for_do_not_pass() {
+    let few = judged(&passing().rounds(6));
+    assert_eq!(few.status, Some(4), "{few:?}");
+    assert!(few.stdout.contains("6 of 60 rounds"), "{}", few.stdout);
+}
+
+#[test]
+fn a_command_that_gives_fewer_samples_than_it_is_asked_for_does_not_pass() {
+    let few = GOOD.replace("10.001 0.001 10.060", "10.001 0.001 10.006");
+    assert_ne!(few, GOOD);
+    let (place, variables) = machine(&few);
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(4), "{finished:?}");
+    assert!(finished.stdout.contains("6 of 60 rounds"), "{}", finished.stdout);
+}
+
+#[test]
+fn a_wrong_record_is_not_healed_by_a_right_one() {
+    type Wrong = (&'static str, fn(&mut Value));
+    let wrong: [Wrong; 3] = [
+        ("checks.jsonl", |record| record["outcome"] = json!({"status": "crashed", "reason": "a hang"})),
+        ("checks.jsonl", |record| {
+            let differences = json!({"max_abs": 1.0, "rel_l2": 1.0, "nonfinite": 0, "compared": 2048});
+            record["outcome"] = json!({"status": "wrong", "differences": differences, "reason": "far off"});
+        }),
+        ("latencies.jsonl", |record| record["outcome"] = json!({"status": "failed", "reason": "crashed while timed"})),
+    ];
+    for (name, change) in wrong {
+        let place = place();
+        edit(&place, &format!("{RUN}/{name}"), |text| {
+            let record = |line: &str| {
+                let mut record = serde_json::from_str(line).unwrap();
+                change(&mut record);
+                format!("{record}\n")
+            };
+            text.lines().map(record).collect::<String>() + &text
+        });
+        reseal(&place.path().join(RUN));
+        let refused = gate(&place);
+        assert!(matches!(refused.status, Some(1 | 4)), "{name}: {refused:?}");
+    }
+}
+
+#[test]
+fn a_value_beyond_what_the_chip_can_do_is_refused() {
+    let text = PHASE.replace("[workload.shapes]", "flops = \"1e15\"\n[workload.shapes]");
+    let place = Place::new();
+    Stored::new(&text, "run").write(&place);
+    place.write("phase.toml", &text);
+    let refused = place.run(&["gate", "phase.toml", "--profile", RUN]);
+    assert_eq!(refused.status, Some(4), "{refused:?}");
+    assert!(refused.stdout.contains("faster than this chip can be"), "{}", refused.stdout);
+}
+
+#[test]
+fn another_way_to_measure_is_another_measurement() {
+    let settings = [
+        ("bench.rounds", "[bench]\nrounds = 30\n"),
+        ("bench.min_sample", "[bench]\nmin_sample_us = 100000\n"),
+        ("bench.buffer_sets", "[bench]\nbuffer_sets = 64\n"),
+        ("bench.max_launches", "[bench]\nmax_launches = 1\n"),
+        ("bench.warmup", "[bench]\nwarmup = 99\n"),
+        ("build.arch", "[build]\narch = \"sm_100a\"\n"),
+        ("build.nvcc", "[build]\nnvcc = \"/opt/other/nvcc\"\n"),
+        ("profile.repeat", "[profile]\nrepeat = 10\n"),
+    ];
+    let place = place();
+    for (name, table) in settings {
+        place.write("other.toml", &format!("{PHASE}{table}"));
+        let refused = place.run(&["gate", "other.toml", "--profile", RUN]);
+        assert_eq!(refused.status, Some(3), "{name}: {refused:?}");
+        assert!(refused.stderr.contains(name), "{name}: {}", refused.stderr);
+    }
+    // how long to wait is not a measurement
+    place.write("other.toml", &format!("{PHASE}[bench]\ntimeout_s = 7\n"));
+    let patient = place.run(&["gate", "other.toml", "--profile", RUN]);
+    assert_eq!(patient.status, Some(0), "{patient:?}");
+}
+
+/// A place with a shipped recording and everything that it was made of.
+fn shipped(phase: &str) -> Place {
+    let place = Place::new();
+    for path in [&format!("configs/{phase}.toml"), "kernels", &format!("profiles/{phase}/h200")] {
+        place.copy(path);
+    }
+    place
+}
+
+fn replayed(place: &Place, phase: &str) -> Finished {
+    place.run(&["run", &format!("configs/{phase}.toml"), "--source", "recorded"])
+}
+
+#[test]
+fn a_recording_is_not_judged_when_what_it_was_made_of_is_another() {
+    type Change = (&'static str, &'static str, fn(&Path));
+    let changes: [Change; 6] = [
+        ("sdpa_fast", "kernels/sdpa_fast/sdpa_fast.cu', which cannot be read", |root| {
+            fs::remove_dir_all(root.join("kernels")).unwrap();
+        }),
+        ("stage_c", "kernels/sdpa_fast/ptx.cuh", |root| {
+            fs::write(root.join("kernels/sdpa_fast/ptx.cuh"), "#error\n").unwrap();
+        }),
+        ("sdpa_fast", "kernels/baselines/sdpa_torch.py", |root| {
+            let text = "raise SystemExit(\"sabotaged\")\n";
+            fs::write(root.join("kernels/baselines/sdpa_torch.py"), text).unwrap();
+        }),
+        ("sdpa_fast", "kernels/baselines/attention.py", |root| {
+            fs::write(root.join("kernels/baselines/attention.py"), "raise SystemExit\n").unwrap();
+        }),
+        ("sdpa_fast", "kernels/baselines/sdpa_torch.py', which cannot be read", |root| {
+            fs::remove_file(root.join("kernels/baselines/sdpa_torch.py")).unwrap();
+        }),
+        ("sdpa_fast", "kernels/sdpa_fast/new.cuh", |root| {
+            fs::write(root.join("kernels/sdpa_fast/new.cuh"), "\n").unwrap();
+        }),
+    ];
+    for (phase, named, change) in changes {
+        let place = shipped(phase);
+        let before = replayed(&place, phase);
+        assert_ne!(before.status, Some(3), "{phase}: {before:?}");
+        change(place.path());
+        let recording = format!("profiles/{phase}/h200");
+        let gate = place.run(&["gate", &format!("configs/{phase}.toml"), "--profile", &recording]);
+        for refused in [replayed(&place, phase), gate] {
+            assert_eq!(refused.status, Some(3), "{named}: {refused:?}");
+            assert!(refused.stderr.contains(named), "{named}: {}", refused.stderr);
+        }
+    }
+}
+
+/// Unpacks a journal of a recording, changes it and seals the recording anew.
+fn forge(place: &Place, recording: &str, name: &str, change: impl FnOnce(String) -> String) {
+    let path = place.path().join(recording).join(name);
+    let text = String::from_utf8(zstd::decode_all(fs::File::open(&path).unwrap()).unwrap()).unwrap();
+    fs::write(&path, zstd::encode_all(change(text).as_bytes(), 1).unwrap()).unwrap();
+    reseal(&place.path().join(recording));
+}
+
+#[test]
+fn a_profile_that_failed_gives_no_values_although_its_report_is_there() {
+    let place = shipped("sdpa_fast");
+    place.write(
+        "configs/sdpa_fast.toml",
+        &(fs::read_to_string(place.path().join("configs/sdpa_fast.toml")).unwrap()
+            + "\n[[gate]]\nname = \"counted\"\nrequire = \"duration > 0\"\non = \"selected\"\n"),
+    );
+    let gate = |place: &Place| {
+        let page =
+            place.run(&["gate", "configs/sdpa_fast.toml", "--profile", "profiles/sdpa_fast/h200", "--format", "json"]);
+        let results: Value = serde_json::from_str(&page.stdout).unwrap();
+        let gates = results["gates"].as_array().unwrap();
+        gates.iter().find(|gate| gate["name"] == "counted").unwrap()["verdict"].clone()
+    };
+    assert_eq!(gate(&place), "pass");
+    forge(&place, "profiles/sdpa_fast/h200", "profiles.jsonl.zst", |text| {
+        let last = text.lines().last().unwrap();
+        let record = |line: &str| {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            if line != last {
+                record["outcome"] = json!({"status": "failed", "reason": "ncu crashed"});
+            }
+            format!("{record}\n")
+        };
+        text.lines().map(record).collect()
+    });
+    assert_ne!(gate(&place), "pass");
+}
+
+#[test]
+fn a_report_of_another_phase_is_noticed() {
+    let place = shipped("sdpa_fast");
+    place.copy("profiles/sdpa_fast_causal/h200");
+    let report = "h200/reports/core-1.ncu-repz";
+    fs::copy(
+        place.path().join("profiles/sdpa_fast_causal").join(report),
+        place.path().join("profiles/sdpa_fast").join(report),
+    )
+    .unwrap();
+    let refused = replayed(&place, "sdpa_fast");
+    assert_eq!(refused.status, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("core-1.ncu-repz"), "{}", refused.stderr);
+}
+
+/// A complete run of external commands, made to look as if it had been killed at the end.
+fn killed(script: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, variables) = machine(script);
+    place.write("library.sh", "true\n");
+    let first = live(&place, &variables);
+    assert_eq!(first.status, Some(0), "{first:?}");
+    for entry in fs::read_dir(place.path().join("profiles/copy")).unwrap() {
+        let path = entry.unwrap().path().join("manifest.json");
+        let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        manifest["state"] = json!("running");
+        manifest.as_object_mut().unwrap().remove("seal");
+        fs::write(&path, manifest.to_string()).unwrap();
+    }
+    (place, variables)
+}
+
+fn live(place: &Place, variables: &[(&'static str, String)]) -> Finished {
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    Finished::of(command.envs(variables.iter().cloned()).timeout(Duration::from_secs(100)))
+}
+
+#[test]
+fn an_unfinished_run_goes_on_with_the_same_programs_only() {
+    let (place, variables) = killed(GOOD);
+    let same = live(&place, &variables);
+    assert_eq!(same.status, Some(0), "{same:?}");
+    assert!(same.stderr.contains("continuing the unfinished run"), "{}", same.stderr);
+
+    let (place, variables) = killed(GOOD);
+    place.write("program.sh", "echo broken >&2; exit 1\n");
+    let broken = live(&place, &variables);
+    assert_eq!(broken.status, Some(1), "{broken:?}");
+    assert!(broken.stderr.contains("starting afresh") && broken.stderr.contains("program.sh"), "{}", broken.stderr);
+
+    let (place, variables) = killed(GOOD);
+    place.write("library.sh", "false\n");
+    let library = live(&place, &variables);
+    assert!(library.stderr.contains("starting afresh") && library.stderr.contains("library.sh"), "{}", library.stderr);
+}
+
+#[test]
+fn a_program_that_is_changed_while_it_is_measured_does_not_pass() {
+    let (place, variables) = machine(&format!("{GOOD}\necho '# changed' >> \"$0\"\n"));
+    let changed = live(&place, &variables);
+    assert_eq!(changed.status, Some(4), "{changed:?}");
+}
+
+#[test]
+fn an_entry_of_a_leaderboard_that_cannot_have_been_measured_is_refused() {
+    let place = place();
+    place.write("phase.toml", PHASE);
+    let promoted = place.run(&["baseline", "promote", RUN]);
+    assert_eq!(promoted.status, Some(0), "{promoted:?}");
+    let board = "profiles/copy/leaderboard.jsonl";
+    let text = fs::read_to_string(place.path().join(board)).unwrap();
+    let changes: [fn(&mut Value); 3] = [
+        |entry| entry["latencies"][0]["samples"][0] = json!(-1.0),
+        |entry| entry["latencies"][0]["samples"] = json!([]),
+        |entry| entry["latencies"] = json!([]),
+    ];
+    for change in changes {
+        place.write(board, &text);
+        edit_records(&place, board, change);
+        let refused = place.run(&["baseline", "list"]);
+        assert_eq!(refused.status, Some(3), "{refused:?}");
+        assert!(refused.stderr.contains("leaderboard.jsonl:1"), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_run_that_does_not_list_its_files_is_nothing_to_compare_with() {
+    let place = place();
+    edit_json(&place, &format!("{RUN}/manifest.json"), |manifest| {
+        manifest.as_object_mut().unwrap().remove("seal");
+    });
+    let promoted = place.run(&["baseline", "promote", RUN]);
+    assert_eq!(promoted.status, Some(3), "{promoted:?}");
+    assert!(promoted.stderr.contains("not sealed"), "{}", promoted.stderr);
+    let again = Stored::new(PHASE, "later").latency(|_, round| 10.0 * (1.0 + 0.01 * wiggle(round, 1)));
+    again.write(&place);
+    place.write("phase.toml", PHASE);
+    let against = place.run(&["gate", "phase.toml", "--profile", "profiles/copy/later", "--against", RUN]);
+    assert_eq!(against.status, Some(3), "{against:?}");
+}
