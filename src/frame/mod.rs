@@ -25,5 +25,5 @@ pub use cells::MetricCells;
 pub use close::{CloseRow, close_quantities};
 pub use counted::{Counted, Ownership, launch_variant};
 pub use nvtx::case_of;
-pub use quantities::{Quantities, Spreads};
+pub use quantities::{FreshSamples, Program, Quantities, Sampling, Spreads};
 pub use run_table::{TableFormat, run_table, write_table};

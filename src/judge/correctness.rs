@@ -47,13 +47,13 @@ pub fn correctness(
 
 /// The same, without the variants that cheat: one whose timed launches gave wrong outputs at a shape, or none, is wrong at
 /// every shape, whatever its checks say. It goes for every variant that shares its machine code.
-pub fn without_cheats(
+pub fn without_cheats<'a>(
     mut proofs: BTreeMap<VariantId, Correctness>,
-    latencies: &[LatencyRecord],
+    latencies: impl IntoIterator<Item = &'a LatencyRecord>,
     builds: &[BuildRecord],
 ) -> BTreeMap<VariantId, Correctness> {
     let cheats: HashMap<&VariantId, String> = latencies
-        .iter()
+        .into_iter()
         .filter_map(|record| match &record.outcome {
             LatencyOutcome::Cheats { reason, .. } => {
                 Some((&record.variant, format!("cheats at shape '{}': {reason}", record.shape)))

@@ -167,7 +167,8 @@ impl<'a> Measurements<'a> {
         self.correctness = match self.evidence {
             Evidence::Measured => {
                 let proofs = correctness(phase, plan, &run.checks, &run.builds);
-                without_cheats(proofs, &run.latencies, &run.builds)
+                let timed = run.latencies.iter().chain(run.confirmations.iter().map(|record| &record.timed));
+                without_cheats(proofs, timed, &run.builds)
             }
             Evidence::Unproven => unchecked(
                 plan,
@@ -192,8 +193,10 @@ fn unchecked(plan: &Plan, answer: &Correctness) -> BTreeMap<VariantId, Correctne
 /// are not among it.
 fn measures_the_same(a: &Run, b: &Run) -> bool {
     a.manifest.fingerprint == b.manifest.fingerprint
+        && a.manifest.state == b.manifest.state
         && a.builds == b.builds
         && a.checks == b.checks
         && a.latencies == b.latencies
+        && a.confirmations == b.confirmations
         && a.profiles == b.profiles
 }

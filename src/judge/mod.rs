@@ -5,6 +5,7 @@
 mod bind;
 mod bound_gate;
 mod case_outcome;
+mod case_samples;
 mod clock;
 mod compiled;
 mod context;
@@ -36,11 +37,12 @@ mod tally;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
+mod to_confirm;
 mod unresolved;
 mod waiver;
 
 pub use clock::Clock;
-pub use context::{Context, Noise, Stored};
+pub use context::{BetweenRuns, Context, Noise, Stored};
 pub use correctness::{correctness, without_cheats};
 pub use error::JudgeError;
 pub use foreign::{foreign_run, paths};
@@ -49,10 +51,11 @@ pub use phase_run::{Evidence, PhaseRun};
 pub use phase_verdict::judge;
 pub use precondition::preconditions;
 pub use results::{
-    Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SelectedVariant,
-    Shortfall, StageResult, TierResult, VariantResult,
+    Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SampleOrigin,
+    SelectedVariant, Shortfall, StageResult, TierResult, VariantResult,
 };
 pub use session::Session;
 pub use static_check::{StaticCheck, Unjudged, static_check};
 pub use static_gates::{TargetGpu, known_failures, static_gates, unmet};
+pub use to_confirm::to_confirm;
 pub use unresolved::unresolved;

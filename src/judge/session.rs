@@ -2,7 +2,7 @@
 
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
-use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, unresolved};
+use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, unresolved};
 use crate::config::Phase;
 use crate::model::{ShapeName, VariantId};
 use crate::plan::Plan;
@@ -86,6 +86,11 @@ impl<'a> Session<'a> {
     /// The variant that the objective selects.
     pub fn selected(&self) -> Option<&VariantId> {
         self.judgement.selected.as_ref().map(|selected| &selected.variant)
+    }
+
+    /// Cases to be timed anew, now that the samples of the sweep have selected variants.
+    pub fn to_confirm(&self) -> BTreeSet<(VariantId, ShapeName)> {
+        to_confirm(self.measurements.phase(), &self.judgement, &self.references.names())
     }
 
     /// Timed cases that noise leaves open, which more rounds may settle.

@@ -4,7 +4,9 @@ use super::journal::{self, Journal};
 use super::{Manifest, RunState, StoreError};
 use crate::config::is_name;
 use crate::disk::open;
-use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId};
+use crate::model::{
+    BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId,
+};
 use crate::plan::Plan;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +36,8 @@ pub struct Run {
     pub checks: Vec<CheckRecord>,
     /// One record a variant and shape.
     pub latencies: Vec<LatencyRecord>,
+    /// Samples taken anew of what was selected and of what it is compared with: one record a variant and shape.
+    pub confirmations: Vec<ConfirmationRecord>,
     /// One record a variant, shape and group of metrics.
     pub profiles: Vec<ProfileRecord>,
     /// Deep profiles: one record a variant and shape; gates never read them.
@@ -62,6 +66,9 @@ impl Run {
             }),
             latencies: latest(journal::read(folder, "latencies")?, |r: &LatencyRecord| {
                 (r.variant.clone(), r.shape.clone())
+            }),
+            confirmations: latest(journal::read(folder, "confirmations")?, |r: &ConfirmationRecord| {
+                (r.timed.variant.clone(), r.timed.shape.clone())
             }),
             profiles: latest(journal::read(folder, "profiles")?, |r: &ProfileRecord| {
                 (r.variant.clone(), r.shape.clone(), r.metrics.clone())
@@ -114,6 +121,7 @@ pub struct RunWriter {
     builds: Journal,
     checks: Journal,
     latencies: Journal,
+    confirmations: Journal,
     profiles: Journal,
     close_looks: Journal,
 }
@@ -142,6 +150,7 @@ impl RunWriter {
             builds: Journal::open(&folder.join("builds.jsonl"))?,
             checks: Journal::open(&folder.join("checks.jsonl"))?,
             latencies: Journal::open(&folder.join("latencies.jsonl"))?,
+            confirmations: Journal::open(&folder.join("confirmations.jsonl"))?,
             profiles: Journal::open(&folder.join("profiles.jsonl"))?,
             close_looks: Journal::open(&folder.join("closelooks.jsonl"))?,
         };
@@ -167,6 +176,11 @@ impl RunWriter {
     /// Keeps latency samples.
     pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
         self.latencies.append(record)
+    }
+
+    /// Keeps samples that were taken anew.
+    pub fn confirmation(&mut self, record: &ConfirmationRecord) -> Result<(), StoreError> {
+        self.confirmations.append(record)
     }
 
     /// Keeps where a profile is.

@@ -288,12 +288,13 @@ fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) ->
     let (warmup, rounds) = (count("warmup", 0, 5), count("rounds", 1, 60));
     let (max_rounds, min_sample) = (count("max_rounds", 1, 240), count("min_sample_us", 1, 200));
     let (max_launches, buffer_sets) = (count("max_launches", 1, 50), count("buffer_sets", 1, 4));
-    let timeout = count("timeout_s", 1, 30);
+    let (processes, timeout) = (count("processes", 1, 5), count("timeout_s", 1, 30));
     let shapes = measured(table.as_ref(), vocabulary, judged);
     Some(BenchSettings {
         warmup: warmup?,
         rounds: rounds?,
         max_rounds: max_rounds?,
+        processes: processes?,
         min_sample: Duration::from_micros(u64::from(min_sample?)),
         max_launches: max_launches?,
         buffer_sets: buffer_sets?,

@@ -21,6 +21,6 @@ pub use entry::{EntrySource, LatencySamples, LeaderboardEntry, ObjectiveValue, S
 pub use finder::entry_of_run;
 pub use found::{Beside, ReferenceRuns};
 pub use leaderboard::{BEST, Leaderboard, Lookup, phases_with_entries};
-pub use noise::{Calibration, NoiseBook, ShapeNoise};
+pub use noise::{Calibration, NoiseBook, RunSpread, ShapeNoise};
 pub use promotion::{Change, Promotion, Refusal, Worse};
 pub use request::{Mismatch, ReferenceRequest};

@@ -189,7 +189,13 @@ fn a_machine_has_one_calibration() {
         conditions: conditions.clone(),
         variant: VariantId("v".to_owned()),
         measured: jiff::Timestamp::UNIX_EPOCH,
-        shapes: vec![ShapeNoise { shape: ShapeName("s".to_owned()), rounds: 60, median_pct, p90_pct: None }],
+        shapes: vec![ShapeNoise {
+            shape: ShapeName("s".to_owned()),
+            rounds: 60,
+            median_pct,
+            p90_pct: None,
+            between: None,
+        }],
     };
     let mut book = NoiseBook::open(folder.path(), "p").unwrap();
     assert_eq!(book.find(&conditions()), None);

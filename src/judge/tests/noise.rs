@@ -159,7 +159,7 @@ fn a_limit_inside_the_machines_own_noise_says_so() {
         fixture.set("latency_p90", |v, _| if v == 4 { 10.0 } else { 10.2 + v as f64 });
         fixture.time(0.05, |v, _| if v == 4 { 10.0 } else { 10.2 + v as f64 });
         let mut context = Context::new(None, TODAY);
-        context.noise.insert(shape("large"), Noise { median: noise, p90: Some(noise), rounds: 60 });
+        context.noise.insert(shape("large"), Noise { median: noise, p90: Some(noise), rounds: 60, between: None });
         fixture.judge_with(&context).gates.swap_remove(0)
     };
     let said = "noise: a 2 % limit cannot be resolved: this machine's own noise is 3.1 % at 60 rounds";
