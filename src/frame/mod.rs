@@ -13,6 +13,7 @@ pub mod launches;
 mod metric_table;
 mod nvtx;
 mod pivot;
+mod program_counters;
 mod quantities;
 pub mod rows;
 mod run_table;

@@ -212,7 +212,7 @@ impl<'a> BoundGate<'a> {
             ..CaseOutcome::bare(verdict, None)
         };
         if !sides.samples.varies() {
-            return outcome;
+            return self.counted_once(sides, shape, outcome);
         }
         if let Some(unchanged) = self.unchanged(&sides, shape) {
             return unchanged;

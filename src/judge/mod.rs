@@ -10,6 +10,7 @@ mod clock;
 mod compiled;
 mod context;
 mod correctness;
+mod counter_spread;
 mod error;
 mod evaluator;
 mod fallback;
