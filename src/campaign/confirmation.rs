@@ -116,7 +116,7 @@ impl Confirmation<'_> {
         }
     }
 
-    /// A command in a new process: it checks one seed, at the shapes that it is timed at.
+    /// A command in a new process: it checks and times the shapes that are asked for.
     fn command(
         &mut self,
         (variant, command): (&VariantId, &CommandPlan),
@@ -127,7 +127,6 @@ impl Confirmation<'_> {
         let mut phase = phase.clone();
         phase.bench.shapes.retain(|shape| cases.contains(&(variant.clone(), shape.clone())));
         phase.workload.shapes.retain(|shape| phase.bench.shapes.contains(&shape.name));
-        phase.workload.seeds.truncate(1);
         let place = folder.join(targets::file_name(variant));
         std::fs::create_dir_all(&place)
             .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;

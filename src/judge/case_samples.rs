@@ -4,7 +4,7 @@ use super::bound_gate::BoundGate;
 use super::operand::{Absence, CaseSamples, Fixed, Operand, Rounds, Timed, TimedOperand, timed};
 use super::results::SampleOrigin;
 use crate::expr::Value;
-use crate::frame::FreshSamples;
+use crate::frame::{FreshSamples, Program};
 
 impl BoundGate<'_> {
     /// The samples behind every operand of a case. Where they are the confirmation's, the operands' values are made theirs.
@@ -20,6 +20,7 @@ impl BoundGate<'_> {
         let swept = self.swept(row, shape)?;
         let timed_rows: Vec<usize> = self.timed_rows(row, shape).collect();
         let fresh: Vec<Option<&FreshSamples>> = timed_rows.iter().map(|row| self.fresh(*row)).collect();
+        let kernels = timed_rows.iter().filter(|row| self.program(**row) == Some(Program::Kernel));
         let own_row = row.filter(|_| swept.iter().any(|timed| timed.own.is_some()));
         let judged_anew = match own_row {
             Some(row) => self.fresh(row).is_some(),
@@ -29,7 +30,9 @@ impl BoundGate<'_> {
             let origin = (!timed_rows.is_empty()).then_some(SampleOrigin::Sweep);
             return Ok(CaseSamples { timed: swept, origin });
         }
-        let rounds = self.shared_rounds(&fresh)?;
+        self.enough(&fresh)?;
+        let rounds = kernels.filter_map(|row| Some(self.fresh(*row)?.samples.as_ref().ok()?.len())).min();
+        let rounds = rounds.unwrap_or(usize::MAX);
         let mut anew = Vec::with_capacity(swept.len());
         for (at, swept) in swept.into_iter().enumerate() {
             anew.push(self.anew(at, swept, (row, shape, rounds), &mut values[at])?);
@@ -37,18 +40,21 @@ impl BoundGate<'_> {
         Ok(CaseSamples { timed: anew, origin: Some(SampleOrigin::Confirmation) })
     }
 
-    /// Rounds that all of them went through: variants that were decided at an earlier look have fewer.
-    fn shared_rounds(&self, fresh: &[Option<&FreshSamples>]) -> Result<usize, Absence> {
-        let mut rounds = usize::MAX;
+    /// Everything that is compared was timed anew, for as many rounds as the phase asks for.
+    fn enough(&self, fresh: &[Option<&FreshSamples>]) -> Result<(), Absence> {
+        let asked = self.context.phase.bench.rounds as usize;
         for fresh in fresh {
             let fresh = fresh.ok_or("what it is compared with was not timed anew beside it")?;
-            rounds = rounds.min(fresh.samples.as_ref().map_err(Clone::clone)?.len());
+            let rounds = fresh.samples.as_ref().map_err(Clone::clone)?.len();
+            if rounds < asked {
+                return Err(format!("the confirmation has {rounds} samples of {asked}").into());
+            }
         }
-        let asked = self.context.phase.bench.rounds as usize;
-        if rounds < asked {
-            return Err(format!("the confirmation has {rounds} samples of {asked}").into());
-        }
-        Ok(rounds)
+        Ok(())
+    }
+
+    fn program(&self, row: usize) -> Option<Program> {
+        Some(self.context.quantities.sampling_at(row)?.program)
     }
 
     /// The sweep's samples of every operand, or a stored run's.
@@ -113,6 +119,8 @@ impl BoundGate<'_> {
         let (Some(swept), Some(row), Some(known)) = (swept, row, known) else { return Ok((None, known)) };
         let sampling = self.context.quantities.sampling_at(row).ok_or("it is not known how it was timed")?;
         let fresh = sampling.fresh.as_ref().ok_or("it was not timed anew")?;
+        // kernels that were decided at an earlier look have fewer rounds; a command shares no rounds with anything
+        let rounds = if sampling.program == Program::Kernel { rounds } else { usize::MAX };
         let anew = Timed::of_fresh(fresh, rounds, swept.timing, sampling.program)?;
         let value = swept.timing.value(&anew.samples, (known, &swept.samples));
         Ok((Some(anew), Some(value.map_err(|error| error.to_string())?)))
