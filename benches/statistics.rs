@@ -6,13 +6,16 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use ncugate::stats::{Interval, Pairing, Resampler, Resampling, Statistic, compare};
+use ncugate::stats::{
+    Alikeness, Estimate, Interval, Pairing, Resampler, Resampling, Statistic, Variance, compare, half_step, half_width,
+    level_of_a_look, median,
+};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use std::time::Instant;
 
-const TRIALS: u64 = 4000;
+const TRIALS: u64 = 1000;
 /// True ratio of the two medians.
 const RATIO: f64 = 0.97;
 const NOISE: f64 = 0.01;
@@ -36,7 +39,10 @@ fn main() {
         }
     }
     println!();
-    println!("Gate `latency_p50 <= 1.02 * baseline.latency_p50` at {:.0} % noise, {TRIALS} trials", 100.0 * NOISE);
+    println!(
+        "Gate `latency_p50 <= 1.02 * baseline.latency_p50`, the confirmation of one candidate, at {:.0} % noise, {TRIALS} trials",
+        100.0 * NOISE
+    );
     println!("| true change | rounds | pass | inconclusive | fail |");
     println!("| --- | --- | --- | --- | --- |");
     let row = |change: f64, rounds: &str, [pass, open, fail]: [f64; 3]| {
@@ -52,6 +58,12 @@ fn main() {
             row(change, &format!("60, 120, 240{name}"), settled(draw, 1.0 + change));
         }
     }
+    println!();
+    unlike();
+    println!();
+    selection();
+    println!();
+    processes();
     println!();
     time();
 }
@@ -70,7 +82,7 @@ fn coverage(draw: Draw, rounds: usize) -> [f64; 3] {
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }
 
-/// Percent of trials that pass, are inconclusive, fail.
+/// Percent of trials that pass, are inconclusive, fail at one look of three.
 fn verdicts(draw: Draw, truth: f64, rounds: usize) -> [f64; 3] {
     let counts = trials(|source| {
         let (a, b) = draw(source, truth, rounds);
@@ -83,17 +95,225 @@ fn verdicts(draw: Draw, truth: f64, rounds: usize) -> [f64; 3] {
 fn settled(draw: Draw, truth: f64) -> [f64; 3] {
     let counts = trials(|source| {
         let (a, b) = draw(source, truth, 240);
-        let looks = [60, 120, 240].map(|rounds| judged(source, &a[..rounds], &b[..rounds]));
-        looks.into_iter().find(|[_, open, _]| *open == 0).unwrap_or([0, 1, 0])
+        looked(source, &a, &b)
     });
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }
 
-/// Whether it passes, is inconclusive, fails.
+/// Three looks at samples that double.
+fn looked(source: &mut Source, a: &[f64], b: &[f64]) -> [usize; 3] {
+    let looks = [60, 120, 240];
+    looks.into_iter().map(|n| judged(source, &a[..n], &b[..n])).find(|[_, open, _]| *open == 0).unwrap_or([0, 1, 0])
+}
+
+/// Whether it passes, is inconclusive, fails at a look.
 fn judged(source: &mut Source, a: &[f64], b: &[f64]) -> [usize; 3] {
-    let interval = compare(a, b, Pairing::Rounds, &resampler(source)).unwrap().median_ratio.interval;
+    let seed = source.rng.next_u64();
+    let interval = interval(a, b, Resampling { seed, level: level_of_a_look(3), ..Resampling::default() });
     let (pass, fail) = (interval.high <= 1.02, interval.low > 1.02);
     [usize::from(pass), usize::from(!pass && !fail), usize::from(fail)]
+}
+
+/// The interval of the ratio of medians as gates have it: paired, and widened where the rounds are not alike.
+fn interval(a: &[f64], b: &[f64], resampling: Resampling) -> Interval {
+    let estimate: Estimate = compare(a, b, Pairing::Rounds, &Resampler::new(resampling)).unwrap().median_ratio;
+    let (own, other) = (median(a).unwrap(), median(b).unwrap());
+    let rounds: Vec<f64> = a.iter().zip(b).map(|(x, y)| x / other - own * y / (other * other)).collect();
+    let wide = Alikeness::of(&rounds).widened(estimate);
+    let step = (half_step(a, 1) + own / other * half_step(b, 1)) / other;
+    Interval { low: wide.low - step, high: wide.high + step, ..wide }
+}
+
+/// Series whose rounds are a variant's own: one side of a pair.
+const SERIES: [&str; 9] = [
+    "independent",
+    "heavy tails",
+    "spikes",
+    "AR(1) 0.3",
+    "AR(1) 0.5",
+    "AR(1) 0.7",
+    "AR(1) 0.9",
+    "modes of 10",
+    "modes of 30",
+];
+
+/// Coverage where rounds are not alike, without and with what looks for that; and of samples of a coarse clock.
+fn unlike() {
+    println!(
+        "Coverage of the 95 % interval of a ratio of medians where one side is not independent from round to round"
+    );
+    println!("| one side | rounds | as if independent | as gates have it | wider by |");
+    println!("| --- | --- | --- | --- | --- |");
+    for rounds in [60, 240] {
+        for name in SERIES {
+            let truth = median(&series(&mut Source::new(1 << 40), name, 300_000)).unwrap();
+            let counts: [f64; 4] = sums(FEWER, |source| {
+                let (a, b) = (series(source, name, rounds), series(source, "independent", rounds));
+                let resampling = Resampling { seed: source.rng.next_u64(), ..Resampling::default() };
+                let bare = compare(&a, &b, Pairing::Rounds, &Resampler::new(resampling)).unwrap().median_ratio.interval;
+                let wide = interval(&a, &b, resampling);
+                let held = |interval: Interval| f64::from(u8::from(interval.low <= truth && truth <= interval.high));
+                [held(bare), held(wide), bare.resolution(), wide.resolution()]
+            });
+            let [bare, wide] = [counts[0], counts[1]].map(|n| 100.0 * n / FEWER as f64);
+            println!("| {name} | {rounds} | {bare:.1} % | {wide:.1} % | {:.2} |", counts[3] / counts[2]);
+        }
+    }
+    for noise in [0.0001, 0.00003] {
+        let counts: [f64; 2] = sums(FEWER, |source| {
+            let mut side = |us: f64| -> Vec<f64> {
+                (0..60).map(|_| (us * (1.0 + noise * source.gauss()) / TICK).round() * TICK).collect()
+            };
+            // a sample of one launch of 200 us, whose true length is anywhere between two ticks
+            let (a, b) = (side(200.0 + TICK * 0.37), side(200.0));
+            let truth = (200.0 + TICK * 0.37) / 200.0;
+            let resampling = Resampling { seed: source.rng.next_u64(), ..Resampling::default() };
+            let bare = compare(&a, &b, Pairing::Rounds, &Resampler::new(resampling)).unwrap().median_ratio.interval;
+            let wide = interval(&a, &b, resampling);
+            let held = |interval: Interval| f64::from(u8::from(interval.low <= truth && truth <= interval.high));
+            [held(bare), held(wide)]
+        });
+        let [bare, wide] = counts.map(|n| 100.0 * n / FEWER as f64);
+        println!("| ticks of 32 ns, {} % noise | 60 | {bare:.1} % | {wide:.1} % | |", 100.0 * noise);
+    }
+}
+
+/// Step of the clock in microseconds.
+const TICK: f64 = 0.032;
+/// Trials of what takes long.
+const FEWER: u64 = 1000;
+
+/// Selection among many candidates, then the confirmation, as gates have it.
+fn selection() {
+    println!(
+        "Gate `latency_p50 <= 1.02 * baseline.latency_p50` of the fastest of N candidates, all equal, {FEWER} trials"
+    );
+    println!(
+        "| noise | level shift | N | at the limit: swept | at the limit: confirmed | 3 % slower: caught | winner's gain |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    for noise in [0.005, 0.01, 0.03] {
+        for shift in [0.0, 0.006] {
+            for candidates in [1, 8, 90] {
+                let case = Selection { noise, shift, candidates };
+                let limit: [f64; 4] = sums(FEWER, |source| case.trial(source, 1.02));
+                let slower: [f64; 4] = sums(FEWER, |source| case.trial(source, 1.05));
+                let [swept, confirmed, _, gain] = limit.map(|n| 100.0 * n / FEWER as f64);
+                let caught = 100.0 * (FEWER as f64 - slower[1] - slower[2]) / FEWER as f64;
+                let (noise, shift) = (100.0 * noise, 100.0 * shift);
+                println!(
+                    "| {noise} % | {shift} % | {candidates} | {swept:.1} % | {confirmed:.1} % | {caught:.1} % | {gain:.2} % |"
+                );
+            }
+        }
+    }
+}
+
+/// Candidates that are all equally fast.
+struct Selection {
+    noise: f64,
+    /// Standard deviation of the level of a whole process.
+    shift: f64,
+    candidates: usize,
+}
+
+impl Selection {
+    /// Whether the sweep's samples would pass, whether the confirmation passes, whether it is open, and by how much the
+    /// winner's median is too good.
+    fn trial(&self, source: &mut Source, truth: f64) -> [f64; 4] {
+        let level = 1.0 + self.shift * source.gauss();
+        let baseline = self.side(source, level, 60);
+        let sweep: Vec<Vec<f64>> = (0..self.candidates).map(|_| self.side(source, truth * level, 60)).collect();
+        let of = |samples: &Vec<f64>| median(samples).unwrap();
+        let best = sweep.iter().min_by(|a, b| of(a).total_cmp(&of(b))).unwrap();
+        let [swept, ..] = judged(source, best, &baseline);
+        let level = 1.0 + self.shift * source.gauss();
+        let (own, other) = (self.side(source, truth * level, 240), self.side(source, level, 240));
+        let [pass, open, _] = looked(source, &own, &other);
+        let gain = 1.0 - of(best) / of(&baseline) / truth;
+        [swept as f64, pass as f64, open as f64, gain]
+    }
+
+    fn side(&self, source: &mut Source, us: f64, rounds: usize) -> Vec<f64> {
+        (0..rounds).map(|_| 10.0 * us * (1.0 + self.noise * source.gauss())).collect()
+    }
+}
+
+/// Comparisons whose sides are of different processes or runs.
+fn processes() {
+    println!(
+        "Coverage of the 95 % interval of a difference, sides timed in processes that differ by 0.9 %, 0.3 % noise"
+    );
+    println!("| comparison | as one process | by processes | by calibration of 5 runs |");
+    println!("| --- | --- | --- | --- |");
+    for count in [3, 5, 10] {
+        let counts: [f64; 2] = sums(4 * FEWER, |source| {
+            let (a, b) = (sides(source, count), sides(source, count));
+            let bare = compare(&a.concat(), &b.concat(), Pairing::Independent, &resampler(source)).unwrap();
+            let held = bare.median_difference.interval.low <= 0.0 && 0.0 <= bare.median_difference.interval.high;
+            let medians = |side: &[Vec<f64>]| -> Vec<f64> { side.iter().map(|s| median(s).unwrap()).collect() };
+            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+            let (a, b) = (medians(&a), medians(&b));
+            let half = half_width(&[Variance::of_mean(&a).unwrap(), Variance::of_mean(&b).unwrap()], 0.95);
+            [held, (mean(&a) - mean(&b)).abs() <= half].map(|held| f64::from(u8::from(held)))
+        });
+        let [bare, wide] = counts.map(|n| 100.0 * n / (4 * FEWER) as f64);
+        println!("| {count} processes a side | {bare:.1} % | {wide:.1} % | |");
+    }
+    let counts: [f64; 2] = sums(4 * FEWER, |source| {
+        let (a, b) = (sides(source, 1).concat(), sides(source, 1).concat());
+        let bare = compare(&a, &b, Pairing::Independent, &resampler(source)).unwrap().median_difference;
+        let runs: Vec<f64> = sides(source, 5).iter().map(|run| median(run).unwrap()).collect();
+        // of one run, not of the mean of five, on both sides
+        let between = Variance::of_mean(&runs).unwrap().scaled((2.0_f64 * 5.0).sqrt());
+        let half = half_width(&[between], 0.95);
+        [bare.interval.low <= 0.0 && 0.0 <= bare.interval.high, bare.value.abs() <= half]
+            .map(|held| f64::from(u8::from(held)))
+    });
+    let [bare, wide] = counts.map(|n| 100.0 * n / (4 * FEWER) as f64);
+    println!("| two runs | {bare:.1} % | | {wide:.1} % |");
+}
+
+/// Samples of so many processes, 60 in all.
+fn sides(source: &mut Source, count: usize) -> Vec<Vec<f64>> {
+    let side = |source: &mut Source| {
+        let level = 10.0 * (1.0 + 0.009 * source.gauss());
+        (0..60 / count).map(|_| level * (1.0 + 0.003 * source.gauss())).collect()
+    };
+    (0..count).map(|_| side(source)).collect()
+}
+
+/// Sums of what each trial gives.
+fn sums<const N: usize>(count: u64, trial: impl Fn(&mut Source) -> [f64; N] + Sync) -> [f64; N] {
+    let add = |a: [f64; N], b: [f64; N]| std::array::from_fn(|at| a[at] + b[at]);
+    (0..count).into_par_iter().map(|n| trial(&mut Source::new(n))).reduce(|| [0.0; N], add)
+}
+
+/// Samples around 1 with 1 % of noise of this kind.
+fn series(source: &mut Source, name: &str, rounds: usize) -> Vec<f64> {
+    let (mut at, mut slow, mut left) = (source.gauss(), false, 0.0);
+    let mut sample = |source: &mut Source| match name {
+        "independent" => 1.0 + NOISE * source.gauss(),
+        "heavy tails" => (0.05 * source.gauss()).exp(),
+        "spikes" => 1.0 + NOISE * source.gauss() + if source.uniform() < 0.05 { 0.2 } else { 0.0 },
+        _ => match name.split_at(name.rfind(' ').unwrap_or(0)) {
+            ("AR(1)", rho) => {
+                let rho: f64 = rho.trim().parse().unwrap();
+                at = rho * at + (1.0 - rho * rho).sqrt() * source.gauss();
+                1.0 + NOISE * at
+            }
+            (_, length) => {
+                // modes that last so many rounds on average; three of ten are 2 % slower
+                if left <= 0.0 {
+                    slow = source.uniform() < 0.3;
+                    left = -length.trim().parse::<f64>().unwrap() * (1.0 - source.uniform()).ln();
+                }
+                left -= 1.0;
+                (if slow { 1.02 } else { 1.0 }) * (1.0 + 0.5 * NOISE * source.gauss())
+            }
+        },
+    };
+    (0..rounds).map(|_| sample(source)).collect()
 }
 
 /// 100 gates, each with its own pair of samples, as a judgement does them: draws are made once.

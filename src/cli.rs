@@ -413,6 +413,9 @@ pub struct CalibrateArgs {
     /// The variant to time; else the first candidate that builds
     #[arg(long, value_name = "ID")]
     pub variant: Option<String>,
+    /// Fresh processes to time it in; how much they differ is what latencies of two runs may differ by
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub runs: u32,
     /// Folder of runs, and of the result
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,

@@ -3,12 +3,13 @@ use super::tools::Tools;
 use crate::build::{Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::{Finish, JobPurpose, WorkerCommand, WorkerEvent, WorkerJob, measure};
-use crate::judge::reference_runs::{Calibration, Conditions, NoiseBook, ShapeNoise};
+use crate::judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
 use crate::model::LatencyOutcome;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::plan::{Method, Plan, Variant};
+use crate::stats::StatsError;
 use crate::store::StoreError;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -32,8 +33,8 @@ pub enum CalibrationError {
     Untimed(String),
 }
 
-/// Times the variant that is asked for, or else the first candidate that builds, against itself; keeps what was found in
-/// the phase's book of noise, which is given back with it.
+/// Times the variant that is asked for, or else the first candidate that builds, against itself, in so many fresh processes
+/// one after the other; keeps what was found in the phase's book of noise, which is given back with it.
 ///
 /// # Errors
 /// No kernel builds, the variant cannot be timed, or the book cannot be written.
@@ -41,6 +42,7 @@ pub fn calibrate(
     phase: &Phase,
     plan: &Plan,
     asked: Option<&str>,
+    runs: u32,
     tools: &Tools,
     profiles: &Path,
 ) -> Result<(Calibration, NoiseBook), CalibrationError> {
@@ -50,14 +52,27 @@ pub fn calibrate(
     let folder = profiles.join(&phase.name).join("calibration");
     std::fs::create_dir_all(&folder)
         .map_err(|source| CampaignError::Io { what: "make a folder for the calibration", source })?;
-    let pairs = aa_test(phase, (variant, &cubin), &tools.worker, &folder)?.map_err(untimed)?;
-    let noise = |(shape, [a, b]): &(_, [Vec<f64>; 2])| ShapeNoise::of(shape, a, b).map_err(|e| untimed(e.to_string()));
-    let shapes = pairs.iter().map(noise).collect::<Result<Vec<_>, _>>()?;
+    let mut tests = Vec::new();
+    for _ in 0..runs.max(1) {
+        tests.push(aa_test(phase, (variant, &cubin), &tools.worker, &folder)?.map_err(untimed)?);
+    }
+    let shapes = noise_by_shape(&tests).map_err(|error| untimed(error.to_string()))?;
     let conditions = Conditions::ahead(phase, &tools.fingerprint());
     let found = Calibration { conditions, variant: variant.id.clone(), measured: Timestamp::now(), shapes };
     let mut book = NoiseBook::open(profiles, &phase.name)?;
     book.keep(found.clone())?;
     Ok((found, book))
+}
+
+/// Noise within a process, of the first one, and between them: the variant's own samples in each, not those beside it.
+fn noise_by_shape(tests: &[AaSamples]) -> Result<Vec<ShapeNoise>, StatsError> {
+    let Some(first) = tests.first() else { return Ok(Vec::new()) };
+    let noise = |(shape, [a, b]): &(ShapeName, [Vec<f64>; 2])| {
+        let of_shape = |test: &AaSamples| test.iter().find(|(other, _)| other == shape).map(|(_, [a, _])| a.clone());
+        let runs: Vec<Vec<f64>> = tests.iter().filter_map(of_shape).collect();
+        Ok(ShapeNoise { between: RunSpread::of(&runs)?, ..ShapeNoise::of(shape, a, b)? })
+    };
+    first.iter().map(noise).collect()
 }
 
 /// Builds the variant, or else the first candidate that builds; gives it with its cubin.
@@ -158,6 +173,16 @@ mod tests {
         assert_eq!(job.kernels.len(), 2);
         assert_eq!(job.kernels[0].cubin, job.kernels[1].cubin);
         assert!(job.kernels.iter().all(|kernel| kernel.cases.is_empty()));
+    }
+
+    #[test]
+    fn processes_that_differ_give_a_spread_and_fewer_than_three_do_not() {
+        let test = |us: f64| vec![(ShapeName("only".to_owned()), [vec![us; 60], vec![us; 60]])];
+        let tests = [10.0, 10.1, 9.9, 10.2, 9.8].map(test);
+        let noise = noise_by_shape(&tests).unwrap();
+        let spread = noise[0].between.as_ref().unwrap();
+        assert!((spread.median_sd_pct - 1.581).abs() < 1e-3 && spread.runs == 5, "{spread:?}");
+        assert!(noise_by_shape(&tests[..2]).unwrap()[0].between.is_none());
     }
 
     #[test]

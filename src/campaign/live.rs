@@ -1,16 +1,16 @@
-//! A phase measured on this machine: the campaign, more rounds where noise leaves a gate open, deep profiles. The run is
+//! A phase measured on this machine: the campaign, the confirmation of what it selected, deep profiles. The run is
 //! judged as its records come; what is decoded for that is kept for the report.
 
 use super::{Campaign, CampaignError, DeepProfiler, Progress, Tools};
 use crate::build::Sharing;
-use crate::campaign::MoreRounds;
+use crate::campaign::{Confirmation, Wanted};
 use crate::config::Phase;
 use crate::frame::wanted;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
 use crate::model::BuildRecord;
 use crate::plan::Plan;
-use crate::store::{self, Continuation, Manifest, Run, RunWriter, StoreError, manifest};
+use crate::store::{self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, manifest};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl<'a> LiveRun<'a> {
         let mut session = self.session(&folder)?;
         let ended = ended
             .map_err(LiveError::from)
-            .and_then(|()| self.settle(&mut writer, &mut session))
+            .and_then(|()| self.confirm(&mut writer, &mut session))
             .and_then(|()| self.deep_profile(&mut writer, &session))
             .and_then(|()| seal(&mut writer));
         session.update(Arc::new(Run::load(&folder)?))?;
@@ -139,14 +139,25 @@ impl<'a> LiveRun<'a> {
         Ok(Session::new(self.phase, self.plan, run, Evidence::Measured, references)?)
     }
 
-    /// Measures more rounds until noise leaves no required gate open.
-    fn settle(&self, writer: &mut RunWriter, session: &mut Session<'_>) -> Result<(), LiveError> {
+    /// Times anew what was selected, until noise leaves no required gate open. A run that ends meanwhile is not complete.
+    fn confirm(&self, writer: &mut RunWriter, session: &mut Session<'_>) -> Result<(), LiveError> {
+        writer.finish(RunState::Running)?;
         let worker = &self.tools.worker;
-        let mut rounds = MoreRounds { phase: self.phase, plan: self.plan, worker, writer, progress: self.progress };
-        rounds.settle(|run| {
+        let (phase, plan, progress) = (self.phase, self.plan, self.progress);
+        let reference = reference_cubin(phase, plan, self.tools)?;
+        let ended = Confirmation { phase, plan, worker, reference: &reference.cubin, writer, progress }.run(|run, wanted| {
             session.update(Arc::clone(run))?;
-            Ok(session.unresolved())
-        })
+            Ok::<_, LiveError>(match wanted {
+                Wanted::Chosen => session.to_confirm(),
+                Wanted::Open => session.unresolved(),
+            })
+        });
+        writer.finish(match &ended {
+            Ok(()) => RunState::Complete,
+            Err(LiveError::Campaign(CampaignError::Interrupted)) => RunState::Interrupted,
+            Err(_) => RunState::Running,
+        })?;
+        ended
     }
 
     /// Takes the deep profile of the variant that the objective selects, now that everything is measured.

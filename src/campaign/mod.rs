@@ -4,23 +4,24 @@
 //! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
 
 mod aa_test;
+mod confirmation;
 mod cubins;
 mod deep_profile;
 mod error;
 mod live;
-mod more_rounds;
 mod profile;
 mod progress;
+mod reference_cubin;
 mod stages;
 mod static_check;
 mod targets;
 mod tools;
 
 pub use aa_test::{CalibrationError, calibrate};
+pub use confirmation::{Confirmation, TimedCases, Wanted};
 pub use deep_profile::DeepProfiler;
 pub use error::CampaignError;
 pub use live::{LiveError, LiveRun, MeasuredRun, Start};
-pub use more_rounds::{MoreRounds, TimedCases};
 pub use progress::{Progress, Silent, Terminal};
 pub use stages::Campaign;
 pub use static_check::{build_for, target};

@@ -61,7 +61,9 @@ impl Campaign<'_> {
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
         let mut cubins = cubins(&builds, |build| build.shares.is_none());
-        cubins.extend(self.reference()?);
+        let reference = reference_cubin(self.phase, self.plan, self.tools)?;
+        self.writer.compiled_from(reference.files)?;
+        cubins.extend(reference.cubin);
         let verified =
             self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &earlier_records, &mut prestarted))?;
         self.keep_unprofiled(&builds, &verified)?;
@@ -102,19 +104,6 @@ impl Campaign<'_> {
             self.writer.warn(&warning)?;
         }
         Ok(builds)
-    }
-
-    /// Builds the reference entry where it has a source of its own.
-    fn reference(&mut self) -> Result<BTreeMap<VariantId, PathBuf>, CampaignError> {
-        let Some(plan) = reference_plan(self.phase, self.plan) else { return Ok(BTreeMap::new()) };
-        let (arch, cache) = (self.tools.arch(self.phase)?, Cache::of_user()?);
-        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, Sharing::Each);
-        let builds = builder.build(&plan, &|_| {}, &mut |_| Ok(()))?;
-        self.writer.compiled_from(builder.files_read())?;
-        match builds.iter().find_map(|build| failure(&build.outcome)) {
-            Some(message) => Err(CampaignError::Reference { message }),
-            None => Ok(super::cubins::cubins(&builds, |_| true)),
-        }
     }
 
     /// Checks and times; gives the variants whose every case is correct.
@@ -290,14 +279,5 @@ impl EarlierRecords<'_> {
     /// Whether an external command was measured: it gives all its records at once.
     fn of(&self, variant: &VariantId) -> bool {
         self.checks.iter().any(|r| &r.variant == variant) && self.latencies.iter().any(|r| &r.variant == variant)
-    }
-}
-
-/// Why something was not built.
-fn failure(outcome: &BuildOutcome) -> Option<String> {
-    match outcome {
-        BuildOutcome::Failed { message } => Some(message.clone()),
-        BuildOutcome::Refused { reasons, .. } => Some(reasons.join("; ")),
-        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
     }
 }

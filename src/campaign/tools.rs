@@ -7,7 +7,9 @@ use crate::gpu::DeviceAttributes;
 use crate::host::{DeviceProbe, WorkerCommand, find_device};
 use crate::model::Gpu;
 use crate::ncu::{Knobs, Ncu};
-use crate::store::Fingerprint;
+use crate::process;
+use crate::store::{Fingerprint, Machine, sha256};
+use std::process::Command;
 use std::time::Duration;
 
 /// Opening a device takes a second; a driver that hangs takes forever.
@@ -24,6 +26,8 @@ pub struct Tools {
     pub device: DeviceAttributes,
     /// This program as a worker.
     pub worker: WorkerCommand,
+    /// Which GPU and host.
+    pub machine: Machine,
 }
 
 impl Tools {
@@ -36,7 +40,8 @@ impl Tools {
         };
         let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
         let ncu = Ncu::find(phase.profile.ncu.as_deref())?;
-        Ok(Self { nvcc, ncu, device, worker })
+        let machine = machine(&device);
+        Ok(Self { nvcc, ncu, device, worker, machine })
     }
 
     /// What variants are compiled for: the phase's architecture, else the GPU's own.
@@ -55,11 +60,32 @@ impl Tools {
             driver: self.device.driver.clone(),
             ncu: Some(self.ncu.version.to_string()),
             nvcc: Some(self.nvcc.version().to_owned()),
+            machine: self.machine.clone(),
             clock_control: knobs.clock_control.as_str().to_owned(),
             cache_control: knobs.cache_control.as_str().to_owned(),
             replay_mode: knobs.replay_mode.as_str().to_owned(),
         }
     }
+}
+
+/// Which GPU and host, by hashes: enough to tell two apart, and not who they are.
+fn machine(device: &DeviceAttributes) -> Machine {
+    let hashed = |text: &str| sha256(text.as_bytes()).chars().take(16).collect::<String>();
+    let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+    Machine {
+        gpu: device.uuid.as_deref().map(hashed),
+        host: host.as_deref().map(hashed),
+        power_limit_w: device.uuid.as_deref().and_then(power_limit),
+    }
+}
+
+/// The power limit of a GPU in watts, where `nvidia-smi` is there and says.
+fn power_limit(uuid: &str) -> Option<u32> {
+    let mut ask = Command::new("nvidia-smi");
+    ask.args(["--query-gpu=power.limit", "--format=csv,noheader,nounits", "-i", uuid]);
+    let output = process::run(&mut ask, PROBE_TIMEOUT).ok().filter(|output| output.ending.completed())?;
+    let watts: f64 = output.stdout.trim().parse().ok()?;
+    (watts > 0.0).then_some(watts.round() as u32)
 }
 
 /// A device as a run remembers it.

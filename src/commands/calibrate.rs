@@ -18,12 +18,19 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
     }
     let tools = Tools::find(&phase)?;
     signal::watch();
-    let (found, book) = campaign::calibrate(&phase, &plan, args.variant.as_deref(), &tools, &args.profiles)?;
+    let (found, book) = campaign::calibrate(&phase, &plan, args.variant.as_deref(), args.runs, &tools, &args.profiles)?;
     writeln!(out, "{} against itself:", found.variant)?;
     for noise in &found.shapes {
         let p90 = noise.p90_pct.map_or_else(|| "not known".to_owned(), |p| format!("{} %", short(p)));
         let (shape, rounds, median) = (&noise.shape, noise.rounds, short(noise.median_pct));
         writeln!(out, "  {shape}, {rounds} rounds: medians within {median} %, 90th percentiles within {p90}")?;
+        match &noise.between {
+            Some(between) => {
+                let (runs, spread) = (between.runs, short(between.median_sd_pct));
+                writeln!(out, "  {shape}, {runs} processes: medians with a standard deviation of {spread} %")?;
+            }
+            None => writeln!(out, "  {shape}: how much runs differ takes at least `--runs 3`")?,
+        }
     }
     writeln!(out, "kept in {}", book.path().display())?;
     Ok(Outcome::Passed)

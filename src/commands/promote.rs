@@ -3,8 +3,7 @@
 use super::CommandError;
 use crate::cli::PromoteArgs;
 use crate::exit::Outcome;
-use crate::judge::reference_runs::{Leaderboard, Promotion, Worse, entry_of_run};
-use crate::model::Verdict;
+use crate::judge::reference_runs::{Leaderboard, Promotion, Worse, entry_of_run, unfit};
 use crate::report::leaderboard::change;
 use crate::store::Run;
 use std::io::Write;
@@ -20,8 +19,9 @@ pub fn promote(args: &PromoteArgs, out: &mut dyn Write) -> Result<Outcome, Comma
         Some(before) => writeln!(out, "{name}: {} -> {label}", before.label())?,
         None => writeln!(out, "{name}: {label}, the first under these conditions")?,
     }
-    if judgement.verdict != Verdict::Pass {
-        writeln!(out, "the run itself did not pass: {}", judgement.reason)?;
+    if let Some(reason) = unfit(&judgement) {
+        writeln!(out, "not promoted: the run itself did not pass: {reason}")?;
+        return Ok(Outcome::Failed);
     }
     promotion.changes().iter().try_for_each(|changed| writeln!(out, "  {}", change(changed)))?;
     let worse = if args.accept_worse { Worse::Accept } else { Worse::Refuse };

@@ -184,9 +184,15 @@ pub static BENCH: Spec = spec(
         key(
             "max_rounds",
             KeyKind::Whole(1),
-            "Most samples. While noise leaves a required latency gate inconclusive, the variants that it compares are timed in more rounds, up to this many.",
+            "Most samples of a confirmation. What was selected and what it is compared with are timed anew in `rounds` rounds; while noise leaves a required latency gate inconclusive, in twice as many each time, up to this many.",
         )
         .default("240"),
+        key(
+            "processes",
+            KeyKind::Whole(1),
+            "Processes that an external command is started as for a confirmation, each for its part of the rounds, in turn with the kernels. With fewer than 3 no gate can tell how much a command differs from process to process.",
+        )
+        .default("5"),
         key(
             "min_sample_us",
             KeyKind::Whole(1),

@@ -35,8 +35,10 @@ pub struct BenchSettings {
     pub warmup: u32,
     /// Samples a variant and shape; rounds are interleaved over variants.
     pub rounds: u32,
-    /// Samples at most of variants whose noise leaves a required latency gate open.
+    /// Samples at most of a confirmation, while noise leaves a required latency gate open.
     pub max_rounds: u32,
+    /// Processes that an external command is started as for a confirmation; its rounds are split over them.
+    pub processes: u32,
     /// A sample lasts at least this long: a graph holds as many launches as that takes.
     pub min_sample: Duration,
     /// Most launches in one graph.

@@ -2,7 +2,7 @@
 
 use super::cells::MetricCells;
 use super::counted::{CaseValues, Counted};
-use super::quantities::Quantities;
+use super::quantities::{FreshSamples, Program, Quantities, Sampling};
 use crate::config::{Phase, Shape};
 use crate::metric::{
     BuildFact, Catalogue, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, OccupancyFact, most_operations,
@@ -12,13 +12,13 @@ use crate::model::ComputeCapability;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord, Resources};
-use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
+use crate::model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
 use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::number;
 use crate::occupancy::{self, Chip, Demand, Occupancy};
 use crate::plan::{Launch, Method, Plan, Variant};
 use crate::stats;
-use crate::store::Run;
+use crate::store::{Run, sha256};
 use polars::prelude::IdxCa;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,6 +47,9 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
     let rows: Vec<(&Variant, &Shape)> =
         measured.plan.variants.iter().flat_map(|v| shapes.iter().map(move |s| (v, s))).collect();
     let mut table = Quantities::new(rows.iter().map(|(v, s)| (v.id.clone(), s.name.clone())));
+    for (row, (variant, shape)) in rows.iter().enumerate() {
+        table.set_sampling(row, sampling(&index, variant, shape));
+    }
     let places = measured.counted.places(rows.iter().map(|(v, s)| (index.measured_as(&v.id), &s.name)));
     let source = MetricSource { measured, index: &index, rows: &rows, places: &places };
     for (row, (variant, shape)) in rows.iter().enumerate() {
@@ -66,11 +69,45 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
     table
 }
 
+/// How a case was timed.
+fn sampling(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Sampling {
+    let launches = match index.latency(&variant.id, &shape.name) {
+        Some(LatencyOutcome::Timed { launches, .. }) => *launches,
+        Some(LatencyOutcome::Cheats { .. } | LatencyOutcome::Failed { .. }) | None => 1,
+    };
+    let key = (index.measured_as(&variant.id), &shape.name);
+    let program = match &variant.method {
+        Method::Kernel(_) => Program::Kernel,
+        Method::Command(_) => Program::Command,
+    };
+    let fresh = index.confirmations.get(&key).map(|record| fresh(record));
+    Sampling { program, launches, fresh, code: code(index, variant, shape) }
+}
+
+fn fresh(record: &ConfirmationRecord) -> FreshSamples {
+    let (samples, launches) = match &record.timed.outcome {
+        LatencyOutcome::Timed { samples, launches, .. } => (Ok(Arc::from(samples.as_slice())), *launches),
+        LatencyOutcome::Cheats { reason, .. } => (Err(format!("cheats: {reason}").into()), 1),
+        LatencyOutcome::Failed { reason } => (Err(reason.as_str().into()), 1),
+    };
+    FreshSamples { samples, launches, processes: record.processes.as_slice().into() }
+}
+
+/// SHA-256 of the machine code of a kernel and of its launch at a shape.
+fn code(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
+    let Method::Kernel(kernel) = &variant.method else { return None };
+    let launch = kernel.launches.iter().find(|launch| launch.shape == shape.name)?;
+    let BuildOutcome::Built { code_sha256, arch, .. } = &index.builds.get(&variant.id)?.outcome else { return None };
+    let parts = serde_json::to_string(&(code_sha256, arch, &kernel.entry, launch)).ok()?;
+    (!code_sha256.is_empty()).then(|| sha256(parts.as_bytes()).into())
+}
+
 /// Records by what they are about.
 struct Index<'a> {
     builds: HashMap<&'a VariantId, &'a BuildRecord>,
     checks: HashMap<(&'a VariantId, &'a ShapeName), Vec<&'a CheckRecord>>,
     latencies: HashMap<(&'a VariantId, &'a ShapeName), &'a LatencyRecord>,
+    confirmations: HashMap<(&'a VariantId, &'a ShapeName), &'a ConfirmationRecord>,
     profiles: HashMap<(&'a VariantId, &'a ShapeName), Vec<&'a ProfileRecord>>,
 }
 
@@ -88,6 +125,7 @@ impl<'a> Index<'a> {
             builds: run.builds.iter().map(|r| (&r.variant, r)).collect(),
             checks,
             latencies: run.latencies.iter().map(|r| ((&r.variant, &r.shape), r)).collect(),
+            confirmations: run.confirmations.iter().map(|r| ((&r.timed.variant, &r.timed.shape), r)).collect(),
             profiles,
         }
     }

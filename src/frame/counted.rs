@@ -4,9 +4,8 @@
 //! that the plan launches; never to a position in the report.
 //!
 //! **Several kernels.** Of a kernel that this program builds, launches of its entry count and no other. A command launches
-//! what it likes inside its range: those of its kernels that `kernel_filter` matches count (all without a filter), and of
-//! these the one that took the most time over all reports of the case stands for it, in all its launches. Counters of
-//! different kernels are never added up.
+//! what it likes inside its range: those of its kernels that `kernel_filter` matches count (all without a filter), all of
+//! them together ([`super::program_counters`]).
 //!
 //! **Several launches.** ncu collects what does not fit one replay pass from reports of their own, so the n-th launch of a
 //! case in one report and the n-th in another are one *repeat*: its counters are put together, and where reports have the
@@ -18,8 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use polars::prelude::{
-    BooleanChunked, Column, DataFrame, Float64Chunked, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsError,
-    StringChunked,
+    Column, DataFrame, Float64Chunked, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
 };
 
 use super::cells::MetricCells;
@@ -28,6 +26,7 @@ use super::groups::RowGroups;
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::case_of;
 use super::pivot::pivot;
+use super::program_counters::of_programs;
 use super::schema::counters::{REPEAT, ROW, SHAPE, VARIANT};
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
 use super::schema::metrics::{METRIC, VALUE};
@@ -37,8 +36,8 @@ use crate::plan::{Method, Plan};
 use crate::stats;
 use ncu_rep::{MetricSelection, Report};
 
-/// ncu's name of the time a launch took, by which the kernel that counts is chosen among several.
-const DURATION: &str = "gpu__time_duration.sum";
+/// ncu's name of the time a launch took, by which launches of a program are weighted.
+pub(super) const DURATION: &str = "gpu__time_duration.sum";
 
 type Case = (VariantId, ShapeName);
 
@@ -125,7 +124,11 @@ impl Counted {
         let owned = owned(&frames.launches, plan, ownership)?;
         let owned = owned.hstack(counters.columns())?.filter_seq(&owned.column(VARIANT)?.is_not_null())?;
         let strays = frames.launches.height() - owned.height();
-        let launches = numbered(&dominant(owned)?)?;
+        let together = match ownership {
+            Ownership::Range => of_programs(owned, plan)?,
+            Ownership::Launch(_) => owned,
+        };
+        let launches = numbered(&together)?;
         let repeats = RowGroups::of(&launches, &[VARIANT, SHAPE, REPEAT])?;
         let cases = Cases::of(&repeats.keys)?;
         let names = counters.columns().iter().map(|column| column.name().as_str());
@@ -257,27 +260,6 @@ impl<'a> Filters<'a> {
     }
 }
 
-/// Where a program launches several kernels in one range, the launches of the one that takes most of the time; of equal
-/// ones the last by name.
-fn dominant(launches: DataFrame) -> Result<DataFrame, PolarsError> {
-    let by_kernel = RowGroups::of(&launches, &[VARIANT, SHAPE, KERNEL])?;
-    let by_case = RowGroups::of(&by_kernel.keys, &[VARIANT, SHAPE])?;
-    if by_case.len() == by_kernel.len() {
-        return Ok(launches);
-    }
-    let times = launches.column(DURATION).and_then(Column::f64).ok();
-    let time = |row: &usize| times.and_then(|times| times.get(*row));
-    let kernels: Vec<Vec<usize>> = by_kernel.iter().collect();
-    let totals: Vec<f64> = kernels.iter().map(|rows| rows.iter().filter_map(time).sum()).collect();
-    let names = by_kernel.keys.column(KERNEL)?.str()?;
-    let order = |a: &usize, b: &usize| totals[*a].total_cmp(&totals[*b]).then(names.get(*a).cmp(&names.get(*b)));
-    let mut kept = vec![false; launches.height()];
-    for longest in by_case.iter().filter_map(|kernels| kernels.into_iter().max_by(order)) {
-        kernels[longest].iter().for_each(|row| kept[*row] = true);
-    }
-    launches.filter_seq(&BooleanChunked::from_slice("".into(), &kept))
-}
-
 /// The launches by variant, shape and report, in the order they ran; the n-th of a case in its report is repeat n.
 fn numbered(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
     let texts = [launches.column(VARIANT)?.str()?, launches.column(SHAPE)?.str()?, launches.column(REPORT)?.str()?];
@@ -393,19 +375,22 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_that_takes_most_time_over_all_reports_stands_for_a_command() {
-        let launches: [Profiled<'_>; 5] = [
-            ("1", 0, "split", "a@s", &[(DURATION, 5.0), ("x", 1.0)]),
-            ("1", 1, "merge", "a@s", &[(DURATION, 6.0), ("x", 2.0)]),
-            ("1", 2, "split", "a@s", &[(DURATION, 4.0), ("x", 3.0)]),
-            ("2", 0, "split", "a@s", &[("y", 10.0)]),
-            ("2", 1, "split", "a@s", &[("y", 20.0)]),
+    fn all_kernels_of_a_command_count_together() {
+        let launches: [Profiled<'_>; 6] = [
+            ("1", 0, "split", "a@s", &[(DURATION, 5.0), ("x.sum", 1.0), ("p.avg", 10.0)]),
+            ("1", 1, "merge", "a@s", &[(DURATION, 15.0), ("x.sum", 2.0), ("p.avg", 30.0)]),
+            ("2", 0, "split", "a@s", &[("y.sum", 10.0), ("q.avg", 4.0)]),
+            ("2", 1, "merge", "a@s", &[("y.sum", 20.0), ("q.avg", 8.0)]),
+            ("3", 0, "split", "a@s", &[("z.avg", 1.0)]),
+            ("3", 1, "split", "b@s", &[("x.sum", 7.0)]),
         ];
         let found = counted(&launches, None);
-        assert_eq!(of(&found, "a", &["x", "y"]), Some((Cell::Value(17.0), Some(vec![11.0, 23.0]))));
-        assert_eq!((of(&found, "b", &["x"]), found.strays), (None, 0));
+        assert_eq!(of(&found, "a", &["x.sum", "y.sum", DURATION]), Some((Cell::Value(3.0 + 30.0 + 20.0), None)));
+        assert_eq!(of(&found, "a", &["p.avg"]), Some((Cell::Value(25.0), None)));
+        assert_eq!(of(&found, "a", &["q.avg"]), Some((Cell::Value(7.0), None)), "weighted by the times of report 1");
+        assert_eq!((of(&found, "b", &["x.sum"]), found.strays), (Some((Cell::Value(7.0), None)), 0));
         let merge = counted(&launches, Some("^merge"));
-        assert_eq!((of(&merge, "a", &["x"]), merge.strays), (Some((Cell::Value(2.0), None)), 4));
+        assert_eq!((of(&merge, "a", &["x.sum"]), merge.strays), (Some((Cell::Value(2.0), None)), 4));
     }
 
     #[test]
@@ -433,8 +418,8 @@ mod tests {
     #[test]
     fn a_counter_that_one_repeat_lacks_is_absent() {
         let launches: [Profiled<'_>; 2] =
-            [("1", 0, "k", "a@s", &[("x", 1.0)]), ("1", 1, "k", "a@s", &[("x", f64::NAN)])];
-        let absent = Cell::Missing("'x' was counted as NaN".into());
-        assert_eq!(of(&counted(&launches, None), "a", &["x"]), Some((absent, None)));
+            [("1", 0, "k", "a@s", &[("x.sum", 1.0)]), ("1", 1, "k", "a@s", &[("x.sum", f64::NAN)])];
+        let absent = Cell::Missing("'x.sum' was counted as NaN".into());
+        assert_eq!(of(&counted(&launches, None), "a", &["x.sum"]), Some((absent, None)));
     }
 }

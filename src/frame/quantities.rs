@@ -19,7 +19,41 @@ pub struct Quantities {
     index: HashMap<ShapeName, HashMap<VariantId, usize>>,
     frame: DataFrame,
     samples: HashMap<usize, Arc<[f64]>>,
+    sampling: HashMap<usize, Sampling>,
     spreads: HashMap<String, Spreads>,
+}
+
+/// How the latency of a row was sampled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sampling {
+    /// What ran.
+    pub program: Program,
+    /// Launches that each sample of the sweep is the mean of.
+    pub launches: u32,
+    /// Samples taken anew, after variants had been selected by those of the sweep; none where there are none.
+    pub fresh: Option<FreshSamples>,
+    /// Machine code and launches, as one digest; none where it is not known.
+    pub code: Option<Arc<str>>,
+}
+
+/// What ran while samples were taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// A kernel in a worker, beside the other kernels.
+    Kernel,
+    /// An external command, in processes of its own.
+    Command,
+}
+
+/// Samples that took no part in selecting variants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FreshSamples {
+    /// Microseconds in the order they were taken, or why there are none; sample `i` of every variant is of the same round.
+    pub samples: Result<Arc<[f64]>, Arc<str>>,
+    /// Launches that each is the mean of.
+    pub launches: u32,
+    /// Samples of each process, in their order.
+    pub processes: Arc<[u32]>,
 }
 
 /// Values of a metric by row, where it was measured more than once: one a launch, in the order they ran.
@@ -149,6 +183,16 @@ impl Quantities {
     /// Keeps the latency samples of a row, in microseconds and the order they were taken.
     pub fn set_samples(&mut self, row: usize, samples: Arc<[f64]>) {
         self.samples.insert(row, samples);
+    }
+
+    /// Keeps how the latency of a row was sampled.
+    pub fn set_sampling(&mut self, row: usize, sampling: Sampling) {
+        self.sampling.insert(row, sampling);
+    }
+
+    /// How the latency of a row was sampled, where that is known.
+    pub fn sampling_at(&self, row: usize) -> Option<&Sampling> {
+        self.sampling.get(&row)
     }
 
     /// Latency samples of a row, in microseconds.

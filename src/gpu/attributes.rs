@@ -44,6 +44,9 @@ pub struct DeviceAttributes {
     pub driver: Option<String>,
     /// Newest CUDA version the driver knows, major and minor.
     pub cuda: (u32, u32),
+    /// UUID of the GPU as `nvidia-smi` writes it, where the driver says.
+    #[serde(default)]
+    pub uuid: Option<String>,
 }
 
 /// The device's attributes, or none where there is no driver library or no device.
@@ -109,7 +112,15 @@ pub(super) fn attributes_of(device: sys::CUdevice) -> Result<DeviceAttributes, D
         memory_bus_bits: known(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
         driver: driver_version(),
         cuda: cuda_version()?,
+        uuid: result::device::get_uuid(device).ok().map(|uuid| written(&uuid.bytes.map(|byte| byte as u8))),
     })
+}
+
+/// `GPU-01234567-89ab-cdef-0123-456789abcdef`
+fn written(uuid: &[u8; 16]) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let parts = [&uuid[..4], &uuid[4..6], &uuid[6..8], &uuid[8..10], &uuid[10..]].map(hex);
+    format!("GPU-{}", parts.join("-"))
 }
 
 fn cuda_version() -> Result<(u32, u32), DeviceError> {
@@ -145,5 +156,11 @@ mod tests {
         assert_eq!(version_in(old).as_deref(), Some("535.104.05"));
         assert_eq!(version_in(open).as_deref(), Some("580.159.04"));
         assert_eq!(version_in("nothing"), None);
+    }
+
+    #[test]
+    fn a_uuid_is_written_as_nvidia_smi_does() {
+        let bytes = std::array::from_fn(|at| at as u8 * 17);
+        assert_eq!(written(&bytes), "GPU-00112233-4455-6677-8899-aabbccddeeff");
     }
 }

@@ -38,6 +38,7 @@ pub fn phase() -> Phase {
             warmup: 1,
             rounds: 3,
             max_rounds: 3,
+            processes: 5,
             min_sample: Duration::from_millis(1),
             max_launches: 100,
             buffer_sets: 2,

@@ -1,7 +1,7 @@
 //! References bound to operands: owners resolved, columns found, values that do not depend on the variant worked out.
 
 use super::context::{EvalContext, Proof, finite};
-use super::operand::{Absence, Fixed, Operand, Rounds, SPEED, Timed, Timing};
+use super::operand::{Absence, Fixed, Operand, Rounds, SPEED, Timing, timed};
 use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::Correctness;
 use crate::config::Scalar;
@@ -83,7 +83,7 @@ impl<'a> Binder<'_, 'a> {
             Err(ExprError::Unknown { .. }) => None,
             value => {
                 let value = value.map(Value::Float).map_err(|e| Absence::from(e.to_string()));
-                Some(Fixed { value, timed: None, spread: None })
+                Some(Fixed::untimed(value))
             }
         };
         self.shapes.iter().map(of).collect::<Option<_>>().map_or(Operand::Scalar(scalar), Operand::Fixed)
@@ -92,9 +92,7 @@ impl<'a> Binder<'_, 'a> {
     fn of(&self, owner: &Owner, metric: &str) -> Vec<Fixed> {
         match self.target(owner) {
             Ok(target) => self.shapes.iter().map(|shape| self.read(&target, owner, shape, metric)).collect(),
-            Err(reason) => {
-                self.shapes.iter().map(|_| Fixed { value: Err(reason.clone()), timed: None, spread: None }).collect()
-            }
+            Err(reason) => self.shapes.iter().map(|_| Fixed::untimed(Err(reason.clone()))).collect(),
         }
     }
 
@@ -146,13 +144,17 @@ impl<'a> Binder<'_, 'a> {
         };
         let value = finite(&quantities.read(id, shape, metric)).map(Value::Float);
         let value = value.and_then(|value| doubt.map_or(Ok(value), |reason| Err(does_not_count(id, reason))));
-        let timed = Timing::of(metric).and_then(|timing| {
-            let samples = quantities.samples(id, shape)?.clone();
-            Some(Timed { samples, timing, rounds })
-        });
-        let spread =
-            quantities.spreads(metric).zip(quantities.row(id, shape)).and_then(|(of, row)| of.get(&row).cloned());
-        Fixed { value: value.map_err(|reason| format!("{}.{metric}: {reason}", owner.word()).into()), timed, spread }
+        let row = quantities.row(id, shape);
+        let timed = Timing::of(metric).zip(row).and_then(|(timing, row)| timed(quantities, row, timing, rounds));
+        let spread = quantities.spreads(metric).zip(row).and_then(|(of, row)| of.get(&row).cloned());
+        let sampling = row.and_then(|row| quantities.sampling_at(row));
+        Fixed {
+            value: value.map_err(|reason| format!("{}.{metric}: {reason}", owner.word()).into()),
+            timed,
+            spread,
+            row: row.filter(|_| rounds == Rounds::Own),
+            code: sampling.filter(|_| rounds == Rounds::Stored).and_then(|sampling| sampling.code.clone()),
+        }
     }
 }
 
@@ -173,5 +175,5 @@ fn does_not_count(id: &VariantId, reason: &str) -> Absence {
 }
 
 fn fixed(value: Option<Value>, name: &str) -> Fixed {
-    Fixed { value: value.ok_or_else(|| format!("'{name}' is not known here").into()), timed: None, spread: None }
+    Fixed::untimed(value.ok_or_else(|| format!("'{name}' is not known here").into()))
 }

@@ -5,14 +5,13 @@ use super::case_outcome::{CaseOutcome, holds, margin};
 use super::compiled::{CompiledForm, CompiledRequirement, CompiledSide};
 use super::context::{EvalContext, Proof, finite};
 use super::launches::Launches;
-use super::operand::{Absence, Operand, SPEED, Timed, Timing, own_timed};
+use super::operand::{Absence, CaseSamples, Operand, SPEED};
 use super::results::Correctness;
 use crate::config::Gate;
 use crate::expr::{Comparison, Reference, Value};
 use crate::frame::MetricCells;
 use crate::metric::{Catalogue, Metric};
 use crate::model::Verdict;
-use crate::stats::Statistic;
 use rayon::prelude::*;
 
 /// Whether intervals are worked out where the verdict is clear without.
@@ -34,6 +33,20 @@ pub struct VariantOutcome {
     pub cases: Vec<CaseOutcome>,
 }
 
+impl VariantOutcome {
+    /// The same where it was one of several that might have been picked: a case holds on samples that took no part in that.
+    #[must_use]
+    pub fn confirmed(self, gate: &Gate) -> Self {
+        let cases: Vec<CaseOutcome> = self.cases.into_iter().map(CaseOutcome::unless_unconfirmed).collect();
+        Self { verdict: over_shapes(gate, &cases), cases, ..self }
+    }
+}
+
+fn over_shapes(gate: &Gate, cases: &[CaseOutcome]) -> Verdict {
+    let needed = gate.at_least.map_or(cases.len(), |n| n as usize);
+    Verdict::at_least(needed, cases.iter().map(|case| case.verdict))
+}
+
 /// A gate ready to judge.
 pub struct BoundGate<'a> {
     /// The gate.
@@ -51,7 +64,9 @@ pub(super) struct Sides<'s> {
     pub comparison: Comparison,
     pub right: &'s CompiledSide,
     pub values: &'s mut [Value],
-    pub timed: &'s [Option<Timed>],
+    pub samples: &'s CaseSamples,
+    /// Row of the case.
+    pub row: Option<usize>,
 }
 
 impl<'a> BoundGate<'a> {
@@ -114,8 +129,7 @@ impl<'a> BoundGate<'a> {
     fn row(&self, variant: usize, detail: IntervalDetail) -> VariantOutcome {
         let cases: Vec<CaseOutcome> =
             (0..self.gate.shapes.len()).map(|shape| self.case(variant, shape, detail)).collect();
-        let needed = self.gate.at_least.map_or(cases.len(), |n| n as usize);
-        VariantOutcome { variant, verdict: Verdict::at_least(needed, cases.iter().map(|case| case.verdict)), cases }
+        VariantOutcome { variant, verdict: over_shapes(self.gate, &cases), cases }
     }
 
     fn case(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {
@@ -146,19 +160,21 @@ impl<'a> BoundGate<'a> {
                 Err(reason) => return CaseOutcome::missing(reason.to_string()),
             }
         }
-        let timed: Vec<Option<Timed>> = match self.timed(row) {
-            Ok(timed) => timed,
-            Err(reason) => return CaseOutcome::missing(reason),
+        let samples = match self.samples(row, shape, &mut values) {
+            Ok(samples) => samples,
+            Err(reason) => return CaseOutcome::missing(reason.to_string()),
         };
         let launches = Launches::new(&self.operands, &values, row, shape);
-        let doubt = timed.iter().any(Option::is_some).then(|| self.doubt(variant, shape)).flatten();
+        let is_timed = samples.timed.iter().any(|timed| timed.own.is_some() || timed.other.is_some());
+        let doubt = is_timed.then(|| self.doubt(variant, shape)).flatten();
         let outcome = match &self.requirement.form {
             CompiledForm::Compare { left, comparison, right } => {
-                let sides = Sides { left, comparison: *comparison, right, values: &mut values, timed: &timed };
+                let sides = Sides { left, comparison: *comparison, right, values: &mut values, samples: &samples, row };
                 self.compare(sides, shape, detail)
             }
-            CompiledForm::Condition(side) => self.condition(side, &mut values, &timed, shape),
+            CompiledForm::Condition(side) => self.condition(side, &mut values, &samples, shape),
         };
+        let outcome = CaseOutcome { origin: samples.origin, ..outcome };
         let outcome = match launches {
             Some(launches) => launches.judge(&self.requirement.form, outcome),
             None => outcome,
@@ -218,20 +234,6 @@ impl<'a> BoundGate<'a> {
         }
     }
 
-    /// Own samples of every slot that follows from them; an error where there should be samples and are none.
-    fn timed(&self, row: Option<usize>) -> Result<Vec<Option<Timed>>, String> {
-        let of = |operand: &Operand<'a>| {
-            let timing = match operand {
-                Operand::Column { timing: Some(timing), .. } => *timing,
-                Operand::Speedup { .. } => Timing::Statistic(Statistic::MEDIAN),
-                _ => return Ok(None),
-            };
-            let timed = row.and_then(|row| own_timed(self.context, row, timing));
-            timed.map(Some).ok_or_else(|| "latency has no samples, so its noise is not known".to_owned())
-        };
-        self.operands.iter().map(of).collect()
-    }
-
     fn compare(&self, sides: Sides<'_>, shape: usize, detail: IntervalDetail) -> CaseOutcome {
         let numbers = sides.left.number(sides.values).and_then(|l| Ok((l, sides.right.number(sides.values)?)));
         let (left, right) = match numbers {
@@ -245,24 +247,22 @@ impl<'a> BoundGate<'a> {
             margin: Some(margin(sides.comparison, left, right)),
             ..CaseOutcome::bare(verdict, None)
         };
-        if !self.varies(sides.timed, shape) {
-            return outcome;
+        if !sides.samples.varies() {
+            return self.counted_once(sides, shape, outcome);
         }
-        let outcome = CaseOutcome { samples: fewest(sides.timed), ..outcome };
-        let clear = self.clear(&sides, shape).filter(|clear| *clear == verdict);
-        if clear.is_some() && detail == IntervalDetail::Verdicts {
+        if let Some(unchanged) = self.unchanged(&sides, shape) {
+            return unchanged;
+        }
+        let own = sides.samples.timed.iter().filter_map(|timed| timed.own.as_ref());
+        let samples = own.map(|timed| timed.samples.len()).min().unwrap_or(1);
+        let outcome = CaseOutcome { samples, ..outcome };
+        if detail == IntervalDetail::Verdicts && self.clear(&sides, shape) == Some(verdict) {
             return outcome;
         }
         self.resampled(sides, shape, outcome)
     }
 
-    fn condition(
-        &self,
-        side: &CompiledSide,
-        values: &mut [Value],
-        timed: &[Option<Timed>],
-        shape: usize,
-    ) -> CaseOutcome {
+    fn condition(&self, side: &CompiledSide, values: &mut [Value], samples: &CaseSamples, shape: usize) -> CaseOutcome {
         let truth = match side.truth(values) {
             Ok(truth) => truth,
             Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require.text())),
@@ -271,27 +271,24 @@ impl<'a> BoundGate<'a> {
         let with = || self.with(values);
         let note = (!truth).then(|| format!("'{}' does not hold{}", self.gate.require.text(), with()).into());
         let outcome = CaseOutcome::bare(verdict, note);
-        if !self.varies(timed, shape) {
+        if !samples.varies() {
             return outcome;
         }
-        let outcome = CaseOutcome { samples: fewest(timed), ..outcome };
-        let (mut held, mut all) = (0_usize, 0_usize);
-        let drawn = self.resample(values, timed, shape, |values| {
-            all += 1;
-            held += usize::from(side.truth(values)?);
-            Ok(())
-        });
-        let tail = (1.0 - self.context.resampler.settings().level) / 2.0;
-        let share = held as f64 / all.max(1) as f64;
-        match (drawn, verdict) {
-            (Ok(()), Verdict::Pass) if share >= 1.0 - tail => outcome,
-            (Ok(()), Verdict::Fail) if share <= tail => outcome,
-            (Ok(()), _) => CaseOutcome {
-                estimate: Some(verdict),
-                samples: outcome.samples,
-                ..CaseOutcome::noisy("needs more rounds")
-            },
-            (Err(reason), _) => CaseOutcome::noisy(&reason),
+        match self.share_of_draws(side, values, samples, shape) {
+            Ok(share) => {
+                let tail = (1.0 - self.context.resampler.settings().level) / 2.0;
+                match verdict {
+                    Verdict::Pass if share >= 1.0 - tail => outcome,
+                    Verdict::Fail if share <= tail => outcome,
+                    _ => CaseOutcome {
+                        estimate: Some(verdict),
+                        samples: outcome.samples,
+                        origin: outcome.origin,
+                        ..CaseOutcome::noisy("needs more rounds")
+                    },
+                }
+            }
+            Err(doubt) => doubt.outcome(outcome),
         }
     }
 

@@ -1,6 +1,6 @@
 //! One gate judged for one variant at one shape, before it is put into words.
 
-use super::results::InconclusiveKind;
+use super::results::{InconclusiveKind, SampleOrigin};
 use crate::expr::Comparison;
 use crate::model::Verdict;
 
@@ -23,6 +23,8 @@ pub struct CaseOutcome {
     pub interval: Option<(f64, f64)>,
     /// Samples behind it.
     pub samples: usize,
+    /// Which samples of the run they are.
+    pub origin: Option<SampleOrigin>,
     /// Why, where the numbers do not say it.
     pub note: Option<Box<str>>,
 }
@@ -57,7 +59,23 @@ impl CaseOutcome {
             margin: None,
             interval: None,
             samples: 1,
+            origin: None,
             note,
+        }
+    }
+
+    /// A pass, or noise that might become one, does not count where it rests on the samples that selected the variant.
+    #[must_use]
+    pub fn unless_unconfirmed(self) -> Self {
+        let open = self.verdict == Verdict::Pass || self.inconclusive == Some(InconclusiveKind::Noise);
+        match self.origin {
+            Some(SampleOrigin::Sweep) if open => Self {
+                verdict: Verdict::Inconclusive,
+                inconclusive: Some(InconclusiveKind::Unconfirmed),
+                note: Some("not confirmed on fresh samples: it was selected by these".into()),
+                ..self
+            },
+            Some(_) | None => self,
         }
     }
 
@@ -66,7 +84,8 @@ impl CaseOutcome {
     #[must_use]
     pub fn unless_unproven(self, reason: &str) -> Self {
         match (self.verdict, self.inconclusive) {
-            (Verdict::Pass, _) | (Verdict::Inconclusive, Some(InconclusiveKind::Noise)) => Self {
+            (Verdict::Pass, _)
+            | (Verdict::Inconclusive, Some(InconclusiveKind::Noise | InconclusiveKind::Unconfirmed)) => Self {
                 verdict: Verdict::Inconclusive,
                 inconclusive: Some(InconclusiveKind::Missing),
                 note: Some(format!("not proven correct: {reason}").into()),

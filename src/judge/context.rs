@@ -8,7 +8,7 @@ use crate::frame::Quantities;
 use crate::metric::Catalogue;
 use crate::model::{Better, Cell, ComputeCapability, GlobError, ShapeName, VariantId, glob};
 use crate::plan::{Plan, Standing, Variant};
-use crate::stats::{Resampler, Resampling, Statistic};
+use crate::stats::{Resampler, Resampling, Statistic, level_of_a_look, looks};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -32,6 +32,27 @@ pub struct Noise {
     pub p90: Option<f64>,
     /// Rounds it was measured in; it shrinks with their square root.
     pub rounds: usize,
+    /// How far apart runs are; none where one run was measured.
+    pub between: Option<BetweenRuns>,
+}
+
+/// How far apart fresh processes time one kernel: standard deviations from process to process, relative (0.01 is 1 %).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BetweenRuns {
+    /// Processes it was estimated from.
+    pub runs: u32,
+    /// Of medians.
+    pub median: f64,
+    /// Of 90th percentiles; none where the rounds were too few for it.
+    pub p90: Option<f64>,
+}
+
+impl BetweenRuns {
+    /// Of a statistic; quantiles farther out than the 90th percentile vary at least as much as that.
+    pub fn of(&self, statistic: Statistic) -> Option<f64> {
+        let found = if statistic.is_tail() { self.p90 } else { Some(self.median) };
+        found.filter(|_| self.runs >= 3)
+    }
 }
 
 impl Noise {
@@ -131,7 +152,8 @@ impl<'a> EvalContext<'a> {
         let unproven = || Correctness::Unproven { reason: "not checked".to_owned() };
         let correctness =
             plan.variants.iter().map(|v| correctness.get(&v.id).cloned().unwrap_or_else(unproven)).collect();
-        let resampler = Resampler::new(given.resampling);
+        let looks = looks(phase.bench.rounds, phase.bench.max_rounds).len();
+        let resampler = Resampler::new(Resampling { level: level_of_a_look(looks), ..given.resampling });
         let mut context = Self {
             phase,
             plan,

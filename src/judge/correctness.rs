@@ -47,13 +47,13 @@ pub fn correctness(
 
 /// The same, with the variants that cheat: one whose timed launches gave wrong outputs at a shape, or none, cheats,
 /// whatever its checks say. It goes for every variant that shares its machine code.
-pub fn name_cheats(
+pub fn name_cheats<'a>(
     mut proofs: BTreeMap<VariantId, Correctness>,
-    latencies: &[LatencyRecord],
+    latencies: impl IntoIterator<Item = &'a LatencyRecord>,
     builds: &[BuildRecord],
 ) -> BTreeMap<VariantId, Correctness> {
     let cheats: HashMap<&VariantId, String> = latencies
-        .iter()
+        .into_iter()
         .filter_map(|record| match &record.outcome {
             LatencyOutcome::Cheats { reason, .. } => {
                 Some((&record.variant, format!("at shape '{}' {reason}", record.shape)))

@@ -73,8 +73,10 @@ impl<'a> GateEvaluator<'a> {
             (None, Ok(picked)) => bound.judge(picked, detail(picked.len())),
             (None, Err(_)) => Vec::new(),
         };
+        let among = of_glob(rule, candidates.variants, self.context).map_or(0, |all| all.len());
         let picked = match picked {
             Err((verdict, reason)) => Picked::Nothing(verdict, reason),
+            Ok(_) if among > 1 => Picked::Rows(rows.into_iter().map(|row| row.confirmed(bound.gate)).collect()),
             Ok(_) => Picked::Rows(rows),
         };
         gate_verdict(bound, self.context, rule.combine, picked)

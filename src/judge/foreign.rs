@@ -60,6 +60,7 @@ fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileReco
         builds: plan.variants.iter().map(not_built).collect(),
         checks: Vec::new(),
         latencies: Vec::new(),
+        confirmations: Vec::new(),
         profiles,
         close_looks: Vec::new(),
     }

@@ -151,6 +151,7 @@ fn of_rows(
         margin: outcome.margin,
         interval: outcome.interval,
         samples: outcome.samples,
+        origin: outcome.origin,
     };
     let at_shapes = |row: VariantOutcome| {
         let case = &case;

@@ -180,7 +180,8 @@ impl<'a> Measurements<'a> {
         self.correctness = match self.evidence {
             Evidence::Measured => {
                 let proofs = correctness(phase, plan, &run.checks, &run.builds);
-                let mut proofs = name_cheats(proofs, &run.latencies, &run.builds);
+                let timed = run.latencies.iter().chain(run.confirmations.iter().map(|record| &record.timed));
+                let mut proofs = name_cheats(proofs, timed, &run.builds);
                 self.witness.name_cheats(&mut proofs);
                 proofs
             }
@@ -224,8 +225,10 @@ fn unchecked(plan: &Plan, answer: &Correctness) -> BTreeMap<VariantId, Correctne
 fn measures_the_same(a: &Run, b: &Run) -> bool {
     a.manifest.fingerprint == b.manifest.fingerprint
         && a.is_sealed() == b.is_sealed()
+        && a.manifest.state == b.manifest.state
         && a.builds == b.builds
         && a.checks == b.checks
         && a.latencies == b.latencies
+        && a.confirmations == b.confirmations
         && a.profiles == b.profiles
 }

@@ -6,10 +6,12 @@ mod bind;
 mod bound_gate;
 mod case_outcome;
 mod cautions;
+mod case_samples;
 mod clock;
 mod compiled;
 mod context;
 mod correctness;
+mod counter_spread;
 mod error;
 mod evaluator;
 mod fallback;
@@ -40,13 +42,14 @@ mod tally;
 mod tests;
 mod tiers;
 mod together;
+mod to_confirm;
 mod unresolved;
 mod waiver;
 pub mod witness;
 
 pub use cautions::loosened;
 pub use clock::Clock;
-pub use context::{Context, Noise, Stored};
+pub use context::{BetweenRuns, Context, Noise, Stored};
 pub use correctness::{correctness, name_cheats};
 pub use error::JudgeError;
 pub use foreign::{foreign_run, paths};
@@ -56,10 +59,11 @@ pub use phase_run::{Evidence, PhaseRun};
 pub use phase_verdict::judge;
 pub use precondition::preconditions;
 pub use results::{
-    Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SelectedVariant,
-    Shortfall, StageResult, TierResult, VariantResult,
+    Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SampleOrigin,
+    SelectedVariant, Shortfall, StageResult, TierResult, VariantResult,
 };
 pub use session::Session;
 pub use static_check::{StaticCheck, Unjudged, static_check};
 pub use static_gates::{TargetGpu, known_failures, static_gates, unmet};
+pub use to_confirm::to_confirm;
 pub use unresolved::unresolved;

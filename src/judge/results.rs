@@ -14,6 +14,18 @@ pub enum InconclusiveKind {
     Missing,
     /// The limit lies inside the interval: more rounds may decide.
     Noise,
+    /// It holds, or may hold, by the samples that selected the variant among several, and was not timed anew.
+    Unconfirmed,
+}
+
+/// Which samples of the run judged a latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SampleOrigin {
+    /// Those of the sweep, which variants are selected by.
+    Sweep,
+    /// Those that were taken anew after the selection.
+    Confirmation,
 }
 
 /// A gate judged for one variant at one shape.
@@ -39,6 +51,8 @@ pub struct Case {
     pub interval: Option<(f64, f64)>,
     /// Samples behind `measured`; 1 for a deterministic fact.
     pub samples: usize,
+    /// Which samples of the run they are; none where nothing follows from samples of the run.
+    pub origin: Option<SampleOrigin>,
 }
 
 /// A gate judged over all variants it applies to.

@@ -2,7 +2,7 @@
 
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
-use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, unresolved};
+use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, unresolved};
 use crate::config::{Phase, Waiver};
 use crate::expr::Owner;
 use crate::model::{ShapeName, VariantId, Verdict};
@@ -101,6 +101,11 @@ impl<'a> Session<'a> {
             fallback: fallback.and_then(|fallback| fallback.variant.clone()),
             is_first: self.references.is_absent(Owner::Previous.word()) && judgement.lacks_previous_alone(),
         }
+    }
+
+    /// Cases to be timed anew, now that the samples of the sweep have selected variants.
+    pub fn to_confirm(&self) -> BTreeSet<(VariantId, ShapeName)> {
+        to_confirm(self.measurements.phase(), &self.judgement, &self.references.names())
     }
 
     /// Timed cases that noise leaves open, which more rounds may settle.

@@ -31,6 +31,7 @@ pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target
         builds,
         checks: Vec::new(),
         latencies: Vec::new(),
+        confirmations: Vec::new(),
         profiles: Vec::new(),
         close_looks: Vec::new(),
     };

@@ -60,7 +60,7 @@ fn is_timed(reads: &Reads) -> bool {
 }
 
 /// The variant of this run that an owner names.
-fn variant(
+pub(super) fn variant(
     phase: &Phase,
     judgement: &Judgement,
     owner: &Owner,

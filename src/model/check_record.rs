@@ -140,6 +140,19 @@ pub enum LatencyOutcome {
     },
 }
 
+/// A line of `confirmations.jsonl`: samples that were taken anew, after variants had been selected by those of
+/// `latencies.jsonl`, and that took no part in the selection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConfirmationRecord {
+    /// The samples of all looks so far, in the order they were taken; sample `i` of every variant is of the same round.
+    #[serde(flatten)]
+    pub timed: LatencyRecord,
+    /// Looks at these samples so far, from 1.
+    pub looks: u32,
+    /// Samples of each process that took them, in their order.
+    pub processes: Vec<u32>,
+}
+
 /// A line of `latencies.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencyRecord {

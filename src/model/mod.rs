@@ -27,7 +27,7 @@ pub use better::Better;
 pub use build_record::{BuildOutcome, BuildRecord, Resources};
 pub use capability::ComputeCapability;
 pub use cell::Cell;
-pub use check_record::{CheckOutcome, CheckRecord, Defect, LatencyOutcome, LatencyRecord};
+pub use check_record::{CheckOutcome, CheckRecord, ConfirmationRecord, Defect, LatencyOutcome, LatencyRecord};
 pub use glob::{GlobError, glob};
 pub use gpu::Gpu;
 pub use id::{ShapeName, VariantId};

@@ -81,9 +81,10 @@ impl Fixture {
     }
 
     /// Measures and judges.
-    fn judged(phase: Phase, plan: Plan) -> Self {
-        let rounds = if plan.variants.len() <= 8 { 12 } else { 60 };
-        let quantities = values::quantities(&plan, rounds);
+    fn judged(mut phase: Phase, plan: Plan) -> Self {
+        let rounds: u32 = if plan.variants.len() <= 8 { 12 } else { 60 };
+        (phase.bench.rounds, phase.bench.max_rounds) = (rounds, rounds);
+        let quantities = values::quantities(&plan, u64::from(rounds));
         let builds: Vec<BuildRecord> = plan.variants.iter().enumerate().map(|(at, v)| records::build(at, v)).collect();
         let checks = records::checks(&phase, &plan);
         let context = Context::new(Some(ComputeCapability::new(9, 0)), "2026-11-21".parse().unwrap());

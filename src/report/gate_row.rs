@@ -1,6 +1,7 @@
 //! Gates, tiers, stages, fallback, preconditions and waivers as readers and programs are given them.
 
 use super::number::Number;
+use crate::judge::SampleOrigin;
 use crate::model::{Level, Scope, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -45,6 +46,9 @@ pub struct GateRow {
     pub interval: Option<(Number, Number)>,
     /// Samples behind the measured value.
     pub samples: usize,
+    /// Which samples of the run they are: of the sweep, which variants are selected by, or of the confirmation, taken anew
+    /// after that; null where nothing follows from samples of the run.
+    pub judged_by: Option<SampleOrigin>,
     /// Variant and shape that decided.
     #[serde(flatten, serialize_with = "decider")]
     #[schemars(with = "DeciderKeys<'static>")]

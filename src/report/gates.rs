@@ -4,7 +4,9 @@ use super::gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, St
 use super::number::{self, Number};
 use super::text;
 use crate::config::Waiver;
-use crate::judge::{Case, FallbackResult, GateResult, Judgement, PreconditionResult, StageResult, TierResult};
+use crate::judge::{
+    Case, FallbackResult, GateResult, Judgement, PreconditionResult, SampleOrigin, StageResult, TierResult,
+};
 use crate::model::{Scope, Verdict};
 use std::collections::HashSet;
 
@@ -26,7 +28,7 @@ pub fn row(gate: &GateResult) -> GateRow {
         verdict: gate.verdict,
         reason: text::line(&gate.reason),
         why: text::line(&why(gate, deciding)),
-        scope_note: scope_note(gate, counts, deciding),
+        scope_note: notes(scope_note(gate, counts, deciding), deciding),
         measured: number(deciding.and_then(|c| c.measured)),
         limit: limit.map(Number::new),
         limits: limits(gate, deciding),
@@ -34,6 +36,7 @@ pub fn row(gate: &GateResult) -> GateRow {
         margin_share: margin.zip(limit).map(|(margin, limit)| share(margin, limit)),
         interval: deciding.and_then(|c| c.interval).map(|(low, high)| (Number::new(low), Number::new(high))),
         samples: deciding.map_or(0, |c| c.samples),
+        judged_by: deciding.and_then(|c| c.origin),
         decided_by: deciding.map(|c| Decider { variant: text::line(&c.variant.0), shape: text::line(&c.shape.0) }),
         counts,
         waived: gate.waived.as_ref().map(|w| waiver(w, false)),
@@ -58,6 +61,16 @@ fn scope_note(gate: &GateResult, counts: Counts, deciding: Option<&Case>) -> Opt
         open => format!(", {open} inconclusive"),
     };
     Some(format!("on {scope}{decided}; {} pass, {} fail{open}", counts.pass, counts.fail))
+}
+
+/// A note of the scope, and which samples judged.
+fn notes(scope: Option<String>, deciding: Option<&Case>) -> Option<String> {
+    let samples = deciding.and_then(|case| case.origin).map(|origin| match origin {
+        SampleOrigin::Sweep => "judged by the sweep's samples".to_owned(),
+        SampleOrigin::Confirmation => "judged by samples taken anew".to_owned(),
+    });
+    let notes: Vec<String> = scope.into_iter().chain(samples).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// Why, where the row already has variant, measured value and limit; the full reason where it does not.

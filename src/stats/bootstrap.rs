@@ -123,6 +123,16 @@ impl Resampler {
         self.interval(&self.replicates(samples, statistic, Stream::First)?)
     }
 
+    /// Standard normal numbers, one a resample, the same each time; other streams are independent.
+    pub fn normal(&self, stream: u64) -> impl Iterator<Item = f64> + use<> {
+        let mut rng =
+            ChaCha8Rng::seed_from_u64(self.settings.seed ^ stream.wrapping_add(1).wrapping_mul(0xd6e8_feb8_6659_fd93));
+        let mut uniform = move || (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
+        // G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", 1958
+        (0..self.settings.resamples)
+            .map(move |_| (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos())
+    }
+
     fn draws(&self, n: usize, stream: Stream) -> Draws {
         let mut made = self.draws.lock().unwrap_or_else(PoisonError::into_inner);
         made.entry((n, stream)).or_insert_with(|| draw(&self.settings, n, stream)).clone()

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files of a recording, beside its reports.
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "manifest.json",
     "phase.toml",
     "plan.json.zst",
@@ -19,6 +19,7 @@ const FILES: [&str; 9] = [
     "builds.jsonl.zst",
     "checks.jsonl.zst",
     "latencies.jsonl.zst",
+    "confirmations.jsonl.zst",
     "profiles.jsonl.zst",
     "closelooks.jsonl.zst",
 ];

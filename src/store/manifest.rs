@@ -17,6 +17,17 @@ pub enum RunState {
     Complete,
 }
 
+/// Which GPU and host measured, without naming them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Machine {
+    /// Hash of the GPU's UUID.
+    pub gpu: Option<String>,
+    /// Hash of the host's name.
+    pub host: Option<String>,
+    /// Power limit of the GPU in watts.
+    pub power_limit_w: Option<u32>,
+}
+
 /// Everything that makes two runs comparable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Fingerprint {
@@ -28,6 +39,9 @@ pub struct Fingerprint {
     pub ncu: Option<String>,
     /// nvcc version (`13.0.88`).
     pub nvcc: Option<String>,
+    /// Which GPU and host; a run of an earlier version does not say.
+    #[serde(default)]
+    pub machine: Machine,
     /// ncu's clock control (`none`).
     pub clock_control: String,
     /// ncu's cache control (`all`).

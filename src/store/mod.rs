@@ -21,7 +21,7 @@ mod settings;
 pub use continuation::{Continuation, unfinished};
 pub use coverage::lacks;
 pub use inputs::changed_inputs;
-pub use manifest::{Fingerprint, Git, Manifest, RunState, RunVerdict, Seal, SealedFile};
+pub use manifest::{Fingerprint, Git, Machine, Manifest, RunState, RunVerdict, Seal, SealedFile};
 pub use provenance::manifest;
 pub use recording::record;
 pub use records::unsound_samples;

@@ -69,6 +69,9 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
     pack(draft, "builds.jsonl", &builds)?;
     pack(draft, "checks.jsonl", &run.checks)?;
     pack(draft, "latencies.jsonl", &run.latencies)?;
+    if !run.confirmations.is_empty() {
+        pack(draft, "confirmations.jsonl", &run.confirmations)?;
+    }
     let profiles: Vec<ProfileRecord> = run.profiles.iter().map(|p| renamed(p, names)).collect();
     pack(draft, "profiles.jsonl", &profiles)?;
     if !run.close_looks.is_empty() {

@@ -1,7 +1,7 @@
 //! Records of one case put together: what was once wrong stays wrong, and a later record counts only where the campaign
 //! itself takes the place of an earlier one.
 
-use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
+use crate::model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Microseconds of a day: no launch is timed for so long.
@@ -40,16 +40,31 @@ pub fn latencies(records: Vec<LatencyRecord>) -> Vec<LatencyRecord> {
     folded(
         records,
         |record: &LatencyRecord| (record.variant.clone(), record.shape.clone()),
-        |earlier, later| match earlier.outcome {
-            LatencyOutcome::Failed { .. } => earlier,
-            LatencyOutcome::Timed { .. } => later,
-        },
+        |earlier, later| if stands(&earlier.outcome) { earlier } else { later },
     )
+}
+
+/// One record a variant and shape. Later looks take the place of earlier ones, which are part of them.
+pub fn confirmations(records: Vec<ConfirmationRecord>) -> Vec<ConfirmationRecord> {
+    let checked = |record: ConfirmationRecord| ConfirmationRecord { timed: sound(record.timed), ..record };
+    folded(
+        records.into_iter().map(checked).collect(),
+        |record: &ConfirmationRecord| (record.timed.variant.clone(), record.timed.shape.clone()),
+        |earlier, later| if stands(&earlier.timed.outcome) { earlier } else { later },
+    )
+}
+
+/// Whether an outcome is not healed by a later one.
+const fn stands(outcome: &LatencyOutcome) -> bool {
+    match outcome {
+        LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } => true,
+        LatencyOutcome::Timed { .. } => false,
+    }
 }
 
 /// The record, failed where its samples cannot be times of launches.
 fn sound(mut record: LatencyRecord) -> LatencyRecord {
-    if let LatencyOutcome::Timed { samples, launches } = &record.outcome
+    if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome
         && let Some(reason) = unsound_timing(samples, *launches)
     {
         record.outcome = LatencyOutcome::Failed { reason };

@@ -1,11 +1,13 @@
 //! A run's folder: created, continued, read back.
 
 use super::journal::{self, Journal};
-use super::records::{checks, latencies, latest};
+use super::records::{checks, confirmations, latencies, latest};
 use super::{Manifest, RunState, RunVerdict, StoreError, inputs, seal};
 use crate::config::is_name;
 use crate::disk::open;
-use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId};
+use crate::model::{
+    BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId,
+};
 use crate::plan::Plan;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +37,8 @@ pub struct Run {
     pub checks: Vec<CheckRecord>,
     /// One record a variant and shape.
     pub latencies: Vec<LatencyRecord>,
+    /// Samples taken anew of what was selected and of what it is compared with: one record a variant and shape.
+    pub confirmations: Vec<ConfirmationRecord>,
     /// One record a variant, shape and group of metrics.
     pub profiles: Vec<ProfileRecord>,
     /// Deep profiles: one record a variant and shape; gates never read them.
@@ -65,6 +69,7 @@ impl Run {
             builds: latest(journal::read(folder, "builds")?, |r: &BuildRecord| r.variant.clone()),
             checks: checks(journal::read(folder, "checks")?),
             latencies: latencies(journal::read(folder, "latencies")?),
+            confirmations: confirmations(journal::read(folder, "confirmations")?),
             profiles: latest(journal::read(folder, "profiles")?, |r: &ProfileRecord| {
                 (r.variant.clone(), r.shape.clone(), r.metrics.clone())
             }),
@@ -121,6 +126,7 @@ pub struct RunWriter {
     builds: Journal,
     checks: Journal,
     latencies: Journal,
+    confirmations: Journal,
     profiles: Journal,
     close_looks: Journal,
 }
@@ -149,6 +155,7 @@ impl RunWriter {
             builds: Journal::open(&folder.join("builds.jsonl"))?,
             checks: Journal::open(&folder.join("checks.jsonl"))?,
             latencies: Journal::open(&folder.join("latencies.jsonl"))?,
+            confirmations: Journal::open(&folder.join("confirmations.jsonl"))?,
             profiles: Journal::open(&folder.join("profiles.jsonl"))?,
             close_looks: Journal::open(&folder.join("closelooks.jsonl"))?,
         };
@@ -177,6 +184,12 @@ impl RunWriter {
     pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
         self.unseal()?;
         self.latencies.append(record)
+    }
+
+    /// Keeps samples that were taken anew.
+    pub fn confirmation(&mut self, record: &ConfirmationRecord) -> Result<(), StoreError> {
+        self.unseal()?;
+        self.confirmations.append(record)
     }
 
     /// Keeps where a profile is.

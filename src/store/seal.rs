@@ -11,13 +11,14 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Files beside the manifest and the reports, plain in a run and with `.zst` behind in a recording.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "phase.toml",
     "plan.json",
     "workload.json",
     "builds.jsonl",
     "checks.jsonl",
     "latencies.jsonl",
+    "confirmations.jsonl",
     "profiles.jsonl",
     "closelooks.jsonl",
 ];

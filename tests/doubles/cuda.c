@@ -9,6 +9,9 @@ int cuDeviceGet(int *device, int ordinal) { *device = ordinal; return 0; }
 int cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Double", length); return 0; }
 int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)1 << 34; return 0; }
 
+int cuDeviceGetUuid(char *uuid, int device) { memset(uuid, 7, 16); return 0; }
+int cuDeviceGetUuid_v2(char *uuid, int device) { memset(uuid, 7, 16); return 0; }
+
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     switch (attribute) {
     case 16: *value = 132; break; /* multiprocessors */

@@ -1,7 +1,7 @@
 //! Regression: stored runs and the leaderboard, through the real binary.
 
 use crate::command::{Finished, Place, root};
-use crate::stored::{Stored, wiggle};
+use crate::stored::{Stored, calibrate, wiggle};
 use std::path::Path;
 
 fn regression() -> String {
@@ -37,6 +37,11 @@ fn the_regression_phase_needs_a_leaderboard_then_passes_and_fails_by_it() {
     let promoted = promote(&place, &first, &[]);
     assert_eq!(promoted.status, Some(0), "{promoted:?}");
     assert!(promoted.stdout.contains("the first under these conditions"), "{}", promoted.stdout);
+
+    let unknown = gate(&place, &timed("b", 10.05).write(&place), &[]);
+    assert_eq!(unknown.status, Some(4), "how much runs differ is not known: {unknown:?}");
+    assert!(unknown.stdout.contains("--runs 5"), "{}", unknown.stdout);
+    calibrate(&place, &regression(), 0.2);
 
     let same = timed("bb", 10.05).write(&place);
     assert_eq!(gate(&place, &same, &[]).status, Some(0), "half a percent is inside 2 %");
@@ -77,6 +82,7 @@ fn unlike_conditions_are_refused_by_name_and_warned_of_where_allowed() {
     let other = |f: &mut ncugate::store::Fingerprint| f.driver = Some("999.1".to_owned());
     let now = timed("now", 10.0).fingerprint(other).write(&place);
     assert_eq!(promote(&place, &then, &[]).status, Some(0));
+    calibrate(&place, &regression(), 0.2);
     let best = gate(&place, &now, &[]);
     assert_eq!(best.status, Some(4), "a best of another driver is none: {best:?}");
     assert!(best.stdout.contains("driver: 999.1 now, 580.159.04 then"), "{}", best.stdout);
@@ -86,7 +92,7 @@ fn unlike_conditions_are_refused_by_name_and_warned_of_where_allowed() {
         assert!(refused.stderr.contains("driver: 999.1 now, 580.159.04 then"), "{}", refused.stderr);
     }
     let allowed = gate(&place, &now, &["--against", "then", "--allow-mismatch"]);
-    assert_eq!(allowed.status, Some(0), "{allowed:?}");
+    assert_eq!(allowed.status, Some(4), "nothing was calibrated with that driver: {allowed:?}");
     assert!(allowed.stdout.contains("measured under other conditions"), "{}", allowed.stdout);
     assert_eq!(gate(&place, &now, &["--against", "nobody"]).status, Some(2));
 }
@@ -101,6 +107,7 @@ fn a_stored_run_answers_for_the_baseline() {
     let after = timed("afterwards", 9.0).write(&place);
     let text = regression().split("[[gate]]").next().unwrap().to_owned() + GATES;
     let config = place.write("own.toml", &text);
+    calibrate(&place, &regression(), 0.2);
     let judged = |run: &Path, more: &[&str]| {
         let mut args = vec!["gate", config.to_str().unwrap(), "--profile", run.to_str().unwrap()];
         args.extend(more);
@@ -131,4 +138,37 @@ fn a_damaged_leaderboard_is_an_error() {
     let damaged = gate(&place, &run, &[]);
     assert_eq!(damaged.status, Some(3), "{damaged:?}");
     assert!(damaged.stderr.contains("leaderboard.jsonl:1"), "{}", damaged.stderr);
+}
+
+#[test]
+fn a_run_that_failed_is_not_promoted() {
+    let place = Place::new();
+    let run = timed("a", 10.0).registers(255).write(&place);
+    let refused = promote(&place, &run, &["--accept-worse"]);
+    assert_eq!(refused.status, Some(1), "{refused:?}");
+    assert!(refused.stdout.contains("not promoted: the run itself did not pass"), "{}", refused.stdout);
+    assert!(!place.path().join("profiles/regression/leaderboard.jsonl").exists());
+}
+
+#[test]
+fn the_same_machine_code_is_no_regression_whatever_the_clock_says() {
+    let place = Place::new();
+    let first = timed("a", 10.0).code("k1").write(&place);
+    assert_eq!(promote(&place, &first, &[]).status, Some(0));
+    calibrate(&place, &regression(), 0.2);
+    let same = gate(&place, &timed("bb", 10.6).code("k1").write(&place), &[]);
+    assert_eq!(same.status, Some(0), "{same:?}");
+    let other = gate(&place, &timed("ccc", 10.6).code("k2").write(&place), &[]);
+    assert_eq!(other.status, Some(1), "{other:?}");
+}
+
+#[test]
+fn another_gpu_is_never_compared_with() {
+    let place = Place::new();
+    let then = timed("then", 10.0).write(&place);
+    let other = |f: &mut ncugate::store::Fingerprint| f.machine.gpu = Some("another".to_owned());
+    let now = timed("now", 10.0).fingerprint(other).write(&place);
+    assert_eq!(promote(&place, &then, &[]).status, Some(0));
+    let allowed = gate(&place, &now, &["--against", "then", "--allow-mismatch"]);
+    assert_eq!(allowed.status, Some(4), "{allowed:?}");
 }

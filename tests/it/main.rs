@@ -7,6 +7,7 @@ mod captures;
 mod ci;
 mod closely;
 mod command;
+mod confirmed;
 #[path = "../../crates/ncu-rep/tests/crafted/mod.rs"]
 mod crafted;
 mod damage;

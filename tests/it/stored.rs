@@ -4,15 +4,16 @@ use crate::command::Place;
 use crate::crafted::{Message, file, message, metric};
 use jiff::Timestamp;
 use ncugate::config::{Phase, parse};
+use ncugate::judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
 use ncugate::model::Gpu;
 use ncugate::model::ShapeName;
 use ncugate::model::VariantId;
 use ncugate::model::Verdict;
 use ncugate::model::{BuildOutcome, BuildRecord, Resources};
-use ncugate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
+use ncugate::model::{CheckOutcome, CheckRecord, ConfirmationRecord, Differences, LatencyOutcome, LatencyRecord};
 use ncugate::model::{ProfileOutcome, ProfileRecord};
 use ncugate::plan::{Method, Plan, Standing, unroll};
-use ncugate::store::{Fingerprint, RunState, RunVerdict, RunWriter, manifest, seal, sha256};
+use ncugate::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter, manifest, seal, sha256};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ pub struct Stored {
     rounds: Option<u32>,
     seen: bool,
     stretch: f64,
+    code: String,
+    confirmed: Option<(u32, Latency)>,
     latency: Latency,
 }
 
@@ -49,6 +52,7 @@ pub fn h200() -> Fingerprint {
         driver: Some("580.159.04".to_owned()),
         ncu: Some("2025.3.1.0".to_owned()),
         nvcc: Some("13.0.88".to_owned()),
+        machine: Machine { gpu: Some("a".to_owned()), host: Some("h".to_owned()), power_limit_w: Some(700) },
         clock_control: "none".to_owned(),
         cache_control: "all".to_owned(),
         replay_mode: "kernel".to_owned(),
@@ -76,6 +80,8 @@ impl Stored {
             rounds: None,
             seen: true,
             stretch: 1.0,
+            code: String::new(),
+            confirmed: None,
             latency: Box::new(|_, _| 10.0),
         }
     }
@@ -131,6 +137,18 @@ impl Stored {
         self
     }
 
+    /// All kernels have this machine code.
+    pub fn code(mut self, code: &str) -> Self {
+        self.code = code.to_owned();
+        self
+    }
+
+    /// Everything was timed anew, in so many processes: samples by variant and round.
+    pub fn confirmed(mut self, processes: u32, of: impl Fn(&VariantId, usize) -> f64 + 'static) -> Self {
+        self.confirmed = Some((processes, Box::new(of)));
+        self
+    }
+
     /// Samples by variant and round.
     pub fn latency(mut self, of: impl Fn(&VariantId, usize) -> f64 + 'static) -> Self {
         self.latency = Box::new(of);
@@ -166,7 +184,13 @@ impl Stored {
                 }
             }
             for shape in &phase.bench.shapes {
-                writer.latency(&self.timed(&variant.id, shape, self.rounds.unwrap_or(phase.bench.rounds))).unwrap();
+                let rounds = self.rounds.unwrap_or(phase.bench.rounds);
+                writer.latency(&timed(&self.latency, &variant.id, shape, rounds)).unwrap();
+                if let Some((processes, latency)) = &self.confirmed {
+                    let timed = timed(latency, &variant.id, shape, rounds);
+                    let processes = vec![rounds / processes; *processes as usize];
+                    writer.confirmation(&ConfirmationRecord { timed, looks: 1, processes }).unwrap();
+                }
             }
         }
         if self.seen {
@@ -216,7 +240,7 @@ impl Stored {
         BuildOutcome::Built {
             cubin: PathBuf::new(),
             cubin_sha256: String::new(),
-            code_sha256: String::new(),
+            code_sha256: self.code.clone(),
             resources,
             arch: "sm_90".to_owned(),
             cached: false,
@@ -232,12 +256,12 @@ impl Stored {
             false => CheckOutcome::Correct { differences },
         }
     }
+}
 
-    fn timed(&self, variant: &VariantId, shape: &ShapeName, rounds: u32) -> LatencyRecord {
-        let samples = (0..rounds as usize).map(|round| (self.latency)(variant, round)).collect();
-        let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: None };
-        LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
-    }
+fn timed(latency: &Latency, variant: &VariantId, shape: &ShapeName, rounds: u32) -> LatencyRecord {
+    let samples = (0..rounds as usize).map(|round| latency(variant, round)).collect();
+    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: None };
+    LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
 }
 
 /// ncu's name of what every latency is held against.
@@ -286,4 +310,25 @@ pub fn reseal(folder: &Path) {
 /// A wiggle between -1 and 1, another for each seed.
 pub fn wiggle(round: usize, seed: usize) -> f64 {
     ((round * 23 + seed * 7) % 60) as f64 / 29.5 - 1.0
+}
+
+/// Keeps that five processes of an H200 differed by this standard deviation, in percent, at every shape of the phase.
+pub fn calibrate(place: &Place, text: &str, percent: f64) {
+    let phase = parse(Path::new("phase.toml"), text).unwrap();
+    let spread = || RunSpread { runs: 5, median_sd_pct: percent, p90_sd_pct: Some(percent) };
+    let noise = |shape: &ShapeName| ShapeNoise {
+        shape: shape.clone(),
+        rounds: 120,
+        median_pct: 0.01,
+        p90_pct: Some(0.01),
+        between: Some(spread()),
+    };
+    let calibration = Calibration {
+        conditions: Conditions::ahead(&phase, &h200()),
+        variant: VariantId("v".to_owned()),
+        measured: Timestamp::UNIX_EPOCH,
+        shapes: phase.bench.shapes.iter().map(noise).collect(),
+    };
+    let mut book = NoiseBook::open(&place.path().join("profiles"), &phase.name).unwrap();
+    book.keep(calibration).unwrap();
 }

@@ -11,7 +11,7 @@ use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, Differences};
 use crate::ncu::{Ncu, NcuVersion};
 use crate::plan::unroll;
-use crate::store::{Fingerprint, record};
+use crate::store::{Fingerprint, Machine, record};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
@@ -66,12 +66,14 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
         memory_bus_bits: None,
         driver: None,
         cuda: (13, 0),
+        uuid: None,
     };
     Tools {
         nvcc: Nvcc::find(Some(&nvcc)).unwrap(),
         ncu: Ncu { path: script(folder, "ncu", &double), version: NcuVersion([2025, 3, 1, 0]) },
         device,
         worker: WorkerCommand { program: "true".into(), args: Vec::new() },
+        machine: Machine::default(),
     }
 }
 

@@ -290,7 +290,7 @@ fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) ->
     let (warmup, rounds) = (count("warmup", 0, 5), count("rounds", 1, 60));
     let (max_rounds, min_sample) = (count("max_rounds", 1, 240), count("min_sample_us", 1, 200));
     let (max_launches, buffer_sets) = (count("max_launches", 1, 50), count("buffer_sets", 1, 4));
-    let timeout = count("timeout_s", 1, 30);
+    let (processes, timeout) = (count("processes", 1, 5), count("timeout_s", 1, 30));
     let states = [("cold", L2State::Cold), ("rotate", L2State::Rotate), ("warm", L2State::Warm)];
     let l2 = settled(table.as_ref(), "l2", L2State::default(), |item| item.one_of(&states));
     let shapes = measured(table.as_ref(), vocabulary, judged);
@@ -298,6 +298,7 @@ fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) ->
         warmup: warmup?,
         rounds: rounds?,
         max_rounds: max_rounds?,
+        processes: processes?,
         min_sample: Duration::from_micros(u64::from(min_sample?)),
         max_launches: max_launches?,
         buffer_sets: buffer_sets?,

@@ -121,6 +121,7 @@ fn documented_defaults_of_numbers_are_the_real_ones() {
     assert_eq!(default("[bench]", "warmup"), u128::from(phase.bench.warmup));
     assert_eq!(default("[bench]", "rounds"), u128::from(phase.bench.rounds));
     assert_eq!(default("[bench]", "max_rounds"), u128::from(phase.bench.max_rounds));
+    assert_eq!(default("[bench]", "processes"), u128::from(phase.bench.processes));
     assert_eq!(default("[bench]", "min_sample_us"), phase.bench.min_sample.as_micros());
     assert_eq!(default("[bench]", "max_launches"), u128::from(phase.bench.max_launches));
     assert_eq!(default("[bench]", "buffer_sets"), u128::from(phase.bench.buffer_sets));

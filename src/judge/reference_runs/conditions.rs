@@ -5,6 +5,7 @@ use crate::model::Gpu;
 use crate::store::{Fingerprint, sha256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The machine, its tools, the problem, and how a sample is taken.
 ///
@@ -24,6 +25,9 @@ pub struct Conditions {
     /// What the L2 cache held when a launch started; launches rotated before this was written down.
     #[serde(default)]
     pub l2: L2State,
+    /// What external commands said they are made of, by variant. Only what both measurements know is compared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub software: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Conditions {
@@ -38,6 +42,7 @@ impl Conditions {
             max_launches: bench.max_launches,
             buffer_sets: bench.buffer_sets,
             l2: bench.l2,
+            software: BTreeMap::new(),
         }
     }
 
@@ -55,6 +60,9 @@ impl Conditions {
         let gpu = |f: &Fingerprint| f.gpu.as_ref().map(described);
         let told = [
             ("GPU", gpu(a), gpu(b)),
+            ("GPU (hash of its UUID)", a.machine.gpu.clone(), b.machine.gpu.clone()),
+            ("host (hash of its name)", a.machine.host.clone(), b.machine.host.clone()),
+            ("power limit (W)", a.machine.power_limit_w.and_then(number), b.machine.power_limit_w.and_then(number)),
             ("driver", a.driver.clone(), b.driver.clone()),
             ("ncu", a.ncu.clone(), b.ncu.clone()),
             ("nvcc", a.nvcc.clone(), b.nvcc.clone()),
@@ -62,7 +70,25 @@ impl Conditions {
             ("cache control", Some(a.cache_control.clone()), Some(b.cache_control.clone())),
             ("replay mode", Some(a.replay_mode.clone()), Some(b.replay_mode.clone())),
         ];
-        told.into_iter().filter_map(difference).chain(self.differences_of_phase(then)).collect()
+        let told = told.into_iter().filter_map(difference);
+        told.chain(self.differences_of_software(then)).chain(self.differences_of_phase(then)).collect()
+    }
+
+    /// Whether both were measured on one and the same GPU, as far as that is known.
+    pub fn is_same_gpu(&self, then: &Self) -> bool {
+        let (now, then) = (&self.fingerprint.machine.gpu, &then.fingerprint.machine.gpu);
+        now.is_some() && now == then
+    }
+
+    fn differences_of_software<'a>(&'a self, then: &'a Self) -> impl Iterator<Item = String> + 'a {
+        let both = self.software.iter().filter_map(|(variant, now)| Some((variant, now, then.software.get(variant)?)));
+        both.flat_map(|(variant, now, then)| {
+            let names: BTreeSet<&String> = now.keys().chain(then.keys()).collect();
+            names.into_iter().filter_map(move |name| {
+                let what = format!("{name} of '{variant}'");
+                difference((&what, now.get(name).cloned(), then.get(name).cloned()))
+            })
+        })
     }
 
     /// In what the phases of two measurements differ, whatever machine and tools they ran with.

@@ -2,7 +2,8 @@
 
 use super::Conditions;
 use crate::config::Objective;
-use crate::frame::Quantities;
+use crate::frame::{Program, Quantities, Sampling};
+use crate::judge::operand::Timing;
 use crate::metric::{Catalogue, Derivation};
 use crate::model::Better;
 use crate::model::Cell;
@@ -69,8 +70,14 @@ pub struct StoredValue {
 pub struct LatencySamples {
     /// The shape.
     pub shape: ShapeName,
-    /// Microseconds, in the order they were taken.
+    /// Microseconds, in the order they were taken: those of the confirmation where there are some.
     pub samples: Vec<f64>,
+    /// Launches that each is the mean of; none in an entry of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launches: Option<u32>,
+    /// Digest of machine code and launch; none for a command, and in an entry of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 /// A run about to be reduced.
@@ -90,6 +97,19 @@ pub struct EntrySource<'a> {
     pub quantities: &'a Quantities,
 }
 
+/// A value; one that follows from latency samples by those of the confirmation, where there are some.
+fn confirmed(quantities: &Quantities, variant: &VariantId, shape: &ShapeName, metric: &str) -> Option<f64> {
+    let value = quantities.read(variant, shape, metric).value()?;
+    let row = quantities.row(variant, shape)?;
+    let fresh = quantities.sampling_at(row).and_then(|sampling| sampling.fresh.as_ref());
+    match (Timing::of(metric), fresh) {
+        (Some(timing), Some(fresh)) => {
+            timing.value(fresh.samples.as_ref().ok()?, (value, quantities.samples_at(row)?)).ok()
+        }
+        _ => Some(value),
+    }
+}
+
 impl LeaderboardEntry {
     /// The variant's part of everything measured, under a name.
     pub fn new(name: &str, subject: EntrySource<'_>) -> Self {
@@ -99,7 +119,7 @@ impl LeaderboardEntry {
         let mut readings = Vec::new();
         for &shape in &shapes {
             for metric in quantities.metrics() {
-                let value = quantities.read(variant, shape, metric).value().filter(|v| v.is_finite());
+                let value = confirmed(quantities, variant, shape, metric).filter(|v| v.is_finite());
                 readings.extend(value.map(|value| StoredValue {
                     shape: shape.clone(),
                     metric: metric.to_owned(),
@@ -108,8 +128,14 @@ impl LeaderboardEntry {
             }
         }
         let samples = |shape: &&ShapeName| {
-            let samples = quantities.samples(variant, shape)?.to_vec();
-            Some(LatencySamples { shape: (*shape).clone(), samples })
+            let row = quantities.row(variant, shape)?;
+            let sampling = quantities.sampling_at(row);
+            let fresh = sampling.and_then(|sampling| sampling.fresh.as_ref());
+            let anew = fresh.and_then(|fresh| Some((fresh.samples.as_ref().ok()?.clone(), Some(fresh.launches))));
+            let swept = || Some((quantities.samples_at(row)?.clone(), sampling.map(|sampling| sampling.launches)));
+            let (samples, launches) = anew.or_else(swept)?;
+            let code = sampling.and_then(|sampling| sampling.code.as_ref()).map(ToString::to_string);
+            Some(LatencySamples { shape: (*shape).clone(), samples: samples.to_vec(), launches, code })
         };
         Self {
             name: name.to_owned(),
@@ -124,7 +150,7 @@ impl LeaderboardEntry {
                 metric: objective.metric.clone(),
                 better: objective.better,
                 shape: objective.shape.clone(),
-                value,
+                value: confirmed(quantities, variant, &objective.shape, &objective.metric).unwrap_or(value),
             },
             latencies: shapes.iter().filter_map(samples).collect(),
             readings,
@@ -148,6 +174,17 @@ impl LeaderboardEntry {
         self.readings.iter().find(|r| &r.shape == shape && r.metric == metric).map(|r| r.value)
     }
 
+    /// Whether both are known to be of the same machine code and launches, at every shape.
+    pub fn is_same_code(&self, other: &Self) -> bool {
+        let codes = |entry: &Self| -> Option<Vec<(String, String)>> {
+            let code = |latency: &LatencySamples| Some((latency.shape.0.clone(), latency.code.clone()?));
+            let mut codes: Vec<_> = entry.latencies.iter().map(code).collect::<Option<_>>()?;
+            codes.sort();
+            (!codes.is_empty()).then_some(codes)
+        };
+        codes(self).is_some_and(|ours| codes(other).is_some_and(|theirs| ours == theirs))
+    }
+
     /// Its values as a table of one variant.
     pub fn quantities(&self) -> Quantities {
         let shapes = self.readings.iter().map(|r| &r.shape).chain(self.latencies.iter().map(|l| &l.shape));
@@ -164,6 +201,15 @@ impl LeaderboardEntry {
         for latency in &self.latencies {
             if let Some(row) = table.row(&self.variant, &latency.shape) {
                 table.set_samples(row, latency.samples.as_slice().into());
+                table.set_sampling(
+                    row,
+                    Sampling {
+                        program: Program::Kernel,
+                        launches: latency.launches.unwrap_or(1),
+                        fresh: None,
+                        code: latency.code.as_deref().map(Into::into),
+                    },
+                );
             }
         }
         table

@@ -16,7 +16,8 @@ use std::sync::Arc;
 /// The phase that was kept with the run cannot be read.
 pub fn conditions_of(run: &Run) -> Result<Conditions, JudgeError> {
     let phase = config::parse(&run.folder.join("phase.toml"), &run.phase)?;
-    Ok(Conditions::new(&run.manifest.fingerprint, &run.workload, &phase.bench))
+    let conditions = Conditions::new(&run.manifest.fingerprint, &run.workload, &phase.bench);
+    Ok(Conditions { software: run.manifest.software.clone(), ..conditions })
 }
 
 /// The entry that a stored run makes, judged by the phase it was run with, which compares it with no stored run; also
@@ -108,7 +109,7 @@ impl Finder<'_> {
     pub fn best(&self, mismatch: Mismatch) -> Result<Result<LeaderboardEntry, String>, JudgeError> {
         let board = self.board()?;
         let path = board.path().display();
-        Ok(match (board.find(BEST, &self.conditions), mismatch) {
+        Ok(match (board.standing(BEST, &self.conditions), mismatch) {
             (Lookup::Alike(entry), _) | (Lookup::Unlike(entry, _), Mismatch::Allow) => Ok(entry.clone()),
             (Lookup::Unlike(_, differences), Mismatch::Refuse) => Err(format!(
                 "{path} has no entry that was measured under the same conditions ({})",

@@ -1,10 +1,10 @@
 //! A machine's own noise: one variant timed against itself.
 
 use super::Conditions;
-use crate::judge::Noise;
+use crate::judge::{BetweenRuns, Noise};
 use crate::model::ShapeName;
 use crate::model::VariantId;
-use crate::stats::{Interval, Pairing, Resampler, StatsError, compare};
+use crate::stats::{Interval, Pairing, Resampler, Statistic, StatsError, compare};
 use crate::store::{StoreError, write_json};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,49 @@ pub struct ShapeNoise {
     pub median_pct: f64,
     /// The same of 90th percentiles; none where the rounds are too few.
     pub p90_pct: Option<f64>,
+    /// How far apart fresh processes time the variant; none where one process was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<RunSpread>,
+}
+
+/// How far apart fresh processes time one variant at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpread {
+    /// Processes, each with as many rounds.
+    pub runs: u32,
+    /// Standard deviation of their medians, in percent of the mean of these.
+    pub median_sd_pct: f64,
+    /// The same of 90th percentiles; none where the rounds are too few.
+    pub p90_sd_pct: Option<f64>,
+}
+
+impl RunSpread {
+    /// Of the samples of each process; none for fewer than three.
+    ///
+    /// # Errors
+    /// A process without samples, or samples that are not finite.
+    pub fn of(runs: &[Vec<f64>]) -> Result<Option<Self>, StatsError> {
+        if runs.len() < 3 {
+            return Ok(None);
+        }
+        let spread = |statistic: Statistic| {
+            let values = runs.iter().map(|samples| statistic.of(samples)).collect::<Result<Vec<f64>, _>>()?;
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64;
+            Ok(100.0 * variance.sqrt() / mean)
+        };
+        let enough = runs.iter().all(|samples| samples.len() >= Statistic::P90.fewest(0.95));
+        let p90_sd_pct = if enough { Some(spread(Statistic::P90)?) } else { None };
+        let runs = u32::try_from(runs.len()).unwrap_or(u32::MAX);
+        Ok(Some(Self { runs, median_sd_pct: spread(Statistic::MEDIAN)?, p90_sd_pct }))
+    }
+
+    fn as_gates_take_it(&self) -> Option<BetweenRuns> {
+        let known = |pct: f64| (pct.is_finite() && pct >= 0.0).then_some(pct / 100.0);
+        let p90 = self.p90_sd_pct.and_then(known);
+        Some(BetweenRuns { runs: self.runs, median: known(self.median_sd_pct)?, p90 })
+    }
 }
 
 impl ShapeNoise {
@@ -47,6 +90,7 @@ impl ShapeNoise {
             rounds: a.len().min(b.len()),
             median_pct: reach(&comparison.median_ratio.interval),
             p90_pct: comparison.p90_ratio.map(|ratio| reach(&ratio.interval)),
+            between: None,
         })
     }
 }
@@ -59,8 +103,12 @@ impl Calibration {
     /// As gates take it.
     pub fn by_shape(&self) -> impl Iterator<Item = (ShapeName, Noise)> {
         self.shapes.iter().map(|noise| {
-            let part =
-                Noise { median: noise.median_pct / 100.0, p90: noise.p90_pct.map(|p| p / 100.0), rounds: noise.rounds };
+            let part = Noise {
+                median: noise.median_pct / 100.0,
+                p90: noise.p90_pct.map(|p| p / 100.0),
+                rounds: noise.rounds,
+                between: noise.between.as_ref().and_then(RunSpread::as_gates_take_it),
+            };
             (noise.shape.clone(), part)
         })
     }

@@ -1,9 +1,35 @@
 //! A run becoming an entry: only when asked, with the difference shown, and never loosening by itself.
 
 use super::{Leaderboard, LeaderboardEntry, Lookup};
-use crate::model::Better;
+use crate::expr::Owner;
+use crate::judge::{GateResult, Judgement};
 use crate::model::ShapeName;
+use crate::model::{Better, Level, Verdict};
 use crate::store::StoreError;
+
+/// Why a run may not become an entry by its own judgement, which compares it with no stored run; none where it may.
+///
+/// Gates that read a stored run are open there, and do not stop it: they are why it is promoted.
+pub fn unfit(judgement: &Judgement) -> Option<String> {
+    let tiers = judgement.tiers.iter().filter(|tier| tier.required).flat_map(|tier| &tier.gates);
+    let waits = |gate: &GateResult| {
+        let reads = gate.require.reads();
+        gate.verdict == Verdict::Inconclusive
+            && reads.owners().any(|owner| matches!(owner, Owner::Best | Owner::Previous))
+    };
+    let stops = |gate: &&GateResult| {
+        let judged = gate.verdict == Verdict::Pass || gate.waived.is_some() || gate.level != Level::Required;
+        !judged && !waits(gate)
+    };
+    match judgement.verdict {
+        Verdict::Pass => None,
+        Verdict::Fail => Some(judgement.reason.clone()),
+        Verdict::Inconclusive => {
+            let stopped = judgement.gates.iter().chain(tiers).find(stops);
+            stopped.map(|gate| format!("gate '{}' is inconclusive: {}", gate.name, gate.reason))
+        }
+    }
+}
 
 /// Whether an entry that is worse than the present one is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +104,7 @@ pub struct Promotion {
 impl Promotion {
     /// Finds what the entry would replace: the present one of its name under the same conditions.
     pub fn new(board: &Leaderboard, entry: LeaderboardEntry) -> Self {
-        let replaced = match board.find(&entry.name, &entry.conditions) {
+        let replaced = match board.standing(&entry.name, &entry.conditions) {
             Lookup::Alike(present) => Some(present.clone()),
             Lookup::Unlike(..) | Lookup::Absent => None,
         };
@@ -122,6 +148,8 @@ impl Promotion {
             return Some(Refusal::Objective { name, before: said(old), after: said(new) });
         }
         let worse = match new.better {
+            // Another measurement of the same machine code is neither better nor worse: it is counted in.
+            _ if before.is_same_code(&self.entry) => false,
             Better::Higher => new.value < old.value,
             Better::Lower | Better::Context => new.value > old.value,
         };

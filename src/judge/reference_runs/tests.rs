@@ -9,7 +9,8 @@ use crate::model::ComputeCapability;
 use crate::model::Gpu;
 use crate::model::ShapeName;
 use crate::model::VariantId;
-use crate::store::{Fingerprint, Manifest, RunState, SCHEMA};
+use crate::store::{Fingerprint, Machine, Manifest, RunState, SCHEMA};
+use std::collections::BTreeMap;
 
 fn conditions() -> Conditions {
     let gpu = Gpu {
@@ -25,6 +26,7 @@ fn conditions() -> Conditions {
             driver: Some("580".to_owned()),
             ncu: Some("2025".to_owned()),
             nvcc: Some("13.0".to_owned()),
+            machine: Machine { gpu: Some("a".to_owned()), host: Some("h".to_owned()), power_limit_w: Some(700) },
             ..Fingerprint::default()
         },
         problem_sha256: "p".to_owned(),
@@ -32,6 +34,7 @@ fn conditions() -> Conditions {
         max_launches: 50,
         buffer_sets: 4,
         l2: crate::config::L2State::Rotate,
+        software: BTreeMap::new(),
     }
 }
 
@@ -143,6 +146,57 @@ fn a_better_run_replaces_a_worse_one_is_refused() {
     assert_eq!(board.present().len(), 1);
 }
 
+/// An entry whose machine code is known.
+fn coded(run: &str, latency: f64, code: &str) -> LeaderboardEntry {
+    let mut entry = entry(run, latency, &conditions());
+    entry.latencies.iter_mut().for_each(|latency| latency.code = Some(code.to_owned()));
+    entry
+}
+
+#[test]
+fn the_best_of_a_kernel_measured_often_is_its_median_and_not_its_luckiest_run() {
+    let (_folder, mut board) = board();
+    let c = conditions();
+    let settle = |board: &mut Leaderboard, entry| Promotion::new(board, entry).settle(board, Worse::Refuse).unwrap();
+    for (run, latency) in [("a", 10.0), ("b", 9.8), ("c", 10.1), ("d", 9.9), ("e", 10.2)] {
+        assert_eq!(settle(&mut board, coded(run, latency, "k1")), None, "{run} is another measurement of the same");
+    }
+    let best = |board: &Leaderboard| match board.standing(BEST, &c) {
+        Lookup::Alike(entry) => entry.objective.value,
+        Lookup::Unlike(..) | Lookup::Absent => f64::NAN,
+    };
+    assert_eq!(best(&board), 10.0);
+    // another machine code is held against that, and starts anew where it is better
+    assert!(matches!(settle(&mut board, coded("f", 10.05, "k2")), Some(Refusal::Worse { .. })));
+    assert_eq!(settle(&mut board, coded("g", 9.0, "k2")), None);
+    assert_eq!(best(&board), 9.0);
+}
+
+#[test]
+fn another_gpu_host_power_limit_or_software_is_another_condition() {
+    type Change = fn(&mut Conditions);
+    let changes: [(&str, Change); 4] = [
+        ("GPU (hash of its UUID)", |c| c.fingerprint.machine.gpu = Some("b".to_owned())),
+        ("host", |c| c.fingerprint.machine.host = None),
+        ("power limit", |c| c.fingerprint.machine.power_limit_w = Some(600)),
+        ("torch of 'sdpa'", |c| {
+            c.software.entry("sdpa".to_owned()).or_default().insert("torch".to_owned(), "2.10".to_owned());
+        }),
+    ];
+    let mut ours = conditions();
+    ours.software.entry("sdpa".to_owned()).or_default().insert("torch".to_owned(), "2.11".to_owned());
+    for (what, change) in changes {
+        let mut theirs = ours.clone();
+        change(&mut theirs);
+        let found = ours.differences(&theirs);
+        assert!(found.len() == 1 && found[0].starts_with(what), "{what}: {found:?}");
+    }
+    assert!(
+        ours.is_same_gpu(&ours)
+            && !Conditions { fingerprint: Fingerprint::default(), ..conditions() }.is_same_gpu(&ours)
+    );
+}
+
 #[test]
 fn a_run_with_another_objective_is_refused() {
     let (_folder, mut board) = board();
@@ -194,7 +248,13 @@ fn a_machine_has_one_calibration() {
         conditions: conditions.clone(),
         variant: VariantId("v".to_owned()),
         measured: jiff::Timestamp::UNIX_EPOCH,
-        shapes: vec![ShapeNoise { shape: ShapeName("s".to_owned()), rounds: 60, median_pct, p90_pct: None }],
+        shapes: vec![ShapeNoise {
+            shape: ShapeName("s".to_owned()),
+            rounds: 60,
+            median_pct,
+            p90_pct: None,
+            between: None,
+        }],
     };
     let mut book = NoiseBook::open(folder.path(), "p").unwrap();
     assert_eq!(book.find(&conditions()), None);

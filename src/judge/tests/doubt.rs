@@ -261,3 +261,17 @@ fn launches_of_the_baseline_count_too() {
     let other = against(&[3.0], &[2.0, 2.6, 2.9]);
     assert!(other.reason.contains("launches of what it is compared with disagree"), "{}", other.reason);
 }
+
+#[test]
+fn a_counter_of_one_launch_is_as_uncertain_as_the_catalogue_knows() {
+    let against = |own: f64| {
+        verdict("dram_bytes <= 1.05 * baseline.dram_bytes", |f| {
+            f.set("dram_bytes", |v, _| if v == 4 { 1000.0 } else { own })
+        })
+    };
+    // launches of one kernel differ by 4.6 %
+    assert_eq!(against(1000.0).verdict, OPEN, "identical kernels may differ by that much");
+    assert_eq!((against(850.0).verdict, against(1300.0).verdict), (PASS, FAIL));
+    assert!(against(1000.0).reason.contains("[profile] repeat"), "{}", against(1000.0).reason);
+    assert_eq!(verdict("dram_bytes <= 1000", |f| f.set("dram_bytes", |_, _| 1000.0)).verdict, PASS, "against a number");
+}

@@ -7,9 +7,9 @@ mod plans;
 mod poison;
 mod properties;
 
-use super::{Context, Correctness, GateResult, Judgement};
+use super::{BetweenRuns, Context, Correctness, GateResult, Judgement, Noise};
 use crate::config::{Phase, parse};
-use crate::frame::Quantities;
+use crate::frame::{FreshSamples, Program, Quantities, Sampling};
 use crate::judge::judge;
 use crate::model::Cell;
 use crate::model::ComputeCapability;
@@ -100,10 +100,19 @@ impl Fixture {
             let centre = latency(v, s);
             let samples: Vec<f64> = (0..60).map(|i| centre * (1.0 + spread * wiggle(i, v))).collect();
             cells.push(median(&samples).map_or_else(|e| Cell::Missing(e.to_string().into()), Cell::Value));
-            self.quantities.set_samples(row, samples.into());
+            self.sample(row, samples.into());
         }
         self.quantities.set_column("latency_p50", cells);
         self
+    }
+
+    /// Sets the samples of a row, those of the sweep and those taken anew, in one process.
+    fn sample(&mut self, row: usize, samples: Arc<[f64]>) {
+        let processes = [samples.len() as u32].into();
+        let fresh = FreshSamples { samples: Ok(samples.clone()), launches: 1000, processes };
+        let sampling = Sampling { program: Program::Kernel, launches: 1000, fresh: Some(fresh), code: None };
+        self.quantities.set_samples(row, samples);
+        self.quantities.set_sampling(row, sampling);
     }
 
     fn places(&self) -> Vec<(usize, usize)> {
@@ -154,6 +163,14 @@ fn verdict(require: &str, set: impl Fn(&mut Fixture) -> &mut Fixture) -> GateRes
 /// What stops a variant, in words.
 fn stops(judgement: &Judgement, variant: usize) -> Vec<&str> {
     judgement.variants[variant].stopped_by.iter().map(|stop| stop.text.as_str()).collect()
+}
+
+/// A machine whose runs differ by a hundredth of a percent.
+fn calibrated<'a>(mut context: Context<'a>) -> Context<'a> {
+    let between = BetweenRuns { runs: 5, median: 1e-4, p90: Some(1e-4) };
+    let noise = Noise { median: 1e-6, p90: Some(1e-6), rounds: 60, between: Some(between) };
+    context.noise.insert(shape("large"), noise);
+    context
 }
 
 fn gate(require: &str) -> String {

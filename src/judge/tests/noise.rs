@@ -32,7 +32,7 @@ fn adrift(require: &str) -> (Fixture, Arc<[f64]>) {
     let mut fixture = Fixture::new(&gate(require));
     let (own, baseline) = (drifting(10.05, 0), drifting(10.0, 4));
     for (row, (variant, _)) in fixture.places().into_iter().enumerate() {
-        fixture.quantities.set_samples(row, if variant == 4 { baseline.clone() } else { own.clone() });
+        fixture.sample(row, if variant == 4 { baseline.clone() } else { own.clone() });
     }
     let value = |variant: usize| median(if variant == 4 { &baseline } else { &own }).unwrap();
     fixture.set("latency_p50", |variant, _| value(variant));
@@ -51,7 +51,7 @@ fn a_drift_of_both_sides_is_not_noise_of_their_ratio() {
     let mut quantities = Quantities::new([(VariantId("winner".into()), shape("large"))]);
     quantities.set_column("latency_p50", vec![Cell::Value(median(&baseline).unwrap())]);
     quantities.set_samples(0, baseline);
-    let mut context = Context::new(None, TODAY);
+    let mut context = calibrated(Context::new(None, TODAY));
     let stored = Stored { label: "run 7".into(), quantities: &quantities, variant: VariantId("winner".into()) };
     context.stored.insert("baseline".into(), stored);
     let apart = fixture.judge_with(&context).gates.swap_remove(0);
@@ -63,21 +63,21 @@ fn a_drift_of_both_sides_is_not_noise_of_their_ratio() {
 fn too_few_samples_are_inconclusive() {
     let short = verdict("latency_p50 <= 100", |f| {
         for row in 0..15 {
-            f.quantities.set_samples(row, samples(&[10.0; 5]));
+            f.sample(row, samples(&[10.0; 5]));
         }
         f
     });
     assert_eq!(short.verdict, OPEN);
-    assert!(short.reason.contains("5 samples, needs at least 6"), "{}", short.reason);
+    assert!(short.reason.contains("the confirmation has 5 samples of 60"), "{}", short.reason);
     let p90 = verdict("latency_p90 <= 100", |f| {
         f.set("latency_p90", |_, _| 11.0);
         for row in 0..15 {
-            f.quantities.set_samples(row, samples(&[10.0; 20]));
+            f.sample(row, samples(&[10.0; 20]));
         }
         f
     });
     assert_eq!(p90.verdict, OPEN);
-    assert!(p90.reason.contains("20 samples, needs at least 29"), "{}", p90.reason);
+    assert!(p90.reason.contains("the confirmation has 20 samples of 60"), "{}", p90.reason);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn samples_that_are_absent_or_not_finite_are_inconclusive() {
     fixture.quantities.set_column("latency_p50", timed.column("latency_p50").unwrap().to_vec());
     assert_eq!(fixture.first().verdict, OPEN);
     for row in 0..15 {
-        fixture.quantities.set_samples(row, samples(&[f64::NAN; 60]));
+        fixture.sample(row, samples(&[f64::NAN; 60]));
     }
     assert_eq!(fixture.first().verdict, OPEN);
 }
@@ -166,7 +166,7 @@ fn a_limit_inside_the_machines_own_noise_says_so() {
         fixture.set("latency_p90", |v, _| if v == 4 { 10.0 } else { 10.2 + v as f64 });
         fixture.time(0.05, |v, _| if v == 4 { 10.0 } else { 10.2 + v as f64 });
         let mut context = Context::new(None, TODAY);
-        context.noise.insert(shape("large"), Noise { median: noise, p90: Some(noise), rounds: 60 });
+        context.noise.insert(shape("large"), Noise { median: noise, p90: Some(noise), rounds: 60, between: None });
         fixture.judge_with(&context).gates.swap_remove(0)
     };
     let said = "noise: a 2 % limit cannot be resolved: this machine's own noise is 3.1 % at 60 rounds";
@@ -182,4 +182,53 @@ fn a_limit_inside_the_machines_own_noise_says_so() {
     }
     assert!(judged("latency_p50 <= 10.2", 0.031).reason.contains("needs more rounds"), "nothing is compared");
     assert_eq!(judged("latency_p50 <= 1.2 * baseline.latency_p50", 0.5).verdict, PASS, "noise makes no verdict");
+}
+
+#[test]
+fn a_pass_of_one_among_several_takes_samples_that_did_not_select_it() {
+    let swept = |text: &str| {
+        let mut fixture = Fixture::new(text);
+        let rows = fixture.quantities.rows().to_vec();
+        let timed = std::mem::replace(&mut fixture.quantities, Quantities::new(rows));
+        fixture.quantities.set_column("latency_p50", timed.column("latency_p50").unwrap().to_vec());
+        for row in 0..15 {
+            fixture.quantities.set_samples(row, timed.samples_at(row).unwrap().clone());
+        }
+        fixture.first()
+    };
+    let among = swept(&gate("latency_p50 <= 11"));
+    assert_eq!((among.verdict, among.cases[0].inconclusive), (OPEN, Some(InconclusiveKind::Unconfirmed)));
+    assert!(among.reason.contains("not confirmed on fresh samples"), "{}", among.reason);
+    let warned = swept(&format!("{}inconclusive = \"warn\"", gate("latency_p50 <= 10")));
+    assert_eq!(warned.cases[0].inconclusive, Some(InconclusiveKind::Unconfirmed), "noise of them is not for a warning");
+    assert_eq!(swept(&gate("latency_p50 <= 9")).verdict, FAIL, "luck does not make a failure");
+    let alone = format!("{}on = \"REGCAP=64,THREADS=64\"", gate("latency_p50 <= 11"));
+    assert_eq!(swept(&alone).verdict, PASS, "it was selected among none");
+}
+
+#[test]
+fn a_stored_run_takes_the_noise_between_runs() {
+    let mut quantities = Quantities::new([(VariantId("winner".into()), shape("large"))]);
+    quantities.set_column("latency_p50", vec![Cell::Value(10.0)]);
+    quantities.set_samples(0, (0..60).map(|i| 10.0 * (1.0 + 0.002 * wiggle(i, 9))).collect());
+    let judged = |noise: Option<f64>, us: f64| {
+        let mut fixture = Fixture::new(&gate("latency_p50 <= 1.02 * best.latency_p50"));
+        fixture.time(0.002, |v, _| us + v as f64);
+        let mut context = Context::new(None, TODAY);
+        if let Some(sd) = noise {
+            let between = crate::judge::BetweenRuns { runs: 5, median: sd, p90: None };
+            let noise = crate::judge::Noise { median: 0.0, p90: None, rounds: 60, between: Some(between) };
+            context.noise.insert(shape("large"), noise);
+        }
+        let stored = Stored { label: "run 7".into(), quantities: &quantities, variant: VariantId("winner".into()) };
+        context.stored.insert("best".into(), stored);
+        fixture.judge_with(&context).gates.swap_remove(0)
+    };
+    let unknown = judged(None, 10.0);
+    assert_eq!((unknown.verdict, unknown.cases[0].inconclusive), (OPEN, Some(InconclusiveKind::Missing)));
+    assert!(unknown.reason.contains("--runs 5` measures it"), "{}", unknown.reason);
+    assert_eq!(judged(Some(0.001), 10.0).verdict, PASS);
+    assert_eq!(judged(Some(0.001), 10.4).verdict, FAIL);
+    assert_eq!(judged(Some(0.009), 10.0).verdict, OPEN, "2 % is less than runs differ by");
+    assert_eq!(judged(Some(0.009), 10.3).verdict, OPEN);
 }

@@ -181,7 +181,7 @@ fn poisoned(fixture: &mut Fixture, poisons: &[Poison], target: Target, metric: &
     for (row, (variant, shape)) in fixture.places().into_iter().enumerate() {
         for poison in poisons.iter().filter(|p| (p.target, p.variant, p.shape) == (target, variant, shape)) {
             match target {
-                Target::Samples => fixture.quantities.set_samples(row, poison.odd.samples()),
+                Target::Samples => fixture.sample(row, poison.odd.samples()),
                 _ => cells[row] = poison.odd.cell(),
             }
         }
@@ -205,7 +205,7 @@ fn judged(form: Form, poisons: &[Poison]) -> Judgement {
         stored.set_column(metric, vec![odd(Target::StoredValue).map_or(Cell::Value(sound), Odd::cell)]);
     }
     stored.set_samples(0, odd(Target::StoredSamples).map_or_else(|| samples(&[10.0; 60]), Odd::samples));
-    let mut context = Context::new(Some(ComputeCapability::new(9, 0)), TODAY);
+    let mut context = calibrated(Context::new(Some(ComputeCapability::new(9, 0)), TODAY));
     for name in ["previous", "best"] {
         let label = "run 7".to_owned();
         let run = Stored { label, quantities: &stored, variant: VariantId("then".into()) };

@@ -1,10 +1,10 @@
-//! More rounds through a worker that is a shell script, judged by the real gates.
+//! Confirmations through a worker that is a shell script, judged by the real gates.
 
 use super::*;
 use crate::campaign::Silent;
 use crate::frame::{Counted, Measured, quantities};
 use crate::host::JobMode;
-use crate::judge::{Context, Judgement, correctness, judge, unresolved};
+use crate::judge::{Context, Judgement, SampleOrigin, correctness, judge, to_confirm, unresolved, without_cheats};
 use crate::model::ComputeCapability;
 use crate::model::Verdict;
 use crate::model::{BuildOutcome, BuildRecord, Resources};
@@ -96,8 +96,8 @@ impl NoisyRun {
         writer
     }
 
-    /// Settles with a worker whose starts say these records, one list a start; gives the jobs it was started with.
-    fn settle(&self, writer: &mut RunWriter, starts: &[&[LatencyRecord]]) -> Vec<WorkerJob> {
+    /// Confirms with a worker whose starts say these records, one list a start; gives the jobs it was started with.
+    fn confirm(&self, writer: &mut RunWriter, starts: &[&[LatencyRecord]]) -> Vec<WorkerJob> {
         let place = self.folder.path().display();
         for (number, records) in starts.iter().enumerate() {
             let mut lines: Vec<String> =
@@ -111,9 +111,16 @@ impl NoisyRun {
         );
         std::fs::write(&script, text).unwrap();
         let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
-        let mut rounds =
-            MoreRounds { phase: &self.phase, plan: &self.plan, worker: &worker, writer, progress: &Silent };
-        rounds.settle::<CampaignError>(|run| Ok(unresolved(&self.phase, &self.judged(run), &[]))).unwrap();
+        let (phase, plan) = (&self.phase, &self.plan);
+        let mut confirmation = Confirmation { phase, plan, worker: &worker, writer, progress: &Silent };
+        let cases = |run: &Arc<Run>, wanted| {
+            let judgement = self.judged(run);
+            Ok(match wanted {
+                Wanted::Chosen => to_confirm(phase, &judgement, &[]),
+                Wanted::Open => unresolved(phase, &judgement, &[]),
+            })
+        };
+        confirmation.run::<CampaignError>(cases).unwrap();
         let job = |n: usize| std::fs::read(self.folder.path().join(format!("job-{n}"))).ok();
         (0..).map_while(job).map(|text| serde_json::from_slice(&text).unwrap()).collect()
     }
@@ -130,16 +137,17 @@ impl NoisyRun {
         };
         let table = quantities(&measured, &["latency_p50".to_owned()]);
         let proofs = correctness(phase, plan, &run.checks, &run.builds);
+        let proofs = without_cheats(proofs, run.confirmations.iter().map(|record| &record.timed), &run.builds);
         judge(phase, plan, &table, &proofs, &Context::new(None, jiff::civil::date(2026, 6, 15)))
     }
 
     fn samples(&self, name: &str) -> usize {
         let run = Run::load(&self.run()).unwrap();
-        samples(&run, &(id(name), ShapeName("only".to_owned()))).map_or(0, <[f64]>::len)
-    }
-
-    fn selected(&self) -> String {
-        self.judged(&Run::load(&self.run()).unwrap()).selected.unwrap().variant.0
+        let record = run.confirmations.iter().find(|record| record.timed.variant == id(name));
+        match record.map(|record| &record.timed.outcome) {
+            Some(LatencyOutcome::Timed { samples, .. }) => samples.len(),
+            _ => 0,
+        }
     }
 
     fn verdict(&self) -> Verdict {
@@ -155,71 +163,88 @@ fn asked(job: &WorkerJob) -> (u32, Vec<&str>) {
 }
 
 #[test]
-fn gates_open_by_noise_get_rounds_until_they_are_decided() {
+fn what_was_selected_is_timed_anew_until_noise_leaves_it_decided() {
     let bench = NoisyRun::new();
     let mut writer = bench.writer(9.9, 0.03);
     assert_eq!(bench.verdict(), Verdict::Inconclusive);
-    let more = [latency("a", 9.9, 0.001, 30), latency("b", 10.0, 0.001, 30)];
-    let jobs = bench.settle(&mut writer, &[&more]);
-    assert_eq!(jobs.iter().map(asked).collect::<Vec<_>>(), [(30, vec!["a", "b"])]);
-    assert_eq!((bench.samples("a"), bench.samples("b"), bench.samples("c")), (60, 60, 30));
+    let first = [latency("a", 9.9, 0.03, 30), latency("b", 10.0, 0.03, 30)];
+    let more = [latency("a", 9.9, 0.0001, 30), latency("b", 10.0, 0.0001, 30)];
+    let jobs = bench.confirm(&mut writer, &[&first, &more]);
+    assert_eq!(jobs.iter().map(asked).collect::<Vec<_>>(), [(30, vec!["a", "b"]), (30, vec!["a", "b"])]);
+    assert_eq!((bench.samples("a"), bench.samples("b"), bench.samples("c")), (60, 60, 0));
     assert_eq!(bench.verdict(), Verdict::Pass);
 }
 
 #[test]
-fn more_rounds_end_at_the_budget() {
+fn looks_end_at_the_budget() {
     let bench = NoisyRun::new();
     let mut writer = bench.writer(9.95, 0.03);
     let more = |n| [latency("a", 9.95, 0.03, n), latency("b", 10.0, 0.03, n)];
-    let jobs = bench.settle(&mut writer, &[&more(30), &more(40)]);
-    assert_eq!(jobs.iter().map(|job| asked(job).0).collect::<Vec<_>>(), [30, 40]);
+    let jobs = bench.confirm(&mut writer, &[&more(30), &more(30), &more(40)]);
+    assert_eq!(jobs.iter().map(|job| asked(job).0).collect::<Vec<_>>(), [30, 30, 40]);
     assert_eq!(bench.samples("a"), 100);
     assert_eq!(bench.verdict(), Verdict::Inconclusive);
 }
 
 #[test]
-fn a_newly_selected_variant_is_timed_with_those_selected_before() {
+fn the_samples_that_selected_a_variant_do_not_judge_it() {
     let bench = NoisyRun::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
-    let mut writer = bench.writer(9.9, 0.03);
-    writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
-    assert_eq!((bench.selected().as_str(), bench.verdict()), ("a", Verdict::Inconclusive));
-    // the budget of 100 rounds is spent on a and b; then c is the best, and as open as a was
-    let first = [latency("a", 9.9, 0.03, 30), latency("b", 10.0, 0.03, 30)];
-    let last = [latency("a", 10.1, 0.03, 40), latency("b", 10.0, 0.03, 40)];
-    let anew = |us: f64| [latency("a", 10.0, 0.001, 100), latency("b", 10.0, 0.001, 100), latency("c", us, 0.001, 100)];
-    let jobs = bench.settle(&mut writer, &[&first, &last, &anew(9.92)]);
-    let all = vec!["a", "b", "c"];
-    assert_eq!(jobs.iter().map(asked).collect::<Vec<_>>(), [(30, vec!["a", "b"]), (40, vec!["a", "b"]), (100, all)]);
-    assert_eq!(["a", "b", "c"].map(|name| bench.samples(name)), [100; 3], "all in the same rounds");
-    assert_eq!((bench.selected().as_str(), bench.verdict()), ("c", Verdict::Pass));
+    let mut writer = bench.writer(9.0, 0.001);
+    let before = bench.judged(&Run::load(&bench.run()).unwrap());
+    assert_eq!(before.verdict, Verdict::Inconclusive);
+    assert!(before.gates[0].reason.contains("not confirmed on fresh samples"), "{}", before.gates[0].reason);
+    // it was lucky: timed anew it is as slow as the others
+    let anew = [latency("a", 10.0, 0.001, 30), latency("b", 10.0, 0.001, 30)];
+    assert_eq!(bench.confirm(&mut writer, &[&anew]).len(), 1);
+    let after = bench.judged(&Run::load(&bench.run()).unwrap());
+    assert_eq!((after.verdict, after.selected.unwrap().variant), (Verdict::Fail, id("a")));
+    let case = &after.gates[0].cases[0];
+    assert_eq!((case.origin, case.measured.map(f64::round)), (Some(SampleOrigin::Confirmation), Some(10.0)));
 }
 
 #[test]
-fn variants_added_late_get_no_more_rounds_than_the_first() {
-    let bench = NoisyRun::with(&PHASE.replace("on = \"a\"", "on = \"selected\""));
-    let mut writer = bench.writer(9.9, 0.03);
-    writer.latency(&latency("c", 9.92, 0.03, 30)).unwrap();
-    let slow = |us: f64, n| [latency("a", us, 0.03, n), latency("b", 10.0, 0.03, n)];
-    let open = [latency("a", 10.0, 0.03, 100), latency("b", 10.0, 0.03, 100), latency("c", 9.95, 0.03, 100)];
-    let jobs = bench.settle(&mut writer, &[&slow(9.9, 30), &slow(10.1, 40), &open]);
-    assert_eq!(jobs.len(), 3, "what is open then stays open");
-    assert_eq!((bench.selected().as_str(), bench.verdict()), ("c", Verdict::Inconclusive));
+fn a_variant_that_was_decided_is_compared_by_the_rounds_it_had() {
+    let text = PHASE.replace("on = \"a\"", "on = \"each\"").replace("0.995 * b", "0.995 * c");
+    let bench = NoisyRun::with(&text.replace("[[variant]]\nname = \"c\"", "[[baseline]]\nname = \"c\""));
+    let mut writer = bench.writer(9.0, 0.001);
+    writer.latency(&latency("b", 9.93, 0.03, 30)).unwrap();
+    let first = [latency("a", 9.0, 0.001, 30), latency("b", 9.93, 0.03, 30), latency("c", 10.0, 0.001, 30)];
+    let more = [latency("b", 9.9, 0.0001, 30), latency("c", 10.0, 0.0001, 30)];
+    let jobs = bench.confirm(&mut writer, &[&first, &more]);
+    assert_eq!(jobs.iter().map(asked).collect::<Vec<_>>(), [(30, vec!["a", "b", "c"]), (30, vec!["b", "c"])]);
+    let judged = bench.judged(&Run::load(&bench.run()).unwrap());
+    let samples: Vec<usize> = judged.gates[0].cases.iter().map(|case| case.samples).collect();
+    assert_eq!((samples, judged.verdict), (vec![30, 60], Verdict::Pass), "{}", judged.gates[0].reason);
 }
 
 #[test]
-fn decided_gates_get_no_more_rounds() {
-    let bench = NoisyRun::new();
-    let mut writer = bench.writer(8.0, 0.03);
-    assert!(bench.settle(&mut writer, &[]).is_empty());
+fn a_variant_that_fails_or_cheats_when_timed_anew_does_not_pass() {
+    let failed = LatencyOutcome::Failed { reason: "crashed".to_owned() };
+    let cheats = LatencyOutcome::Cheats { reason: "zeros".to_owned(), audit: None };
+    for (outcome, verdict) in [(failed, Verdict::Inconclusive), (cheats, Verdict::Fail)] {
+        let bench = NoisyRun::new();
+        let mut writer = bench.writer(9.0, 0.001);
+        let ended = LatencyRecord { outcome, ..latency("a", 1.0, 0.0, 1) };
+        bench.confirm(&mut writer, &[&[ended, latency("b", 10.0, 0.001, 30)]]);
+        assert_eq!((bench.samples("a"), bench.verdict()), (0, verdict));
+    }
 }
 
 #[test]
-fn a_variant_that_fails_in_later_rounds_has_failed() {
-    let bench = NoisyRun::new();
-    let mut writer = bench.writer(9.9, 0.03);
-    let outcome = LatencyOutcome::Failed { reason: "crashed".to_owned() };
-    let crashed = LatencyRecord { outcome, ..latency("a", 1.0, 0.0, 1) };
-    bench.settle(&mut writer, &[&[crashed, latency("b", 10.0, 0.001, 30)]]);
-    assert_eq!(bench.samples("a"), 0);
-    assert_eq!(bench.verdict(), Verdict::Inconclusive);
+fn rounds_are_split_over_processes_as_equally_as_can_be() {
+    assert_eq!(split(60, 5), [12; 5]);
+    assert_eq!(split(32, 5), [7, 7, 6, 6, 6]);
+    assert_eq!(split(2, 5), [1, 1]);
+    assert_eq!(split(60, 1), [60]);
+}
+
+#[test]
+fn a_case_keeps_which_process_took_each_sample() {
+    let timed = |us, n| LatencyOutcome::Timed { samples: vec![us; n], launches: 7, audit: None };
+    let case = (id("a"), ShapeName("only".to_owned()));
+    let first = grown(None, &case, vec![timed(1.0, 3), timed(2.0, 2)]);
+    let record = grown(Some(first), &case, vec![timed(3.0, 4)]);
+    assert_eq!((record.looks, record.processes), (2, vec![3, 2, 4]));
+    let expected: Vec<f64> = [[1.0; 3].as_slice(), &[2.0; 2], &[3.0; 4]].concat();
+    assert_eq!(record.timed.outcome, LatencyOutcome::Timed { samples: expected, launches: 7, audit: None });
 }

@@ -1,0 +1,242 @@
+//! What was selected, timed anew together with what it is compared with, for the gates.
+//!
+//! The samples that make a variant the fastest of many are too good to judge it by. After the selection the chosen are timed
+//! again, in new processes, and only those samples judge. They are looked at several times: while noise leaves a required
+//! gate open, with twice as many samples each time ([`crate::stats::looks`]).
+
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::progress::Progress;
+use super::targets;
+use crate::config::Phase;
+use crate::host::external::{self, PrestartedCommands};
+use crate::host::{Finish, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use crate::model::{ConfirmationRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
+use crate::plan::{CommandPlan, Plan};
+use crate::stats::looks;
+use crate::store::{Run, RunWriter, StoreError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Variants at shapes.
+pub type TimedCases = BTreeSet<(VariantId, ShapeName)>;
+
+/// Times anew what a complete run selected.
+pub struct Confirmation<'a> {
+    /// The phase.
+    pub phase: &'a Phase,
+    /// Its variants.
+    pub plan: &'a Plan,
+    /// What times kernels.
+    pub worker: &'a WorkerCommand,
+    /// The reference entry, where it has a source of its own.
+    pub reference: &'a BTreeMap<VariantId, PathBuf>,
+    /// Where records go.
+    pub writer: &'a mut RunWriter,
+    /// What the user sees meanwhile.
+    pub progress: &'a (dyn Progress + Sync),
+}
+
+/// What a judgement asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// What is to be timed anew, by the samples of the sweep.
+    Chosen,
+    /// What noise leaves open, by the samples taken anew.
+    Open,
+}
+
+/// Samples of a case that were taken anew so far.
+type Taken = BTreeMap<(VariantId, ShapeName), ConfirmationRecord>;
+
+impl Confirmation<'_> {
+    /// Times what `cases` wants at the first look, and then what it finds open, until nothing is or `[bench] max_rounds` is
+    /// reached.
+    ///
+    /// All cases have their first rounds together, and only fewer at each later look, so that the first samples of any two
+    /// are of the same rounds.
+    pub fn run<E: From<CampaignError> + From<StoreError>>(
+        &mut self,
+        mut cases: impl FnMut(&Arc<Run>, Wanted) -> Result<TimedCases, E>,
+    ) -> Result<(), E> {
+        let mut run = Arc::new(Run::load(self.writer.folder())?);
+        let mut chosen = timed_cases(&run, &cases(&run, Wanted::Chosen)?);
+        let (mut taken, mut have) = (Taken::new(), 0);
+        for rounds in looks(self.phase.bench.rounds, self.phase.bench.max_rounds) {
+            if chosen.is_empty() {
+                break;
+            }
+            self.look(&run, &chosen, rounds - have, &mut taken)?;
+            have = rounds;
+            run = Arc::new(Run::load(self.writer.folder())?);
+            let open = timed_cases(&run, &cases(&run, Wanted::Open)?);
+            chosen.retain(|case| open.contains(case));
+        }
+        Ok(())
+    }
+
+    /// Times these cases for so many more rounds, and keeps what there is of them now.
+    fn look(&mut self, run: &Run, cases: &TimedCases, rounds: u32, taken: &mut Taken) -> Result<(), CampaignError> {
+        let started = Instant::now();
+        let folder = fresh_folder(&self.writer.folder().join("logs"))?;
+        self.progress.stage("confirm", cases.len());
+        let commands: Vec<_> =
+            self.plan.commands().filter(|(id, _)| cases.iter().any(|(case, _)| case == *id)).collect();
+        let processes = if commands.is_empty() { 1 } else { self.phase.bench.processes };
+        let mut new = BTreeMap::new();
+        for rounds in split(rounds, processes) {
+            let mut phase = self.phase.clone();
+            phase.bench.rounds = rounds;
+            self.kernels(&Batch { phase: &phase, run, cases, folder: &folder }, &mut new)?;
+            for (variant, command) in &commands {
+                self.command((variant, command), &phase, cases, (&folder, &mut new))?;
+            }
+        }
+        for (case, batches) in new {
+            let record = grown(taken.remove(&case), &case, batches);
+            self.writer.confirmation(&record)?;
+            taken.insert(case, record);
+        }
+        Ok(self.writer.spent("confirm", started.elapsed().as_secs_f64())?)
+    }
+
+    fn kernels(&mut self, batch: &Batch<'_>, new: &mut Batches) -> Result<(), CampaignError> {
+        // A reference entry may be in the cubin of a variant that is not timed.
+        let mut cubins = cubins(&batch.run.builds, |build| build.shares.is_none());
+        cubins.extend(self.reference.clone());
+        let mut job = WorkerJob::new(batch.phase, self.plan, &cubins, JobPurpose::Time)?;
+        for kernel in &mut job.kernels {
+            kernel.shapes.retain(|shape| batch.cases.contains(&(kernel.variant.clone(), shape.clone())));
+        }
+        job.kernels.retain(|kernel| !kernel.shapes.is_empty());
+        let worker = self.worker;
+        let mut keep = |event| self.keep(batch.cases, event, new);
+        match measure(job, worker, batch.phase.bench.timeout, batch.folder, &mut keep)? {
+            Finish::Complete => Ok(()),
+            Finish::Interrupted => Err(CampaignError::Interrupted),
+        }
+    }
+
+    /// A command in a new process: it checks and times the shapes that are asked for.
+    fn command(
+        &mut self,
+        (variant, command): (&VariantId, &CommandPlan),
+        phase: &Phase,
+        cases: &TimedCases,
+        (folder, new): (&Path, &mut Batches),
+    ) -> Result<(), CampaignError> {
+        let mut phase = phase.clone();
+        phase.bench.shapes.retain(|shape| cases.contains(&(variant.clone(), shape.clone())));
+        phase.workload.shapes.retain(|shape| phase.bench.shapes.contains(&shape.name));
+        let place = folder.join(targets::file_name(variant));
+        std::fs::create_dir_all(&place)
+            .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
+        let mut keep = |event| self.keep(cases, event, new);
+        external::measure(&phase, variant, command, &place, &mut PrestartedCommands::default(), &mut keep)?;
+        Ok(())
+    }
+
+    fn keep(&mut self, cases: &TimedCases, event: WorkerEvent, new: &mut Batches) -> Result<(), SinkError> {
+        match event {
+            WorkerEvent::Checked(record) => self.writer.check(&record)?,
+            WorkerEvent::Timed(LatencyRecord { variant, shape, outcome }) => {
+                let case = (variant, shape);
+                if cases.contains(&case) {
+                    self.progress.step(&case.0.0);
+                    new.entry(case).or_default().push(outcome);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What each process gave for a case at one look.
+type Batches = BTreeMap<(VariantId, ShapeName), Vec<LatencyOutcome>>;
+
+/// Cases that are timed together.
+struct Batch<'a> {
+    /// The phase, with as many rounds as are asked for now.
+    phase: &'a Phase,
+    /// What was built.
+    run: &'a Run,
+    /// Variants at shapes.
+    cases: &'a TimedCases,
+    /// For the worker's files.
+    folder: &'a Path,
+}
+
+/// These cases as they are timed: those of the variants whose code they share, where the sweep has samples of them.
+fn timed_cases(run: &Run, cases: &TimedCases) -> TimedCases {
+    let timed: BTreeSet<(&VariantId, &ShapeName)> = run
+        .latencies
+        .iter()
+        .filter(|record| matches!(record.outcome, LatencyOutcome::Timed { .. }))
+        .map(|record| (&record.variant, &record.shape))
+        .collect();
+    let owner = |(id, shape): &(VariantId, ShapeName)| (run.measured_as(id).clone(), shape.clone());
+    cases.iter().map(owner).filter(|(id, shape)| timed.contains(&(id, shape))).collect()
+}
+
+/// Rounds of each of so many processes, as equal as can be and none without any.
+fn split(rounds: u32, processes: u32) -> Vec<u32> {
+    let processes = processes.clamp(1, rounds.max(1));
+    (0..processes).map(|at| rounds / processes + u32::from(at < rounds % processes)).collect()
+}
+
+/// The samples of a case with those that its processes gave now. One that failed in any of them has failed: its earlier
+/// samples do not stand for it any more.
+fn grown(
+    before: Option<ConfirmationRecord>,
+    (variant, shape): &(VariantId, ShapeName),
+    batches: Vec<LatencyOutcome>,
+) -> ConfirmationRecord {
+    let looks = before.as_ref().map_or(1, |record| record.looks + 1);
+    let (mut processes, mut whole) = before.map_or((Vec::new(), None), |r| (r.processes, Some(r.timed.outcome)));
+    for batch in batches {
+        if let LatencyOutcome::Timed { samples, .. } = &batch {
+            processes.push(u32::try_from(samples.len()).unwrap_or(u32::MAX));
+        }
+        whole = Some(match whole {
+            Some(whole) => joined(whole, batch),
+            None => batch,
+        });
+    }
+    let outcome = whole.unwrap_or_else(|| LatencyOutcome::Failed { reason: "it was not timed anew".to_owned() });
+    let timed = LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome };
+    ConfirmationRecord { timed, looks, processes }
+}
+
+fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
+    match (before, after) {
+        (
+            LatencyOutcome::Timed { mut samples, launches, audit },
+            LatencyOutcome::Timed { samples: more, launches: least, audit: later },
+        ) => {
+            samples.extend(more);
+            let audit = match (audit, later) {
+                (Some(audit), Some(later)) => Some(audit.and(&later)),
+                (_, None) | (None, _) => None,
+            };
+            LatencyOutcome::Timed { samples, launches: launches.min(least), audit }
+        }
+        (cheats @ LatencyOutcome::Cheats { .. }, _) | (_, cheats @ LatencyOutcome::Cheats { .. }) => cheats,
+        (failed @ LatencyOutcome::Failed { .. }, _) | (_, failed @ LatencyOutcome::Failed { .. }) => failed,
+    }
+}
+
+/// A folder for one look that no look before it has used.
+fn fresh_folder(logs: &Path) -> Result<PathBuf, CampaignError> {
+    let folder = |number: usize| logs.join(format!("confirmation-{number}"));
+    let path = (1..).map(folder).find(|path| !path.exists()).unwrap_or_else(|| folder(0));
+    std::fs::create_dir_all(&path)
+        .map_err(|source| CampaignError::Io { what: "make a folder for a confirmation", source })?;
+    Ok(path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

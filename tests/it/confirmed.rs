@@ -1,0 +1,70 @@
+//! Latency gates and the samples that judge them: forged recordings through the real binary.
+
+use crate::command::{Finished, Place};
+use crate::stored::{Stored, wiggle};
+
+const PHASE: &str = concat!(
+    include_str!("../data/copy.toml"),
+    r#"
+[[variant]]
+name = "a"
+params = { THREADS = 32 }
+[[variant]]
+name = "b"
+params = { THREADS = 64 }
+[[baseline]]
+name = "base"
+params = { THREADS = 128 }
+[[gate]]
+name = "faster"
+require = "latency_p50 <= 0.98 * base.latency_p50"
+"#
+);
+
+fn gate(place: &Place, text: &str, run: &Stored) -> Finished {
+    let folder = run.write(place);
+    let config = place.write("phase.toml", text);
+    place.run(&["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap()])
+}
+
+/// A run in which `a` was lucky: 5 % faster than the baseline while it was selected.
+fn lucky(text: &str) -> Stored {
+    Stored::new(text, "r").latency(|id, round| if id.0 == "a" { 9.5 } else { 10.0 } * (1.0 + 0.003 * wiggle(round, 1)))
+}
+
+#[test]
+fn a_winner_is_not_judged_by_the_samples_that_made_it_win() {
+    let swept = gate(&Place::new(), PHASE, &lucky(PHASE));
+    assert_eq!(swept.status, Some(4), "{swept:?}");
+    assert!(swept.stdout.contains("not confirmed on fresh samples"), "{}", swept.stdout);
+
+    let slow = lucky(PHASE).confirmed(1, |_, round| 10.0 * (1.0 + 0.003 * wiggle(round, 2)));
+    assert_eq!(gate(&Place::new(), PHASE, &slow).status, Some(1), "timed anew it is no faster");
+
+    let fast = |id: &ncugate::model::VariantId| if id.0 == "a" { 9.5 } else { 10.0 };
+    let good = lucky(PHASE).confirmed(1, move |id, round| fast(id) * (1.0 + 0.003 * wiggle(round, id.0.len())));
+    assert_eq!(gate(&Place::new(), PHASE, &good).status, Some(0));
+}
+
+#[test]
+fn a_single_candidate_is_judged_by_the_samples_there_are() {
+    let text = PHASE.replace("[[variant]]\nname = \"b\"\nparams = { THREADS = 64 }\n", "");
+    assert_eq!(gate(&Place::new(), &text, &lucky(&text)).status, Some(0));
+}
+
+#[test]
+fn a_command_in_few_processes_says_nothing_of_how_much_they_differ() {
+    let text = PHASE.replace("params = { THREADS = 128 }", "command = [\"true\"]");
+    let fast = |id: &ncugate::model::VariantId| if id.0 == "a" { 9.0 } else { 10.0 };
+    let run = |processes: u32| {
+        let anew =
+            move |id: &ncugate::model::VariantId, round: usize| fast(id) * (1.0 + 0.003 * wiggle(round, id.0.len()));
+        gate(&Place::new(), &text, &lucky(&text).confirmed(processes, anew))
+    };
+    for processes in [1, 2] {
+        let few = run(processes);
+        assert_eq!(few.status, Some(4), "{few:?}");
+        assert!(few.stdout.contains("3 are needed to know how much processes differ"), "{}", few.stdout);
+    }
+    assert_eq!(run(5).status, Some(0), "{:?}", run(5));
+}
