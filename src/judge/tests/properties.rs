@@ -20,7 +20,7 @@ fn cell() -> impl Strategy<Value = Cell> {
 fn requirement() -> impl Strategy<Value = String> {
     let comparison = prop::sample::select(vec!["<", "<=", ">", ">=", "==", "!="]);
     let side = prop::sample::select(vec!["eligible_warps", "2 * eligible_warps", "eligible_warps + registers"]);
-    (side, comparison, 1..50_i32).prop_map(|(side, comparison, limit)| format!("{side} {comparison} {limit}"))
+    (side, comparison, 2..50_i32).prop_map(|(side, comparison, limit)| format!("{side} {comparison} {limit}"))
 }
 
 fn on() -> impl Strategy<Value = &'static str> {
