@@ -88,6 +88,9 @@ impl<'a> LiveRun<'a> {
             .and_then(|()| self.settle(&mut writer, &mut session))
             .and_then(|()| self.deep_profile(&mut writer, &session));
         session.update(Arc::new(Run::load(&folder)?))?;
+        if ended.is_ok() {
+            writer.judged(session.run_verdict())?;
+        }
         Ok(MeasuredRun { session, ended })
     }
 

@@ -4,9 +4,9 @@ use super::{CommandError, signal};
 use crate::build::Arch;
 use crate::campaign::{build_for, target};
 use crate::cli::CheckArgs;
-use crate::config;
+use crate::config::{self, Waiver};
 use crate::exit::Outcome;
-use crate::judge::{preconditions, static_gates};
+use crate::judge::{loosened, preconditions, static_gates, unlikely_limits};
 use crate::model::Level;
 use crate::plan::unroll;
 use crate::report::static_check;
@@ -28,6 +28,9 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     let plan = unroll(&phase)?;
     let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());
     writeln!(out, "{}: {candidates} candidates, {baselines} baselines", config.display())?;
+    for caution in loosened(&phase, Waiver::today()).into_iter().chain(unlikely_limits(&phase)) {
+        writeln!(out, "  {caution}")?;
+    }
     if args.no_build {
         return Ok(Outcome::Passed);
     }
@@ -47,6 +50,9 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     write!(out, "{text}")?;
     let gates = static_gates(&phase, &plan, builds, target);
     write!(out, "{}", static_check::gates(&gates))?;
+    if gates.impossible.is_some() {
+        outcome = Outcome::Failed;
+    }
     let required = gates.judged.iter().filter(|gate| gate.level == Level::Required);
     Ok(required.fold(outcome.and(built.into()), |outcome, gate| outcome.and(gate.verdict.into())))
 }

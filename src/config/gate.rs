@@ -108,6 +108,19 @@ pub struct Waiver {
     pub line: usize,
 }
 
+impl Waiver {
+    /// Most days from today to the last one that it holds: a year.
+    pub const LONGEST: i32 = 366;
+    /// Fewest words of a reason.
+    pub const FEWEST_WORDS: usize = 3;
+
+    /// The day that waivers are held against, in UTC. Neither `SOURCE_DATE_EPOCH` nor `TZ` moves it: whoever sets a variable
+    /// would else decide whether a gate may fail.
+    pub fn today() -> jiff::civil::Date {
+        jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+    }
+}
+
 /// Everything about gates beyond the flat list.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GatePlan {

@@ -1,5 +1,6 @@
 //! An expression as a tree; every node knows which bytes of the text it came from.
 
+use super::unit::Unit;
 use super::value::Value;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -209,6 +210,8 @@ pub struct Node<R> {
 pub enum NodeKind<R> {
     /// A number, a text, `true` or `false`.
     Literal(Value),
+    /// A number with a unit: `30 us`. A requirement turns it into the unit of what it is compared with.
+    Measure(f64, Unit),
     /// A value that is read.
     Read(R),
     /// `-a`
@@ -247,7 +250,7 @@ impl<R> Node<R> {
     /// The nodes directly below, in the order of the text.
     pub fn children(&self) -> Vec<&Self> {
         match &self.kind {
-            NodeKind::Literal(_) | NodeKind::Read(_) => Vec::new(),
+            NodeKind::Literal(_) | NodeKind::Measure(..) | NodeKind::Read(_) => Vec::new(),
             NodeKind::Negate(inner) | NodeKind::Not(inner) => vec![inner],
             NodeKind::Arithmetic(_, left, right) | NodeKind::And(left, right) | NodeKind::Or(left, right) => {
                 vec![left, right]
@@ -256,6 +259,22 @@ impl<R> Node<R> {
                 std::iter::once(first.as_ref()).chain(rest.iter().map(|(_, node)| node)).collect()
             }
             NodeKind::In { value, list, .. } => std::iter::once(value.as_ref()).chain(list).collect(),
+            NodeKind::Conditional { then, condition, otherwise } => vec![then, condition, otherwise],
+        }
+    }
+
+    /// The nodes directly below, to be changed.
+    pub(super) fn children_mut(&mut self) -> Vec<&mut Self> {
+        match &mut self.kind {
+            NodeKind::Literal(_) | NodeKind::Measure(..) | NodeKind::Read(_) => Vec::new(),
+            NodeKind::Negate(inner) | NodeKind::Not(inner) => vec![inner],
+            NodeKind::Arithmetic(_, left, right) | NodeKind::And(left, right) | NodeKind::Or(left, right) => {
+                vec![left, right]
+            }
+            NodeKind::Compare(first, rest) => {
+                std::iter::once(first.as_mut()).chain(rest.iter_mut().map(|(_, node)| node)).collect()
+            }
+            NodeKind::In { value, list, .. } => std::iter::once(value.as_mut()).chain(list).collect(),
             NodeKind::Conditional { then, condition, otherwise } => vec![then, condition, otherwise],
         }
     }
@@ -280,7 +299,11 @@ impl<R> Node<R> {
     /// Whether it is true or false by its form: a comparison, a membership, or logic.
     pub(super) fn is_logical(&self) -> bool {
         match self.kind {
-            NodeKind::Literal(_) | NodeKind::Read(_) | NodeKind::Negate(_) | NodeKind::Arithmetic(..) => false,
+            NodeKind::Literal(_)
+            | NodeKind::Measure(..)
+            | NodeKind::Read(_)
+            | NodeKind::Negate(_)
+            | NodeKind::Arithmetic(..) => false,
             NodeKind::Not(_)
             | NodeKind::Compare(..)
             | NodeKind::In { .. }
@@ -294,6 +317,7 @@ impl<R> Node<R> {
     pub fn map<S>(&self, of: &mut impl FnMut(&R) -> S) -> Node<S> {
         let kind = match &self.kind {
             NodeKind::Literal(value) => NodeKind::Literal(value.clone()),
+            NodeKind::Measure(number, unit) => NodeKind::Measure(*number, *unit),
             NodeKind::Read(read) => NodeKind::Read(of(read)),
             NodeKind::Negate(inner) => NodeKind::Negate(inner.boxed(of)),
             NodeKind::Not(inner) => NodeKind::Not(inner.boxed(of)),

@@ -1,6 +1,6 @@
 //! An expression over named values: parsed once, evaluated for any number of variants and shapes.
 
-use super::ast::{Node, Reference, Span};
+use super::ast::{Node, NodeKind, Reference, Span};
 use super::parse;
 use super::value::{Names, Value};
 use std::fmt;
@@ -106,6 +106,13 @@ impl Expr {
             reason: e.reason.into(),
             span: Some(e.span),
         })?;
+        if let Some((unit, span)) = root.walk().into_iter().find_map(|node| match node.kind {
+            NodeKind::Measure(_, unit) => Some((unit, node.span)),
+            _ => None,
+        }) {
+            let reason = format!("`{}` is a unit, which only a limit of a requirement has", unit.word).into();
+            return Err(ExprError::Syntax { text: text.into(), reason, span: Some(span) });
+        }
         let mut names: Vec<(String, Span)> = Vec::new();
         for (name, span) in root.reads().map(|(reference, span)| (reference.to_string(), span)) {
             if !names.iter().any(|(known, _)| *known == name) {

@@ -8,15 +8,21 @@
 mod ast;
 mod eval;
 mod expression;
+mod limit;
 mod parse;
 mod requirement;
 mod template;
 mod token;
+mod trivial;
+mod unit;
 mod value;
 
 pub use ast::{Arithmetic, Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
 pub use eval::{EvalError, Evaluated};
 pub use expression::{Expr, ExprError};
+pub use limit::UnitError;
 pub use requirement::{Form, Reads, Requirement, RequirementError};
 pub use template::{Template, render};
+pub use trivial::{Source, Trivial};
+pub use unit::Unit;
 pub use value::{Names, Value};

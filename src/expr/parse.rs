@@ -8,6 +8,7 @@
 
 use super::ast::{Arithmetic, Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
 use super::token::{SyntaxError, Token, tokens};
+use super::unit::Unit;
 use super::value::Value;
 use crate::model::is_ncu_metric;
 
@@ -267,8 +268,8 @@ impl<'t> Parser<'t> {
 
     fn primary(&mut self) -> Parsed {
         let kind = match self.peek().clone() {
-            Token::Int(value) => NodeKind::Literal(Value::Int(value)),
-            Token::Float(value) => NodeKind::Literal(Value::Float(value)),
+            Token::Int(value) => return self.number(Value::Int(value), value as f64),
+            Token::Float(value) => return self.number(Value::Float(value), value),
             Token::Text(value) => NodeKind::Literal(Value::Text(value)),
             Token::Name("true" | "True") => NodeKind::Literal(Value::Bool(true)),
             Token::Name("false" | "False") => NodeKind::Literal(Value::Bool(false)),
@@ -289,6 +290,33 @@ impl<'t> Parser<'t> {
         };
         let span = self.take();
         grown(kind, span, 0)
+    }
+
+    /// A number, with the unit after it where there is one.
+    fn number(&mut self, value: Value, number: f64) -> Parsed {
+        let start = self.take();
+        let unit = match *self.peek() {
+            Token::Name(word) => Unit::of_word(word),
+            Token::Arithmetic(Arithmetic::Remainder) if self.ends_after(1) => Unit::of_word("%"),
+            _ => None,
+        };
+        match unit {
+            Some(unit) => {
+                let end = self.take();
+                grown(NodeKind::Measure(number, unit), start.to(end), 0)
+            }
+            None => grown(NodeKind::Literal(value), start, 0),
+        }
+    }
+
+    /// Whether no operand begins so many tokens on: then `%` is a unit and not the remainder.
+    fn ends_after(&self, by: usize) -> bool {
+        match self.ahead(by) {
+            Token::End | Token::Compare(_) | Token::Mark(')' | ']' | ',') => true,
+            Token::Name(word) => matches!(*word, "and" | "or" | "if" | "else" | "in"),
+            Token::Arithmetic(arithmetic) => *arithmetic != Arithmetic::Subtract,
+            Token::Mark(_) | Token::Text(_) | Token::Int(_) | Token::Float(_) => false,
+        }
     }
 
     /// A name, an owner's metric, or a call.

@@ -7,6 +7,7 @@
 //! (`baseline.dram__bytes.sum`, `baseline["dram__bytes.sum"]`) or in a call (`ncu("...")`).
 
 use super::ast::{Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
+use super::limit::{self, UnitError};
 use super::parse;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -125,6 +126,61 @@ impl Requirement {
         let right = Node { kind: NodeKind::Literal(super::Value::Int(1)), span: span(23, 24) };
         let form = Form::Compare { left, comparison: Comparison::GreaterOrEqual, right };
         Self { text: "speedup(\"previous\") >= 1".into(), form: Arc::new(form) }
+    }
+
+    /// The same with every limit in the unit of what it is compared with; `unit_of` is the unit of a metric, empty where it has
+    /// none, and nothing for what is not measured.
+    ///
+    /// # Errors
+    ///
+    /// A unit that does not fit.
+    pub fn in_units<'u>(&self, unit_of: &dyn Fn(&Reference) -> Option<&'u str>) -> Result<Self, UnitError> {
+        let mut form = (*self.form).clone();
+        match &mut form {
+            Form::Compare { left, comparison, right } => {
+                let kind = NodeKind::Compare(Box::new(left.clone()), vec![(*comparison, right.clone())]);
+                let mut root = Node { kind, span: Span::new(0, self.text.len()) };
+                limit::resolve(&mut root, &[], unit_of)?;
+                form = self::form(root);
+            }
+            Form::Condition(condition) => limit::resolve(condition, &[], unit_of)?,
+        }
+        Ok(Self { text: self.text.clone(), form: Arc::new(form) })
+    }
+
+    /// Whether a limit was written with its unit.
+    pub fn names_units(&self) -> bool {
+        let written = parse::parse(&self.text);
+        written.is_ok_and(|root| root.walk().iter().any(|node| matches!(node.kind, NodeKind::Measure(..))))
+    }
+
+    /// What is compared with a number, and the number.
+    pub fn limits(&self) -> Vec<(&Reference, f64)> {
+        let pair = |left: &'_ Node<Reference>, right: &'_ Node<Reference>| match (&left.kind, &right.kind) {
+            (NodeKind::Read(_), NodeKind::Literal(value)) => value.number(),
+            _ => None,
+        };
+        let of =
+            |left: &'_ Node<Reference>, right: &'_ Node<Reference>| pair(left, right).or_else(|| pair(right, left));
+        let read = |side: &[&'_ Node<Reference>]| side.iter().position(|node| matches!(node.kind, NodeKind::Read(_)));
+        let mut found = Vec::new();
+        let mut note = |left, right| {
+            if let (Some(limit), Some(at)) = (of(left, right), read(&[left, right])) {
+                let side: &Node<Reference> = if at == 0 { left } else { right };
+                found.extend(side.reads().next().map(|(reference, _)| (reference, limit)));
+            }
+        };
+        match &*self.form {
+            Form::Compare { left, right, .. } => note(left, right),
+            Form::Condition(condition) => {
+                for node in condition.walk() {
+                    if let NodeKind::Compare(left, rest) = &node.kind {
+                        rest.iter().for_each(|(_, right)| note(left, right));
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// As written, without spaces around it.

@@ -1,6 +1,7 @@
 //! A text cut into tokens.
 
 use super::ast::{Arithmetic, Comparison, Span};
+use super::unit::Unit;
 
 /// What is wrong with a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,7 +152,12 @@ fn number(rest: &str, start: usize) -> Result<(usize, Token<'static>), SyntaxErr
     let plain = written.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'));
     match written.parse::<f64>() {
         Ok(value) if plain && value.is_finite() => Ok((length, Token::Float(value))),
-        _ => Err(wrong(format!("`{}` is not a number", &rest[..length]))),
+        _ => {
+            let digits = rest[..length].trim_end_matches(|c: char| !c.is_ascii_digit());
+            let hint = Unit::of_word(&rest[digits.len()..length])
+                .map_or_else(String::new, |unit| format!("; a unit stands after a space: `{digits} {}`", unit.word));
+            Err(wrong(format!("`{}` is not a number{hint}", &rest[..length])))
+        }
     }
 }
 

@@ -21,6 +21,17 @@ pub fn bind<'a>(
     references.iter().map(|reference| binder.operand(reference)).collect()
 }
 
+/// The variants of this run that requirements compare with, each once.
+pub fn compared(references: &[Reference], context: &EvalContext<'_>, previous: Option<usize>) -> Vec<Option<usize>> {
+    let binder = Binder { context, shapes: &[], previous };
+    let target = |reference: &Reference| match binder.target(reference.owner()) {
+        Ok(Target::Planned(at)) => Some(at),
+        Ok(Target::Stored(..)) | Err(_) => None,
+    };
+    let others = references.iter().filter(|reference| *reference.owner() != Owner::Case);
+    others.map(target).collect()
+}
+
 struct Binder<'b, 'a> {
     context: &'b EvalContext<'a>,
     shapes: &'b [ShapeName],

@@ -1,6 +1,6 @@
 //! A gate bound to what was measured, judging variants one by one.
 
-use super::bind::{bind, scalar_value};
+use super::bind::{bind, compared, scalar_value};
 use super::case_outcome::{CaseOutcome, holds, margin};
 use super::compiled::{CompiledForm, CompiledRequirement, CompiledSide};
 use super::context::{EvalContext, Proof, finite};
@@ -41,6 +41,8 @@ pub struct BoundGate<'a> {
     pub(super) context: &'a EvalContext<'a>,
     requirement: CompiledRequirement,
     pub(super) operands: Vec<Operand<'a>>,
+    /// Whom it compares with: variants of this run by index, none for others.
+    compared: Vec<Option<usize>>,
 }
 
 /// What a comparison is about to be decided from.
@@ -57,7 +59,8 @@ impl<'a> BoundGate<'a> {
     pub fn new(gate: &'a Gate, context: &'a EvalContext<'a>, previous: Option<usize>) -> Self {
         let requirement = CompiledRequirement::new(&gate.require);
         let operands = bind(&requirement.references, context, &gate.shapes, previous);
-        Self { gate, context, requirement, operands }
+        let compared = compared(&requirement.references, context, previous);
+        Self { gate, context, requirement, operands, compared }
     }
 
     /// The logical metric on the left side, when nothing else is.
@@ -90,6 +93,19 @@ impl<'a> BoundGate<'a> {
         &self.requirement.references
     }
 
+    /// Samples or launches that a case has once everything was measured that the phase allows.
+    pub fn full(&self) -> usize {
+        let timed = |operand: &Operand<'_>| match operand {
+            Operand::Column { timing, .. } => timing.is_some(),
+            Operand::Fixed(of) => of.iter().any(|fixed| fixed.timed.is_some()),
+            Operand::Speedup { .. } => true,
+            Operand::Param(_) | Operand::Scalar(_) | Operand::Correct => false,
+        };
+        let (bench, profile) = (&self.context.phase.bench, &self.context.phase.profile);
+        let full = if self.operands.iter().any(timed) { bench.rounds.max(bench.max_rounds) } else { profile.repeat };
+        full as usize
+    }
+
     /// Judges variants, in the order given.
     pub fn judge(&self, variants: &[usize], detail: IntervalDetail) -> Vec<VariantOutcome> {
         variants.par_iter().with_min_len(64).map(|&variant| self.row(variant, detail)).collect()
@@ -110,6 +126,13 @@ impl<'a> BoundGate<'a> {
             }
             _ => self.measured(variant, shape, detail),
         }
+        .unless_compared_with(self.compares_only_with(variant).then(|| self.context.variant(variant).id.0.as_str()))
+    }
+
+    /// Whether a comparison is of this variant with itself and nobody else: then it holds or fails by its limit alone.
+    fn compares_only_with(&self, variant: usize) -> bool {
+        let is_comparison = matches!(self.requirement.form, CompiledForm::Compare { .. });
+        is_comparison && !self.compared.is_empty() && self.compared.iter().all(|other| *other == Some(variant))
     }
 
     fn measured(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {
@@ -213,8 +236,7 @@ impl<'a> BoundGate<'a> {
         if !self.varies(sides.timed, shape) {
             return outcome;
         }
-        let samples = sides.timed.iter().flatten().map(|t| t.samples.len()).min().unwrap_or(1);
-        let outcome = CaseOutcome { samples, ..outcome };
+        let outcome = CaseOutcome { samples: fewest(sides.timed), ..outcome };
         let clear = self.clear(&sides, shape).filter(|clear| *clear == verdict);
         if clear.is_some() && detail == IntervalDetail::Verdicts {
             return outcome;
@@ -240,6 +262,7 @@ impl<'a> BoundGate<'a> {
         if !self.varies(timed, shape) {
             return outcome;
         }
+        let outcome = CaseOutcome { samples: fewest(timed), ..outcome };
         let (mut held, mut all) = (0_usize, 0_usize);
         let drawn = self.resample(values, timed, shape, |values| {
             all += 1;
@@ -251,7 +274,11 @@ impl<'a> BoundGate<'a> {
         match (drawn, verdict) {
             (Ok(()), Verdict::Pass) if share >= 1.0 - tail => outcome,
             (Ok(()), Verdict::Fail) if share <= tail => outcome,
-            (Ok(()), _) => CaseOutcome::noisy("needs more rounds"),
+            (Ok(()), _) => CaseOutcome {
+                estimate: Some(verdict),
+                samples: outcome.samples,
+                ..CaseOutcome::noisy("needs more rounds")
+            },
             (Err(reason), _) => CaseOutcome::noisy(&reason),
         }
     }
@@ -264,6 +291,11 @@ impl<'a> BoundGate<'a> {
         let list: Vec<String> = self.references().iter().zip(values).map(shown).collect();
         if list.is_empty() { String::new() } else { format!(": {}", list.join(", ")) }
     }
+}
+
+/// Samples of the side that has the fewest.
+fn fewest(timed: &[Option<Timed>]) -> usize {
+    timed.iter().flatten().map(|timed| timed.samples.len()).min().unwrap_or(1)
 }
 
 fn ratio(numerator: Value, denominator: f64) -> Option<Value> {

@@ -11,6 +11,8 @@ pub struct CaseOutcome {
     pub verdict: Verdict,
     /// What makes it inconclusive.
     pub inconclusive: Option<InconclusiveKind>,
+    /// The verdict of the values as they were measured, where noise leaves it open.
+    pub estimate: Option<Verdict>,
     /// Left side.
     pub measured: Option<f64>,
     /// Right side.
@@ -49,6 +51,7 @@ impl CaseOutcome {
         Self {
             verdict,
             inconclusive: None,
+            estimate: None,
             measured: None,
             limit: None,
             margin: None,
@@ -70,6 +73,20 @@ impl CaseOutcome {
                 ..self
             },
             (Verdict::Fail | Verdict::Inconclusive, _) => self,
+        }
+    }
+
+    /// A pass does not count where a variant is compared with itself.
+    #[must_use]
+    pub fn unless_compared_with(self, itself: Option<&str>) -> Self {
+        match itself.filter(|_| self.verdict == Verdict::Pass) {
+            Some(id) => Self {
+                verdict: Verdict::Inconclusive,
+                inconclusive: Some(InconclusiveKind::Missing),
+                note: Some(format!("it compares '{id}' with itself").into()),
+                ..self
+            },
+            None => self,
         }
     }
 

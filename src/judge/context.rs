@@ -166,15 +166,15 @@ impl<'a> EvalContext<'a> {
         all.filter(|(_, v)| v.standing == Standing::Candidate).map(|(at, _)| at).collect()
     }
 
-    /// Indices of all variants whose id matches a glob, in the order of the plan.
+    /// Indices of the candidates whose id matches a glob, in the order of the plan: a baseline is what candidates are
+    /// compared with, and never stands for a stage or a fallback.
     ///
     /// # Errors
     ///
     /// A text that is not a glob.
     pub fn matching(&self, pattern: &str) -> Result<Vec<usize>, GlobError> {
         let matcher = glob(pattern)?;
-        let all = self.plan.variants.iter().enumerate();
-        Ok(all.filter(|(_, v)| matcher.is_match(&v.id.0)).map(|(at, _)| at).collect())
+        Ok(self.candidates().into_iter().filter(|&at| matcher.is_match(&self.variant(at).id.0)).collect())
     }
 
     /// Whether a variant is right.

@@ -19,14 +19,17 @@ pub struct Candidates<'c> {
     pub variants: &'c [usize],
     /// Those that are proven correct and measured by the objective, best first.
     pub ranked: Vec<usize>,
+    /// The one of them that is selected.
+    pub selected: Option<usize>,
     /// The last accepted stage.
     pub previous: Option<usize>,
 }
 
 impl<'c> Candidates<'c> {
-    /// Candidates that nothing was accepted before.
+    /// Candidates of which the best is selected, and that nothing was accepted before.
     pub fn new(context: &EvalContext<'_>, variants: &'c [usize]) -> Self {
-        Self { variants, ranked: context.ranked(variants), previous: None }
+        let ranked = context.ranked(variants);
+        Self { variants, selected: ranked.first().copied(), ranked, previous: None }
     }
 }
 
@@ -86,9 +89,15 @@ impl<'a> GateEvaluator<'a> {
             (_, [], Some(glob)) => Err(nothing(format!("no variant matches '{glob}'"))),
             (Picks::All, [], None) => Err(nothing("there is no variant to judge".to_owned())),
             (Picks::All, ..) => Ok(variants),
+            (Picks::Selected, ..) => {
+                candidates.selected.map(|at| vec![at]).ok_or_else(|| match candidates.ranked.is_empty() {
+                    true => self.nobody(&variants),
+                    false => nothing("no variant is selected: the plan kept no stage".to_owned()),
+                })
+            }
             (Picks::Best, ..) => {
                 let known: HashSet<usize> = variants.iter().copied().collect();
-                let best = candidates.ranked.iter().find(|at| rule.glob.is_none() || known.contains(at));
+                let best = candidates.ranked.iter().find(|at| known.contains(at));
                 best.map(|at| vec![*at]).ok_or_else(|| self.nobody(&variants))
             }
         }

@@ -41,6 +41,10 @@ impl GateVerdict {
 pub fn gate_verdict(bound: &BoundGate<'_>, context: &EvalContext<'_>, combine: Combine, picked: Picked) -> GateVerdict {
     let gate = bound.gate;
     let waivers = Waivers::of(&gate.name, &context.phase.gate_plan.waivers, context.given.today);
+    let only_noise = match &picked {
+        Picked::Rows(rows) => rows.iter().flat_map(|row| &row.cases).all(|case| is_noise(case, bound.full())),
+        Picked::Nothing(..) => false,
+    };
     let mut judged = match picked {
         Picked::Nothing(verdict, reason) => bare(bound, verdict, reason),
         Picked::Rows(rows) => of_rows(bound, context, combine, &waivers, rows),
@@ -51,12 +55,18 @@ pub fn gate_verdict(bound: &BoundGate<'_>, context: &EvalContext<'_>, combine: C
             .warnings
             .push(format!("the waiver of gate '{}' by {} expired on {}", gate.name, waiver.owner, waiver.expires));
     }
-    settle(gate, &mut judged);
+    settle(gate, &mut judged, only_noise);
     judged
 }
 
+/// Whether noise alone leaves a case open that holds as it was measured, after all rounds that the phase allows.
+fn is_noise(case: &CaseOutcome, full: usize) -> bool {
+    let holds = case.inconclusive == Some(InconclusiveKind::Noise) && case.estimate == Some(Verdict::Pass);
+    case.verdict != Verdict::Inconclusive || (holds && case.samples >= full)
+}
+
 /// What inconclusive counts as.
-fn settle(gate: &Gate, judged: &mut GateVerdict) {
+fn settle(gate: &Gate, judged: &mut GateVerdict, only_noise: bool) {
     if judged.result.verdict != Verdict::Inconclusive || judged.result.waived.is_some() {
         return;
     }
@@ -68,13 +78,7 @@ fn settle(gate: &Gate, judged: &mut GateVerdict) {
             judged.effect = Verdict::Fail;
         }
         OnInconclusive::Warn => {
-            let noise_alone = !judged.result.cases.is_empty()
-                && judged
-                    .result
-                    .cases
-                    .iter()
-                    .all(|c| c.verdict != Verdict::Inconclusive || c.inconclusive == Some(InconclusiveKind::Noise));
-            if noise_alone {
+            if only_noise {
                 judged.effect = Verdict::Pass;
                 judged.warnings.push(format!("gate '{}' is inconclusive: {}", gate.name, judged.result.reason));
             }
@@ -96,6 +100,7 @@ fn bare(bound: &BoundGate<'_>, verdict: Verdict, reason: String) -> GateVerdict 
         reason,
         deciding: None,
         cases: Vec::new(),
+        needed: gate.at_least.map_or(gate.shapes.len(), |needed| needed as usize),
         waived: None,
         expired_waiver: None,
     };

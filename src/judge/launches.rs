@@ -95,6 +95,7 @@ impl Launches {
         CaseOutcome {
             verdict: Verdict::Inconclusive,
             inconclusive: Some(InconclusiveKind::Noise),
+            estimate: Some(outcome.verdict),
             note: Some(note.into()),
             ..outcome
         }

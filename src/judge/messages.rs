@@ -5,7 +5,7 @@ use super::case_outcome::CaseOutcome;
 use super::scope::Combine;
 use crate::expr::Comparison;
 use crate::model::Verdict;
-use crate::number::{self, counted, distance, said, short};
+use crate::number::{self, counted, distance, said_beside};
 
 /// What is said of one gate's outcomes.
 pub struct Messages<'p, 'a> {
@@ -28,13 +28,16 @@ impl<'p, 'a> Messages<'p, 'a> {
             return note.unwrap_or("does not hold").to_owned();
         };
         let subject = self.bound.subject();
-        let around =
-            outcome.interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", short(low), short(high)));
-        let value = format!(
-            "{subject} is {}{around}, needs {}",
-            said(measured, &self.unit),
-            demand(comparison, limit, &self.unit)
-        );
+        // the interval is of the difference, which noise common to both sides is not in; it lies around the limit
+        let around = outcome.interval.map_or_else(String::new, |(low, high)| {
+            format!(
+                " (difference {} to {})",
+                number::signed(low - limit, &self.unit),
+                number::signed(high - limit, &self.unit)
+            )
+        });
+        let (measured, limit) = said_beside(measured, limit, &self.unit);
+        let value = format!("{subject} is {measured}, needs {}{around}", demanded(comparison, &limit));
         match (outcome.verdict, note) {
             (Verdict::Fail, None) => format!("{value} ({})", shortfall(comparison, margin, &self.unit)),
             (_, Some(note)) => format!("{value}: {note}"),
@@ -101,8 +104,7 @@ impl<'p, 'a> Messages<'p, 'a> {
 }
 
 /// `at least 20 %`
-pub fn demand(comparison: Comparison, limit: f64, unit: &str) -> String {
-    let limit = number::said(limit, unit);
+fn demanded(comparison: Comparison, limit: &str) -> String {
     match comparison {
         Comparison::Less => format!("less than {limit}"),
         Comparison::LessOrEqual => format!("at most {limit}"),
@@ -130,8 +132,8 @@ mod tests {
 
     #[test]
     fn demands_and_shortfalls_name_their_unit() {
-        assert_eq!(demand(Comparison::LessOrEqual, 10.207, "us"), "at most 10.21 µs");
-        assert_eq!(demand(Comparison::GreaterOrEqual, 2.0, "warp"), "at least 2");
+        assert_eq!(demanded(Comparison::LessOrEqual, "10.21 µs"), "at most 10.21 µs");
+        assert_eq!(demanded(Comparison::GreaterOrEqual, "2"), "at least 2");
         assert_eq!(shortfall(Comparison::LessOrEqual, -19.376, "us"), "over by 19.38 µs");
         assert_eq!(shortfall(Comparison::GreaterOrEqual, -7.53, "%"), "short by 7.53 pp");
         assert_eq!(shortfall(Comparison::Equal, -5.0, "inst"), "off by 5");

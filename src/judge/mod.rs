@@ -5,6 +5,7 @@
 mod bind;
 mod bound_gate;
 mod case_outcome;
+mod cautions;
 mod clock;
 mod compiled;
 mod context;
@@ -14,7 +15,9 @@ mod evaluator;
 mod fallback;
 mod foreign;
 mod gate_verdict;
+mod grounds;
 mod launches;
+mod limits;
 mod measurements;
 mod messages;
 mod operand;
@@ -36,14 +39,17 @@ mod tally;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
+mod together;
 mod unresolved;
 mod waiver;
 
+pub use cautions::loosened;
 pub use clock::Clock;
 pub use context::{Context, Noise, Stored};
 pub use correctness::correctness;
 pub use error::JudgeError;
 pub use foreign::{foreign_run, paths};
+pub use limits::unlikely_limits;
 pub use measurements::{Growth, Measurements};
 pub use phase_run::{Evidence, PhaseRun};
 pub use phase_verdict::judge;

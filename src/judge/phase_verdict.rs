@@ -3,11 +3,12 @@
 use super::context::{Context, EvalContext, Proof};
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
+use super::grounds::Grounds;
 use super::precondition::preconditions;
 use super::results::{Correctness, Judgement, SelectedVariant, Shortfall, VariantResult};
 use super::shortfall::Shortfalls;
 use super::tally::VerdictTally;
-use super::{fallback, stages, tiers};
+use super::{cautions, fallback, stages, tiers};
 use crate::config::Phase;
 use crate::frame::Quantities;
 use crate::metric::Catalogue;
@@ -26,14 +27,18 @@ pub fn judge(
 ) -> Judgement {
     let context = EvalContext::new(phase, plan, quantities, correctness, given, Proof::Demanded);
     let all = context.candidates();
-    let candidates = Candidates::new(&context, &all);
     let evaluator = GateEvaluator { context: &context };
+    let stages = stages::judge(&evaluator);
+    let mut candidates = Candidates::new(&context, &all);
+    if !phase.gate_plan.stages.is_empty() {
+        // the plan says what ships: the step that it kept, not the fastest step that there is
+        candidates.selected = stages.kept;
+    }
 
     let mut shortfalls = Shortfalls::new(plan.variants.len());
     let gates: Vec<GateVerdict> =
         phase.gates.iter().map(|gate| evaluator.gate(gate, &candidates, Some(&mut shortfalls))).collect();
     let tiers = tiers::judge(&evaluator, &candidates, &mut shortfalls);
-    let stages = stages::judge(&evaluator);
     let preconditions = preconditions(phase, given.cc);
 
     let mut tally = VerdictTally::default();
@@ -43,17 +48,27 @@ pub fn judge(
     }
     for gate in gates.iter().filter(|g| g.is_required()) {
         tally.count(gate.effect, || format!("gate '{}': {}", gate.result.name, gate.result.reason));
+        match (gate.effect, &gate.result.waived, gate.result.verdict) {
+            (Verdict::Pass, Some(_), _) => tally.waived(),
+            (Verdict::Pass, None, Verdict::Inconclusive) => tally.warned(),
+            _ => {}
+        }
     }
     tiers.count_in(&mut tally);
     stages.count_in(&mut tally);
 
     let mut warnings = selection_warnings(&context, &all);
     warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
-    warnings.extend(tiers.warnings);
-    warnings.extend(stages.warnings);
+    warnings.extend(tiers.warnings.iter().cloned());
+    warnings.extend(stages.warnings.iter().cloned());
     let (mut verdict, mut reason) = tally.verdict();
+    let selected = candidates.selected.map(|at| &context.variant(at).id);
+    let required = gates.iter().filter(|g| g.is_required()).map(|g| &g.result);
+    let grounds = Grounds::new(selected, required.chain(tiers.required()).chain(stages.required()));
+    grounds.hold(&mut verdict, &mut reason);
     let go = preconditions.iter().all(|p| p.verdict == Verdict::Pass);
-    let fallback = (verdict == Verdict::Fail && go).then(|| fallback::judge(&evaluator, &mut warnings)).flatten();
+    let fallback = || fallback::judge(&evaluator, candidates.selected, &mut warnings);
+    let fallback = (verdict == Verdict::Fail && go).then(fallback).flatten();
     if let Some(taken) = fallback.as_ref().filter(|f| f.verdict == Verdict::Pass) {
         warnings.push(format!("falling back: {reason}"));
         verdict = Verdict::Pass;
@@ -62,7 +77,8 @@ pub fn judge(
     Judgement {
         verdict,
         reason,
-        selected: candidates.ranked.first().and_then(|&at| selection(&context, at, candidates.ranked.len())),
+        cautions: cautions::of(phase, given.today, &grounds, fallback.as_ref()),
+        selected: candidates.selected.and_then(|at| selection(&context, at, candidates.ranked.len())),
         variants: variants(&context, &candidates.ranked, shortfalls),
         gates: gates.into_iter().map(|g| g.result).collect(),
         tiers: tiers.results,

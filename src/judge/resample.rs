@@ -38,6 +38,7 @@ impl<'a> BoundGate<'a> {
             _ => CaseOutcome {
                 verdict: Verdict::Inconclusive,
                 inconclusive: Some(InconclusiveKind::Noise),
+                estimate: Some(outcome.verdict),
                 interval: around,
                 note: Some(unresolvable.unwrap_or_else(|| "noise: needs more rounds".to_owned()).into()),
                 ..outcome

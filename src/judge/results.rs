@@ -1,7 +1,7 @@
 //! Verdicts: of a case, a gate, a variant, a tier, a stage, a phase.
 
 use crate::config::Waiver;
-use crate::expr::Requirement;
+use crate::expr::{Owner, Requirement};
 use crate::model::{Level, Scope, ShapeName, VariantId, Verdict};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Case {
     pub limit: Option<f64>,
     /// Distance inside the limit, in the unit of the metric; negative outside.
     pub margin: Option<f64>,
-    /// Confidence interval of what was compared, where samples were judged (in the unit of `measured`).
+    /// Interval of the difference of both sides added to the limit, where samples were judged (in the unit of `measured`).
     pub interval: Option<(f64, f64)>,
     /// Samples behind `measured`; 1 for a deterministic fact.
     pub samples: usize,
@@ -66,10 +66,21 @@ pub struct GateResult {
     pub deciding: Option<usize>,
     /// Every case.
     pub cases: Vec<Case>,
+    /// Cases of a variant that have to hold: of all its shapes, or of as many as `at_least` says.
+    pub needed: usize,
     /// The waiver in force, if any.
     pub waived: Option<Waiver>,
     /// The waiver that has expired, if any.
     pub expired_waiver: Option<Waiver>,
+}
+
+impl GateResult {
+    /// What it found for one variant, over its shapes; none where it does not judge that variant.
+    pub fn of(&self, id: &VariantId) -> Option<Verdict> {
+        let mut cases = self.cases.iter().filter(|case| *case.variant == *id).map(|case| case.verdict).peekable();
+        cases.peek()?;
+        Some(Verdict::at_least(self.needed, cases))
+    }
 }
 
 /// Whether a variant computes the right thing.
@@ -185,6 +196,8 @@ pub struct FallbackResult {
     pub verdict: Verdict,
     /// Why.
     pub reason: String,
+    /// What it costs against what is not used instead: the rejected variant and the first baseline.
+    pub cost: Option<String>,
     /// Its gates.
     pub gates: Vec<GateResult>,
 }
@@ -225,11 +238,32 @@ pub struct Judgement {
     pub fallback: Option<FallbackResult>,
     /// Go/no-go conditions.
     pub preconditions: Vec<PreconditionResult>,
+    /// What the verdict has to be read with, a sentence each: the first screen of every report shows all of them.
+    pub cautions: Vec<String>,
     /// What the reader must be warned of.
     pub warnings: Vec<String>,
 }
 
 impl Judgement {
+    /// Whether nothing keeps it from passing but required gates that compare with the run before.
+    pub fn lacks_previous_alone(&self) -> bool {
+        let counts = self.tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
+        let tiers = self.tiers.iter().take(counts).flat_map(|tier| &tier.gates);
+        let required = self.gates.iter().filter(|gate| gate.level == Level::Required).chain(tiers);
+        let held = |gate: &GateResult| match gate.verdict {
+            Verdict::Pass => true,
+            Verdict::Inconclusive => {
+                gate.waived.is_some() || gate.require.reads().owners().any(|o| *o == Owner::Previous)
+            }
+            Verdict::Fail => gate.waived.is_some(),
+        };
+        self.verdict == Verdict::Inconclusive
+            && self.selected.is_some()
+            && self.preconditions.iter().all(|condition| condition.verdict == Verdict::Pass)
+            && self.stages.is_empty()
+            && required.into_iter().all(held)
+    }
+
     /// Takes a pass back, for a reason that is not a gate's: then it is inconclusive. Any other verdict stays.
     pub fn withhold_pass(&mut self, reason: &str) {
         if self.verdict == Verdict::Pass {

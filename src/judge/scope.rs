@@ -18,7 +18,9 @@ pub struct ScopeRule<'g> {
 pub enum Picks {
     /// All of them.
     All,
-    /// The best by the objective, which has to be proven correct.
+    /// The selected one: the best by the objective that is proven correct, in a staged plan the one that it kept.
+    Selected,
+    /// The best by the objective of the glob, which has to be proven correct.
     Best,
 }
 
@@ -35,7 +37,8 @@ impl<'g> ScopeRule<'g> {
     /// The rule of a scope.
     pub fn of(scope: &'g Scope) -> Self {
         let (picks, combine) = match scope {
-            Scope::Selected | Scope::Best(_) => (Picks::Best, Combine::All),
+            Scope::Selected => (Picks::Selected, Combine::All),
+            Scope::Best(_) => (Picks::Best, Combine::All),
             Scope::Each | Scope::Matching(_) => (Picks::All, Combine::All),
             Scope::Any => (Picks::All, Combine::Any),
         };
@@ -48,7 +51,7 @@ impl<'g> ScopeRule<'g> {
     pub fn before_measuring(self) -> Self {
         match self.picks {
             Picks::All => self,
-            Picks::Best => Self { picks: Picks::All, combine: Combine::Any, ..self },
+            Picks::Selected | Picks::Best => Self { picks: Picks::All, combine: Combine::Any, ..self },
         }
     }
 }

@@ -3,10 +3,11 @@
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
 use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, unresolved};
-use crate::config::Phase;
-use crate::model::{ShapeName, VariantId};
+use crate::config::{Phase, Waiver};
+use crate::expr::Owner;
+use crate::model::{ShapeName, VariantId, Verdict};
 use crate::plan::Plan;
-use crate::store::{Run, RunState};
+use crate::store::{Run, RunState, RunVerdict};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ impl<'a> Session<'a> {
     ) -> Result<Self, JudgeError> {
         let measurements = Measurements::read(phase, plan, run, evidence, &[])?;
         let clock = Clock::read()?;
-        let judgement = judgement(&measurements, &references, clock);
+        let judgement = judgement(&measurements, &references);
         Ok(Self { measurements, references, clock, judgement })
     }
 
@@ -52,7 +53,7 @@ impl<'a> Session<'a> {
     pub fn update(&mut self, run: Arc<Run>) -> Result<Growth, JudgeError> {
         let growth = self.measurements.update(run)?;
         match growth {
-            Growth::Grown => self.judgement = judgement(&self.measurements, &self.references, self.clock),
+            Growth::Grown => self.judgement = judgement(&self.measurements, &self.references),
             Growth::Same => {}
         }
         Ok(growth)
@@ -78,7 +79,7 @@ impl<'a> Session<'a> {
         &self.references
     }
 
-    /// The time that ages and waivers are counted to.
+    /// The time that ages are counted to.
     pub fn clock(&self) -> Clock {
         self.clock
     }
@@ -88,14 +89,25 @@ impl<'a> Session<'a> {
         self.judgement.selected.as_ref().map(|selected| &selected.variant)
     }
 
+    /// How the run ended, for its manifest.
+    pub fn run_verdict(&self) -> RunVerdict {
+        let judgement = &self.judgement;
+        let fallback = judgement.fallback.as_ref().filter(|f| f.verdict == Verdict::Pass);
+        RunVerdict {
+            verdict: judgement.verdict,
+            fallback: fallback.and_then(|fallback| fallback.variant.clone()),
+            is_first: self.references.is_absent(Owner::Previous.word()) && judgement.lacks_previous_alone(),
+        }
+    }
+
     /// Timed cases that noise leaves open, which more rounds may settle.
     pub fn unresolved(&self) -> BTreeSet<(VariantId, ShapeName)> {
         unresolved(self.measurements.phase(), &self.judgement, &self.references.names())
     }
 }
 
-fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, clock: Clock) -> Judgement {
-    let mut context = Context::new(measurements.capability(), clock.today());
+fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Judgement {
+    let mut context = Context::new(measurements.capability(), Waiver::today());
     references.add_to(&mut context);
     let (phase, plan) = (measurements.phase(), measurements.plan());
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);

@@ -2,7 +2,7 @@
 
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
-use super::results::{Correctness, StageResult};
+use super::results::{Correctness, GateResult, StageResult};
 use super::tally::VerdictTally;
 use crate::config::{Gate, OnStageFailure, Stage};
 use crate::expr::Requirement;
@@ -16,6 +16,10 @@ const ELITE: usize = 3;
 pub struct Stages {
     /// In order.
     pub results: Vec<StageResult>,
+    /// The variant of the last accepted stage: what the plan selects.
+    pub kept: Option<usize>,
+    /// The stage that ended the plan before its end.
+    ended: Option<String>,
     /// What the reader must be warned of.
     pub warnings: Vec<String>,
 }
@@ -24,13 +28,20 @@ pub struct Stages {
 pub fn judge(evaluator: &GateEvaluator<'_>) -> Stages {
     let mut walk = Walk { evaluator, first: None, accepted: None, ended: None, warnings: Vec::new() };
     let results = evaluator.context.phase.gate_plan.stages.iter().map(|stage| walk.stage(stage)).collect();
-    Stages { results, warnings: walk.warnings }
+    Stages { results, kept: walk.accepted, ended: walk.ended, warnings: walk.warnings }
 }
 
 impl Stages {
+    /// Required gates of the stage that is kept.
+    pub fn required(&self) -> impl Iterator<Item = &GateResult> {
+        let kept = self.results.iter().rfind(|stage| stage.accepted);
+        kept.into_iter().flat_map(|stage| &stage.gates).filter(|gate| gate.level == Level::Required)
+    }
+
     /// A plan of stages fails when no stage is accepted; a stage that is inconclusive leaves the phase so.
     ///
-    /// A stage that fails does not fail the phase: the plan says what happens then.
+    /// A stage that fails and is skipped does not fail the phase. One that ends the plan does: what comes after it, the gates
+    /// of the phase last, was not reached.
     pub fn count_in(&self, tally: &mut VerdictTally) {
         if self.results.is_empty() {
             return;
@@ -42,6 +53,12 @@ impl Stages {
         tally.count(if any { Verdict::Pass } else { Verdict::Fail }, || {
             format!("no stage is accepted; '{}': {}", self.results[0].name, self.results[0].reason)
         });
+        let ended = self.ended.iter().filter_map(|name| self.results.iter().find(|stage| stage.name == *name));
+        for stage in ended {
+            tally.count(stage.verdict, || {
+                format!("the plan ended at stage '{}' and did not reach its final gates: {}", stage.name, stage.reason)
+            });
+        }
     }
 }
 

@@ -6,13 +6,14 @@ use super::evaluator::{Candidates, GateEvaluator};
 use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::GateResult;
 use super::scope::ScopeRule;
+use super::together::Together;
 use crate::config::Phase;
 use crate::expr::{Owner, Quantity, Reference};
 use crate::frame::Quantities;
 use crate::metric::{Catalogue, Metric};
-use crate::model::is_ncu_metric;
+use crate::model::{VariantId, is_ncu_metric};
 use crate::plan::{Method, Plan};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The metric that follows from occupancy and from how many multiprocessors the GPU has, which does not follow from the architecture.
 const WAVES: &str = "waves";
@@ -24,6 +25,8 @@ pub struct StaticCheck {
     pub judged: Vec<GateResult>,
     /// The others.
     pub unjudged: Vec<Unjudged>,
+    /// Why no variant can hold all required gates together, where that is known already.
+    pub impossible: Option<String>,
 }
 
 /// A gate that cannot be judged before anything runs.
@@ -36,24 +39,43 @@ pub struct Unjudged {
 }
 
 /// Judges the gates that build and launch alone decide, before anything runs; says of the others what they wait for.
+/// `refused` are the variants that cannot be built or launched.
 ///
-/// A gate on the selected variant is asked of any: if no candidate can hold it, the selected one will not.
-pub fn static_check(phase: &Phase, plan: &Plan, quantities: &Quantities, given: &Context<'_>) -> StaticCheck {
+/// A gate on the selected variant is asked of any: if no candidate can hold it, the selected one will not. Then all of them
+/// are asked together, for the selected variant has to hold each: two gates that different candidates hold are held by none.
+pub fn static_check(
+    phase: &Phase,
+    plan: &Plan,
+    quantities: &Quantities,
+    refused: &BTreeSet<VariantId>,
+    given: &Context<'_>,
+) -> StaticCheck {
     let context = EvalContext::new(phase, plan, quantities, &BTreeMap::new(), given, Proof::NotYet);
     let all = context.candidates();
     let candidates = Candidates::new(&context, &all);
     let evaluator = GateEvaluator { context: &context };
     let mut found = StaticCheck::default();
+    let mut together = Together::new(&context, &all, refused);
     for gate in &phase.gates {
         let bound = BoundGate::new(gate, &context, None);
         match unknown(&bound, &context) {
             Some(reason) => found.unjudged.push(Unjudged { name: gate.name.clone(), reason }),
             None => {
+                together.ask(&bound);
                 let rule = ScopeRule::of(&gate.on).before_measuring();
                 found.judged.push(evaluator.bound(&bound, rule, &candidates, None).result);
             }
         }
     }
+    let tiers = &phase.gate_plan.tiers;
+    let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
+    for gate in tiers.iter().take(required).flat_map(|tier| &tier.gates) {
+        let bound = BoundGate::new(gate, &context, None);
+        if unknown(&bound, &context).is_none() {
+            together.ask(&bound);
+        }
+    }
+    found.impossible = together.impossible();
     found
 }
 

@@ -1,12 +1,11 @@
 //! What is known of a phase before anything is launched: preconditions, builds, and gates that build and launch decide.
 
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
-use crate::config::Phase;
+use crate::config::{Phase, Waiver};
 use crate::frame::{Counted, Measured, quantities, wanted};
 use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, Level, Verdict};
 use crate::plan::Plan;
 use crate::store::{Fingerprint, Run, manifest};
-use jiff::Zoned;
 use std::path::PathBuf;
 
 /// The GPU that is meant.
@@ -20,6 +19,9 @@ pub struct TargetGpu {
 
 /// Judges the gates that build and launch alone decide.
 pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target: TargetGpu) -> StaticCheck {
+    let refused =
+        |build: &&BuildRecord| matches!(build.outcome, BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. });
+    let refused = builds.iter().filter(refused).map(|build| build.variant.clone()).collect();
     let run = Run {
         folder: PathBuf::new(),
         manifest: manifest(phase, plan, Fingerprint::default()),
@@ -36,8 +38,8 @@ pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target
     let TargetGpu { capability, sms } = target;
     let measured = Measured { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms };
     let table = quantities(&measured, &wanted::metrics(phase));
-    let context = Context { sms, ..Context::new(Some(capability), Zoned::now().date()) };
-    static_check(phase, plan, &table, &context)
+    let context = Context { sms, ..Context::new(Some(capability), Waiver::today()) };
+    static_check(phase, plan, &table, &refused, &context)
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched, a sentence each.
@@ -54,7 +56,7 @@ pub fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], target
     let gates = static_gates(phase, plan, builds.to_vec(), target);
     let failed = gates.judged.iter().filter(|gate| gate.verdict == Verdict::Fail && gate.level == Level::Required);
     let failed = failed.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
-    builds.iter().filter_map(out).chain(failed).collect()
+    builds.iter().filter_map(out).chain(failed).chain(gates.impossible.clone()).collect()
 }
 
 /// The precondition that does not hold, if there is one: then nothing is built. One that fails comes before one that is

@@ -2,7 +2,7 @@
 
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
-use super::results::TierResult;
+use super::results::{GateResult, TierResult};
 use super::shortfall::Shortfalls;
 use super::tally::VerdictTally;
 use crate::model::Verdict;
@@ -46,10 +46,22 @@ pub fn judge(evaluator: &GateEvaluator<'_>, candidates: &Candidates<'_>, shortfa
 }
 
 impl Tiers {
+    /// Gates of the tiers that a phase answers for.
+    pub fn required(&self) -> impl Iterator<Item = &GateResult> {
+        let required = self.results.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
+        self.results.iter().take(required).flat_map(|tier| &tier.gates)
+    }
+
     /// A phase answers for the tiers up to the last required one.
     pub fn count_in(&self, tally: &mut VerdictTally) {
         let required = self.results.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
         for (tier, effect) in self.results.iter().zip(&self.effects).take(required) {
+            if *effect == Verdict::Pass && tier.verdict != Verdict::Pass {
+                match tier.gates.iter().any(|gate| gate.waived.is_some()) {
+                    true => tally.waived(),
+                    false => tally.warned(),
+                }
+            }
             let keeps_away = tier.gates.iter().find(|g| g.verdict == *effect && g.verdict != Verdict::Pass);
             tally.count(*effect, || match keeps_away {
                 Some(gate) => format!("tier '{}', gate '{}': {}", tier.name, gate.name, gate.reason),

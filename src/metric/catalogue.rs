@@ -169,6 +169,19 @@ impl Catalogue {
         }
     }
 
+    /// The least and the most that a metric can be: a share is between 0 and 100 %, a time is above 0. What ncu counts under
+    /// its own name has no unit here, so that only its sign is known.
+    pub fn range(&self, name: &str) -> (f64, f64) {
+        const MOST: f64 = 1e21;
+        match self.get(name).map(|metric| (metric.name.as_str(), metric.unit.as_str())) {
+            Some(("correct", _)) => (0.0, 1.0),
+            Some((_, "%")) => (0.0, 100.0),
+            Some((_, "us" | "ns")) => (1e-3, MOST),
+            Some((_, "hz" | "register/thread")) => (1.0, MOST),
+            Some(_) | None => (0.0, MOST),
+        }
+    }
+
     /// The metrics that are shown there, in their order.
     pub fn shown(&self, place: ShownIn) -> impl Iterator<Item = &str> {
         let mut shown: Vec<(u32, &str)> =

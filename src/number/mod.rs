@@ -4,5 +4,6 @@ pub mod text;
 mod written;
 
 pub use written::{
-    Number, against, age, change, changed, counted, distance, multiple, plain, said, seconds, short, unit, with_unit,
+    Number, against, age, beside, change, changed, counted, distance, multiple, plain, said, said_beside, seconds,
+    short, signed, unit, with_unit,
 };

@@ -42,8 +42,26 @@ impl JsonSchema for Number {
     }
 }
 
+/// Significant digits of a number that stands alone.
+const DIGITS: i32 = 4;
+/// Most digits that tell two numbers apart; a double has no more.
+const MOST_DIGITS: i32 = 15;
+
 /// Four significant digits, thousands separated, whole numbers kept whole.
 pub fn plain(value: f64) -> String {
+    rounded(value, DIGITS)
+}
+
+/// Two numbers with the digits in which they differ, at least four.
+fn apart(one: f64, other: f64) -> (String, String) {
+    let with = |digits| (rounded(one, digits), rounded(other, digits));
+    let differ = |(a, b): &(String, String)| trimmed(a.clone()) != trimmed(b.clone());
+    let found = (DIGITS..=MOST_DIGITS).map(with).find(|pair| one == other || differ(pair));
+    found.unwrap_or_else(|| with(MOST_DIGITS))
+}
+
+/// So many significant digits, thousands separated, whole numbers kept whole.
+fn rounded(value: f64, digits: i32) -> String {
     if !value.is_finite() {
         return value.to_string();
     }
@@ -52,13 +70,41 @@ pub fn plain(value: f64) -> String {
         return "0".to_owned();
     }
     if !(1e-4..1e15).contains(&magnitude) {
-        return format!("{value:.3e}");
+        return format!("{value:.*e}", (digits - 1) as usize);
     }
-    if value.fract() == 0.0 || magnitude >= 999.95 {
+    if value.fract() == 0.0 || (magnitude >= 999.95 && digits == DIGITS) {
         return separated(&format!("{value:.0}"));
     }
-    let decimals = (3 - (magnitude * 1.000_05).log10().floor() as i32).clamp(0, 8) as usize;
-    format!("{value:.decimals$}")
+    let decimals = (digits - 1 - (magnitude * 1.000_05).log10().floor() as i32).clamp(0, 4 + digits) as usize;
+    let text = format!("{value:.decimals$}");
+    match text.split_once('.') {
+        Some((whole, fraction)) => format!("{}.{fraction}", separated(whole)),
+        None => separated(&text),
+    }
+}
+
+/// A measured value and its limit with their units, in the digits in which they differ: `29.651 µs` and `29.65 µs`.
+pub fn beside(measured: f64, limit: f64, unit: &str) -> (String, String) {
+    beside_as(measured, limit, unit, |number| number)
+}
+
+/// The same in a sentence, without zeros at the end.
+pub fn said_beside(measured: f64, limit: f64, unit: &str) -> (String, String) {
+    beside_as(measured, limit, unit, trimmed)
+}
+
+fn beside_as(measured: f64, limit: f64, unit: &str, written: fn(String) -> String) -> (String, String) {
+    let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
+    let (measured, limit) = match ours.1 == theirs.1 {
+        true => apart(ours.0, theirs.0),
+        false => (plain(ours.0), plain(theirs.0)),
+    };
+    let with = |number: String, unit: &str| match unit {
+        "" => number,
+        "×" => number + "×",
+        unit => format!("{number} {unit}"),
+    };
+    (with(written(measured), ours.1), with(trimmed(limit), theirs.1))
 }
 
 /// A number at an axis: in millions from 1e6 on, in billions from 1e9 on (`15 G`).
@@ -83,12 +129,14 @@ pub fn with_unit(value: f64, unit: &str) -> String {
 /// A measured value beside its limit, the unit once where both read best in it: `96 against 64 registers/thread`.
 pub fn against(measured: f64, limit: f64, unit: &str) -> String {
     if let Some(counted) = counted_unit(unit) {
-        return format!("{} against {} {counted}", plain(measured), trimmed(plain(limit)));
+        let (measured, limit) = apart(measured, limit);
+        return format!("{measured} against {} {counted}", trimmed(limit));
     }
     let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
-    match ours.1 == theirs.1 && ours.1 != "×" {
-        true => format!("{} against {}", plain(ours.0), said(limit, unit)),
-        false => format!("{} against {}", with_unit(measured, unit), said(limit, unit)),
+    let (measured, limit) = beside(measured, limit, unit);
+    match ours.1 == theirs.1 && !matches!(ours.1, "×" | "") {
+        true => format!("{} against {limit}", apart(ours.0, theirs.0).0),
+        false => format!("{measured} against {limit}"),
     }
 }
 
@@ -99,6 +147,12 @@ pub fn distance(value: f64, unit: &str) -> String {
         "%" => format!("{} pp", short(value)),
         _ => said(value, unit),
     }
+}
+
+/// A difference with its sign: `+0.12 µs`.
+pub fn signed(difference: f64, unit: &str) -> String {
+    let sign = if difference > 0.0 { "+" } else { "" };
+    format!("{sign}{}", distance(difference, unit))
 }
 
 /// Four significant digits without zeros at the end: `0.27`, not `0.2700`.
@@ -305,6 +359,17 @@ mod tests {
         assert_eq!(against(2.0, 1.0, ""), "2 against 1");
         assert_eq!(against(0.9396, 1.1, "x"), "0.9396× against 1.1×");
         assert_eq!(against(30.5, 33.19, "us"), "30.50 against 33.19 µs");
+    }
+
+    #[test]
+    fn numbers_are_written_with_the_digits_in_which_they_differ() {
+        assert_eq!(against(29.6512, 29.65, "us"), "29.651 against 29.65 µs");
+        assert_eq!(against(0.676_42, 0.676_38, "warp"), "0.67642 against 0.67638 warps");
+        assert_eq!(against(29.65, 29.65, "us"), "29.65 against 29.65 µs");
+        assert_eq!(against(12_345.4, 12_345.2, "inst"), "12,345.4 against 12,345.2 instructions");
+        assert_eq!(against(1.000_04, 1.0, "x"), "1.00004× against 1×");
+        assert_eq!(beside(29.6512, 29.65, "us"), ("29.651 µs".to_owned(), "29.65 µs".to_owned()));
+        assert_eq!(beside(70.0, 64.0, "register/thread"), ("70".to_owned(), "64".to_owned()));
     }
 
     #[test]

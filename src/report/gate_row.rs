@@ -40,7 +40,8 @@ pub struct GateRow {
     pub margin: Option<Number>,
     /// Margin over limit, held to -1 to 1.
     pub margin_share: Option<f64>,
-    /// Confidence interval of the measured value.
+    /// Interval of the difference between measured and limit, added to the limit: the gate is decided where the limit is
+    /// outside. It is not an interval of the measured value, whose noise may be common to both sides.
     pub interval: Option<(Number, Number)>,
     /// Samples behind the measured value.
     pub samples: usize,

@@ -5,7 +5,7 @@ use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
 use super::{number, text};
 use crate::expr::{Comparison, Reference};
-use crate::judge::{Correctness, GateResult, Judgement, VariantResult};
+use crate::judge::{Correctness, GateResult, Judgement, StageResult, VariantResult};
 use crate::metric::{Catalogue, ShownIn};
 use crate::model::Better;
 use crate::model::VariantId;
@@ -20,6 +20,7 @@ pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline
         verdict: judgement.verdict,
         conclusion: Conclusion::new(judgement.verdict, fallback),
         reason: text::sentence(&text::line(&reason(judgement))),
+        cautions: judgement.cautions.iter().map(|caution| text::sentence(&text::line(caution))).collect(),
         stages: stages(judgement),
         obstacle: obstacle(inputs),
         scope: scope(inputs),
@@ -88,7 +89,22 @@ fn stages(judgement: &Judgement) -> Option<String> {
         format!("; '{}' is the first that was not{numbers}", stage.name)
     });
     let all = number::counted(judgement.stages.len(), "stage");
-    Some(text::sentence(&text::line(&format!("{kept} of {all} kept{gain}{lost}"))))
+    let gains = gains(judgement).map_or_else(String::new, |gains| format!("; by step: {gains}"));
+    Some(text::sentence(&text::line(&format!("{kept} of {all} kept{gain}{lost}{gains}"))))
+}
+
+/// `'a' 1.19× (1.05× to 1.15×), 'b' 1.015× (1.1× to 1.15×, not kept)`: what each step gained over the last one that was kept,
+/// beside what was expected.
+fn gains(judgement: &Judgement) -> Option<String> {
+    let of = |stage: &StageResult| {
+        let range =
+            stage.expected.map(|(low, high)| format!("{} to {}", number::said(low, "x"), number::said(high, "x")));
+        let notes: Vec<String> = range.into_iter().chain((!stage.accepted).then(|| "not kept".to_owned())).collect();
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+        Some(format!("'{}' {}{notes}", stage.name, number::said(stage.measured?, "x")))
+    };
+    let gains: Vec<String> = judgement.stages.iter().filter_map(of).collect();
+    (gains.len() > 1).then(|| gains.join(", "))
 }
 
 /// How far out the deciding case is, over its limit.

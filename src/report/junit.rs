@@ -3,6 +3,9 @@
 //! fail is a failure; inconclusive is an error; a failure that does not count (advisory, or waived) is skipped with
 //! its reason, so that it shows without turning a pipeline red; so is one that a fallback answers for. Tiers, stages and the fallback are suites of their own.
 //!
+//! A fallback that is taken is a failure of its own: JUnit has no warning, and a file without a failure would be read as if
+//! the selected variant had passed.
+//!
 //! A phase that does not pass is a test case too: what keeps it from passing need not be a gate (a precondition, an incomplete
 //! run, a recording that nobody asked for), and a file without a failure would be read as a pass.
 
@@ -30,15 +33,17 @@ pub fn junit(report: &Report) -> Result<String, RenderError> {
     Ok(junit.to_string()?)
 }
 
-/// The verdict of a phase that does not pass.
+/// The verdict of a phase that does not pass, or passes by its fallback.
 fn phase(report: &Report) -> Option<TestSuite> {
     let (kind, what) = match report.headline.verdict {
+        Verdict::Pass if report.falls_back() => (NonSuccessKind::Failure, "fallback"),
         Verdict::Pass => return None,
         Verdict::Fail => (NonSuccessKind::Failure, "phase"),
         Verdict::Inconclusive => (NonSuccessKind::Error, "inconclusive"),
     };
     let mut status = TestCaseStatus::non_success(kind);
-    status.set_message(report.headline.reason.as_str()).set_type(what);
+    let taken = report.headline.cautions.first().filter(|_| what == "fallback").unwrap_or(&report.headline.reason);
+    status.set_message(taken.as_str()).set_type(what);
     let mut case = TestCase::new("phase", status);
     case.set_classname(report.phase.as_str());
     case.extra.insert("file".into(), report.file.as_str().into());
@@ -107,8 +112,10 @@ fn details(gate: &GateRow) -> String {
             gate.counts.pass, gate.counts.fail, gate.counts.inconclusive
         ),
     ];
-    if let Some((low, high)) = &gate.interval {
-        lines.push(format!("interval: {} to {} over {}", low.text, high.text, number::counted(gate.samples, "sample")));
+    if let Some(((low, high), limit)) = gate.interval.as_ref().zip(gate.limit.as_ref()) {
+        let of = |end: &number::Number| number::signed(end.value - limit.value, &gate.unit);
+        let samples = number::counted(gate.samples, "sample");
+        lines.push(format!("difference from the limit: {} to {} over {samples}", of(low), of(high)));
     }
     if let Some(decider) = &gate.decided_by {
         lines.push(format!("decided by: {} at {}", decider.variant, decider.shape));

@@ -18,6 +18,9 @@ pub struct Headline {
     pub conclusion: Conclusion,
     /// One sentence why.
     pub reason: String,
+    /// What the verdict has to be read with, a sentence each: what the selected variant is not judged by, what loosens gates,
+    /// what a fallback costs.
+    pub cautions: Vec<String>,
     /// How far a staged plan got.
     pub stages: Option<String>,
     /// What stops the fastest variant, and the fastest that nothing stops; where that adds something.

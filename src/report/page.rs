@@ -54,12 +54,19 @@ pub fn render(template: &str, context: impl Serialize, script: Option<&str>) -> 
     Ok(environment()?.get_template(template)?.render(Serde(page))?)
 }
 
+/// A value with its unit, in the digits in which it differs from another.
+fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
+    other.map_or_else(|| number::with_unit(value, unit), |other| number::beside(value, other, unit).0)
+}
+
 /// The templates with filters that write numbers as everywhere else.
 fn environment() -> Result<Environment<'static>, RenderError> {
     let mut env = Environment::new();
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     env.add_filter("plain", number::plain);
     env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
+    env.add_filter("beside", beside);
+    env.add_filter("difference", |end: f64, limit: f64, unit: &str| number::signed(end - limit, unit));
     env.add_filter("unit", |name: &str| number::unit(name).to_owned());
     env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
     env.add_filter("change", number::change);

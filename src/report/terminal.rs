@@ -62,6 +62,9 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     for sentence in [&headline.tier, &headline.stages, &headline.obstacle].into_iter().flatten() {
         paragraph(&mut out, sentence, columns);
     }
+    for caution in &headline.cautions {
+        paragraph(&mut out, caution, columns);
+    }
     let label = headline.conclusion.label();
     let reason = format!("{} {}", "#".repeat(label.len()), headline.reason);
     let label = paint(&label.to_uppercase(), headline.conclusion.tone(), screen.colours);

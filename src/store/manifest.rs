@@ -1,6 +1,6 @@
 //! What a run was: when, where, with what.
 
-use crate::model::Gpu;
+use crate::model::{Gpu, VariantId, Verdict};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -45,6 +45,27 @@ pub struct Git {
     pub dirty: bool,
 }
 
+/// How a run ended, judged by its own phase when everything was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunVerdict {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The fallback that was taken, where one was: the selected variant did not pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<VariantId>,
+    /// Whether only gates that compare with the run before were inconclusive, because there was no run before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_first: bool,
+}
+
+impl RunVerdict {
+    /// Whether a later run may be compared with it: its selected variant passed.
+    pub fn is_reference(&self) -> bool {
+        let passed = self.verdict == Verdict::Pass && self.fallback.is_none();
+        passed || (self.verdict == Verdict::Inconclusive && self.is_first)
+    }
+}
+
 /// A run's `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -81,6 +102,9 @@ pub struct Manifest {
     pub software: BTreeMap<String, BTreeMap<String, String>>,
     /// Whether host names, addresses and paths were taken out.
     pub redacted: bool,
+    /// How it ended; none where it was not judged to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<RunVerdict>,
     /// What went wrong beside single variants.
     pub warnings: Vec<String>,
 }

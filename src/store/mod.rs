@@ -14,7 +14,7 @@ mod reports;
 mod run;
 
 pub use coverage::lacks;
-pub use manifest::{Fingerprint, Git, Manifest, RunState};
+pub use manifest::{Fingerprint, Git, Manifest, RunState, RunVerdict};
 pub use provenance::{manifest, sources};
 pub use recording::record;
 pub use report_file::{is_report_name, prove_report};

@@ -35,6 +35,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         stage_seconds: Vec::new(),
         software: BTreeMap::new(),
         redacted: false,
+        verdict: None,
         warnings: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! A run's folder: created, continued, read back.
 
 use super::journal::{self, Journal};
-use super::{Manifest, RunState, StoreError};
+use super::{Manifest, RunState, RunVerdict, StoreError};
 use crate::config::is_name;
 use crate::disk::open;
 use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId};
@@ -206,6 +206,12 @@ impl RunWriter {
     pub fn finish(&mut self, state: RunState) -> Result<(), StoreError> {
         self.manifest.state = state;
         self.manifest.finished = Some(jiff::Timestamp::now());
+        self.save_manifest()
+    }
+
+    /// Says how the run was judged when everything was measured.
+    pub fn judged(&mut self, verdict: RunVerdict) -> Result<(), StoreError> {
+        self.manifest.verdict = Some(verdict);
         self.save_manifest()
     }
 

@@ -113,7 +113,11 @@ fn a_stored_run_answers_for_the_baseline() {
     assert_eq!(passed.status, Some(0), "{passed:?}");
     let failed = judged(&before, &["--against", "afterwards"]);
     assert_eq!(failed.status, Some(1), "{failed:?}");
-    assert!(failed.stdout.contains("no complete run of this phase was measured earlier"), "{}", failed.stdout);
+    assert!(
+        failed.stdout.contains("no complete run of this phase that passed was measured earlier"),
+        "{}",
+        failed.stdout
+    );
 }
 
 #[test]

@@ -23,3 +23,4 @@ mod stored;
 mod table;
 mod tensor_maps;
 mod trace;
+mod verdicts;

@@ -6,10 +6,11 @@ use ncugate::config::parse;
 use ncugate::model::Gpu;
 use ncugate::model::ShapeName;
 use ncugate::model::VariantId;
+use ncugate::model::Verdict;
 use ncugate::model::{BuildOutcome, BuildRecord, Resources};
 use ncugate::model::{CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord};
-use ncugate::plan::{Method, unroll};
-use ncugate::store::{Fingerprint, RunState, RunWriter, manifest};
+use ncugate::plan::{Method, Standing, unroll};
+use ncugate::store::{Fingerprint, RunState, RunVerdict, RunWriter, manifest};
 use std::path::{Path, PathBuf};
 
 /// Microseconds of a variant in a round.
@@ -21,8 +22,9 @@ pub struct Stored {
     id: String,
     fingerprint: Fingerprint,
     state: RunState,
+    verdict: Verdict,
     registers: u32,
-    wrong: bool,
+    wrong: Wrong,
     latency: Latency,
 }
 
@@ -46,6 +48,13 @@ pub fn h200() -> Fingerprint {
     }
 }
 
+/// Who computes the wrong thing.
+enum Wrong {
+    Nobody,
+    Kernels,
+    Candidates,
+}
+
 impl Stored {
     /// A complete and correct run on an H200 of a phase with this text; every variant takes 10 us.
     pub fn new(text: &str, id: &str) -> Self {
@@ -54,8 +63,9 @@ impl Stored {
             id: id.to_owned(),
             fingerprint: h200(),
             state: RunState::Complete,
+            verdict: Verdict::Pass,
             registers: 64,
-            wrong: false,
+            wrong: Wrong::Nobody,
             latency: Box::new(|_, _| 10.0),
         }
     }
@@ -70,14 +80,26 @@ impl Stored {
         self
     }
 
+    /// How the run was judged when it was measured.
+    pub fn judged(mut self, verdict: Verdict) -> Self {
+        self.verdict = verdict;
+        self
+    }
+
     pub fn registers(mut self, registers: u32) -> Self {
         self.registers = registers;
         self
     }
 
-    /// Every candidate computes the wrong thing.
+    /// Every kernel computes the wrong thing.
     pub fn wrong(mut self) -> Self {
-        self.wrong = true;
+        self.wrong = Wrong::Kernels;
+        self
+    }
+
+    /// Every candidate computes the wrong thing, and baselines the right one.
+    pub fn wrong_candidates(mut self) -> Self {
+        self.wrong = Wrong::Candidates;
         self
     }
 
@@ -105,7 +127,11 @@ impl Stored {
             writer.build(&BuildRecord { variant: variant.id.clone(), shares: None, outcome }).unwrap();
             for shape in &phase.workload.shapes {
                 for &seed in &phase.workload.seeds {
-                    let outcome = self.checked(kernel);
+                    let outcome = self.checked(match self.wrong {
+                        Wrong::Nobody => false,
+                        Wrong::Kernels => kernel,
+                        Wrong::Candidates => variant.standing == Standing::Candidate,
+                    });
                     let record = CheckRecord { variant: variant.id.clone(), shape: shape.name.clone(), seed, outcome };
                     writer.check(&record).unwrap();
                 }
@@ -115,6 +141,7 @@ impl Stored {
             }
         }
         writer.finish(self.state).unwrap();
+        writer.judged(RunVerdict { verdict: self.verdict, fallback: None, is_first: false }).unwrap();
         folder
     }
 
@@ -139,9 +166,9 @@ impl Stored {
         }
     }
 
-    fn checked(&self, kernel: bool) -> CheckOutcome {
+    fn checked(&self, wrong: bool) -> CheckOutcome {
         let differences = Differences { max_abs: 1e-4, rel_l2: 1e-4, nonfinite: 0, compared: 1024 };
-        match self.wrong && kernel {
+        match wrong {
             true => CheckOutcome::Wrong { differences, reason: "max_abs is 1".to_owned(), defects: None },
             false => CheckOutcome::Correct { differences },
         }

@@ -17,7 +17,7 @@ pub static GATE: Spec = spec(
         key(
             "inconclusive",
             KeyKind::OneOf(&["inconclusive", "fail", "warn"]),
-            "What an inconclusive verdict counts as; `warn` excuses noise alone, never something missing.",
+            "What an inconclusive verdict counts as; `warn` excuses noise alone, where the requirement holds as it was measured, after all rounds.",
         )
         .default("\"inconclusive\""),
     ],
@@ -55,7 +55,7 @@ pub static STAGE: Spec = spec(
         key(
             "on_failure",
             KeyKind::OneOf(&["revert", "skip"]),
-            "`revert` ends the plan there; `skip` goes on from the last accepted stage.",
+            "`revert` ends the plan there, before its final gates, so that the phase fails; `skip` goes on from the last accepted stage.",
         )
         .default("\"revert\""),
     ],
@@ -93,8 +93,13 @@ pub static WAIVER: Spec = spec(
     &[
         key("gate", KeyKind::Text, "Name of the gate.").required(),
         key("variant", KeyKind::Text, "Glob of variant ids.").default("\"*\""),
-        key("reason", KeyKind::Text, "Why.").required(),
+        key("reason", KeyKind::Text, "Why, in three words or more.").required(),
         key("owner", KeyKind::Text, "Who is responsible.").required(),
-        key("expires", KeyKind::Date, "Last day it holds, a TOML date (`2026-12-31`).").required(),
+        key(
+            "expires",
+            KeyKind::Date,
+            "Last day it holds, in UTC, a TOML date (`2026-12-31`) within 366 days of today.",
+        )
+        .required(),
     ],
 );

@@ -6,7 +6,7 @@ use crate::config::Shape;
 use crate::config::keys::{self, Spec};
 use crate::config::reader::{Item, Table};
 use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
-use crate::expr::{Owner, Quantity, Reference, Requirement, Span};
+use crate::expr::{Owner, Quantity, Reference, Requirement, Source, Span};
 use crate::metric::Catalogue;
 use crate::model::{self, GlobError, Level, OnInconclusive, Scope, ShapeName};
 
@@ -94,12 +94,75 @@ impl Vocabulary<'_> {
             }
             self.check_owner(item, &requirement, reference.owner(), span);
         }
-        Some(requirement)
+        if !requirement.references().iter().all(|(reference, _)| self.knows(reference)) {
+            return Some(requirement);
+        }
+        match requirement.in_units(&|reference| self.unit(reference)) {
+            Ok(requirement) => {
+                self.check_trivial(item, &requirement);
+                Some(requirement)
+            }
+            Err(e) => {
+                let message = format!("`{}` is \"{requirement}\": {}", item.place.key, e.reason);
+                let help = "a limit without a unit is in the unit of its metric, which docs/config.md lists";
+                item.report_within(requirement.text(), Some(e.span), message, Some(help.to_owned()));
+                None
+            }
+        }
+    }
+
+    /// The unit of a metric, empty where it has none; nothing for what is not measured.
+    fn unit(&self, reference: &Reference) -> Option<&str> {
+        match reference {
+            Reference::Quantity(Quantity { name, .. }) if self.metrics.knows(name) => {
+                Some(self.metrics.get(name).map_or("", |metric| metric.unit.as_str()))
+            }
+            Reference::Quantity(_) => None,
+            Reference::Speedup { .. } => Some(""),
+        }
+    }
+
+    /// A requirement that no measurement of its variant decides would let anything pass.
+    fn check_trivial(&self, item: &Item<'_>, requirement: &Requirement) {
+        let source = |reference: &Reference| match reference {
+            Reference::Quantity(Quantity { owner: Owner::Case, name }) if self.metrics.knows(name) => {
+                let (least, most) = self.metrics.range(name);
+                Source::Own { least, most }
+            }
+            Reference::Speedup { .. } => Source::Own { least: 1e-6, most: 1e6 },
+            Reference::Quantity(_) => Source::Other,
+        };
+        let Some(trivial) = requirement.trivial(&source) else { return };
+        let text = requirement.text();
+        let part = text.get(trivial.span.range()).unwrap_or(text);
+        let which = if part == text { String::new() } else { format!(", where `{part}`") };
+        let message = format!(
+            "`{}` is \"{text}\"{which}{} {}",
+            item.place.key,
+            if which.is_empty() { ", which" } else { "" },
+            trivial.reason
+        );
+        let help = "compare a metric of the variant with a limit that it can miss, as in `latency_p50 <= 30 us`";
+        item.report_within(text, Some(trivial.span), message, Some(help.to_owned()));
+    }
+
+    /// What may stand after an owner, or alone for the variant that is judged.
+    fn values_of(&self, owner: &Owner) -> &[String] {
+        if *owner == Owner::Case { self.values.as_slice() } else { &[] }
+    }
+
+    fn knows(&self, reference: &Reference) -> bool {
+        match reference {
+            Reference::Quantity(Quantity { owner, name }) => {
+                self.metrics.knows(name) || self.values_of(owner).contains(name)
+            }
+            Reference::Speedup { .. } => true,
+        }
     }
 
     fn check_quantity(&self, item: &Item<'_>, requirement: &Requirement, quantity: &Quantity, span: Span) {
         let Quantity { owner, name } = quantity;
-        let values = if *owner == Owner::Case { self.values.as_slice() } else { &[] };
+        let values = self.values_of(owner);
         if !self.metrics.knows(name) && !values.contains(name) {
             let message = format!("`{}` is \"{requirement}\", whose `{name}` is unknown", item.place.key);
             item.report_within(requirement.text(), Some(span), message, Some(self.unknown(name, values)));
@@ -289,8 +352,24 @@ fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
     });
     let variant = table.get("variant").map_or_else(|| Some("*".to_owned()), |item| glob(&item));
     let text = |key| table.need(key).and_then(|item: Item<'_>| item.text());
-    let (reason, owner) = (text("reason"), text("owner"));
-    let expires = table.need("expires").and_then(|item| item.date());
+    let owner = text("owner");
+    let reason = table.need("reason").and_then(|item| {
+        let reason = item.text()?;
+        let words = reason.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
+        if words < Waiver::FEWEST_WORDS {
+            item.expected(&format!("a reason of at least {} words", Waiver::FEWEST_WORDS), None);
+        }
+        Some(reason)
+    });
+    let expires = table.need("expires").and_then(|item| {
+        let expires = item.date()?;
+        let last = Waiver::today().saturating_add(jiff::Span::new().days(Waiver::LONGEST));
+        if expires > last {
+            let help = "waive it for a while, and look at it again then".to_owned();
+            item.expected(&format!("a day within {} days, at the latest {last}", Waiver::LONGEST), Some(help));
+        }
+        Some(expires)
+    });
     Some(Waiver {
         gate: gate?,
         variant: variant?,

@@ -597,7 +597,7 @@ shapes = ["tiny"]
 fn waiver_of_an_unknown_gate_with_a_quoted_date() {
     assert_snapshot!(shown(&[("[[gate]]", r#"[[waiver]]
 gate = "spill"
-reason = "known"
+reason = "a known defect"
 owner = "me"
 expires = "2026-12-31"
 

@@ -123,7 +123,7 @@ require = "N % 16 == 0 and cc >= 8.9 and dtype == 'f32'"
 [[waiver]]
 gate = "registers < 64"
 variant = "*"
-reason = "known"
+reason = "a known defect"
 owner = "kernels"
 expires = 2026-12-31
 

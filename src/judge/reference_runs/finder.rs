@@ -1,12 +1,12 @@
 //! Stored runs by name, by leaderboard and by date, each reduced to an entry.
 
 use super::{BEST, Conditions, EntrySource, Leaderboard, LeaderboardEntry, Lookup, Mismatch};
-use crate::config::{self, Phase};
+use crate::config::{self, Phase, Waiver};
 use crate::disk;
 use crate::frame::wanted;
 use crate::judge::measurements::Measurements;
-use crate::judge::{Clock, Context, JudgeError, Judgement, PhaseRun, judge};
-use crate::store::{MANIFEST, Manifest, Run, RunState};
+use crate::judge::{Context, JudgeError, Judgement, PhaseRun, judge};
+use crate::store::{MANIFEST, Manifest, Run, RunState, RunVerdict};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub fn entry_of_run(
     let PhaseRun { phase, plan, run, evidence } = PhaseRun::of_run(run)?;
     let conditions = conditions_of(&run)?;
     let measured = Measurements::read(&phase, &plan, Arc::clone(&run), evidence, metrics)?;
-    let context = Context::new(measured.capability(), Clock::read()?.today());
+    let context = Context::new(measured.capability(), Waiver::today());
     let judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
     let selected = judgement.selected.as_ref();
     let selected = selected.ok_or_else(|| lacking("no variant of it is both correct and measured by its objective"))?;
@@ -116,14 +116,16 @@ impl Finder<'_> {
         })
     }
 
-    /// The newest complete run of the phase before this one under the same conditions.
+    /// The newest run of the phase before this one that passed under the same conditions. A run that failed is not what the
+    /// next one is measured by, and one whose end was not judged has not passed.
     pub fn previous(&self, ours: &Manifest) -> Result<Option<LeaderboardEntry>, JudgeError> {
         let Ok(folders) = std::fs::read_dir(self.profiles.join(&self.phase.name)) else { return Ok(None) };
         let manifest = |folder: PathBuf| {
             let text = disk::open::bytes(&folder.join("manifest.json"), MANIFEST).ok()?;
             let manifest: Manifest = serde_json::from_slice(&text).ok()?;
+            let passed = manifest.verdict.as_ref().is_some_and(RunVerdict::is_reference);
             let earlier = manifest.started < ours.started && manifest.state == RunState::Complete;
-            earlier.then_some((manifest.started, folder))
+            (earlier && passed).then_some((manifest.started, folder))
         };
         let mut earlier: Vec<_> = folders.filter_map(|entry| manifest(entry.ok()?.path())).collect();
         earlier.sort();

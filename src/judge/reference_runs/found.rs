@@ -59,7 +59,8 @@ impl ReferenceRuns {
             match finder.previous(&run.manifest)? {
                 Some(entry) => found.insert("previous", entry, &finder.conditions, request.mismatch)?,
                 None => {
-                    let reason = "no complete run of this phase was measured earlier under the same conditions";
+                    let reason =
+                        "no complete run of this phase that passed was measured earlier under the same conditions";
                     found.absent.insert("previous".to_owned(), reason.to_owned());
                 }
             }
@@ -178,6 +179,11 @@ impl ReferenceRuns {
     /// Names that stored runs answer for.
     pub fn names(&self) -> Vec<&str> {
         self.stored.keys().map(String::as_str).collect()
+    }
+
+    /// Whether a name that a requirement uses stands for nothing.
+    pub fn is_absent(&self, name: &str) -> bool {
+        self.absent.contains_key(name)
     }
 
     /// A line a stored run, for the report.

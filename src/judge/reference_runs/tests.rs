@@ -57,6 +57,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         stage_seconds: Vec::new(),
         software: std::collections::BTreeMap::new(),
         redacted: false,
+        verdict: None,
         warnings: Vec::new(),
     };
     let objective = Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape };

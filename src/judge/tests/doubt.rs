@@ -22,13 +22,13 @@ fn a_missing_metric_is_inconclusive_with_its_reason() {
 fn values_that_are_not_finite_are_inconclusive() {
     for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for require in
-            ["eligible_warps >= 2", "eligible_warps <= 2", "eligible_warps != 2", "2 * eligible_warps + 1 > 0"]
+            ["eligible_warps >= 2", "eligible_warps <= 2", "eligible_warps != 2", "2 * eligible_warps + 1 > 3"]
         {
             assert_eq!(verdict(require, |f| f.set("eligible_warps", |_, _| odd)).verdict, OPEN, "{require} {odd}");
         }
     }
     assert_eq!(
-        verdict("registers / spills >= 0", |f| f.set("registers", |_, _| 0.0).set("spills", |_, _| 0.0)).verdict,
+        verdict("registers / spills >= 1", |f| f.set("registers", |_, _| 0.0).set("spills", |_, _| 0.0)).verdict,
         OPEN
     );
 }

@@ -132,7 +132,10 @@ fn compound() {
 
 #[test]
 fn over_parameters_dimensions_and_verbatim_metrics() {
-    assert_eq!(verdict("dtype == \"f16\" and cc >= 8.9", |f| f).verdict, PASS);
+    assert_eq!(
+        verdict("dtype == \"f16\" and cc >= 8.9 and spills == 0", |f| f.set("spills", |_, _| 0.0)).verdict,
+        PASS
+    );
     assert_eq!(verdict("grid_blocks * THREADS == S", |f| f.set("grid_blocks", |_, _| 32.0)).verdict, PASS);
     let name = "sm__warps_active.avg.per_cycle_active";
     let verbatim = |value: f64| verdict(&format!("{name} >= 3"), move |f| f.set(name, |_, _| value));
@@ -159,7 +162,7 @@ fn over_scalars_as_the_workload_defines_them() {
     assert_eq!(judged("registers <= 2 * per").verdict, PASS);
     assert_eq!(judged("registers == 2 * per").verdict, PASS);
     assert_eq!(judged("registers > 2 * per").verdict, FAIL);
-    assert_eq!(judged("scale > 0 and S == 2048").verdict, PASS);
+    assert_eq!(judged("scale > 0 and S == 2048 and registers > 1").verdict, PASS);
 }
 
 #[test]
@@ -211,7 +214,8 @@ fn the_best_of_a_glob_is_asked_of_any_before_anything_runs() {
     let of = |registers: f64| {
         let mut fixture = Fixture::new(&(named("g", "registers <= 64") + "on = \"best:REGCAP=96,*\""));
         fixture.set("registers", |v, _| if v == 3 { registers } else { 100.0 });
-        let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+        let told =
+            static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
         told.judged[0].verdict
     };
     assert_eq!((of(64.0), of(65.0)), (PASS, FAIL));
@@ -282,7 +286,7 @@ fn gates_on_build_and_launch_are_judged_without_a_gpu() {
     ];
     let mut fixture = Fixture::new(&text.concat());
     fixture.set("registers", |v, _| 63.0 + v as f64).set("shared_mem", |_, _| 50_000.0);
-    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("g", PASS), ("s", FAIL)]);
     assert_eq!(unjudged, ["w", "c", "n", "f"].map(|name| (name, "measured on a GPU")));
@@ -297,11 +301,11 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
         named("command", "registers <= flash.registers"),
         named("first", "registers <= baseline.registers"),
         named("stored", "registers <= best.registers"),
-        named("counted", "good.eligible_warps > 1"),
+        named("counted", "eligible_warps > good.eligible_warps"),
     ];
     let mut fixture = Fixture::new(&(kernel.to_owned() + &text.concat()));
     fixture.set("registers", |_, _| 64.0);
-    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("built", PASS), ("worse", FAIL)]);
     let command = "'flash' is an external command; its launches are known only after it ran";
@@ -314,8 +318,32 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
 fn a_baseline_that_did_not_build_leaves_its_comparison_open() {
     let kernel = "[[baseline]]\nname = \"good\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
     let fixture = Fixture::new(&(kernel.to_owned() + &named("g", "registers <= good.registers")));
-    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &Context::new(None, TODAY));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
     assert_eq!(shown(&told).0, [("g", OPEN)]);
+}
+
+#[test]
+fn gates_that_no_variant_can_hold_together_are_told_with_the_arithmetic() {
+    let tier = "[[tier]]\nname = \"all\"\nrequired = true\nrequire = ['shared_mem <= 48 KiB']\n";
+    let mut fixture =
+        Fixture::new(&(named("lean", "registers <= 64") + &named("full", "blocks_per_sm >= 4 blocks") + tier));
+    // two candidates hold each gate, and no candidate both
+    fixture.set("registers", |v, _| if v < 2 { 64.0 } else { 96.0 }).set("shared_mem", |_, _| 1024.0);
+    let told = |fixture: &mut Fixture, blocks: fn(usize) -> f64, refused: &[usize]| {
+        fixture.set("blocks_per_sm", move |v, _| blocks(v));
+        let refused = refused.iter().map(|&at| fixture.plan.variants[at].id.clone()).collect();
+        let context = Context::new(None, TODAY);
+        static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &refused, &context)
+    };
+    let apart = told(&mut fixture, |v| if v < 2 { 2.0 } else { 8.0 }, &[]);
+    assert!(apart.judged.iter().all(|gate| gate.verdict == PASS), "each can be held by somebody");
+    let said = apart.impossible.unwrap();
+    let arithmetic =
+        "of 4 candidates 2 can hold 'lean' (registers <= 64), 2 can hold 'full' (blocks_per_sm >= 4 blocks), 4 can";
+    assert!(said.contains(arithmetic) && said.contains("and none all of them; the nearest"), "{said}");
+    assert_eq!(told(&mut fixture, |v| if v == 0 { 8.0 } else { 2.0 }, &[]).impossible, None);
+    let refused = told(&mut fixture, |v| if v == 0 { 8.0 } else { 2.0 }, &[0]).impossible.unwrap();
+    assert!(refused.contains("3 can be launched"), "{refused}");
 }
 
 #[test]
@@ -324,11 +352,16 @@ fn waves_wait_for_the_number_of_multiprocessors() {
     fixture.set("waves", |_, _| 2.0);
     let of = |sms| {
         let context = Context { sms, ..Context::new(None, TODAY) };
-        static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &context)
+        static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &context)
     };
     assert_eq!(shown(&of(Some(132))).0, [("w", PASS)]);
     assert_eq!(
         shown(&of(None)),
         (vec![], vec![("w", "the GPU's number of multiprocessors is not known; give it with --sms")])
     );
+}
+
+/// Nothing is refused.
+fn none() -> std::collections::BTreeSet<VariantId> {
+    std::collections::BTreeSet::new()
 }

@@ -133,7 +133,9 @@ fn inconclusive_counts_as_the_phase_says() {
     let noisy = |inconclusive: &str| {
         let text = format!("{}inconclusive = \"{inconclusive}\"", gate("latency_p50 <= baseline.latency_p50"));
         let mut fixture = Fixture::new(&text);
-        fixture.time(0.02, |_, _| 10.0);
+        fixture.time(0.02, |v, _| if v == 4 { 10.01 } else { 10.0 });
+        // everything was measured that the phase allows
+        fixture.phase.bench.max_rounds = 60;
         fixture.judge()
     };
     assert_eq!(noisy("inconclusive").verdict, OPEN);
@@ -141,6 +143,11 @@ fn inconclusive_counts_as_the_phase_says() {
     let warned = noisy("warn");
     assert_eq!((warned.verdict, warned.gates[0].verdict), (PASS, OPEN));
     assert_eq!(warned.warnings.len(), 1);
+    assert!(
+        warned.reason.contains("0 of 1 requirement hold, 1 is inconclusive and only warned of"),
+        "{}",
+        warned.reason
+    );
     // noise of what is not proven is never only a warning
     let text = format!("{}inconclusive = \"warn\"\non = \"each\"", gate("latency_p50 <= baseline.latency_p50"));
     let mut unproven = Fixture::new(&text);

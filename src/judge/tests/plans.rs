@@ -124,7 +124,7 @@ fn the_fallback_stands_in_when_gates_fail() {
 
 fn waived(expires: &str, variant: &str) -> Fixture {
     let mut fixture = Fixture::new(&format!(
-        "{}[[waiver]]\ngate = \"g\"\nvariant = \"{variant}\"\nreason = \"driver bug\"\nowner = \"ada\"\nexpires = {expires}\n",
+        "{}[[waiver]]\ngate = \"g\"\nvariant = \"{variant}\"\nreason = \"a driver bug\"\nowner = \"ada\"\nexpires = {expires}\n",
         gate("registers <= 64")
     ));
     fixture.set("registers", |_, _| 70.0);

@@ -129,7 +129,7 @@ impl Form {
                 .to_owned(),
             Self::Waived => {
                 each("eligible_warps >= 100")
-                    + "[[waiver]]\ngate = \"g\"\nreason = \"later\"\nowner = \"ada\"\nexpires = 2026-12-31\n"
+                    + "[[waiver]]\ngate = \"g\"\nreason = \"mended by then\"\nowner = \"ada\"\nexpires = 2026-12-31\n"
             }
             Self::Fallback => "[[gate]]\nname = \"g\"\nrequire = \"registers <= 0\"\n\
                                [fallback]\nvariant = \"REGCAP=96,THREADS=64\"\nrequire = [\"eligible_warps >= 1\"]\n"

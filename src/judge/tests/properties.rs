@@ -20,7 +20,7 @@ fn cell() -> impl Strategy<Value = Cell> {
 fn requirement() -> impl Strategy<Value = String> {
     let comparison = prop::sample::select(vec!["<", "<=", ">", ">=", "==", "!="]);
     let side = prop::sample::select(vec!["eligible_warps", "2 * eligible_warps", "eligible_warps + registers"]);
-    (side, comparison, -50..50_i32).prop_map(|(side, comparison, limit)| format!("{side} {comparison} {limit}"))
+    (side, comparison, 2..50_i32).prop_map(|(side, comparison, limit)| format!("{side} {comparison} {limit}"))
 }
 
 fn on() -> impl Strategy<Value = &'static str> {
@@ -97,11 +97,11 @@ proptest! {
         cells in prop::collection::vec(cell(), 15),
         standing in prop::collection::vec(0..6_u8, 4),
         on in on(),
-        limit in -50..50_i32,
+        limit in 1..50_i32,
         tighter in 0..50_i32,
         up in any::<bool>(),
     ) {
-        let (comparison, tight) = if up { (">=", limit + tighter) } else { ("<=", limit - tighter) };
+        let (comparison, tight) = if up { (">=", limit + tighter) } else { ("<=", (limit - tighter).max(0)) };
         let judged = |limit: i32| {
             let text = format!("{}on = \"{on}\"", gate(&format!("eligible_warps {comparison} {limit}")));
             filled(&text, &cells, &standing).first().verdict

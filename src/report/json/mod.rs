@@ -44,6 +44,9 @@ pub struct Results<'a> {
     pub verdict: Verdict,
     /// One sentence why.
     pub reason: &'a str,
+    /// What the verdict has to be read with: what the selected variant is not judged by, what loosens gates, what a fallback
+    /// costs.
+    pub cautions: &'a [String],
     /// Highest tier reached, with what keeps the next away.
     pub tier: Option<&'a str>,
     /// Id of the selected variant.
@@ -123,6 +126,7 @@ impl<'a> Results<'a> {
             run: &report.run,
             verdict: report.headline.verdict,
             reason: &report.headline.reason,
+            cautions: &report.headline.cautions,
             tier: report.headline.tier.as_deref(),
             selected: report.headline.selected.as_deref(),
             replay: report.source.replay,

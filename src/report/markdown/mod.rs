@@ -71,6 +71,9 @@ fn verdict(report: &Report) -> String {
     for sentence in [&headline.tier, &headline.stages].into_iter().flatten() {
         let _ = writeln!(out, "{}\n", escape(sentence));
     }
+    for caution in &headline.cautions {
+        let _ = writeln!(out, "{}\n", escape(caution));
+    }
     if let Some(fallback) = &report.fallback {
         let variant = fallback.variant.as_deref().unwrap_or("none");
         let _ = writeln!(out, "Fallback: {}. {}\n", escape(variant), escape(&fallback.reason));
@@ -117,7 +120,7 @@ fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
             name,
             escape(&gate.require),
             measured(gate),
-            with_unit(gate.limit.as_ref(), &gate.unit),
+            beside(gate.limit.as_ref(), gate.measured.as_ref(), &gate.unit),
             gate.margin.as_ref().map_or_else(String::new, |n| escape(&number::distance(n.value, &gate.unit))),
             escape(&gate.why),
         ]);
@@ -125,22 +128,34 @@ fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
     format!("## {title}\n\n{table}")
 }
 
-/// Measured value with its interval and samples, where samples were judged.
+/// Measured value; with the interval of its difference from the limit and the samples, where samples were judged.
 fn measured(gate: &GateRow) -> String {
     if gate.measured.is_none() && gate.limit.is_none() {
         return String::new();
     }
-    let value = with_unit(gate.measured.as_ref(), &gate.unit);
-    match &gate.interval {
-        Some((low, high)) => {
-            format!("{value} \\[{}, {}\\], {}", low.text, high.text, number::counted(gate.samples, "sample"))
+    let value = beside(gate.measured.as_ref(), gate.limit.as_ref(), &gate.unit);
+    match (difference(gate), gate.samples) {
+        (Some(difference), samples) => {
+            format!("{value}, difference {difference}, {}", number::counted(samples, "sample"))
         }
-        None => value,
+        (None, _) => value,
     }
 }
 
-fn with_unit(value: Option<&Number>, unit: &str) -> String {
-    value.map_or_else(String::new, |n| escape(&number::with_unit(n.value, unit)))
+/// `-0.12 µs to +0.03 µs`
+fn difference(gate: &GateRow) -> Option<String> {
+    let ((low, high), limit) = gate.interval.as_ref().zip(gate.limit.as_ref())?;
+    let of = |end: &Number| escape(&number::signed(end.value - limit.value, &gate.unit));
+    Some(format!("{} to {}", of(low), of(high)))
+}
+
+/// A value in the digits in which it differs from the one beside it.
+fn beside(value: Option<&Number>, other: Option<&Number>, unit: &str) -> String {
+    let text = |n: &Number| match other {
+        Some(other) => number::beside(n.value, other.value, unit).0,
+        None => number::with_unit(n.value, unit),
+    };
+    value.map_or_else(String::new, |n| escape(&text(n)))
 }
 
 fn stages(report: &Report) -> Option<String> {

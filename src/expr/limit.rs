@@ -1,0 +1,50 @@
+//! Limits with units: turned into the unit of the metric that they are compared with. One without a unit stays in it.
+
+use super::ast::{Node, NodeKind, Reference, Span};
+use super::unit::Unit;
+use super::value::Value;
+
+/// A limit whose unit does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitError {
+    /// What is wrong.
+    pub reason: String,
+    /// The limit.
+    pub span: Span,
+}
+
+/// The units of what a comparison reads, each once.
+fn units<'u>(node: &Node<Reference>, unit_of: &dyn Fn(&Reference) -> Option<&'u str>) -> Vec<&'u str> {
+    let mut found: Vec<&str> = node.reads().filter_map(|(reference, _)| unit_of(reference)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Turns every limit of a tree into the unit of what its comparison reads.
+pub fn resolve<'u>(
+    node: &mut Node<Reference>,
+    units_here: &[&str],
+    unit_of: &dyn Fn(&Reference) -> Option<&'u str>,
+) -> Result<(), UnitError> {
+    let own = matches!(node.kind, NodeKind::Compare(..) | NodeKind::In { .. }).then(|| units(node, unit_of));
+    let units_here = own.as_deref().unwrap_or(units_here);
+    if let NodeKind::Measure(number, unit) = &node.kind {
+        let number = converted(*number, *unit, units_here).map_err(|reason| UnitError { reason, span: node.span })?;
+        node.kind = NodeKind::Literal(Value::Float(number));
+    }
+    node.children_mut().into_iter().try_for_each(|child| resolve(child, units_here, unit_of))
+}
+
+fn converted(number: f64, unit: Unit, metrics: &[&str]) -> Result<f64, String> {
+    let word = unit.word;
+    match metrics {
+        [metric] => match unit.factor(metric) {
+            Some(factor) => Ok(number * factor),
+            None if metric.is_empty() => Err(format!("`{word}` is a unit, and what it is compared with has none")),
+            None => Err(format!("the unit `{word}` does not fit what it is compared with, which is in {metric}")),
+        },
+        [] => Err(format!("`{word}` is a unit, and nothing that is measured is compared with it")),
+        several => Err(format!("the unit `{word}` stands beside quantities of several units ({})", several.join(", "))),
+    }
+}

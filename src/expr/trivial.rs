@@ -1,0 +1,260 @@
+//! Parts of a requirement that no measurement decides: what reads nothing measured of the variant that is judged, and what
+//! holds whatever is measured.
+//!
+//! What is read is known by the form of the tree. That a comparison always holds is found by trying values
+//! ([`PROBES`] draws from what each quantity can be, and the constants of the text): a comparison that holds for all of
+//! them is refused. Values that are tried never make a sound requirement look trivial unless its limit is beyond what its
+//! metric can be.
+
+use super::ast::{Node, NodeKind, Reference, Span};
+use super::requirement::{Form, Requirement};
+use super::value::Value;
+
+/// Values that each quantity is tried with.
+const PROBES: u64 = 400;
+
+/// What a reference of a requirement stands for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Source {
+    /// It is measured of the variant that is judged, and lies between these.
+    Own {
+        /// The least that it can be.
+        least: f64,
+        /// The most that it can be.
+        most: f64,
+    },
+    /// Anything else: of another variant, a dimension, a parameter, a scalar.
+    Other,
+}
+
+/// The part of a requirement that no measurement decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trivial {
+    /// What is wrong with it.
+    pub reason: &'static str,
+    /// Its bytes of the text.
+    pub span: Span,
+}
+
+const UNREAD: &str = "reads nothing that is measured of the variant that is judged";
+const CONSTANT: &str = "is the same whatever is measured";
+
+impl Requirement {
+    /// The first part by which it would hold although nothing was measured; `source` says what each reference stands for.
+    pub fn trivial(&self, source: &dyn Fn(&Reference) -> Source) -> Option<Trivial> {
+        let root = match self.form() {
+            Form::Compare { left, comparison, right } => Node {
+                kind: NodeKind::Compare(Box::new(left.clone()), vec![(*comparison, right.clone())]),
+                span: Span::new(0, self.text().len()),
+            },
+            Form::Condition(condition) => condition.clone(),
+        };
+        let probe = Probe::new(&root, source);
+        let constant = || probe.is_always(&root, true).then_some(Trivial { reason: CONSTANT, span: root.span });
+        probe.undecided(&root, true).or_else(constant)
+    }
+}
+
+/// A tree and what its references are tried with.
+struct Probe<'s> {
+    source: &'s dyn Fn(&Reference) -> Source,
+    references: Vec<Reference>,
+    constants: Vec<f64>,
+}
+
+impl<'s> Probe<'s> {
+    fn new(root: &Node<Reference>, source: &'s dyn Fn(&Reference) -> Source) -> Self {
+        let mut references: Vec<Reference> = Vec::new();
+        for (reference, _) in root.reads() {
+            if !references.contains(reference) {
+                references.push(reference.clone());
+            }
+        }
+        let literal = |node: &Node<Reference>| match &node.kind {
+            NodeKind::Literal(value) => value.number().filter(|number| number.is_finite()),
+            _ => None,
+        };
+        let literals: Vec<f64> = root.walk().into_iter().filter_map(literal).collect();
+        let near = literals.iter().flat_map(|number| [*number, number - 1.0, number + 1.0]);
+        // `2 * a != 7` is false of 3.5 alone
+        let few = &literals[..literals.len().min(4)];
+        let quotients = few.iter().flat_map(|a| few.iter().filter(|b| **b != 0.0).map(move |b| a / b));
+        let mut constants: Vec<f64> = [0.0, 1.0].into_iter().chain(near).chain(quotients).collect();
+        constants.sort_by(f64::total_cmp);
+        constants.dedup();
+        Self { source, references, constants }
+    }
+
+    /// The part by which the node can have this truth value without a measurement that decides it.
+    fn undecided(&self, node: &Node<Reference>, truth: bool) -> Option<Trivial> {
+        let first =
+            |a: &Node<Reference>, b: &Node<Reference>| self.undecided(a, truth).or_else(|| self.undecided(b, truth));
+        let both = |a: &Node<Reference>, b: &Node<Reference>| {
+            self.undecided(a, truth).and_then(|found| self.undecided(b, truth).map(|_| found))
+        };
+        match (&node.kind, truth) {
+            (NodeKind::Not(inner), _) => self.undecided(inner, !truth),
+            (NodeKind::And(left, right), true) | (NodeKind::Or(left, right), false) => both(left, right),
+            (NodeKind::And(left, right), false) | (NodeKind::Or(left, right), true) => first(left, right),
+            (NodeKind::Conditional { then, otherwise, .. }, _) => first(then, otherwise),
+            _ => self.leaf(node, truth),
+        }
+    }
+
+    /// A comparison, a membership, or a value taken as true or false.
+    fn leaf(&self, node: &Node<Reference>, truth: bool) -> Option<Trivial> {
+        if !self.reads_own(node) {
+            return Some(Trivial { reason: UNREAD, span: node.span });
+        }
+        if self.is_always(node, truth) {
+            return Some(Trivial { reason: CONSTANT, span: node.span });
+        }
+        node.children().into_iter().find_map(|child| self.inside(child))
+    }
+
+    /// A condition inside a side of a comparison has to be decided either way; what `if` asks may be anything.
+    fn inside(&self, node: &Node<Reference>) -> Option<Trivial> {
+        match &node.kind {
+            NodeKind::Conditional { then, otherwise, .. } => self.inside(then).or_else(|| self.inside(otherwise)),
+            _ if node.is_logical() => self.undecided(node, true).or_else(|| self.undecided(node, false)),
+            _ => node.children().into_iter().find_map(|child| self.inside(child)),
+        }
+    }
+
+    fn reads_own(&self, node: &Node<Reference>) -> bool {
+        match &node.kind {
+            NodeKind::Read(reference) => matches!((self.source)(reference), Source::Own { .. }),
+            NodeKind::Conditional { then, otherwise, .. } => self.reads_own(then) && self.reads_own(otherwise),
+            _ => node.children().into_iter().any(|child| self.reads_own(child)),
+        }
+    }
+
+    /// Whether it is so for everything that is tried. What cannot be evaluated tells nothing.
+    fn is_always(&self, node: &Node<Reference>, truth: bool) -> bool {
+        let tried = (0..PROBES).filter_map(|draw| {
+            let read = |reference: &Reference| Ok::<Value, String>(Value::Float(self.value(reference, draw)));
+            node.eval(&read).ok().map(|value| value.is_truthy())
+        });
+        let tried: Vec<bool> = tried.collect();
+        !tried.is_empty() && tried.iter().all(|&found| found == truth)
+    }
+
+    /// What a reference is in a draw: a constant of the text, or anything between the least and the most that it can be.
+    fn value(&self, reference: &Reference, draw: u64) -> f64 {
+        let at = self.references.iter().position(|known| known == reference).unwrap_or_default();
+        let bits = scrambled(draw ^ (at as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03));
+        let part = (bits >> 11) as f64 / (1_u64 << 53) as f64;
+        let constant = self.constants[(bits % self.constants.len() as u64) as usize];
+        match (self.source)(reference) {
+            Source::Own { least, most } if bits & 0x100 == 0 => constant.clamp(least, most),
+            Source::Own { least, most } if most <= 100.0 => least + part * (most - least),
+            Source::Own { least, most } => {
+                let (low, high) = (least.max(1e-9).ln(), most.ln());
+                (low + part * (high - low)).exp()
+            }
+            Source::Other if bits & 0x100 == 0 => constant,
+            Source::Other => (part * 12.0).exp2().round(),
+        }
+    }
+}
+
+/// Bits that look random: the finalizer of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+fn scrambled(seed: u64) -> u64 {
+    let mut bits = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::expr::Owner;
+
+    fn source(reference: &Reference) -> Source {
+        match reference {
+            Reference::Speedup { .. } => Source::Own { least: 1e-6, most: 1e6 },
+            _ if *reference.owner() != Owner::Case => Source::Other,
+            _ => match reference.own() {
+                Some("S" | "REGCAP" | "cc" | "dtype") => Source::Other,
+                Some("correct") => Source::Own { least: 0.0, most: 1.0 },
+                Some("latency_p50" | "latency_p90") => Source::Own { least: 1e-3, most: 1e12 },
+                Some("dram_pct" | "tensor_pct" | "achieved_occupancy") => Source::Own { least: 0.0, most: 100.0 },
+                _ => Source::Own { least: 0.0, most: 1e18 },
+            },
+        }
+    }
+
+    fn flaw(text: &str) -> Option<String> {
+        let requirement = Requirement::parse(text).unwrap();
+        requirement.trivial(&source).map(|flaw| requirement.text()[flaw.span.range()].to_owned())
+    }
+
+    #[test]
+    fn what_reads_nothing_measured_of_its_variant_is_found() {
+        for (text, part) in [
+            ("S == 512", "S == 512"),
+            ("REGCAP >= 64", "REGCAP >= 64"),
+            ("cc >= 7", "cc >= 7"),
+            ("baseline.latency_p50 <= 30", "baseline.latency_p50 <= 30"),
+            ("registers <= 64 or true", "true"),
+            ("registers <= 64 or S == 512", "S == 512"),
+            ("true if latency_p50 < 5 else registers < 64", "true"),
+            ("not (registers > 64 and S == 512)", "S == 512"),
+            ("((S == 512) or registers < 64) == true", "(S == 512)"),
+            ("(registers if S > 1 else 1) >= 1", "(registers if S > 1 else 1) >= 1"),
+        ] {
+            assert_eq!(flaw(text).as_deref(), Some(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_holds_whatever_is_measured_is_found() {
+        for text in [
+            "latency_p50 == latency_p50",
+            "latency_p50 <= 2 * latency_p50",
+            "latency_p50 - latency_p50 == 0",
+            "0 * latency_p50 <= 5",
+            "latency_p50 > 0",
+            "registers >= 0",
+            "speedup() > 0",
+            "achieved_occupancy <= 100",
+            "correct <= 1",
+            "latency_p50 < 1e30",
+            "registers <= 64 or registers > 64",
+            "latency_p50 or registers <= 64",
+            "not (latency_p50 < 0)",
+            "registers in [1, 2] or registers not in [1, 2]",
+        ] {
+            assert!(flaw(text).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sound_requirements_are_left_alone() {
+        for text in [
+            "registers <= 64",
+            "registers == 128",
+            "spills == 0",
+            "correct == 1 and max_abs <= 2e-3",
+            "latency_p50 <= 0.98 * baseline.latency_p50",
+            "latency_p90 <= 1.2 * latency_p50",
+            "not (dram_pct > 80 and tensor_pct < 40)",
+            "block_threads == 32 and grid_blocks == 16 * baseline.grid_blocks",
+            "registers < (64 if S > 1 else 32)",
+            "latency_p50 < 5 if S > 1000 else registers <= 64",
+            "cc >= 8.9 and dtype == 'f16' and registers <= REGCAP",
+            "dram_bytes <= 1.5 * 4 * S * 2",
+            "registers in [32, 64]",
+            "(registers < 64) == (spills == 0)",
+            "speedup('twin') >= 1.10",
+            "max_abs <= previous.max_abs + 1e-6",
+            "dram_bytes <= 1e12",
+            "achieved_occupancy >= 0.2",
+            "registers != 128",
+        ] {
+            assert_eq!(flaw(text), None, "{text}");
+        }
+    }
+}
