@@ -118,6 +118,8 @@ fn the_index_links_what_is_rendered_and_names_what_cannot_be_judged() {
 fn dated(run: &Path) -> String {
     let mut manifest: serde_json::Value = serde_json::from_str(&read(&run.join("manifest.json"))).unwrap();
     manifest["started"] = "2026-11-20T09:00:00Z".into();
+    // a run is set beside the last one that passed
+    manifest["verdict"] = serde_json::json!({ "verdict": "pass" });
     manifest.to_string()
 }
 
