@@ -28,4 +28,4 @@ pub use inputs::CaseInputs;
 pub use mutant::MutantStanding;
 pub use reference::{Builtin, ReferenceError};
 pub use shape::ShapeSpec;
-pub use trial::{Cell, Trial};
+pub use trial::{MutantOutcome, Trial};

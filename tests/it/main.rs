@@ -22,4 +22,5 @@ mod status;
 mod stored;
 mod table;
 mod tensor_maps;
+mod tolerance;
 mod trace;
