@@ -4,7 +4,7 @@ use super::evaluate::job_shape;
 use super::job_error::JobError;
 use crate::config::{Phase, Shape, WorkloadReference};
 use crate::model::{Law, ShapeName};
-use crate::prove::{Builtin, Cell, ExpectedOutputError, MutantStanding, ReferenceSpec, ShapeSpec, Trial};
+use crate::prove::{Builtin, ExpectedOutputError, MutantOutcome, MutantStanding, ReferenceSpec, ShapeSpec, Trial};
 
 /// Multiplications or so that one evaluation of a reference may take on the host.
 const MOST_WORK: f64 = 3e8;
@@ -56,7 +56,7 @@ pub struct MutantTable {
     /// Shapes that take too long on the host.
     pub left_out: Vec<ShapeName>,
     /// A row a mutant: its name, what accepting it means, and a cell a shape.
-    pub rows: Vec<(&'static str, MutantStanding, Vec<Cell>)>,
+    pub rows: Vec<(&'static str, MutantStanding, Vec<MutantOutcome>)>,
 }
 
 /// Tries the tolerance on answers that no tolerance may accept, at the smallest shape and on the declared inputs.
@@ -74,7 +74,7 @@ pub fn null_test(phase: &Phase) -> Result<NullTest, TrialError> {
     };
     let Some(trial) = trial(phase, &reference, &spec, &[Law::Declared])? else { return not_made("no reference") };
     let nulls = trial.mutants().into_iter().filter(|mutant| mutant.standing == MutantStanding::Null);
-    let accepted = nulls.filter(|mutant| matches!(trial.judge(mutant), Cell::Accepted { .. }));
+    let accepted = nulls.filter(|mutant| matches!(trial.judge(mutant), MutantOutcome::Accepted { .. }));
     let accepted: Vec<&'static str> = accepted.map(|mutant| mutant.name).collect();
     if accepted.is_empty() {
         return Ok(NullTest::Held);
@@ -173,6 +173,6 @@ mod tests {
         assert_eq!((table.shapes.len(), table.left_out.len()), (2, 0));
         assert!(table.rows.iter().all(|(_, _, cells)| cells.len() == 2));
         assert_eq!(table.rows[0].1, MutantStanding::Honest);
-        assert!(table.rows[0].2.iter().all(|cell| matches!(cell, Cell::Accepted { .. })));
+        assert!(table.rows[0].2.iter().all(|cell| matches!(cell, MutantOutcome::Accepted { .. })));
     }
 }

@@ -30,4 +30,4 @@ pub use output_bytes::outputs_outcome;
 pub use mutant::MutantStanding;
 pub use reference::{Builtin, ReferenceError};
 pub use shape::ShapeSpec;
-pub use trial::{Cell, Trial};
+pub use trial::{MutantOutcome, Trial};

@@ -7,7 +7,7 @@
 use super::draw::CaseDraw;
 use super::element;
 use super::inputs::CaseInputs;
-use super::reference::{Arithmetic, BoundBuiltin, Exponential, Kept, Maximum, Rounding, plain_accumulator};
+use super::reference::{BoundBuiltin, Exponential, Kept, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 use super::shape::ShapeSpec;
 use crate::config::{Dtype, Role};
 
@@ -237,18 +237,18 @@ fn int8(values: &mut [f64]) {
 }
 
 fn scores(fault: ScoreFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseInputs) -> Option<Vec<f64>> {
-    let plain = Arithmetic::plain(dtype);
+    let plain = SoftmaxArithmetic::plain(dtype);
     let arithmetic = match fault {
-        ScoreFault::Kept(kept) => Arithmetic { kept, ..plain },
-        ScoreFault::Factor(factor) => Arithmetic { factor, ..plain },
-        ScoreFault::Score(dtype) => Arithmetic { score: Rounding::To(dtype), ..plain },
-        ScoreFault::Weight(dtype) => Arithmetic { weight: Rounding::To(dtype), ..plain },
-        ScoreFault::Exponential(exponential) => Arithmetic { exponential, ..plain },
+        ScoreFault::Kept(kept) => SoftmaxArithmetic { kept, ..plain },
+        ScoreFault::Factor(factor) => SoftmaxArithmetic { factor, ..plain },
+        ScoreFault::Score(dtype) => SoftmaxArithmetic { score: Rounding::To(dtype), ..plain },
+        ScoreFault::Weight(dtype) => SoftmaxArithmetic { weight: Rounding::To(dtype), ..plain },
+        ScoreFault::Exponential(exponential) => SoftmaxArithmetic { exponential, ..plain },
         // Weights beside sums of single precision overflow with them, whatever type they are rounded to.
-        ScoreFault::Maximum(maximum) => Arithmetic { maximum, weight: plain_accumulator(dtype), ..plain },
+        ScoreFault::Maximum(maximum) => SoftmaxArithmetic { maximum, weight: plain_accumulator(dtype), ..plain },
         ScoreFault::HalfExponential => {
             let half = Rounding::To(Dtype::F16);
-            Arithmetic { maximum: Maximum::None, term: half, weight: half, ..plain }
+            SoftmaxArithmetic { maximum: Maximum::None, term: half, weight: half, ..plain }
         }
     };
     match builtin {
@@ -273,7 +273,7 @@ fn terms(fault: TermFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseIn
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::trial::{Cell, Trial};
+    use super::super::trial::{MutantOutcome, Trial};
     use super::super::{Builtin, ReferenceSpec};
     use super::*;
     use crate::gpu::fixtures::buffer;
@@ -289,7 +289,7 @@ mod tests {
         let tolerance = Tolerance { max_abs: Some(max_abs), ..Tolerance::default() };
         let trial = Trial::new(&reference, &shape, 0, laws, &tolerance).unwrap().unwrap();
         let cells = trial.mutants().into_iter().map(|mutant| (mutant.name, trial.judge(&mutant)));
-        cells.filter(|(_, cell)| matches!(cell, Cell::Accepted { .. })).map(|(name, _)| name).collect()
+        cells.filter(|(_, cell)| matches!(cell, MutantOutcome::Accepted { .. })).map(|(name, _)| name).collect()
     }
 
     const LAWS: [Law; 8] =
@@ -338,8 +338,8 @@ mod tests {
         let tolerance = Tolerance { max_abs: Some(0.0), ..Tolerance::default() };
         let trial = Trial::new(&reference, &shape, 0, &[Law::Declared], &tolerance).unwrap().unwrap();
         let named = |name: &str| trial.judge(trial.mutants().iter().find(|m| m.name == name).unwrap());
-        assert!(matches!(named("answer off by 0.3 %"), Cell::Equivalent), "whole numbers do not show it");
-        assert!(matches!(named("zeros"), Cell::Rejected { .. }));
-        assert!(matches!(named("plain evaluation"), Cell::Accepted { .. }));
+        assert!(matches!(named("answer off by 0.3 %"), MutantOutcome::Equivalent), "whole numbers do not show it");
+        assert!(matches!(named("zeros"), MutantOutcome::Rejected { .. }));
+        assert!(matches!(named("plain evaluation"), MutantOutcome::Accepted { .. }));
     }
 }

@@ -22,7 +22,7 @@ pub struct Trial<'a> {
 
 /// What the tolerance says to a mutant.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+pub enum MutantOutcome {
     /// It is within the tolerance under every law.
     Accepted {
         /// How far it is.
@@ -79,7 +79,7 @@ impl<'a> Trial<'a> {
     }
 
     /// What the tolerance says to a mutant's answers.
-    pub fn judge(&self, mutant: &Mutant) -> Cell {
+    pub fn judge(&self, mutant: &Mutant) -> MutantOutcome {
         let answers = self.draws.iter().filter_map(|(draw, other)| {
             let values = mutant.answer(&self.builtin, self.shape, draw, other)?;
             let answer = ExpectedOutput { buffer: self.builtin.output(), values };
@@ -87,13 +87,13 @@ impl<'a> Trial<'a> {
         });
         let results: Vec<_> = answers.collect();
         if results.is_empty() {
-            return Cell::Equivalent;
+            return MutantOutcome::Equivalent;
         }
         match case_outcome(results, self.tolerance) {
-            CheckOutcome::Correct { differences } => Cell::Accepted { differences },
-            CheckOutcome::Wrong { differences, reason, .. } => Cell::Rejected { differences, reason },
+            CheckOutcome::Correct { differences } => MutantOutcome::Accepted { differences },
+            CheckOutcome::Wrong { differences, reason, .. } => MutantOutcome::Rejected { differences, reason },
             CheckOutcome::Crashed { reason } | CheckOutcome::Skipped { reason } => {
-                Cell::Rejected { differences: Differences::default(), reason }
+                MutantOutcome::Rejected { differences: Differences::default(), reason }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::host::MutantTable;
 use crate::model::Differences;
-use crate::prove::{Cell, MutantStanding};
+use crate::prove::{MutantOutcome, MutantStanding};
 use std::fmt::Write;
 
 /// A line a mutant, a column a shape: whether it is accepted, and how far it is.
@@ -23,9 +23,9 @@ pub fn table(table: &MutantTable) -> String {
 }
 
 /// What to look at: a null that is accepted, an honest answer that is not, and faults that nothing shows.
-fn mark(standing: MutantStanding, cells: &[Cell]) -> &'static str {
-    let rejected = cells.iter().any(|cell| matches!(cell, Cell::Rejected { .. }));
-    let accepted = cells.iter().any(|cell| matches!(cell, Cell::Accepted { .. }));
+fn mark(standing: MutantStanding, cells: &[MutantOutcome]) -> &'static str {
+    let rejected = cells.iter().any(|cell| matches!(cell, MutantOutcome::Rejected { .. }));
+    let accepted = cells.iter().any(|cell| matches!(cell, MutantOutcome::Accepted { .. }));
     match standing {
         MutantStanding::Honest if rejected => "TOO TIGHT",
         MutantStanding::Null if accepted && !rejected => "TOO LOOSE",
@@ -35,11 +35,11 @@ fn mark(standing: MutantStanding, cells: &[Cell]) -> &'static str {
     }
 }
 
-fn words(cell: &Cell) -> String {
+fn words(cell: &MutantOutcome) -> String {
     match cell {
-        Cell::Accepted { differences } => format!("accepted {}", distance(differences)),
-        Cell::Rejected { differences, .. } => format!("rejected {}", distance(differences)),
-        Cell::Equivalent => "the same answer".to_owned(),
+        MutantOutcome::Accepted { differences } => format!("accepted {}", distance(differences)),
+        MutantOutcome::Rejected { differences, .. } => format!("rejected {}", distance(differences)),
+        MutantOutcome::Equivalent => "the same answer".to_owned(),
     }
 }
 
@@ -59,15 +59,17 @@ mod tests {
     #[test]
     fn a_null_that_is_accepted_and_an_honest_answer_that_is_not_stand_out() {
         let differences = Differences { max_abs: 2.4e-4, law: Some(Law::Growing), ..Differences::default() };
-        let accepted = || Cell::Accepted { differences };
-        let rejected =
-            || Cell::Rejected { differences: Differences { nonfinite: 2, ..differences }, reason: String::new() };
+        let accepted = || MutantOutcome::Accepted { differences };
+        let rejected = || MutantOutcome::Rejected {
+            differences: Differences { nonfinite: 2, ..differences },
+            reason: String::new(),
+        };
         let table = MutantTable {
             shapes: vec![ShapeName("s".to_owned()), ShapeName("l".to_owned())],
             left_out: vec![ShapeName("xl".to_owned())],
             rows: vec![
                 ("plain", MutantStanding::Honest, vec![accepted(), rejected()]),
-                ("zeros", MutantStanding::Null, vec![accepted(), Cell::Equivalent]),
+                ("zeros", MutantStanding::Null, vec![accepted(), MutantOutcome::Equivalent]),
                 ("f16 scores", MutantStanding::Fault, vec![accepted(), rejected()]),
                 ("int8 values", MutantStanding::Fault, vec![accepted(), accepted()]),
             ],

@@ -24,6 +24,7 @@ mod status;
 mod stored;
 mod table;
 mod tensor_maps;
+mod tolerance;
 mod trace;
 mod verdicts;
 mod witness;

@@ -25,7 +25,7 @@ fn checked(edits: &[(&str, &str)]) -> Finished {
 fn the_phase_as_it_is_has_eight_candidates() {
     let right = checked(&[]);
     assert_eq!((right.status, right.stderr.as_str()), (Some(0), ""), "{right:?}");
-    assert_eq!(right.stdout, "phase.toml: 8 candidates, 0 baselines\n");
+    assert!(right.stdout.starts_with("phase.toml: 8 candidates, 0 baselines\n"), "{}", right.stdout);
 }
 
 #[test]

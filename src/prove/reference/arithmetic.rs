@@ -87,7 +87,7 @@ impl Kept {
 
 /// The arithmetic of a softmax, alone or inside attention; the default is the definition in float64.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Arithmetic {
+pub struct SoftmaxArithmetic {
     /// Of scores.
     pub score: Rounding,
     /// What scores are multiplied by beside their scale.
@@ -104,7 +104,7 @@ pub struct Arithmetic {
     pub kept: Kept,
 }
 
-impl Default for Arithmetic {
+impl Default for SoftmaxArithmetic {
     fn default() -> Self {
         Self {
             score: Rounding::Exact,
@@ -118,7 +118,7 @@ impl Default for Arithmetic {
     }
 }
 
-impl Arithmetic {
+impl SoftmaxArithmetic {
     /// What a plain kernel does whose output is of `dtype`: single precision, and weights in the output's type.
     pub fn plain(dtype: Dtype) -> Self {
         let single = plain_accumulator(dtype);
@@ -154,7 +154,7 @@ pub fn plain_accumulator(dtype: Dtype) -> Rounding {
 mod tests {
     use super::*;
 
-    fn softened(arithmetic: Arithmetic, scores: &[f64]) -> Vec<f64> {
+    fn softened(arithmetic: SoftmaxArithmetic, scores: &[f64]) -> Vec<f64> {
         let mut row = scores.to_vec();
         let total = arithmetic.soften(&mut row);
         row.iter().map(|w| w / total).collect()
@@ -162,11 +162,11 @@ mod tests {
 
     #[test]
     fn without_a_maximum_single_precision_overflows() {
-        let none = Arithmetic { maximum: Maximum::None, ..Arithmetic::plain(Dtype::F32) };
+        let none = SoftmaxArithmetic { maximum: Maximum::None, ..SoftmaxArithmetic::plain(Dtype::F32) };
         assert!(softened(none, &[1.0, 2.0])[1] > 0.73, "and is right for small scores");
         assert!(softened(none, &[100.0, 99.0])[0].is_nan());
         assert!(softened(none, &[-110.0, -111.0])[0].is_nan(), "nothing is left to divide by");
-        let first = Arithmetic { maximum: Maximum::First(1), ..none };
+        let first = SoftmaxArithmetic { maximum: Maximum::First(1), ..none };
         assert!(softened(first, &[0.0, 100.0])[1].is_nan());
     }
 

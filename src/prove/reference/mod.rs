@@ -10,7 +10,7 @@ mod npy;
 mod rows;
 mod sdpa;
 
-pub use arithmetic::{Arithmetic, Exponential, Kept, Maximum, Rounding, plain_accumulator};
+pub use arithmetic::{Exponential, Kept, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 pub use builtin::{BoundBuiltin, Builtin};
 pub use error::ReferenceError;
 pub use fit::BufferValues;

@@ -1,6 +1,6 @@
 //! References over the last axis: softmax, reductions, and the identity that a copy is held to.
 
-use super::arithmetic::{Arithmetic, Kept, Rounding};
+use super::arithmetic::{Kept, Rounding, SoftmaxArithmetic};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;
@@ -16,7 +16,7 @@ pub enum ReduceOp {
     Max,
     /// Smallest.
     Min,
-    /// Arithmetic mean.
+    /// SoftmaxArithmetic mean.
     Mean,
 }
 
@@ -37,11 +37,11 @@ impl Softmax {
     }
 
     pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
-        self.compute_by(values, &Arithmetic::default())
+        self.compute_by(values, &SoftmaxArithmetic::default())
     }
 
     /// The same by another arithmetic.
-    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &Arithmetic) -> Vec<f64> {
+    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
         let mut y = values[self.x].clone();
         y.par_chunks_mut(self.width).for_each(|row| {
             let total = arithmetic.soften(row);

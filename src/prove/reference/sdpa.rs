@@ -1,6 +1,6 @@
 //! Scaled dot-product attention: `o = softmax(scale * q k^T) v` for every batch and head.
 
-use super::arithmetic::Arithmetic;
+use super::arithmetic::SoftmaxArithmetic;
 use super::dense::{add_scaled, dot};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
@@ -50,11 +50,11 @@ impl Sdpa {
     }
 
     pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
-        self.compute_by(values, &Arithmetic::default())
+        self.compute_by(values, &SoftmaxArithmetic::default())
     }
 
     /// The same by another arithmetic.
-    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &Arithmetic) -> Vec<f64> {
+    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
         let heads = values[self.q].len() / (self.queries * self.depth);
         let mut output = vec![0.0; heads * self.queries * self.value_depth];
         output.par_chunks_mut(self.queries * self.value_depth).enumerate().for_each(|(head, output)| {
@@ -66,7 +66,13 @@ impl Sdpa {
     }
 
     /// The rows from `first` of one head that `output` has room for.
-    fn rows(&self, values: &BufferValues, (head, first): (usize, usize), arithmetic: &Arithmetic, output: &mut [f64]) {
+    fn rows(
+        &self,
+        values: &BufferValues,
+        (head, first): (usize, usize),
+        arithmetic: &SoftmaxArithmetic,
+        output: &mut [f64],
+    ) {
         let of_head = |buffer: usize, row: usize| &values[buffer][head * row..][..row];
         let q = of_head(self.q, self.queries * self.depth);
         let k = of_head(self.k, self.keys * self.depth);
