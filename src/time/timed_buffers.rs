@@ -3,7 +3,8 @@
 use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
-    BufferSet, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory,
+    BufferSet, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests,
+    PinnedMemory,
 };
 use crate::model::{CheckOutcome, Tolerance};
 use crate::prove::{CaseInputs, ExpectedOutput, ShapeSpec, outputs_outcome};
@@ -38,10 +39,12 @@ struct TimedContent {
 }
 
 /// Where outputs lie that are to be verified.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputPlace {
     /// In the set of this number.
     Set(usize),
+    /// In the buffers of the lead-in.
+    LeadIn,
     /// In the snapshot of this number.
     Snapshot(usize),
 }
@@ -78,6 +81,7 @@ pub struct TimedBuffers {
     pub lead_in: BufferSet,
     contents: Vec<TimedContent>,
     digester: Digester,
+    copier: Copier,
     /// For outputs that are compared on the host.
     download: PinnedMemory,
     /// Twice the L2 cache, to be written over it.
@@ -115,6 +119,7 @@ impl TimedBuffers {
             sets,
             contents: Vec::new(),
             digester: Digester::new(device, settings.hidden.schedule)?,
+            copier: Copier::new(device)?,
             download: device.pinned(outputs.into_iter().max().unwrap_or(0))?,
             flush,
             snapshots,
@@ -165,11 +170,20 @@ impl TimedBuffers {
     /// # Errors
     /// The driver refuses.
     pub fn refresh(&self, device: &Device, assignment: &[usize]) -> Result<(), DeviceError> {
+        self.sets.iter().zip(assignment).try_for_each(|(set, &content)| self.refill(device, set, content))
+    }
+
+    /// Queues that the buffers of the lead-in get a content, whole.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn refresh_lead_in(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
+        self.refill(device, &self.lead_in, content)
+    }
+
+    fn refill(&self, device: &Device, set: &BufferSet, content: usize) -> Result<(), DeviceError> {
         let whole = 0..self.lead_in.layout().bytes();
-        let mut pairs = self.sets.iter().zip(assignment);
-        pairs.try_for_each(|(set, &content)| {
-            device.copy_range(set.memory(), self.contents[content].staging.memory(), &whole)
-        })
+        self.copier.copy(device, set.memory(), 0, self.contents[content].staging.memory(), &whole)
     }
 
     /// Queues that the L2 cache is written over, where it is to be cold.
@@ -199,7 +213,7 @@ impl TimedBuffers {
     fn copy_regions(&self, device: &Device, set: usize, content: usize, role: Role) -> Result<(), DeviceError> {
         let staging = self.contents[content].staging.memory();
         let mut regions = self.lead_in.layout().regions_of(&self.shape.buffers, role);
-        regions.try_for_each(|region| device.copy_range(self.sets[set].memory(), staging, &region))
+        regions.try_for_each(|region| self.copier.copy(device, self.sets[set].memory(), region.start, staging, &region))
     }
 
     /// Queues that a range of a set's memory is what it was before the first launch.
@@ -213,7 +227,8 @@ impl TimedBuffers {
         content: usize,
         range: &Range<usize>,
     ) -> Result<(), DeviceError> {
-        device.copy_range(self.sets[set].memory(), self.contents[content].staging.memory(), range)
+        let staging = self.contents[content].staging.memory();
+        self.copier.copy(device, self.sets[set].memory(), range.start, staging, range)
     }
 
     /// Where outputs are in a set.
@@ -247,7 +262,7 @@ impl TimedBuffers {
     pub fn snapshot(&self, device: &Device, set: usize, index: usize) -> Result<(), DeviceError> {
         let mut at = self.snapshot_bytes() * index;
         for region in self.outputs() {
-            device.copy_to(&self.snapshots, at, self.sets[set].memory(), &region)?;
+            self.copier.copy(device, &self.snapshots, at, self.sets[set].memory(), &region)?;
             at += region.len().next_multiple_of(16);
         }
         Ok(())
@@ -258,12 +273,12 @@ impl TimedBuffers {
         self.digester.clear();
     }
 
-    /// Queues the digests of the outputs of a set.
+    /// Queues the digests of the outputs of a set, or of the lead-in where there is none.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn ask_outputs(&mut self, device: &Device, set: usize) -> Result<Vec<PendingDigests>, DeviceError> {
-        let address = self.sets[set].memory().address();
+    pub fn ask_outputs(&mut self, device: &Device, set: Option<usize>) -> Result<Vec<PendingDigests>, DeviceError> {
+        let address = set.map_or(&self.lead_in, |set| &self.sets[set]).memory().address();
         let rows = self.outputs().into_iter().map(|region| MemoryRow {
             address: address + region.start as u64,
             bytes: region.len(),
@@ -329,6 +344,7 @@ impl TimedBuffers {
         for (index, region) in indices.zip(self.lead_in.layout().regions_of(&self.shape.buffers, Role::Output)) {
             let (memory, range) = match place {
                 OutputPlace::Set(set) => (self.sets[set].memory(), region.clone()),
+                OutputPlace::LeadIn => (self.lead_in.memory(), region.clone()),
                 OutputPlace::Snapshot(number) => {
                     let start = self.snapshot_bytes() * number + at;
                     (&self.snapshots, start..start + region.len())
