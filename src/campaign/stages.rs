@@ -4,6 +4,7 @@ use super::cubins::cubins;
 use super::error::CampaignError;
 use super::profile::Profiling;
 use super::progress::Progress;
+use super::reference_cubin::reference_cubin;
 use super::targets;
 use super::tools::Tools;
 use crate::build::{self, Builder, Cache, Sharing};
@@ -13,7 +14,7 @@ use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord};
-use crate::plan::{Plan, reference_plan};
+use crate::plan::Plan;
 use crate::process;
 use crate::store::{Run, RunState, RunWriter};
 use std::collections::{BTreeMap, BTreeSet};

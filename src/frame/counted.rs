@@ -125,7 +125,7 @@ impl Counted {
         let owned = owned.hstack(counters.columns())?.filter_seq(&owned.column(VARIANT)?.is_not_null())?;
         let strays = frames.launches.height() - owned.height();
         let together = match ownership {
-            Ownership::Range => of_programs(owned, plan)?,
+            Ownership::Recorded(_) => of_programs(owned, plan)?,
             Ownership::Launch(_) => owned,
         };
         let launches = numbered(&together)?;

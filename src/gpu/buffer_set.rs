@@ -5,7 +5,7 @@ use super::arguments::KernelArguments;
 use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::DeviceError;
-use super::memory::DeviceMemory;
+use super::memory::{DeviceMemory, PinnedMemory};
 use crate::plan::Launch;
 
 /// One set of a shape's buffers on the device.
@@ -36,6 +36,31 @@ impl BufferSet {
             Ok(Self { layout: layout.clone(), memory })
         };
         (0..count).map(|_| set()).collect()
+    }
+
+    /// A set that holds `contents`, and the image that it was uploaded from, for [`Self::refill`].
+    ///
+    /// # Errors
+    /// As [`Self::several`].
+    pub fn with_image(
+        device: &Device,
+        buffers: &[BufferSpec],
+        contents: &[Vec<u8>],
+    ) -> Result<(Self, PinnedMemory), DeviceError> {
+        let layout = ArenaLayout::new(buffers);
+        let mut image = device.pinned(layout.bytes())?;
+        layout.write_fresh(buffers, contents, image.as_mut_slice());
+        let memory = device.allocate(layout.bytes())?;
+        device.upload(&memory, &image)?;
+        Ok((Self { layout, memory }, image))
+    }
+
+    /// Makes it hold what the image holds, by a copy from the host.
+    ///
+    /// # Errors
+    /// The copy fails.
+    pub fn refill(&self, device: &Device, image: &PinnedMemory) -> Result<(), DeviceError> {
+        device.upload(&self.memory, image)
     }
 
     /// Where its buffers are.

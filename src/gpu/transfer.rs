@@ -1,4 +1,4 @@
-//! Copies and fills of device memory on the device's stream; in a graph being captured they become its nodes.
+//! Fills of device memory, copies of a part of it to the host, and the state of the L2 cache.
 
 use super::device::Device;
 use super::error::{DeviceError, cuda};
@@ -11,40 +11,6 @@ use std::ops::Range;
 const PERSISTING_L2: ComputeCapability = ComputeCapability::new(8, 0);
 
 impl Device {
-    /// Queues a copy of `range` between two allocations, from `from` to the same place in `to`.
-    ///
-    /// # Errors
-    /// The range is outside of one of them, or the driver refuses.
-    pub fn copy_range(&self, to: &DeviceMemory, from: &DeviceMemory, range: &Range<usize>) -> Result<(), DeviceError> {
-        inside(to.bytes.min(from.bytes), range)?;
-        self.copy(to.address + range.start as u64, from.address + range.start as u64, range.len())
-    }
-
-    /// Queues a copy of `range` of `from` to place `at` of `to`.
-    ///
-    /// # Errors
-    /// As [`Device::copy_range`].
-    pub fn copy_to(
-        &self,
-        to: &DeviceMemory,
-        at: usize,
-        from: &DeviceMemory,
-        range: &Range<usize>,
-    ) -> Result<(), DeviceError> {
-        inside(from.bytes, range)?;
-        inside(to.bytes, &(at..at + range.len()))?;
-        self.copy(to.address + at as u64, from.address + range.start as u64, range.len())
-    }
-
-    fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), DeviceError> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        // SAFETY: both ranges were found to be inside allocations that live as long as their owners; whoever queues a copy
-        // waits for it before it drops them.
-        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream()) }.map_err(cuda("cuMemcpyDtoD"))
-    }
-
     /// Queues a fill of the whole allocation with a byte.
     ///
     /// # Errors

@@ -9,6 +9,12 @@ use crate::time::{
     AuditSchedule, HiddenCase, TimedBuffers, TimedKernel, TimedLaunch, TimingSettings, VERIFIED_LAUNCHES, order,
 };
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Contents that the sets of buffers take turns at, however long it takes to know what is right for them.
+const LEAST_CONTENTS: usize = 2;
+/// How long the right answers for the contents of a shape may take before sets share contents.
+const REFERENCE_TIME: Duration = Duration::from_millis(200);
 
 impl Worker<'_> {
     /// Times every variant without a reason against it at every shape it is to be timed at.
@@ -118,11 +124,10 @@ impl Worker<'_> {
         TimedKernel::prepare(variant, &self.device, &timed, buffers, settings, schedule, wanted)
     }
 
-    /// The buffers of a shape, with the contents of the hidden seeds and what is right for them. Nothing of a candidate
-    /// has been loaded since the device held a result of a reference entry.
+    /// The buffers of a shape, with the contents of the hidden seeds and what is right for them. No candidate is launched
+    /// while the device holds a result of a reference entry.
     fn timed_buffers(&mut self, shape: &ShapeSpec, settings: &TimingSettings) -> Result<TimedBuffers, WorkError> {
         let seed = self.job.seeds.first().copied().unwrap_or(0);
-        self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
         let mut references = match &self.job.reference {
             ReferenceSpec::Entry { .. } => Some(CheckBuffers::allocate(&self.device, &shape.buffers)),
             ReferenceSpec::Builtin(_) | ReferenceSpec::Npy { .. } | ReferenceSpec::None => None,
@@ -130,11 +135,15 @@ impl Worker<'_> {
         .transpose()
         .map_err(|source| WorkError::buffers(shape, source))?;
         let mut cases = Vec::new();
-        for &seed in &settings.hidden.inputs {
-            let inputs = CaseInputs::draw(shape, seed);
-            let expected = self.expected(shape, seed, &inputs, references.as_mut());
-            let expected = expected.map_err(|error| WorkError::reference(&shape.name, seed, &error))?;
-            cases.push(HiddenCase { seed, inputs, expected });
+        let started = Instant::now();
+        for &hidden in &settings.hidden.inputs {
+            if cases.len() >= LEAST_CONTENTS && started.elapsed() > REFERENCE_TIME {
+                break;
+            }
+            self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+            let draw = self.declared_draw(shape, hidden, references.as_mut());
+            let draw = draw.map_err(|error| WorkError::reference(&shape.name, hidden, &error))?;
+            cases.push(HiddenCase { seed: hidden, draw });
         }
         if let Some(buffers) = references.take() {
             buffers.wipe(&self.device)?;

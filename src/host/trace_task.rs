@@ -2,7 +2,7 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLost, WorkError, Worker};
-use crate::gpu::{BufferSet, DeviceError, RangeGuard};
+use crate::gpu::{BufferSet, DeviceError, PinnedMemory, RangeGuard};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::prove::ShapeSpec;
@@ -22,11 +22,10 @@ impl Worker<'_> {
             if wanted.is_empty() {
                 continue;
             }
-            for set in self.buffer_sets(&shape, 1)? {
-                for &index in &wanted {
-                    if let lost @ ControlFlow::Break(_) = self.trace_variant(index, &shape, &set, repeats)? {
-                        return Ok(lost);
-                    }
+            let buffers = self.known_buffers(&shape)?;
+            for &index in &wanted {
+                if let lost @ ControlFlow::Break(_) = self.trace_variant(index, &shape, &buffers, repeats)? {
+                    return Ok(lost);
                 }
             }
         }
@@ -37,13 +36,13 @@ impl Worker<'_> {
         &mut self,
         index: usize,
         shape: &ShapeSpec,
-        set: &BufferSet,
+        buffers: &(BufferSet, PinnedMemory),
         repeats: u32,
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
         let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
         for repeat in 0..repeats {
             self.started(&variant, shape, WorkerTask::Profile { repeat })?;
-            if let Err(error) = self.trace_launch(index, shape, set) {
+            if let Err(error) = self.trace_launch(index, shape, buffers) {
                 let reason = error.to_string();
                 let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape: name, reason: reason.clone() };
                 self.reporter.report(&event)?;
@@ -55,13 +54,20 @@ impl Worker<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn trace_launch(&mut self, index: usize, shape: &ShapeSpec, set: &BufferSet) -> Result<(), DeviceError> {
+    /// One launch on buffers that are filled anew, so that no launch finds what another has left.
+    fn trace_launch(
+        &mut self,
+        index: usize,
+        shape: &ShapeSpec,
+        (set, image): &(BufferSet, PinnedMemory),
+    ) -> Result<(), DeviceError> {
         self.kernel(index)?;
         let launch = self.launch(index, shape)?;
         let variant = &self.job.kernels[index].variant;
         let kernel = self.kernels[variant].as_ref().map_err(Clone::clone)?;
         kernel.allow(&launch)?;
         let arguments = set.arguments(&self.device, &launch, &shape.buffers)?;
+        set.refill(&self.device, image)?;
         let name = CString::new(range_name(variant, &shape.name))
             .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;
         let range = RangeGuard::open(&name);

@@ -5,7 +5,7 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::WorkerJob;
-use crate::gpu::{ArenaLayout, BufferSet, Device, DeviceError, LoadedKernel};
+use crate::gpu::{ArenaLayout, BufferSet, Device, DeviceError, LoadedKernel, PinnedMemory};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::plan::Launch;
@@ -111,12 +111,12 @@ impl Worker<'_> {
         (0..self.job.kernels.len()).filter(|&i| self.job.kernels[i].shapes.contains(&shape.name)).collect()
     }
 
-    /// `count` sets of buffers on the device with the inputs of the first seed.
-    pub(super) fn buffer_sets(&mut self, shape: &ShapeSpec, count: u32) -> Result<Vec<BufferSet>, WorkError> {
+    /// A set of buffers on the device with the inputs of the first seed, and the image it was uploaded from.
+    pub(super) fn known_buffers(&mut self, shape: &ShapeSpec) -> Result<(BufferSet, PinnedMemory), WorkError> {
         let seed = self.job.seeds.first().copied().unwrap_or(0);
         self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
         let contents = CaseInputs::draw(shape, seed).bytes;
-        BufferSet::several(&self.device, &shape.buffers, &contents, count)
+        BufferSet::with_image(&self.device, &shape.buffers, &contents)
             .map_err(|source| WorkError::buffers(shape, source))
     }
 

@@ -302,11 +302,6 @@ impl<'a> BoundGate<'a> {
     }
 }
 
-/// Samples of the side that has the fewest.
-fn fewest(timed: &[Option<Timed>]) -> usize {
-    timed.iter().flatten().map(|timed| timed.samples.len()).min().unwrap_or(1)
-}
-
 fn ratio(numerator: Value, denominator: f64) -> Option<Value> {
     let ratio = numerator.number().filter(|n| *n > 0.0)? / denominator;
     (ratio.is_finite() && ratio > 0.0).then_some(Value::Float(ratio))

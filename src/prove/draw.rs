@@ -72,6 +72,13 @@ impl CaseDraw {
         Poison::pair(shape, &self.expected, PoisonKey::random())
     }
 
+    /// What buffers hold before a launch: the inputs, and a fresh poison in outputs.
+    pub fn poisoned(&self, shape: &ShapeSpec) -> Vec<Vec<u8>> {
+        let [Poison(poison), _] = self.poisons(shape);
+        let held = |(input, poison): (&Vec<u8>, Vec<u8>)| if poison.is_empty() { input.clone() } else { poison };
+        self.inputs.bytes.iter().zip(poison).map(held).collect()
+    }
+
     /// What the output of that place is compared by.
     pub fn yardstick(&self, output: usize, tolerance: &Tolerance) -> Yardstick {
         Yardstick { scale: self.scales[output], allclose: tolerance.allclose }

@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn timed(samples: &[f64]) -> LatencyRecord {
-        latency(LatencyOutcome::Timed { samples: samples.to_vec(), launches: 20 })
+        latency(LatencyOutcome::Timed { samples: samples.to_vec(), launches: 20, audit: None })
     }
 
     fn failed() -> LatencyRecord {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_case_that_was_once_wrong_is_not_healed() {
-        let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1 };
+        let differences = Differences { compared: 1, ..Differences::default() };
         let right = || check(CheckOutcome::Correct { differences });
         let crashed = || check(CheckOutcome::Crashed { reason: "hang".to_owned() });
         let skipped = || check(CheckOutcome::Skipped { reason: "absent".to_owned() });

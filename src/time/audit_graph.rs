@@ -43,7 +43,8 @@ pub struct Audited {
 }
 
 impl AuditGraph {
-    /// The graph for a variant whose timed graph is laid out like `timed`; `launch` queues a launch on a set.
+    /// The graph for a variant whose timed graph is laid out like `timed` and of which `missing` launches more are to be
+    /// verified than samples show; `launch` queues a launch on a set.
     ///
     /// # Errors
     /// The driver refuses.
@@ -51,10 +52,11 @@ impl AuditGraph {
         device: &Device,
         buffers: &TimedBuffers,
         timed: &GraphExtent,
+        missing: u32,
         schedule: &mut AuditSchedule,
         launch: impl Fn(usize) -> Result<(), DeviceError>,
     ) -> Result<Self, DeviceError> {
-        let launches = audited_launches(timed, buffers.snapshot_bytes(), buffers.snapshots_bytes()) as usize;
+        let launches = audited_launches(timed, missing, buffers.snapshot_bytes(), buffers.snapshots_bytes()) as usize;
         let sets = (timed.sets as usize).min(launches);
         let start = schedule.assignment(buffers.contents(), sets);
         let mut held = start.clone();

@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 pub const VERIFIED_LAUNCHES: u32 = 459;
 /// Least audited graphs of a variant at a shape: only there are repeats on one set of buffers looked at one by one.
 const LEAST_AUDITS: u32 = 2;
+/// Audited graphs that are enough where memory allows; each costs a lead-in and a wait beside its launches.
+const AUDITS: u32 = 4;
 /// Most microseconds that the audited launches of a variant at a shape may take; what slower kernels miss is in the
 /// chance that is stated.
 const MOST_AUDITED_US: f64 = 1e6;
@@ -62,15 +64,19 @@ impl AuditSchedule {
         ((u64::from(self.rng.next_u32()) * bound as u64) >> 32) as usize
     }
 
-    /// Which of `contents` each of `sets` sets holds, all different; there are at least as many contents as sets.
+    /// Which of `contents` each of `sets` sets holds: all of them before one comes again.
     pub fn assignment(&mut self, contents: usize, sets: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..contents).collect();
-        for at in 0..sets.min(contents) {
-            let other = at + self.below(contents - at);
-            order.swap(at, other);
+        let mut assignment = Vec::with_capacity(sets + contents);
+        while contents > 0 && assignment.len() < sets {
+            let mut order: Vec<usize> = (0..contents).collect();
+            for at in 0..contents {
+                let other = at + self.below(contents - at);
+                order.swap(at, other);
+            }
+            assignment.append(&mut order);
         }
-        order.truncate(sets);
-        order
+        assignment.truncate(sets);
+        assignment
     }
 
     /// Before how many audits each round's sample is taken.
@@ -99,17 +105,21 @@ impl AuditSchedule {
     }
 }
 
-/// Launches of an audited graph: those of the timed one, and each set at least twice, but no more than fit in the memory
-/// that keeps their outputs.
-pub fn audited_launches(timed: &GraphExtent, output_bytes: usize, memory: usize) -> u32 {
-    let fit = u32::try_from(memory / output_bytes.max(1)).unwrap_or(u32::MAX);
-    timed.launches.max(2 * timed.sets).min(fit).max(1)
+/// Verified launches that `rounds` samples do not give: each gives the last launch on each set, and the last of its lead-in.
+pub fn missing_launches(wanted: u32, rounds: u32, timed: &GraphExtent) -> u32 {
+    wanted.saturating_sub(rounds.saturating_mul(timed.sets + 1))
 }
 
-/// How many audits make `wanted` verified launches together with `rounds` verified samples.
-pub fn audits(wanted: u32, rounds: u32, timed: &GraphExtent, audited_launches: u32) -> u32 {
-    let free = rounds.saturating_mul(timed.sets);
-    let needed = wanted.saturating_sub(free).div_ceil(audited_launches.max(1)).max(LEAST_AUDITS);
+/// Launches of an audited graph: at least those of the timed one, each set at least twice, and so many that `AUDITS` graphs
+/// have the missing ones; but no more than fit in the memory that keeps their outputs.
+pub fn audited_launches(timed: &GraphExtent, missing: u32, output_bytes: usize, memory: usize) -> u32 {
+    let fit = u32::try_from(memory / output_bytes.max(1)).unwrap_or(u32::MAX);
+    timed.launches.max(2 * timed.sets).max(missing.div_ceil(AUDITS)).min(fit).max(1)
+}
+
+/// How many audits have the missing verified launches.
+pub fn audits(missing: u32, timed: &GraphExtent, audited_launches: u32) -> u32 {
+    let needed = missing.div_ceil(audited_launches.max(1)).max(LEAST_AUDITS);
     let one = timed.launch_us.max(1e-3) * f64::from(audited_launches.max(1));
     needed.min(((MOST_AUDITED_US / one) as u32).max(1))
 }
@@ -144,6 +154,8 @@ mod tests {
             assignment.iter().enumerate().for_each(|(set, &content)| met[set][content] += 1);
         }
         assert!(met.iter().flatten().all(|&count| (60..140).contains(&count)), "{met:?}");
+        let more_sets = schedule.assignment(2, 5);
+        assert_eq!((more_sets.len(), more_sets.iter().filter(|&&content| content == 0).count() / 2), (5, 1));
     }
 
     #[test]
@@ -160,20 +172,30 @@ mod tests {
         for (rounds, timed, n) in
             [(60, TIMED, 50), (1, TIMED, 50), (60, GraphExtent { launches: 1, sets: 1, ..TIMED }, 2)]
         {
-            let verified = rounds * timed.sets + audits(VERIFIED_LAUNCHES, rounds, &timed, n) * n;
+            let missing = missing_launches(VERIFIED_LAUNCHES, rounds, &timed);
+            let verified = rounds * (timed.sets + 1) + audits(missing, &timed, n) * n;
             assert!(verified >= VERIFIED_LAUNCHES, "{rounds} rounds of {timed:?}: {verified}");
         }
-        assert_eq!(audits(VERIFIED_LAUNCHES, 240, &TIMED, 50), LEAST_AUDITS, "samples give enough");
+        assert_eq!(
+            audits(missing_launches(VERIFIED_LAUNCHES, 240, &TIMED), &TIMED, 50),
+            LEAST_AUDITS,
+            "samples give enough"
+        );
         let slow = GraphExtent { launches: 1, sets: 1, launch_us: 2e5 };
-        assert_eq!(audits(VERIFIED_LAUNCHES, 60, &slow, 2), 2, "a kernel of 0.2 s is not launched 400 times more");
+        assert_eq!(
+            audits(missing_launches(VERIFIED_LAUNCHES, 60, &slow), &slow, 2),
+            2,
+            "a kernel of 0.2 s is not launched 400 times more"
+        );
     }
 
     #[test]
     fn an_audited_graph_uses_every_set_twice_where_memory_allows() {
-        assert_eq!(audited_launches(&TIMED, 1 << 19, 1 << 30), 50);
-        assert_eq!(audited_launches(&GraphExtent { launches: 1, sets: 1, ..TIMED }, 1 << 19, 1 << 30), 2);
-        assert_eq!(audited_launches(&TIMED, 1 << 28, 1 << 30), 4);
-        assert_eq!(audited_launches(&TIMED, 1 << 31, 1 << 30), 1);
+        assert_eq!(audited_launches(&TIMED, 159, 1 << 19, 1 << 30), 50);
+        assert_eq!(audited_launches(&GraphExtent { launches: 1, sets: 1, ..TIMED }, 0, 1 << 19, 1 << 30), 2);
+        assert_eq!(audited_launches(&GraphExtent { launches: 1, sets: 1, ..TIMED }, 339, 1 << 19, 1 << 30), 85);
+        assert_eq!(audited_launches(&TIMED, 159, 1 << 28, 1 << 30), 4);
+        assert_eq!(audited_launches(&TIMED, 159, 1 << 31, 1 << 30), 1);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
-    BufferSet, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory,
+    BufferSet, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests,
+    PinnedMemory,
 };
 use crate::model::{CheckOutcome, Tolerance};
-use crate::prove::{CaseInputs, ExpectedOutput, ShapeSpec, outputs_outcome};
+use crate::prove::{CaseDraw, CaseInputs, ShapeSpec, outputs_outcome};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -18,10 +19,8 @@ const SNAPSHOT_BYTES: usize = 1 << 29;
 pub struct HiddenCase {
     /// The seed.
     pub seed: u64,
-    /// The inputs.
-    pub inputs: CaseInputs,
-    /// The right outputs; they stay on the host.
-    pub expected: Vec<ExpectedOutput>,
+    /// The inputs, and the right outputs, which stay on the host.
+    pub draw: CaseDraw,
 }
 
 /// A content that the sets take turns at.
@@ -30,7 +29,7 @@ struct TimedContent {
     seed: u64,
     /// What a set holds before its first launch: the inputs, poison in outputs, zero in scratch.
     staging: BufferSet,
-    expected: Vec<ExpectedOutput>,
+    draw: CaseDraw,
     /// Digests of what a launch may not write.
     kept: Vec<MemoryDigest>,
     /// Digests of outputs that were compared in full and are right.
@@ -38,10 +37,12 @@ struct TimedContent {
 }
 
 /// Where outputs lie that are to be verified.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputPlace {
     /// In the set of this number.
     Set(usize),
+    /// In the buffers of the lead-in.
+    LeadIn,
     /// In the snapshot of this number.
     Snapshot(usize),
 }
@@ -78,6 +79,7 @@ pub struct TimedBuffers {
     pub lead_in: BufferSet,
     contents: Vec<TimedContent>,
     digester: Digester,
+    copier: Copier,
     /// For outputs that are compared on the host.
     download: PinnedMemory,
     /// Twice the L2 cache, to be written over it.
@@ -115,6 +117,7 @@ impl TimedBuffers {
             sets,
             contents: Vec::new(),
             digester: Digester::new(device, settings.hidden.schedule)?,
+            copier: Copier::new(device)?,
             download: device.pinned(outputs.into_iter().max().unwrap_or(0))?,
             flush,
             snapshots,
@@ -129,13 +132,14 @@ impl TimedBuffers {
     pub fn add(&mut self, device: &Device, case: HiddenCase) -> Result<(), DeviceError> {
         let layout = self.lead_in.layout();
         let mut image = vec![0; layout.bytes()];
-        layout.write_fresh(&self.shape.buffers, &case.inputs.bytes, &mut image);
+        let contents = case.draw.poisoned(&self.shape);
+        layout.write_fresh(&self.shape.buffers, &contents, &mut image);
         let kept: Vec<MemoryDigest> =
             layout.kept(&self.shape.buffers).into_iter().map(|range| self.digester.of_host(&image[range])).collect();
-        let mut sets = BufferSet::several(device, &self.shape.buffers, &case.inputs.bytes, 1)?;
+        let mut sets = BufferSet::several(device, &self.shape.buffers, &contents, 1)?;
         let staging = sets.pop().ok_or_else(|| DeviceError::Launch("no sets of buffers".to_owned()))?;
-        let HiddenCase { seed, expected, .. } = case;
-        let content = TimedContent { seed, staging, expected, kept, right: HashSet::new() };
+        let HiddenCase { seed, draw } = case;
+        let content = TimedContent { seed, staging, draw, kept, right: HashSet::new() };
         if self.digests_of_kept(device, content.staging.memory().address())? != content.kept {
             return Err(DeviceError::Launch("digests of the device are not those of the host".to_owned()));
         }
@@ -165,11 +169,20 @@ impl TimedBuffers {
     /// # Errors
     /// The driver refuses.
     pub fn refresh(&self, device: &Device, assignment: &[usize]) -> Result<(), DeviceError> {
+        self.sets.iter().zip(assignment).try_for_each(|(set, &content)| self.refill(device, set, content))
+    }
+
+    /// Queues that the buffers of the lead-in get a content, whole.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn refresh_lead_in(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
+        self.refill(device, &self.lead_in, content)
+    }
+
+    fn refill(&self, device: &Device, set: &BufferSet, content: usize) -> Result<(), DeviceError> {
         let whole = 0..self.lead_in.layout().bytes();
-        let mut pairs = self.sets.iter().zip(assignment);
-        pairs.try_for_each(|(set, &content)| {
-            device.copy_range(set.memory(), self.contents[content].staging.memory(), &whole)
-        })
+        self.copier.copy(device, set.memory(), 0, self.contents[content].staging.memory(), &whole)
     }
 
     /// Queues that the L2 cache is written over, where it is to be cold.
@@ -199,7 +212,7 @@ impl TimedBuffers {
     fn copy_regions(&self, device: &Device, set: usize, content: usize, role: Role) -> Result<(), DeviceError> {
         let staging = self.contents[content].staging.memory();
         let mut regions = self.lead_in.layout().regions_of(&self.shape.buffers, role);
-        regions.try_for_each(|region| device.copy_range(self.sets[set].memory(), staging, &region))
+        regions.try_for_each(|region| self.copier.copy(device, self.sets[set].memory(), region.start, staging, &region))
     }
 
     /// Queues that a range of a set's memory is what it was before the first launch.
@@ -213,7 +226,8 @@ impl TimedBuffers {
         content: usize,
         range: &Range<usize>,
     ) -> Result<(), DeviceError> {
-        device.copy_range(self.sets[set].memory(), self.contents[content].staging.memory(), range)
+        let staging = self.contents[content].staging.memory();
+        self.copier.copy(device, self.sets[set].memory(), range.start, staging, range)
     }
 
     /// Where outputs are in a set.
@@ -247,7 +261,7 @@ impl TimedBuffers {
     pub fn snapshot(&self, device: &Device, set: usize, index: usize) -> Result<(), DeviceError> {
         let mut at = self.snapshot_bytes() * index;
         for region in self.outputs() {
-            device.copy_to(&self.snapshots, at, self.sets[set].memory(), &region)?;
+            self.copier.copy(device, &self.snapshots, at, self.sets[set].memory(), &region)?;
             at += region.len().next_multiple_of(16);
         }
         Ok(())
@@ -258,12 +272,12 @@ impl TimedBuffers {
         self.digester.clear();
     }
 
-    /// Queues the digests of the outputs of a set.
+    /// Queues the digests of the outputs of a set, or of the lead-in where there is none.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn ask_outputs(&mut self, device: &Device, set: usize) -> Result<Vec<PendingDigests>, DeviceError> {
-        let address = self.sets[set].memory().address();
+    pub fn ask_outputs(&mut self, device: &Device, set: Option<usize>) -> Result<Vec<PendingDigests>, DeviceError> {
+        let address = set.map_or(&self.lead_in, |set| &self.sets[set]).memory().address();
         let rows = self.outputs().into_iter().map(|region| MemoryRow {
             address: address + region.start as u64,
             bytes: region.len(),
@@ -329,6 +343,7 @@ impl TimedBuffers {
         for (index, region) in indices.zip(self.lead_in.layout().regions_of(&self.shape.buffers, Role::Output)) {
             let (memory, range) = match place {
                 OutputPlace::Set(set) => (self.sets[set].memory(), region.clone()),
+                OutputPlace::LeadIn => (self.lead_in.memory(), region.clone()),
                 OutputPlace::Snapshot(number) => {
                     let start = self.snapshot_bytes() * number + at;
                     (&self.snapshots, start..start + region.len())
@@ -338,7 +353,7 @@ impl TimedBuffers {
             outputs.insert(index, device.download_range(&mut self.download, memory, &range)?.to_vec());
         }
         let bytes = |index: usize| outputs.get(&index).map_or(&[][..], Vec::as_slice);
-        Ok(outputs_outcome(&self.shape, &self.contents[content].expected, bytes, &self.tolerance))
+        Ok(outputs_outcome(&self.shape, &self.contents[content].draw, bytes, &self.tolerance))
     }
 
     /// What a set's launches wrote beside outputs and scratch, if anything, when it held `content` last.
@@ -357,8 +372,7 @@ impl TimedBuffers {
         }
         let layout = self.lead_in.layout().clone();
         let mut before = vec![0; layout.bytes()];
-        let inputs = CaseInputs::draw(&self.shape, self.contents[content].seed);
-        layout.write_fresh(&self.shape.buffers, &inputs.bytes, &mut before);
+        layout.write_fresh(&self.shape.buffers, &self.contents[content].draw.inputs.bytes, &mut before);
         let mut after = device.pinned(layout.bytes())?;
         device.download(&mut after, self.sets[set].memory())?;
         let place = layout.out_of_bounds_write(&self.shape.buffers, &before, after.as_slice());

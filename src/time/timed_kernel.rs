@@ -2,7 +2,7 @@
 //! what those launches gave.
 
 use super::audit_graph::{AuditGraph, WrongLaunch};
-use super::schedule::{AuditSchedule, GraphExtent, audits};
+use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::TimingSettings;
 use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
 use crate::gpu::{Device, DeviceError, ExecutableGraph, KernelArguments, LoadedKernel};
@@ -92,8 +92,9 @@ impl TimedKernel {
         let sets = launches.min(settings.sets());
         let extent = GraphExtent { launches, sets, launch_us: elapsed / f64::from(launches) };
         let launch = |set: usize| device.launch(timed.kernel, timed.launch, &timed.arguments[set]);
-        let audit_graph = AuditGraph::new(device, buffers, &extent, &mut schedule, launch)?;
-        let audits = audits(wanted, settings.rounds, &extent, audit_graph.launches() as u32);
+        let missing = missing_launches(wanted, settings.rounds, &extent);
+        let audit_graph = AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?;
+        let audits = audits(missing, &extent, audit_graph.launches() as u32);
         let audit = Audit {
             launches: 0,
             samples: 0,
@@ -135,24 +136,29 @@ impl TimedKernel {
         }
         let contents = self.schedule.assignment(buffers.contents(), self.extent.sets as usize);
         let verified = self.is_verified(buffers.contents());
-        device.reset_persisting_l2()?;
+        let lead_in = self.schedule.below(buffers.contents());
+        buffers.refresh_lead_in(device, lead_in)?;
         device.replay(&self.lead_in)?;
         buffers.refresh(device, &contents)?;
         buffers.flush(device)?;
         buffers.clear_digests();
         let mut pending = Vec::new();
         let asked = || {
-            let sets = if verified { 0..contents.len() } else { 0..0 };
-            sets.into_iter().try_for_each(|set| buffers.ask_outputs(device, set).map(|digests| pending.push(digests)))
+            let places = if verified { contents.len() + 1 } else { 0 };
+            let set = |place: usize| (place < contents.len()).then_some(place);
+            (0..places).try_for_each(|at| buffers.ask_outputs(device, set(at)).map(|digests| pending.push(digests)))
         };
         let elapsed = device.time_before(|| device.replay(&self.graph), asked)?;
         self.samples.push(elapsed / f64::from(self.extent.launches));
         for (set, pending) in pending.iter().enumerate() {
             let digests = buffers.read_outputs(pending).into_iter().next().unwrap_or_default();
-            let compared = buffers.compare(device, OutputPlace::Set(set), contents[set], digests)?;
+            let (place, content) =
+                contents.get(set).map_or((OutputPlace::LeadIn, lead_in), |content| (OutputPlace::Set(set), *content));
+            let compared = buffers.compare(device, place, content, digests)?;
             self.inexact += u32::from(compared == Compared::New);
             if let Some(reason) = compared.reason() {
-                return Ok(Some(said(&WrongLaunch { reason, set }, round, "a timed launch")));
+                let launch = if place == OutputPlace::LeadIn { "a launch before a sample" } else { "a timed launch" };
+                return Ok(Some(said(&WrongLaunch { reason, set }, round, launch)));
             }
         }
         self.audit.samples += u64::from(verified);
@@ -168,7 +174,6 @@ impl TimedKernel {
         device: &Device,
         buffers: &mut TimedBuffers,
     ) -> Result<Option<WrongLaunch>, DeviceError> {
-        device.reset_persisting_l2()?;
         let found = self.audit_graph.run(device, buffers, || device.replay(&self.lead_in))?;
         self.inexact += found.inexact;
         if found.wrong.is_none() {

@@ -1,8 +1,11 @@
-//! `run` with everything but a GPU: doubles of the driver, of nvcc and of ncu, and a phase of external commands.
+//! `run` with everything but a GPU: doubles of the driver, of nvcc and of ncu, and phases of external commands and of
+//! kernels that the double of the driver knows by name.
 
 use crate::command::{Finished, Place, root, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
+use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -17,8 +20,21 @@ printf '{"version": 1, "status": "ok", "checks": [{"seed": 0, %s}, {"seed": 1, %
   "latency": [{"shape": "only", "unit": "us", "launches": 20, "samples": [%s]}]}' "$check" "$check" "$samples" > "$result"
 "#;
 
-/// A place with the doubles and `phase.toml`, whose one candidate is the shell script; gives the variables to run it with.
-pub fn machine(script: &str) -> (Place, Vec<(&'static str, String)>) {
+/// A double of nvcc: the source is the assembly of a file that is laid out like a cubin.
+const NVCC: &str = r#"#!/bin/sh
+[ "$1" = --version ] && echo 'Cuda compilation tools, release 13.0, V13.0.88' && exit
+while [ $# -gt 1 ]; do
+    case "$1" in
+        -o) out=$2; shift 2 ;;
+        -MF) echo "cubin: $(eval echo \${$#})" > "$2"; shift 2 ;;
+        *) shift ;;
+    esac
+done
+cc -c -x assembler "$1" -o "$out"
+"#;
+
+/// A place with the doubles and nothing to run; gives the variables to run with.
+fn machine() -> (Place, Vec<(&'static str, String)>) {
     let place = Place::new();
     let driver = place.write("driver/.keep", "").parent().unwrap().to_owned();
     let mut compile = Command::new("cc");
@@ -28,20 +44,97 @@ pub fn machine(script: &str) -> (Place, Vec<(&'static str, String)>) {
         let path = place.write(&format!("bin/{name}"), text);
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     };
-    tool("nvcc", "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n");
+    tool("nvcc", NVCC);
     tool("ncu", &fs::read_to_string(root().join("tests/doubles/ncu")).unwrap());
+    let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
+    (place, vec![("LD_LIBRARY_PATH", driver.display().to_string()), ("PATH", path)])
+}
+
+/// A machine with `phase.toml`, whose one candidate is the shell script.
+fn machine_of_program(script: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, variables) = machine();
     let (workload, _) = include_str!("../data/copy.toml").split_once("[kernel]").unwrap();
     let program = place.write("program.sh", script);
     let candidate = format!("[[variant]]\nname = \"program\"\ncommand = [\"sh\", \"{}\"]\n", program.display());
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
     place.write("phase.toml", &format!("{workload}{candidate}{gate}"));
-    let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
-    (place, vec![("LD_LIBRARY_PATH", driver.display().to_string()), ("PATH", path)])
+    (place, variables)
+}
+
+/// A machine with `phase.toml`, whose candidates are kernels of the double of the driver.
+fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, variables) = machine();
+    let (mut source, mut variants) = (String::new(), String::new());
+    for (at, name) in names.iter().enumerate() {
+        let code = format!(".section .text.{name},\"ax\"\n.byte {at}\n.zero 15\n");
+        let registers = format!(".section .nv.info.{name}\n.byte 4, 0x2f\n.short 8\n.long 0, 32\n");
+        write!(source, "{code}{registers}").unwrap();
+        let params = "params = { THREADS = 128 }";
+        write!(variants, "[[variant]]\nname = \"{name}\"\n{params}\nkernel = {{ entry = \"{name}\" }}\n").unwrap();
+    }
+    place.write("copy.cu", &source);
+    let phase = include_str!("../data/copy.toml");
+    let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
+    place.write("phase.toml", &format!("{phase}{variants}{gate}[bench]\n{bench}\n"));
+    (place, variables)
+}
+
+/// The records of latencies of the one run in a place, by variant.
+fn latencies(place: &Place) -> Vec<(String, Value)> {
+    let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(run.join("latencies.jsonl")).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    records.map(|record| (record["variant"].as_str().unwrap().to_owned(), record["outcome"].clone())).collect()
+}
+
+#[test]
+fn a_kernel_whose_timed_launches_are_not_what_was_checked_cheats_and_the_run_goes_on() {
+    let names = ["copy_skip", "copy_later", "copy_count", "copy_race", "copy_stray", "copy_honest"];
+    let (place, variables) = machine_of_kernels(&names, "");
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    let records = latencies(&place);
+    assert_eq!(records.len(), names.len(), "{finished:?}");
+    for (variant, outcome) in &records {
+        if variant == "copy_honest" {
+            assert_eq!(outcome["status"], "timed", "{outcome}");
+            assert_eq!(outcome["samples"].as_array().unwrap().len(), 60);
+            let audit = &outcome["audit"];
+            assert!(audit["launches"].as_u64().unwrap() >= 459 && audit["chance"].as_f64().unwrap() >= 0.99, "{audit}");
+            assert_eq!((audit["samples"].as_u64(), audit["seeds"].as_array().unwrap().len()), (Some(60), 4));
+            assert_eq!(audit["l2_share"], 0.5, "4 sets of 8 KiB in a cache of 64 KiB");
+        } else {
+            assert_eq!(outcome["status"], "cheats", "{variant}: {outcome}");
+            let reason = outcome["reason"].as_str().unwrap();
+            assert!(reason.contains("launch differs: ") && reason.contains("round "), "{reason}");
+            assert!(finished.stdout.contains(variant.as_str()), "{finished:?}");
+        }
+    }
+}
+
+#[test]
+fn seeds_of_timed_inputs_are_other_ones_each_run() {
+    let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 3\nl2 = \"cold\"");
+    let seeds = || {
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu", "--fresh"]);
+        let finished = Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)));
+        let (_, outcome) = latencies(&place).remove(0);
+        assert_eq!(
+            (outcome["status"].as_str(), outcome["launches"].as_u64()),
+            (Some("timed"), Some(1)),
+            "{finished:?}"
+        );
+        fs::remove_dir_all(place.path().join("profiles")).unwrap();
+        outcome["audit"]["seeds"].clone()
+    };
+    let (first, second) = (seeds(), seeds());
+    assert_eq!(first.as_array().unwrap().len(), 2, "one set has two contents that take turns");
+    assert_ne!(first, second);
 }
 
 #[test]
 fn a_run_ends_although_its_program_leaves_children_behind() {
-    let (place, variables) = machine(&format!("{GOOD}\nsleep 40 &\nsetsid sleep 40 &\n"));
+    let (place, variables) = machine_of_program(&format!("{GOOD}\nsleep 40 &\nsetsid sleep 40 &\n"));
     let started = Instant::now();
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
@@ -54,7 +147,7 @@ fn a_run_ends_although_its_program_leaves_children_behind() {
 #[test]
 fn a_run_is_interrupted_although_its_program_takes_no_notice() {
     let script = "cat \"$NCUGATE_REQUEST\" > /dev/null\ntrap '' TERM INT\nsetsid sleep 40 &\ntouch started\nsleep 40\n";
-    let (place, variables) = machine(script);
+    let (place, variables) = machine_of_program(script);
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
     command.args(["run", "phase.toml", "--source", "gpu"]).current_dir(place.path()).envs(variables);
     let mut child = command.env("NCUGATE_CACHE", place.path().join("cache")).stdout(Stdio::null()).spawn().unwrap();

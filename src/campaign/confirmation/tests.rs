@@ -4,7 +4,7 @@ use super::*;
 use crate::campaign::Silent;
 use crate::frame::{Counted, Measured, quantities};
 use crate::host::JobMode;
-use crate::judge::{Context, Judgement, SampleOrigin, correctness, judge, to_confirm, unresolved, without_cheats};
+use crate::judge::{Context, Judgement, SampleOrigin, correctness, judge, to_confirm, unresolved, name_cheats};
 use crate::model::ComputeCapability;
 use crate::model::Verdict;
 use crate::model::{BuildOutcome, BuildRecord, Resources};
@@ -112,7 +112,7 @@ impl NoisyRun {
         std::fs::write(&script, text).unwrap();
         let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
         let (phase, plan) = (&self.phase, &self.plan);
-        let mut confirmation = Confirmation { phase, plan, worker: &worker, writer, progress: &Silent };
+        let mut confirmation = Confirmation { phase, plan, worker: &worker, reference: &BTreeMap::new(), writer, progress: &Silent };
         let cases = |run: &Arc<Run>, wanted| {
             let judgement = self.judged(run);
             Ok(match wanted {
@@ -137,7 +137,7 @@ impl NoisyRun {
         };
         let table = quantities(&measured, &["latency_p50".to_owned()]);
         let proofs = correctness(phase, plan, &run.checks, &run.builds);
-        let proofs = without_cheats(proofs, run.confirmations.iter().map(|record| &record.timed), &run.builds);
+        let proofs = name_cheats(proofs, run.confirmations.iter().map(|record| &record.timed), &run.builds);
         judge(phase, plan, &table, &proofs, &Context::new(None, jiff::civil::date(2026, 6, 15)))
     }
 
