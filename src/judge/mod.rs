@@ -39,6 +39,7 @@ mod tally;
 mod tests;
 mod tiers;
 mod to_confirm;
+mod unchanged;
 mod unresolved;
 mod waiver;
 
