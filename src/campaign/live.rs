@@ -1,6 +1,7 @@
 //! A phase measured on this machine: the campaign, the confirmation of what it selected, deep profiles. The run is
 //! judged as its records come; what is decoded for that is kept for the report.
 
+use super::reference_cubin::reference_cubin;
 use super::{Campaign, CampaignError, DeepProfiler, Progress, Tools};
 use crate::build::Sharing;
 use crate::campaign::{Confirmation, Wanted};

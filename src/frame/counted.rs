@@ -36,9 +36,6 @@ use crate::plan::{Method, Plan};
 use crate::stats;
 use ncu_rep::{MetricSelection, Report};
 
-/// ncu's name of the time a launch took, by which launches of a program are weighted.
-pub(super) const DURATION: &str = "gpu__time_duration.sum";
-
 type Case = (VariantId, ShapeName);
 
 /// What ties a launch to a case.
@@ -308,6 +305,7 @@ impl Cases {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::program_counters::DURATION;
     use super::*;
     use crate::metric::Formula;
     use crate::plan::{CommandPlan, Standing, Variant};

@@ -5,13 +5,15 @@
 //! the least of minima count; what is a rate, a share or a mean is the mean over launches, weighted by the time each took;
 //! what describes a launch (`launch__...`) is that of the longest.
 
-use super::counted::DURATION;
 use super::groups::RowGroups;
 use super::schema::counters::{SHAPE, VARIANT};
 use super::schema::launches::REPORT;
 use crate::plan::{Method, Plan};
 use polars::prelude::{Column, DataFrame, Float64Chunked, IdxCa, IntoColumn, NewChunkedArray, PolarsError};
 use std::collections::{HashMap, HashSet};
+
+/// ncu's name of the time a launch took, by which launches of a program are weighted.
+pub(super) const DURATION: &str = "gpu__time_duration.sum";
 
 /// How values of launches make one of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

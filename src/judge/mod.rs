@@ -43,6 +43,7 @@ mod tests;
 mod tiers;
 mod together;
 mod to_confirm;
+mod unchanged;
 mod unresolved;
 mod waiver;
 pub mod witness;

@@ -1,7 +1,7 @@
 //! `action.yml` as GitHub runs it: its inputs, its steps, their shell, with the real binary.
 
 use crate::command::{Finished, Place, root};
-use crate::stored::{Stored, wiggle};
+use crate::stored::{Stored, calibrate, wiggle};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -196,6 +196,7 @@ fn a_stored_run_is_judged_and_its_status_is_the_steps() {
     };
     let (fast, slow) = (write("fast", 10.0), write("slower", 11.0));
     assert_eq!(place.run(&["baseline", "promote", fast.to_str().unwrap()]).status, Some(0));
+    calibrate(&place, &text, 0.2);
     let judge = |profile: &str, strict: &str| {
         let variables = [
             ("config", config.to_str().unwrap()),

@@ -34,7 +34,7 @@ fn lucky(text: &str) -> Stored {
 
 #[test]
 fn a_winner_is_not_judged_by_the_samples_that_made_it_win() {
-    let swept = gate(&Place::new(), PHASE, &lucky(PHASE));
+    let swept = gate(&Place::new(), PHASE, &lucky(PHASE).unconfirmed());
     assert_eq!(swept.status, Some(4), "{swept:?}");
     assert!(swept.stdout.contains("not confirmed on fresh samples"), "{}", swept.stdout);
 
@@ -49,7 +49,7 @@ fn a_winner_is_not_judged_by_the_samples_that_made_it_win() {
 #[test]
 fn a_single_candidate_is_judged_by_the_samples_there_are() {
     let text = PHASE.replace("[[variant]]\nname = \"b\"\nparams = { THREADS = 64 }\n", "");
-    assert_eq!(gate(&Place::new(), &text, &lucky(&text)).status, Some(0));
+    assert_eq!(gate(&Place::new(), &text, &lucky(&text).unconfirmed()).status, Some(0));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_command_in_few_processes_says_nothing_of_how_much_they_differ() {
     for processes in [1, 2] {
         let few = run(processes);
         assert_eq!(few.status, Some(4), "{few:?}");
-        assert!(few.stdout.contains("3 are needed to know how much processes differ"), "{}", few.stdout);
+        assert!(few.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains("3 are needed"), "{}", few.stdout);
     }
     assert_eq!(run(5).status, Some(0), "{:?}", run(5));
 }

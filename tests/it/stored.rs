@@ -21,6 +21,15 @@ use std::path::{Path, PathBuf};
 /// Microseconds of a variant in a round.
 type Latency = Box<dyn Fn(&VariantId, usize) -> f64>;
 
+/// What was timed anew.
+enum Confirmed {
+    Never,
+    /// Everything, in five processes that gave the samples of the sweep.
+    Alike,
+    /// Everything, in so many processes.
+    Anew(u32, Latency),
+}
+
 /// A run to be written.
 pub struct Stored {
     text: String,
@@ -34,7 +43,7 @@ pub struct Stored {
     seen: bool,
     stretch: f64,
     code: String,
-    confirmed: Option<(u32, Latency)>,
+    confirmed: Confirmed,
     latency: Latency,
 }
 
@@ -81,7 +90,7 @@ impl Stored {
             seen: true,
             stretch: 1.0,
             code: String::new(),
-            confirmed: None,
+            confirmed: Confirmed::Alike,
             latency: Box::new(|_, _| 10.0),
         }
     }
@@ -145,7 +154,13 @@ impl Stored {
 
     /// Everything was timed anew, in so many processes: samples by variant and round.
     pub fn confirmed(mut self, processes: u32, of: impl Fn(&VariantId, usize) -> f64 + 'static) -> Self {
-        self.confirmed = Some((processes, Box::new(of)));
+        self.confirmed = Confirmed::Anew(processes, Box::new(of));
+        self
+    }
+
+    /// Nothing was timed anew, as in a run of an earlier version.
+    pub fn unconfirmed(mut self) -> Self {
+        self.confirmed = Confirmed::Never;
         self
     }
 
@@ -186,9 +201,15 @@ impl Stored {
             for shape in &phase.bench.shapes {
                 let rounds = self.rounds.unwrap_or(phase.bench.rounds);
                 writer.latency(&timed(&self.latency, &variant.id, shape, rounds)).unwrap();
-                if let Some((processes, latency)) = &self.confirmed {
+                let anew = match &self.confirmed {
+                    Confirmed::Never => None,
+                    Confirmed::Alike => Some((5.min(rounds), &self.latency)),
+                    Confirmed::Anew(processes, latency) => Some((*processes, latency)),
+                };
+                if let Some((count, latency)) = anew {
                     let timed = timed(latency, &variant.id, shape, rounds);
-                    let processes = vec![rounds / processes; *processes as usize];
+                    let mut processes = vec![rounds / count; count as usize];
+                    processes[0] += rounds % count;
                     writer.confirmation(&ConfirmationRecord { timed, looks: 1, processes }).unwrap();
                 }
             }
