@@ -252,5 +252,5 @@ fn verdict(objections: &[Objection]) -> Account {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::print_stdout)]
 mod tests;
