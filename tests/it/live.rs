@@ -23,14 +23,16 @@ printf '{"version": 1, "status": "ok", "checks": [{"seed": 0, %s}, {"seed": 1, %
 /// A double of nvcc: the source is the assembly of a file that is laid out like a cubin.
 const NVCC: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 'Cuda compilation tools, release 13.0, V13.0.88' && exit
-while [ $# -gt 1 ]; do
+while [ $# -gt 0 ]; do
     case "$1" in
         -o) out=$2; shift 2 ;;
-        -MF) echo "cubin: $(eval echo \${$#})" > "$2"; shift 2 ;;
+        -MF) rule=$2; shift 2 ;;
+        *.cu) source=$1; shift ;;
         *) shift ;;
     esac
 done
-cc -c -x assembler "$1" -o "$out"
+echo "cubin: $source" > "$rule"
+cc -c -x assembler "$source" -o "$out"
 "#;
 
 /// A place with the doubles and nothing to run; gives the variables to run with.
