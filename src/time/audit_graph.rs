@@ -91,13 +91,21 @@ impl AuditGraph {
         buffers: &mut TimedBuffers,
         lead_in: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<Audited, DeviceError> {
-        lead_in()?;
         buffers.refresh(device, &self.start)?;
+        lead_in()?;
+        buffers.clear_digests();
+        let untouched: Vec<Vec<PendingDigests>> =
+            (0..self.start.len()).map(|set| buffers.ask_outputs(device, Some(set))).collect::<Result<_, _>>()?;
         buffers.flush(device)?;
         device.replay(&self.graph)?;
-        buffers.clear_digests();
         let pending = buffers.ask_snapshots(device, self.launches())?;
         device.synchronize()?;
+        for (set, pending) in untouched.iter().enumerate() {
+            if !buffers.is_fresh(self.start[set], pending) {
+                let reason = "a launch on other buffers wrote to its output".to_owned();
+                return Ok(Audited { wrong: Some(WrongLaunch { reason, set }), inexact: 0 });
+            }
+        }
         let mut audited = self.compare(device, buffers, &pending)?;
         buffers.wipe_snapshots(device)?;
         if audited.wrong.is_some() {

@@ -32,6 +32,8 @@ struct TimedContent {
     draw: CaseDraw,
     /// Digests of what a launch may not write.
     kept: Vec<MemoryDigest>,
+    /// Digests of the poison in outputs.
+    poison: Vec<MemoryDigest>,
     /// Digests of outputs that were compared in full and are right.
     right: HashSet<Vec<MemoryDigest>>,
 }
@@ -131,15 +133,17 @@ impl TimedBuffers {
     /// As [`Self::new`].
     pub fn add(&mut self, device: &Device, case: HiddenCase) -> Result<(), DeviceError> {
         let layout = self.lead_in.layout();
-        let mut image = vec![0; layout.bytes()];
         let contents = case.draw.poisoned(&self.shape);
-        layout.write_fresh(&self.shape.buffers, &contents, &mut image);
+        let (staging, image) = BufferSet::with_image(device, &self.shape.buffers, &contents)?;
+        let image = image.as_slice();
+        let poison = layout
+            .regions_of(&self.shape.buffers, Role::Output)
+            .map(|region| self.digester.of_host(&image[region]))
+            .collect();
         let kept: Vec<MemoryDigest> =
             layout.kept(&self.shape.buffers).into_iter().map(|range| self.digester.of_host(&image[range])).collect();
-        let mut sets = BufferSet::several(device, &self.shape.buffers, &contents, 1)?;
-        let staging = sets.pop().ok_or_else(|| DeviceError::Launch("no sets of buffers".to_owned()))?;
         let HiddenCase { seed, draw } = case;
-        let content = TimedContent { seed, staging, draw, kept, right: HashSet::new() };
+        let content = TimedContent { seed, staging, draw, kept, poison, right: HashSet::new() };
         if self.digests_of_kept(device, content.staging.memory().address())? != content.kept {
             return Err(DeviceError::Launch("digests of the device are not those of the host".to_owned()));
         }
@@ -307,6 +311,12 @@ impl TimedBuffers {
         let by_output: Vec<Vec<MemoryDigest>> = pending.iter().map(|pending| self.digester.read(pending)).collect();
         let launches = by_output.first().map_or(0, Vec::len);
         (0..launches).map(|launch| by_output.iter().map(|digests| digests[launch]).collect()).collect()
+    }
+
+    /// Whether the outputs of a set that holds a content were still poison when their digests were asked for.
+    pub fn is_fresh(&self, content: usize, pending: &[PendingDigests]) -> bool {
+        let found: Vec<MemoryDigest> = pending.iter().flat_map(|pending| self.digester.read(pending)).collect();
+        found == self.contents[content].poison
     }
 
     /// Compares the outputs of a launch with what is right for a content: by their digests, and where those are not known,

@@ -137,9 +137,11 @@ impl TimedKernel {
         let contents = self.schedule.assignment(buffers.contents(), self.extent.sets as usize);
         let verified = self.is_verified(buffers.contents());
         let lead_in = self.schedule.below(buffers.contents());
+        // The lead-in comes last, so that nothing but launches of the variant is in the caches of code; that it leaves the
+        // sets alone is looked at before audits, which it cannot tell from samples.
         buffers.refresh_lead_in(device, lead_in)?;
-        device.replay(&self.lead_in)?;
         buffers.refresh(device, &contents)?;
+        device.replay(&self.lead_in)?;
         buffers.flush(device)?;
         buffers.clear_digests();
         let mut pending = Vec::new();
