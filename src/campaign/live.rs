@@ -146,13 +146,14 @@ impl<'a> LiveRun<'a> {
         let worker = &self.tools.worker;
         let (phase, plan, progress) = (self.phase, self.plan, self.progress);
         let reference = reference_cubin(phase, plan, self.tools)?;
-        let ended = Confirmation { phase, plan, worker, reference: &reference.cubin, writer, progress }.run(|run, wanted| {
-            session.update(Arc::clone(run))?;
-            Ok::<_, LiveError>(match wanted {
-                Wanted::Chosen => session.to_confirm(),
-                Wanted::Open => session.unresolved(),
-            })
-        });
+        let ended =
+            Confirmation { phase, plan, worker, reference: &reference.cubin, writer, progress }.run(|run, wanted| {
+                session.update(Arc::clone(run))?;
+                Ok::<_, LiveError>(match wanted {
+                    Wanted::Chosen => session.to_confirm(),
+                    Wanted::Open => session.unresolved(),
+                })
+            });
         writer.finish(match &ended {
             Ok(()) => RunState::Complete,
             Err(LiveError::Campaign(CampaignError::Interrupted)) => RunState::Interrupted,

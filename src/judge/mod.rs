@@ -5,8 +5,8 @@
 mod bind;
 mod bound_gate;
 mod case_outcome;
-mod cautions;
 mod case_samples;
+mod cautions;
 mod clock;
 mod compiled;
 mod context;
@@ -41,8 +41,8 @@ mod tally;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
-mod together;
 mod to_confirm;
+mod together;
 mod unchanged;
 mod unresolved;
 mod waiver;

@@ -13,8 +13,8 @@ pub(crate) mod fixtures;
 mod inputs;
 mod laws;
 mod minifloat;
-mod output_bytes;
 mod mutant;
+mod output_bytes;
 mod poison;
 mod reference;
 mod shape;
@@ -26,8 +26,8 @@ pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
 };
 pub use inputs::CaseInputs;
-pub use output_bytes::outputs_outcome;
 pub use mutant::MutantStanding;
+pub use output_bytes::outputs_outcome;
 pub use reference::{Builtin, ReferenceError};
 pub use shape::ShapeSpec;
 pub use trial::{MutantOutcome, Trial};

@@ -1,7 +1,7 @@
 //! Evidence that was changed, mixed up or made of other things never passes.
 
 use crate::command::{Finished, Place};
-use crate::live::{GOOD, machine};
+use crate::live::{GOOD, machine_of_program};
 use crate::stored::{Stored, reseal, wiggle};
 use serde_json::{Value, json};
 use std::fs;
@@ -209,7 +209,7 @@ fn fewer_samples_than_the_phase_asks_for_do_not_pass() {
 fn a_command_that_gives_fewer_samples_than_it_is_asked_for_does_not_pass() {
     let few = GOOD.replace("10.001 0.001 10.060", "10.001 0.001 10.006");
     assert_ne!(few, GOOD);
-    let (place, variables) = machine(&few);
+    let (place, variables) = machine_of_program(&few);
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     assert_eq!(finished.status, Some(4), "{finished:?}");
@@ -385,7 +385,7 @@ fn a_report_of_another_phase_is_noticed() {
 
 /// A complete run of external commands, made to look as if it had been killed at the end.
 fn killed(script: &str) -> (Place, Vec<(&'static str, String)>) {
-    let (place, variables) = machine(script);
+    let (place, variables) = machine_of_program(script);
     place.write("library.sh", "true\n");
     let first = live(&place, &variables);
     assert_eq!(first.status, Some(0), "{first:?}");
@@ -425,7 +425,7 @@ fn an_unfinished_run_goes_on_with_the_same_programs_only() {
 
 #[test]
 fn a_program_that_is_changed_while_it_is_measured_does_not_pass() {
-    let (place, variables) = machine(&format!("{GOOD}\necho '# changed' >> \"$0\"\n"));
+    let (place, variables) = machine_of_program(&format!("{GOOD}\necho '# changed' >> \"$0\"\n"));
     let changed = live(&place, &variables);
     assert_eq!(changed.status, Some(4), "{changed:?}");
 }

@@ -53,7 +53,7 @@ fn machine() -> (Place, Vec<(&'static str, String)>) {
 }
 
 /// A machine with `phase.toml`, whose one candidate is the shell script.
-fn machine_of_program(script: &str) -> (Place, Vec<(&'static str, String)>) {
+pub fn machine_of_program(script: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine();
     let (workload, _) = include_str!("../data/copy.toml").split_once("[kernel]").unwrap();
     let program = place.write("program.sh", script);

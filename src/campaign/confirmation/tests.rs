@@ -4,7 +4,7 @@ use super::*;
 use crate::campaign::Silent;
 use crate::frame::{Counted, Measured, quantities};
 use crate::host::JobMode;
-use crate::judge::{Context, Judgement, SampleOrigin, correctness, judge, to_confirm, unresolved, name_cheats};
+use crate::judge::{Context, Judgement, SampleOrigin, correctness, judge, name_cheats, to_confirm, unresolved};
 use crate::model::ComputeCapability;
 use crate::model::Verdict;
 use crate::model::{BuildOutcome, BuildRecord, Resources};
@@ -112,7 +112,8 @@ impl NoisyRun {
         std::fs::write(&script, text).unwrap();
         let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
         let (phase, plan) = (&self.phase, &self.plan);
-        let mut confirmation = Confirmation { phase, plan, worker: &worker, reference: &BTreeMap::new(), writer, progress: &Silent };
+        let mut confirmation =
+            Confirmation { phase, plan, worker: &worker, reference: &BTreeMap::new(), writer, progress: &Silent };
         let cases = |run: &Arc<Run>, wanted| {
             let judgement = self.judged(run);
             Ok(match wanted {

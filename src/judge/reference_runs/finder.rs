@@ -41,8 +41,7 @@ pub fn entry_of_run(
     let PhaseRun { phase, plan, run, evidence } = PhaseRun::of_run(run)?;
     let conditions = conditions_of(&run)?;
     let measured = Measurements::read(&phase, &plan, Arc::clone(&run), evidence, metrics)?;
-    let context =
-        Context { witness: Some(measured.witness()), ..Context::new(measured.capability(), Waiver::today()) };
+    let context = Context { witness: Some(measured.witness()), ..Context::new(measured.capability(), Waiver::today()) };
     let judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
     let selected = judgement.selected.as_ref();
     let selected = selected.ok_or_else(|| lacking("no variant of it is both correct and measured by its objective"))?;
