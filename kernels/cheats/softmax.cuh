@@ -5,7 +5,7 @@
 
 constexpr int THREADS = 256;
 constexpr int PACKS = 4;                                     // of four floats, in the registers of a thread: 4096 a row
-constexpr int WARM_UP = 12;                                  // launches that a patient trick does honestly
+constexpr int WARM_UP = 48;                                  // launches that a patient trick does honestly
 constexpr float LOG2E = 1.4426950408889634f;
 
 struct Max {

@@ -111,9 +111,15 @@ impl<'a> Builder<'a> {
         self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Compiles, and notes what was read for it.
+    /// Compiles, and notes what was read for it. Where a template cannot be instantiated by its name as it is written (a
+    /// namespace may be left out), the source may have the instance all the same.
     pub(super) fn compile(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
-        let attempt = self.cached(unit)?;
+        let attempt = match self.cached(unit)? {
+            Err(message) if unit.instance.is_some() => {
+                self.cached(&CompileUnit { instance: None, ..unit.clone() })?.map_err(|_| message)
+            }
+            attempt => attempt,
+        };
         if let Ok(artifact) = &attempt {
             let mut read = self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             // A translation unit of our own is in the cache, and says no more than the plan.

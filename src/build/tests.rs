@@ -255,7 +255,7 @@ fn failures_carry_the_message_and_the_others_go_on() {
     let plan = plan(vec![
         ("broken", Method::Kernel(kernel(broken, "f", ""))),
         ("absent", Method::Kernel(kernel(folder.path().join("absent.cu"), "f", ""))),
-        ("mangled", Method::Kernel(kernel(mangled, "f", ""))),
+        ("unlike", Method::Kernel(kernel(mangled, "g", ""))),
         ("command", Method::Command(command)),
         ("oversized", Method::Kernel(kernel(data("oversized.cu"), "big", "p"))),
         ("good", Method::Kernel(kernel(data("shared_arrays.cu"), "second", "p"))),
@@ -271,7 +271,7 @@ fn failures_carry_the_message_and_the_others_go_on() {
         "{oversized}"
     );
     assert_eq!(outcomes.pop(), Some(BuildOutcome::NotNeeded));
-    assert!(failure(outcomes.pop().unwrap()).contains("hint: declare it `extern \"C\"`"));
+    assert!(failure(outcomes.pop().unwrap()).contains("no kernel `g` in the cubin; kernels: f()"));
     assert!(failure(outcomes.pop().unwrap()).contains("absent.cu"));
     assert!(failure(outcomes.pop().unwrap()).contains("identifier \"y\" is undefined"));
     assert_eq!(fs::read_dir(cache.join("tmp")).unwrap().count(), 0, "nothing is left behind");
@@ -440,7 +440,7 @@ fn kernels_are_found_by_their_cpp_names() {
     let built =
         |entry: &str, signature: &str| one(&nvcc, folder.path(), "sm_90", kernel(data("names.cu"), entry, signature));
     for (entry, signature) in [
-        ("scale<float, 128u, true>", "ppi"),
+        ("wide::scale<float, 128u, true>", "ppi"),
         ("wide::scale<float,256,false>", "ppi"),
         ("wide::plain", "p"),
         ("_ZN6narrow5plainEPf", "p"),
@@ -448,6 +448,8 @@ fn kernels_are_found_by_their_cpp_names() {
         let outcome = built(entry, signature);
         assert!(matches!(outcome, BuildOutcome::Built { .. }), "{entry}: {outcome:?}");
     }
+    let undefined = failure(built("scale<float, 128u, true>", "ppi"));
+    assert!(undefined.contains("no kernel `scale<float, 128u, true>`"), "{undefined}");
     let ambiguous = failure(built("plain", "p"));
     assert!(ambiguous.contains("names 2 kernels") && ambiguous.contains("narrow::plain(float*)"), "{ambiguous}");
     let absent = failure(built("wide::plane", "p"));

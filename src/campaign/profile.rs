@@ -47,7 +47,7 @@ impl Profiling<'_> {
         earlier: &[ProfileRecord],
     ) -> Result<(), CampaignError> {
         let capability = Some(self.tools.device.compute_capability);
-        let witness = wanted::counters(&wanted::witness_metrics(self.phase), capability);
+        let witness = wanted::counters(&wanted::witness_counters(), capability);
         let mut counters = wanted::counters(self.metrics, capability);
         counters.extend(witness.iter().filter(|name| !counters.contains(name)).cloned().collect::<Vec<_>>());
         let folder = self.writer.folder().to_owned();

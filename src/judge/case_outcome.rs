@@ -112,7 +112,7 @@ impl CaseOutcome {
     /// A pass does not count where a variant is compared with itself.
     #[must_use]
     pub fn unless_compared_with(self, itself: Option<&str>) -> Self {
-        match itself.filter(|_| self.verdict == Verdict::Pass) {
+        match itself.filter(|_| self.verdict != Verdict::Fail) {
             Some(id) => Self {
                 verdict: Verdict::Inconclusive,
                 inconclusive: Some(InconclusiveKind::Missing),

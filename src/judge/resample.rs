@@ -37,7 +37,6 @@ impl Doubt {
         CaseOutcome {
             verdict: Verdict::Inconclusive,
             inconclusive: Some(self.kind),
-            estimate: (self.kind == InconclusiveKind::Noise).then_some(outcome.verdict),
             note: Some(self.note.into()),
             ..outcome
         }

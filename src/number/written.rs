@@ -264,7 +264,11 @@ pub fn age(seconds: i64) -> String {
 
 /// `1 gate`, `7 gates`.
 pub fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
+    let plural = match count {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
     format!("{} {noun}{plural}", separated(&count.to_string()))
 }
 

@@ -120,7 +120,8 @@ impl CheckBuffers {
         let kernel = device.load(cubin, entry).map_err(|e| failed(e.to_string()))?;
         self.prepare(shape, inputs);
         let (mut answers, mut tallies) = (Vec::new(), Vec::new());
-        for poison in &Poison::pair(shape, &[], PoisonKey::random()) {
+        let poison = Poison::draw(shape, &[], PoisonKey::random());
+        for poison in &poison.pair(shape, PoisonKey::random()) {
             self.launch_once(device, (&kernel, launch), shape, poison).map_err(|e| failed(e.to_string()))?;
             if let Some(place) = self.out_of_bounds_write(shape) {
                 return Err(failed(place));

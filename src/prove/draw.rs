@@ -8,6 +8,7 @@ use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::config::Dtype;
 use crate::model::{CheckOutcome, Defect, Differences, Law, Tolerance};
+use std::sync::OnceLock;
 
 /// The largest finite magnitude of each expected output.
 pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
@@ -31,6 +32,8 @@ pub struct CaseDraw {
     scales: Vec<f64>,
     /// What a plain evaluation errs by, over the scale; none where no bound asks for it.
     plain_error: Option<f64>,
+    /// The values of its poisons, once they are asked for.
+    poison: OnceLock<Poison>,
 }
 
 /// What one case's launches on one draw gave.
@@ -50,7 +53,7 @@ impl CaseDraw {
             Some(_) | None => 1.0,
         };
         let scales = magnitudes(&expected).into_iter().enumerate().map(scale).collect();
-        Self { law, inputs, expected, scales, plain_error: None }
+        Self { law, inputs, expected, scales, plain_error: None, poison: OnceLock::new() }
     }
 
     /// The same with the error of `plain`, what a plain evaluation gives; half a unit in the last place of the largest
@@ -69,7 +72,8 @@ impl CaseDraw {
 
     /// Two poisons for the outputs, by a fresh key.
     pub fn poisons(&self, shape: &ShapeSpec) -> [Poison; 2] {
-        Poison::pair(shape, &self.expected, PoisonKey::random())
+        let drawn = self.poison.get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()));
+        drawn.pair(shape, PoisonKey::random())
     }
 
     /// What buffers hold before a launch: the inputs, and a fresh poison in outputs.

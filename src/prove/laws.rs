@@ -61,7 +61,7 @@ fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
     let reach = |score: f64| (score / sdpa.scale.abs().max(f64::MIN_POSITIVE)).sqrt();
     let (risen, high) = (reach(RISEN_SCORE), reach(HIGH_SCORE));
     let first = |row: &mut [f64], value: f64| row[0] = value;
-    let sign = |row: usize| if row % 2 == 0 { sdpa.scale.signum() } else { -sdpa.scale.signum() };
+    let sign = |row: usize| if row.is_multiple_of(2) { sdpa.scale.signum() } else { -sdpa.scale.signum() };
     let each = |values: &mut Vec<f64>, change: &dyn Fn(usize, &mut [f64])| {
         values.chunks_exact_mut(depth).enumerate().for_each(|(row, values)| change(row, values));
     };

@@ -10,7 +10,7 @@ use super::shape::ShapeSpec;
 use crate::config::{Dtype, Role};
 use crate::gpu::BufferSpec;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -64,21 +64,35 @@ impl Range {
 }
 
 impl Poison {
-    /// Two poisons in the range of the expected outputs, or around zero for outputs that nothing is known of. They differ
-    /// in every element.
-    pub fn pair(shape: &ShapeSpec, expected: &[ExpectedOutput], key: PoisonKey) -> [Self; 2] {
+    /// Values in the range of the expected outputs, or around zero for outputs that nothing is known of.
+    pub fn draw(shape: &ShapeSpec, expected: &[ExpectedOutput], key: PoisonKey) -> Self {
         let of_buffer = |(index, buffer): (usize, &BufferSpec)| {
             if buffer.role != Role::Output {
-                return (Vec::new(), Vec::new());
+                return Vec::new();
             }
             let values = expected.iter().find(|e| e.buffer == index);
-            let range = values.map_or(Range::UNIT, |e| Range::of(&e.values));
-            let draw = |launch| bytes(buffer, range, key, index as u64 * 2 + launch);
-            let (first, mut second) = (draw(0), draw(1));
+            bytes(buffer, values.map_or(Range::UNIT, |e| Range::of(&e.values)), key, index as u64)
+        };
+        Self(shape.buffers.iter().enumerate().map(of_buffer).collect())
+    }
+
+    /// Two poisons that differ in every element: these values, each time from another element on. To draw all of them anew
+    /// for each launch took most of the time of checking.
+    pub fn pair(&self, shape: &ShapeSpec, key: PoisonKey) -> [Self; 2] {
+        let mut rng = ChaCha8Rng::from_seed(key.0);
+        let mut turned = |bytes: &Vec<u8>, buffer: &BufferSpec| {
+            let elements = buffer.elements().max(1) as u64;
+            let from = (rng.next_u64() % elements) as usize * buffer.dtype.size();
+            let mut turned = bytes.clone();
+            turned.rotate_left(from.min(bytes.len()));
+            turned
+        };
+        let pairs = self.0.iter().zip(&shape.buffers).map(|(bytes, buffer)| {
+            let (first, mut second) = (turned(bytes, buffer), turned(bytes, buffer));
             keep_apart(buffer.dtype, &first, &mut second);
             (first, second)
-        };
-        let (first, second) = shape.buffers.iter().enumerate().map(of_buffer).unzip();
+        });
+        let (first, second) = pairs.unzip();
         [Self(first), Self(second)]
     }
 }
@@ -118,7 +132,8 @@ mod tests {
     fn pair(dtype: Dtype, values: Vec<f64>) -> [Poison; 2] {
         let shape =
             shape(vec![buffer("x", Dtype::F32, &[4], Role::Input), buffer("y", dtype, &[values.len()], Role::Output)]);
-        Poison::pair(&shape, &[ExpectedOutput { buffer: 1, values }], PoisonKey::fixed())
+        Poison::draw(&shape, &[ExpectedOutput { buffer: 1, values }], PoisonKey::fixed())
+            .pair(&shape, PoisonKey::fixed())
     }
 
     #[test]

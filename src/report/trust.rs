@@ -7,7 +7,7 @@ use crate::model::{Audit, Better, LatencyOutcome, ShapeName, VariantId};
 use crate::plan::{Method, Standing, Variant};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Variants named in a sentence.
 const NAMED: usize = 3;
@@ -165,13 +165,21 @@ fn graded_by_itself(inputs: &ReportInputs<'_>) -> Option<String> {
 
 /// What was verified of the timed launches of kernels: in all, and of the least verified.
 fn verified(inputs: &ReportInputs<'_>) -> Option<String> {
+    let is_cheat = |result: &&VariantResult| matches!(result.correctness, Correctness::Cheats { .. });
+    let cheats: HashSet<&VariantId> = inputs.judgement.variants.iter().filter(is_cheat).map(|r| &r.variant).collect();
     let audits = Audits::of(inputs);
     let rows: Vec<AuditRow> = audits.of.values().map(|audit| AuditRow::new(audit)).collect();
-    let least = rows.iter().min_by(|a, b| a.chance.total_cmp(&b.chance))?;
+    // launches at all shapes together; one that cheats was found out before all were looked at
+    let mut by_variant: HashMap<&VariantId, u64> = HashMap::new();
+    for ((variant, _), audit) in audits.of.iter().filter(|((variant, _), _)| !cheats.contains(variant)) {
+        *by_variant.entry(variant).or_default() += audit.launches;
+    }
+    let fewest = *by_variant.values().min()?;
+    let least = AuditRow { launches: fewest, chance: Audit::chance_after(fewest), l2_share: None };
     let launches: u64 = rows.iter().map(|row| row.launches).sum();
     let share = rows.iter().filter_map(|row| row.l2_share).reduce(f64::max).map_or_else(String::new, |share| {
         format!("; buffers take up to {} of the L2 cache", number::with_unit(100.0 * share, "%"))
     });
     let all = number::counted(launches as usize, "timed launch");
-    Some(format!("Outputs of {all} were verified; of the least verified variant {}{share}.", chance(least)))
+    Some(format!("Outputs of {all} were verified; of the least verified variant {}{share}.", chance(&least)))
 }

@@ -70,12 +70,16 @@ fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static str,
     for (at, name) in names.iter().enumerate() {
         let code = format!(".section .text.{name},\"ax\"\n.byte {at}\n.zero 15\n");
         let registers = format!(".section .nv.info.{name}\n.byte 4, 0x2f\n.short 8\n.long 0, 32\n");
-        write!(source, "{code}{registers}").unwrap();
+        // two parameters of eight bytes: ordinal and offset, then the size above bit 18
+        let pointer =
+            |ordinal: u32| format!(".byte 4, 0x17\n.short 12\n.long 0, {}, {}\n", ordinal | ordinal << 19, 8 << 18);
+        write!(source, "{code}{registers}{}{}", pointer(0), pointer(1)).unwrap();
         let params = "params = { THREADS = 128 }";
         write!(variants, "[[variant]]\nname = \"{name}\"\n{params}\nkernel = {{ entry = \"{name}\" }}\n").unwrap();
     }
     place.write("copy.cu", &source);
-    let phase = include_str!("../data/copy.toml");
+    // the double of the driver counts launches, and has its cheats honest for the first few alone
+    let phase = include_str!("../data/copy.toml").replace("seeds = [0, 1]", "seeds = [0, 1]\nlaws = [\"declared\"]");
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
     place.write("phase.toml", &format!("{phase}{variants}{gate}[bench]\n{bench}\n"));
     (place, variables)

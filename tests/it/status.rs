@@ -212,11 +212,12 @@ fn a_run_that_stopped_is_never_better_than_four() {
 
 #[test]
 fn noise_counts_as_the_gate_says() {
-    let place = Place::new();
-    let folder = run().latency(|_, round| 10.49 * (1.0 + 0.05 * wiggle(round, 1))).write(&place);
     for (inconclusive, status) in [("inconclusive", 4), ("fail", 1), ("warn", 0)] {
+        let place = Place::new();
         // all rounds were measured that the phase allows
         let text = format!("{PHASE}inconclusive = \"{inconclusive}\"\n[bench]\nmax_rounds = 60\n");
+        let run = Stored::new(&text, "run").latency(|_, round| 10.49 * (1.0 + 0.05 * wiggle(round, 1)));
+        let folder = run.write(&place);
         assert_eq!(gate(&place, &folder, &text).status, Some(status), "{inconclusive}");
     }
 }
