@@ -7,6 +7,7 @@ use super::text;
 use super::trust::is_graded_by_itself;
 use super::variant_row::GRADED;
 use crate::frame::Quantities;
+use crate::judge::reference_runs::confirmed;
 use crate::model::VariantId;
 use crate::stats::{Pairing, Resampler};
 use serde::Serialize;
@@ -69,7 +70,11 @@ fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], reference: &Referen
     let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
     let shape = &inputs.phase.objective.shape;
     let row = |metric: &MetricColumn| {
-        let ours = inputs.quantities.read(&selected.variant, shape, &metric.name).value()?;
+        // stored runs keep the samples of their confirmation
+        let ours = match reference.pairing {
+            Pairing::Rounds => inputs.quantities.read(&selected.variant, shape, &metric.name).value()?,
+            Pairing::Independent => confirmed(inputs.quantities, &selected.variant, shape, &metric.name)?,
+        };
         let theirs = reference.quantities.read(reference.variant, shape, &metric.name).value()?;
         let noise = match metric.name.as_str() {
             "latency_p50" => noise(inputs, &selected.variant, reference),

@@ -344,7 +344,7 @@ fn a_profile_that_failed_gives_no_values_although_its_report_is_there() {
     place.write(
         "configs/sdpa_fast.toml",
         &(fs::read_to_string(place.path().join("configs/sdpa_fast.toml")).unwrap()
-            + "\n[[gate]]\nname = \"counted\"\nrequire = \"duration > 0\"\non = \"selected\"\n"),
+            + "\n[[gate]]\nname = \"counted\"\nrequire = \"duration >= 1\"\non = \"selected\"\n"),
     );
     let gate = |place: &Place| {
         let page =

@@ -98,7 +98,7 @@ pub struct EntrySource<'a> {
 }
 
 /// A value; one that follows from latency samples by those of the confirmation, where there are some.
-fn confirmed(quantities: &Quantities, variant: &VariantId, shape: &ShapeName, metric: &str) -> Option<f64> {
+pub fn confirmed(quantities: &Quantities, variant: &VariantId, shape: &ShapeName, metric: &str) -> Option<f64> {
     let value = quantities.read(variant, shape, metric).value()?;
     let row = quantities.row(variant, shape)?;
     let fresh = quantities.sampling_at(row).and_then(|sampling| sampling.fresh.as_ref());

@@ -17,7 +17,7 @@ mod request;
 mod tests;
 
 pub use conditions::Conditions;
-pub use entry::{EntrySource, LatencySamples, LeaderboardEntry, ObjectiveValue, StoredValue};
+pub use entry::{EntrySource, LatencySamples, LeaderboardEntry, ObjectiveValue, StoredValue, confirmed};
 pub use finder::entry_of_run;
 pub use found::{Beside, ReferenceRuns};
 pub use leaderboard::{BEST, Leaderboard, Lookup, MEDIAN_OF, phases_with_entries};
