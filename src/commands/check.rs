@@ -9,6 +9,7 @@ use crate::exit::Outcome;
 use crate::host::{NullTest, mutant_table, null_test};
 use crate::judge::{loosened, preconditions, static_gates, unlikely_limits};
 use crate::model::Level;
+use crate::number::counted;
 use crate::plan::unroll;
 use crate::report::{mutants, static_check};
 use std::io::Write;
@@ -45,7 +46,8 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     let phase = config::load(config)?;
     let plan = unroll(&phase)?;
     let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());
-    writeln!(out, "{}: {candidates} candidates, {baselines} baselines", config.display())?;
+    let (candidates, baselines) = (counted(candidates, "candidate"), counted(baselines, "baseline"));
+    writeln!(out, "{}: {candidates}, {baselines}", config.display())?;
     prove_tolerance(&phase, args, out)?;
     for caution in loosened(&phase, Waiver::today()).into_iter().chain(unlikely_limits(&phase)) {
         writeln!(out, "  {caution}")?;

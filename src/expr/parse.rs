@@ -6,7 +6,7 @@
 //! A text is at most [`MOST_BYTES`] long and its tree at most [`MOST_LEVELS`] deep, so that neither parsing nor anything
 //! that walks a tree can run out of stack or take long.
 
-use super::ast::{Arithmetic, Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
+use super::ast::{Arithmetic, Node, NodeKind, Owner, Quantity, Reference, Span};
 use super::token::{SyntaxError, Token, tokens};
 use super::unit::Unit;
 use super::value::Value;
@@ -56,22 +56,28 @@ struct Tree {
 /// An operator between two sides.
 #[derive(Clone, Copy)]
 enum Infix {
+    Join(Join),
+    Compare,
+    In { negated: bool },
+}
+
+/// An operator that makes one node of two.
+#[derive(Clone, Copy)]
+enum Join {
     Or,
     And,
-    Compare(Comparison),
-    In { negated: bool },
     Arithmetic(Arithmetic),
 }
 
 impl Infix {
     const fn power(self) -> Power {
         match self {
-            Self::Or => Power::Or,
-            Self::And => Power::And,
-            Self::Compare(_) | Self::In { .. } => Power::Compare,
-            Self::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) => Power::Sum,
-            Self::Arithmetic(Arithmetic::Power) => Power::Raise,
-            Self::Arithmetic(_) => Power::Product,
+            Self::Compare | Self::In { .. } => Power::Compare,
+            Self::Join(Join::Or) => Power::Or,
+            Self::Join(Join::And) => Power::And,
+            Self::Join(Join::Arithmetic(Arithmetic::Add | Arithmetic::Subtract)) => Power::Sum,
+            Self::Join(Join::Arithmetic(Arithmetic::Power)) => Power::Raise,
+            Self::Join(Join::Arithmetic(_)) => Power::Product,
         }
     }
 }
@@ -170,12 +176,12 @@ impl<'t> Parser<'t> {
         let mut left = self.prefix(least)?;
         while let Some(infix) = self.infix().filter(|infix| infix.power() >= least) {
             left = match infix {
-                Infix::Compare(_) => self.comparison(left)?,
+                Infix::Compare => self.comparison(left)?,
                 Infix::In { negated } => self.membership(left, negated)?,
-                Infix::Or | Infix::And | Infix::Arithmetic(_) => {
+                Infix::Join(join) => {
                     self.take();
                     let right = self.operand(tighter(infix.power()))?;
-                    pair(infix, left, right)?
+                    joined(join, left, right)?
                 }
             };
         }
@@ -185,12 +191,12 @@ impl<'t> Parser<'t> {
     /// The operator that comes next.
     fn infix(&self) -> Option<Infix> {
         Some(match self.peek() {
-            Token::Name("or") => Infix::Or,
-            Token::Name("and") => Infix::And,
+            Token::Name("or") => Infix::Join(Join::Or),
+            Token::Name("and") => Infix::Join(Join::And),
             Token::Name("in") => Infix::In { negated: false },
             Token::Name("not") if *self.ahead(1) == Token::Name("in") => Infix::In { negated: true },
-            Token::Compare(comparison) => Infix::Compare(*comparison),
-            Token::Arithmetic(arithmetic) => Infix::Arithmetic(*arithmetic),
+            Token::Compare(_) => Infix::Compare,
+            Token::Arithmetic(arithmetic) => Infix::Join(Join::Arithmetic(*arithmetic)),
             _ => return None,
         })
     }
@@ -226,13 +232,13 @@ impl<'t> Parser<'t> {
         }
         let end = self.take();
         match self.infix() {
-            Some(Infix::Compare(_) | Infix::In { .. }) => return Err(self.mixed()),
+            Some(Infix::Compare | Infix::In { .. }) => return Err(self.mixed()),
             // It would hold more tightly than `in`: of a list there is no arithmetic.
-            Some(Infix::Arithmetic(_)) => {
+            Some(Infix::Join(Join::Arithmetic(_))) => {
                 let reason = "a list is not a number; put what is before the operator in parentheses".to_owned();
                 return Err(SyntaxError { reason, span: self.here() });
             }
-            Some(Infix::Or | Infix::And) | None => {}
+            Some(Infix::Join(Join::Or | Join::And)) | None => {}
         }
         let span = value.node.span.to(end);
         grown(NodeKind::In { value: Box::new(value.node), list, negated }, span, levels)
@@ -376,16 +382,14 @@ fn of_chain(chain: &str) -> Reference {
     }
 }
 
-fn pair(infix: Infix, left: Tree, right: Tree) -> Parsed {
+fn joined(join: Join, left: Tree, right: Tree) -> Parsed {
     let levels = left.levels.max(right.levels);
     let span = left.node.span.to(right.node.span);
     let (left, right) = (Box::new(left.node), Box::new(right.node));
-    let kind = match infix {
-        Infix::Or => NodeKind::Or(left, right),
-        Infix::And => NodeKind::And(left, right),
-        Infix::Arithmetic(arithmetic) => NodeKind::Arithmetic(arithmetic, left, right),
-        Infix::Compare(comparison) => NodeKind::Compare(left, vec![(comparison, *right)]),
-        Infix::In { negated } => NodeKind::In { value: left, list: vec![*right], negated },
+    let kind = match join {
+        Join::Or => NodeKind::Or(left, right),
+        Join::And => NodeKind::And(left, right),
+        Join::Arithmetic(arithmetic) => NodeKind::Arithmetic(arithmetic, left, right),
     };
     grown(kind, span, levels)
 }

@@ -138,7 +138,12 @@ impl<'a> Measurements<'a> {
 
     /// Decodes the reports that are not decoded yet.
     fn decode(&mut self) -> Result<(), JudgeError> {
-        let paths: Vec<PathBuf> = self.run.reports().into_iter().filter(|path| !self.paths.contains(path)).collect();
+        let named = self.run.reports();
+        if self.paths.iter().any(|path| !named.contains(path)) {
+            // a report that no record names any more has nothing to say
+            (self.paths, self.reports, self.frames) = (Vec::new(), Vec::new(), None);
+        }
+        let paths: Vec<PathBuf> = named.into_iter().filter(|path| !self.paths.contains(path)).collect();
         if self.frames.is_some() && paths.is_empty() {
             return Ok(());
         }

@@ -2,8 +2,8 @@
 //!
 //! A clock says how long a launch took, and cannot say what was done meanwhile. ncu profiles the same launch in another
 //! process, and three comparisons follow from what it counted: the two durations ([`durations`]), the counted bytes and
-//! operations against what the workload declares as useful ([`work`]), and the time against what the chip can do at best
-//! ([`floor`]). One that does not fit makes a latency inconclusive. One that is off by [`CLEAR`] or more says that what was
+//! operations against what the workload declares as useful (`work`), and the time against what the chip can do at best
+//! (`floor`). One that does not fit makes a latency inconclusive. One that is off by [`CLEAR`] or more says that what was
 //! timed is not what was proven: the variant cheats.
 
 mod chip;

@@ -2,7 +2,7 @@ use super::*;
 use crate::config::parse;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{Correctness, InconclusiveKind, PhaseRun, Session};
-use crate::model::{Audit, ComputeCapability, Verdict};
+use crate::model::{ComputeCapability, Verdict};
 use std::path::Path;
 
 const PHASE: &str = r#"
@@ -152,7 +152,7 @@ fn recordings() -> Vec<PhaseRun> {
 fn honest_variants_of_every_recording_agree_with_their_counters() {
     let mut all: Vec<(f64, String)> = Vec::new();
     let mut bytes: Vec<(f64, String)> = Vec::new();
-    for run in recordings() {
+    for run in recordings().into_iter().filter(|run| run.phase.name != "cheats") {
         let session = Session::of(&run, ReferenceRuns::default()).unwrap();
         let measured = session.measurements();
         for variant in &run.plan.variants {
@@ -231,10 +231,9 @@ fn a_variant_twenty_times_too_fast_for_its_counters_cheats() {
 fn kernels_that_were_not_verified_do_not_count_beside_those_that_were() {
     let (mut run, selected) = forged(1.0, false);
     let mut changed = (*run.run).clone();
-    for record in changed.latencies.iter_mut().filter(|record| record.variant != selected) {
+    for record in changed.latencies.iter_mut().filter(|record| record.variant == selected) {
         if let LatencyOutcome::Timed { audit, .. } = &mut record.outcome {
-            let chance = Audit::chance_after(500);
-            *audit = Some(Audit { launches: 500, samples: 0, graphs: 1, seeds: vec![1], chance, l2_share: None });
+            assert!(audit.take().is_some(), "the recording was audited");
         }
     }
     run.run = Arc::new(changed);
