@@ -48,6 +48,15 @@ fn durations_that_disagree_are_inconclusive_and_by_a_factor_of_twenty_a_cheat() 
     }
 }
 
+#[test]
+fn samples_taken_anew_are_held_against_the_counters_too() {
+    let faster = |factor: f64| Stored::new(PHASE, "run").confirmed(1, move |_, _| 10.0 / factor);
+    assert_eq!(judged(&faster(1.1)).status, Some(0));
+    let doubted = judged(&faster(5.0));
+    assert_eq!(doubted.status, Some(4), "{doubted:?}");
+    assert!(unwrapped(&doubted).contains("two durations disagree"), "{}", doubted.stdout);
+}
+
 /// A stored run in which these variants cheat.
 fn cheating(place: &Place, cheats: &[&str]) -> PathBuf {
     let folder = Stored::new(PHASE, "run").write(place);

@@ -17,6 +17,7 @@ use crate::frame::Quantities;
 use crate::metric::id;
 use crate::model::{Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, VariantId};
 use crate::plan::{Method, Plan, Standing, Variant};
+use crate::stats;
 use crate::store::Run;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -162,7 +163,7 @@ impl<'a> Launches<'a> {
 impl Inquiry<'_> {
     fn account(&self, variant: &Variant, shape: &Shape, launches: &Launches<'_>) -> Account {
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
-            Cell::Value(latency) => latency,
+            Cell::Value(latency) => self.confirmed(&variant.id, &shape.name).map_or(latency, |anew| anew.min(latency)),
             Cell::Missing(reason) => return Account::Doubtful(reason),
         };
         match (&variant.method, variant.standing) {
@@ -178,6 +179,12 @@ impl Inquiry<'_> {
                 Testimony { phase, chip, shape, variant: &variant.id, counters, latency, sets }.account()
             }
         }
+    }
+
+    /// The median of the samples that were taken anew: those judge, so the counters have to agree with them too.
+    fn confirmed(&self, variant: &VariantId, shape: &ShapeName) -> Option<f64> {
+        let fresh = self.latencies.sampling_at(self.latencies.row(variant, shape)?)?.fresh.as_ref()?;
+        stats::median(fresh.samples.as_ref().ok()?).ok()
     }
 
     /// A program that is compared with grades itself; ncu has to have seen a kernel of it, at any shape.
