@@ -124,6 +124,8 @@ impl Witness {
 /// Launches that samples are the means of.
 struct Launches<'a> {
     of: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
+    /// The same of the confirmation.
+    anew: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
     shares: HashMap<&'a VariantId, &'a VariantId>,
 }
 
@@ -138,6 +140,7 @@ impl<'a> Launches<'a> {
         let shared = |build: &'a BuildRecord| Some((&build.variant, build.shares.as_ref()?));
         Self {
             of: run.latencies.iter().filter_map(timed).collect(),
+            anew: run.confirmations.iter().filter_map(|record| timed(&record.timed)).collect(),
             shares: run.builds.iter().filter_map(shared).collect(),
         }
     }
@@ -155,8 +158,10 @@ impl<'a> Launches<'a> {
     /// Whether outputs of its timed launches were not looked at although those of others were.
     fn unverified(&self, variant: &VariantId, shape: &ShapeName) -> bool {
         let verified = |audit: Option<&Audit>| audit.is_some_and(|audit| audit.launches > 0);
+        let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
+        let anew = self.anew.get(&(measured_as, shape)).is_none_or(|(_, audit)| verified(*audit));
         self.of.values().any(|(_, audit)| verified(*audit))
-            && !self.of(variant, shape).is_some_and(|(_, audit)| verified(audit))
+            && !(anew && self.of(variant, shape).is_some_and(|(_, audit)| verified(audit)))
     }
 }
 
