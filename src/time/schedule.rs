@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 /// Launches whose outputs are compared, over all shapes that a variant is timed at: with so many, one wrong launch in a
 /// hundred is met with a chance of 95 % (`0.99^299 < 0.05`; see [`crate::model::Audit::chance_after`]). The confirmation
-/// compares as many again of what is selected.
+/// compares as many again of what is selected, in each of its processes.
 pub const VERIFIED_LAUNCHES: u32 = 299;
 /// Least audited graphs of a variant at a shape: only there are repeats on one set of buffers looked at one by one.
 const LEAST_AUDITS: u32 = 2;
