@@ -105,7 +105,8 @@ impl TimedKernel {
         let sets = launches.min(settings.sets());
         let extent = GraphExtent { launches, sets, launch_us: elapsed / f64::from(launches) };
         let launch = |set: usize| device.launch(timed.kernel, timed.launch, &timed.arguments[set]);
-        let missing = missing_launches(wanted, settings.rounds, &extent);
+        let most = settings.effort.most_launches(settings.rounds, launches);
+        let missing = missing_launches(wanted, settings.rounds, &extent).min(most);
         let audit_graph = AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?;
         let audits = audits(missing, &extent, audit_graph.launches() as u32);
         let audit = Audit {
@@ -315,7 +316,7 @@ fn launches_for(wanted: f64, most: u32, elapsed: f64, launches: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::config::L2State;
-    use crate::time::HiddenSeeds;
+    use crate::time::{AuditEffort, HiddenSeeds};
 
     const TIMING: TimingSettings = TimingSettings {
         warmup: 1,
@@ -324,6 +325,7 @@ mod tests {
         max_launches: 200,
         buffer_sets: 2,
         l2: L2State::Rotate,
+        effort: AuditEffort::Sweep,
         hidden: HiddenSeeds { inputs: Vec::new(), schedule: 0 },
     };
 
