@@ -2,6 +2,7 @@
 
 mod gates;
 mod kernel;
+mod launch;
 mod names;
 mod phase;
 mod reference;

@@ -12,8 +12,10 @@ const EVERY_KEY: &str = include_str!("every_key.toml");
 /// Reads phases that have every key, and gives what was asked for.
 fn read_keys() -> BTreeSet<(&'static str, &'static str)> {
     let others = ["{ builtin = \"copy\" }", "{ npy = \"a.npy\" }"].map(|reference| {
-        EVERY_KEY
-            .replace("{ entry = \"reference\", source = \"reference.cu\", grid = [\"N\"], block = [32] }", reference)
+        EVERY_KEY.replace(
+            "{ entry = \"reference\", source = \"reference.cu\", grid = [\"N\"], block = [32], args = [\"a\", \"y\"] }",
+            reference,
+        )
     });
     let minimise = EVERY_KEY.replace("maximise = \"tflops\"", "minimise = \"latency_p50\"");
     for text in [EVERY_KEY.to_owned(), minimise].iter().chain(&others) {
