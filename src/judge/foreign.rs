@@ -2,7 +2,7 @@
 //! variant of its own. They hold no undisturbed latency and no proof of correctness, and nothing here makes one up.
 
 use super::{Evidence, JudgeError, PhaseRun};
-use crate::config::Phase;
+use crate::config::{KernelTemplate, Phase};
 use crate::expr::Template;
 use crate::frame::launch_variant;
 use crate::model::{Better, BuildOutcome, BuildRecord, Gpu, KernelName, ProfileOutcome, ProfileRecord, VariantId};
@@ -77,12 +77,9 @@ pub fn paths(files: &[PathBuf]) -> String {
 
 /// Kernels that the phase names.
 fn entries(phase: &Phase) -> Vec<KernelName> {
-    use crate::config::VariantSpecKind;
-    let named = phase.variants.iter().chain(&phase.baselines).filter_map(|variant| match &variant.kind {
-        VariantSpecKind::Kernel(kernel) => Some(name_of(&kernel.entry)),
-        VariantSpecKind::Command(_) => None,
-    });
-    phase.kernel.iter().map(|kernel| name_of(&kernel.entry)).chain(named).collect()
+    let named = phase.variants.iter().chain(&phase.baselines).filter_map(|variant| variant.kind.kernel());
+    let kernels = phase.kernel.iter().chain(named);
+    kernels.flat_map(KernelTemplate::launches).map(|launch| name_of(&launch.entry)).collect()
 }
 
 /// The name of a kernel as far as no parameter decides it: the function, where parameters are template arguments.
