@@ -294,7 +294,7 @@ fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> (Vec<(usize, BuildOutcome)>, Units
     let mut units = Units::new();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
-            Method::Command(_) => known.push((index, BuildOutcome::NotNeeded)),
+            Method::Command(_) | Method::Captured(_) => known.push((index, BuildOutcome::NotNeeded)),
             Method::Kernel(kernel) => {
                 if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.launches) {
                     known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));

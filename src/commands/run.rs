@@ -20,6 +20,7 @@ use std::io::{self, Write};
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
     let plan = unroll(&phase)?;
+    refuse_reports(&phase)?;
     prove_writable(&args.folders.reports.join(&phase.name))?;
     if args.source == MeasurementSource::Recorded {
         return recorded(args, phase, plan, None, out);
@@ -37,6 +38,17 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
             recorded(args, phase, plan, Some(&why), out)
         }
         Err(why) => Err(why.into()),
+    }
+}
+
+/// A phase of ncu reports measures nothing.
+pub fn refuse_reports(phase: &Phase) -> Result<(), CommandError> {
+    let file = phase.file.display();
+    match phase.is_of_reports() {
+        true => Err(CommandError::Usage(format!(
+            "{file} measures nothing: its variants are launches of ncu reports; judge them with `ncugate gate {file} --profile REPORT`"
+        ))),
+        false => Ok(()),
     }
 }
 

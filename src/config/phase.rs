@@ -93,6 +93,13 @@ pub enum CloseLookAt {
     None,
 }
 
+impl Phase {
+    /// Whether it judges launches of ncu reports that another program made, and nothing is built or run for it.
+    pub fn is_of_reports(&self) -> bool {
+        self.workload.is_of_reports()
+    }
+}
+
 /// A phase: one experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {

@@ -206,6 +206,8 @@ pub enum WorkloadReference {
         /// Path, relative to the working directory.
         path: PathBuf,
     },
+    /// Nothing is computed here: the phase judges launches of ncu reports that another program made.
+    Absent,
 }
 
 /// The laws that the inputs of correctness cases are drawn by, at least one.
@@ -256,6 +258,29 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The shape of launches of ncu reports.
+    pub const CAPTURED: &str = "captured";
+
+    /// What is known of launches of ncu reports that another program made: nothing, at one shape without dimensions.
+    pub fn of_reports() -> Self {
+        Self {
+            seeds: Vec::new(),
+            laws: Laws::Given(Vec::new()),
+            reference: WorkloadReference::Absent,
+            tolerance: Tolerance::default(),
+            scalars: Vec::new(),
+            shapes: vec![Shape { name: ShapeName(Self::CAPTURED.to_owned()), dims: Vec::new() }],
+            buffers: Vec::new(),
+            flops: None,
+            bytes: None,
+        }
+    }
+
+    /// Whether it is that of launches of ncu reports.
+    pub fn is_of_reports(&self) -> bool {
+        self.reference == WorkloadReference::Absent
+    }
+
     /// The smallest shape: that with the fewest points in all its dimensions together, the first of several.
     pub fn smallest_shape(&self) -> Option<&Shape> {
         let points = |shape: &&Shape| shape.dims.iter().fold(1i64, |product, (_, n)| product.saturating_mul(*n));

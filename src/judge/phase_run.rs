@@ -14,7 +14,9 @@ pub enum Evidence {
     Measured,
     /// Another program, which did not compare the results: gates are inconclusive.
     Unproven,
-    /// Somebody else, and the user says that the results are right.
+    /// Another program, and nothing is asked but what its counters say.
+    Counters,
+    /// Another program, and the user says that the results are right.
     AssumedCorrect,
 }
 

@@ -103,7 +103,7 @@ pub struct CheckRow {
 pub struct BuildRow {
     /// Whether there is something to launch.
     pub verdict: Verdict,
-    /// `built for sm_90`, `external command`, or why there is nothing to launch.
+    /// `built for sm_90`, `external command`, the launches of a report that it is, or why there is nothing to launch.
     pub text: String,
     /// What the compiler printed.
     pub log: String,

@@ -1,5 +1,6 @@
 //! The file as a whole: order of reading, settings, objective, and names that must not collide.
 
+use super::captured;
 use super::gates::Vocabulary;
 use super::kernel::{self, KernelParts};
 use super::names::KernelNames;
@@ -22,11 +23,17 @@ use std::time::Duration;
 pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
     let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
     let params = all_params(&sweep, &[list(root, "variant"), list(root, "baseline")].concat());
-    let Some(table) = root.need("workload").and_then(|item| item.table(&keys::WORKLOAD)) else {
-        return without_workload(root);
+    let workload = match captured::is_of_reports(root) {
+        true => captured::workload(root),
+        false => {
+            let Some(table) = root.need("workload").and_then(|item| item.table(&keys::WORKLOAD)) else {
+                return without_workload(root);
+            };
+            let workload = workload::workload(&table, &params);
+            Collisions { metrics: Catalogue::embedded(), workload: &workload, params: &params }.report(&table);
+            workload
+        }
     };
-    let workload = workload::workload(&table, &params);
-    Collisions { metrics: Catalogue::embedded(), workload: &workload, params: &params }.report(&table);
     let ways = ways(root, &sweep, &workload, &params);
 
     let mut vocabulary = Vocabulary {
@@ -35,6 +42,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
         subjects: subjects(&ways.variants, &ways.baselines, &list(root, "stage")),
         shapes: &workload.shapes,
         default_shape: workload.shapes.last().map(|shape| shape.name.clone()),
+        of_reports: workload.is_of_reports(),
     };
     let head = root.need("phase").and_then(|item| item.table(&keys::PHASE)).map(|table| head(&table, &vocabulary));
     if let Some(head) = &head {
@@ -214,7 +222,8 @@ fn head(table: &Table<'_>, vocabulary: &Vocabulary<'_>) -> Head {
 
 fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<ShapeName>) -> Option<Objective> {
     let Some(item) = table.get("objective") else {
-        return Some(Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape: shape? });
+        let metric = if vocabulary.of_reports { "duration" } else { "latency_p50" };
+        return Some(Objective { metric: metric.to_owned(), better: Better::Lower, shape: shape? });
     };
     let (metric, better) = if item.is_table() {
         let inner = item.table(&keys::OBJECTIVE)?;

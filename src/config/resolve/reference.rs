@@ -145,7 +145,7 @@ pub fn suited_laws(reference: &WorkloadReference, buffers: &[Buffer]) -> Vec<Law
     let free = |buffer: &Buffer| buffer.role == Role::Input && matches!(buffer.init, None | Some(Init::Normal { .. }));
     let takes = match reference {
         WorkloadReference::Builtin { name, .. } => TAKES.iter().find(|takes| takes.name == name),
-        WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. } => None,
+        WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. } | WorkloadReference::Absent => None,
     };
     let laws = takes.filter(|_| buffers.iter().any(free)).map_or(&[Law::Declared][..], |takes| takes.laws);
     laws.to_vec()

@@ -172,6 +172,7 @@ impl Inquiry<'_> {
             Cell::Missing(reason) => return Account::Doubtful(reason),
         };
         match (&variant.method, variant.standing) {
+            (Method::Captured(_), _) => Account::Doubtful("a launch of another program".into()),
             (Method::Command(_), Standing::Candidate) => Account::Doubtful(GRADED_BY_ITSELF.into()),
             (Method::Command(_), Standing::Baseline) => self.seen(variant),
             (Method::Kernel(_), _) if launches.unverified(&variant.id, &shape.name) => {
