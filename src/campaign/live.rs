@@ -75,7 +75,9 @@ impl<'a> LiveRun<'a> {
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
         let earlier = self.earlier(&fresh);
         let manifest = match &earlier {
-            Some(run) => Manifest { config_sha256: fresh.config_sha256, ..run.manifest.clone() },
+            Some(run) => {
+                Manifest { config_sha256: fresh.config_sha256, project: fresh.project, ..run.manifest.clone() }
+            }
             None => fresh,
         };
         let folder = self.profiles.join(&self.phase.name).join(&manifest.run);

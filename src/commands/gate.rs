@@ -2,8 +2,9 @@
 
 use super::CommandError;
 use super::conclude::conclude;
+use super::project::open_phase;
 use crate::cli::GateArgs;
-use crate::config::{self, Phase};
+use crate::config::Phase;
 use crate::exit::Outcome;
 use crate::judge::{Evidence, PhaseRun, foreign_run, paths};
 use crate::plan::{Plan, unroll};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Judges a run, a recording, or ncu reports by a phase as it is now.
 pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let phase = config::load(&args.config)?;
+    let phase = open_phase(&args.config)?;
     let plan = unroll(&phase)?;
     if let Some(absent) = args.profile.iter().find(|path| !path.exists()) {
         return Err(CommandError::Usage(format!("--profile names {}, which does not exist", absent.display())));

@@ -3,9 +3,10 @@
 use super::CommandError;
 use super::conclude::conclude;
 use super::live::{live, no_go};
+use super::project::open_phase;
 use crate::campaign::{CampaignError, Tools};
 use crate::cli::{MeasurementSource, RunArgs};
-use crate::config::{self, Phase};
+use crate::config::Phase;
 use crate::exit::Outcome;
 use crate::frame::wanted;
 use crate::judge::PhaseRun;
@@ -18,7 +19,7 @@ use std::io::{self, Write};
 
 /// Runs a phase.
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let phase = config::load(&args.config)?;
+    let phase = open_phase(&args.config)?;
     let plan = unroll(&phase)?;
     refuse_reports(&phase)?;
     prove_writable(&args.folders.reports.join(&phase.name))?;

@@ -142,6 +142,17 @@ pub static ROOT: Spec = spec(
     ],
 );
 
+/// `ncugate.toml`.
+pub static PROJECT: Spec = spec(
+    "ncugate.toml",
+    "What all phases below its folder share. A key of a phase goes before it.",
+    &[
+        key("build", KeyKind::Table(&BUILD), "How variants are compiled."),
+        key("bench", KeyKind::Table(&BENCH), "How latency is measured."),
+        key("profile", KeyKind::Table(&PROFILE), "How counters are collected."),
+    ],
+);
+
 /// `[phase]`.
 pub static PHASE: Spec = spec("[phase]", "Name, title and objective.", &[
     key("name", KeyKind::Name, "Short name; runs and reports are kept in folders of this name.").required(),
@@ -174,6 +185,8 @@ pub static BUILD: Spec = spec(
     &[
         key("nvcc", KeyKind::Text, "The compiler.").default("`nvcc` on `PATH`"),
         key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
+        key("cache", KeyKind::Text, "Folder that keeps what was built; `$NCUGATE_CACHE` goes before it.")
+            .default("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`"),
     ],
 );
 
@@ -246,7 +259,7 @@ pub static KERNEL: Spec = spec(
     "[kernel]",
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
     &[
-        key("source", KeyKind::Template, "The `.cu` file, relative to the working directory.").required(),
+        key("source", KeyKind::Template, "The `.cu` file.").required(),
         key(
             "entry",
             KeyKind::Template,

@@ -10,6 +10,7 @@ pub mod kernel;
 pub mod keys;
 mod locate;
 pub mod phase;
+mod project;
 mod reader;
 mod reference;
 mod resolve;
@@ -28,8 +29,9 @@ pub use kernel::{
 };
 pub use locate::{locate, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, L2State, Objective, Phase, ProfileSettings};
+pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
-pub use resolve::{load, parse};
+pub use resolve::{load, parse, parse_in};
 pub use schema::schema;
 pub use workload::{Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};

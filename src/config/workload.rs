@@ -203,7 +203,7 @@ pub enum WorkloadReference {
     },
     /// A NumPy file; `{{ shape }}` and `{{ seed }}` in the path are substituted.
     Npy {
-        /// Path, relative to the working directory.
+        /// Path, relative to the root of the project.
         path: PathBuf,
     },
     /// Nothing is computed here: the phase judges launches of ncu reports that another program made.

@@ -47,7 +47,7 @@ impl PhaseRun {
     /// # Errors
     /// Its phase cannot be read.
     pub fn of_run(run: Run) -> Result<Self, JudgeError> {
-        let phase = config::parse(&run.folder.join("phase.toml"), &run.phase)?;
+        let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
         let plan = unroll(&phase)?;
         Ok(Self { phase, plan, run: Arc::new(run), evidence: Evidence::Measured })
     }

@@ -98,7 +98,8 @@ fn measured() -> String {
 }
 
 fn unknown_metric(metric: &Metric, context: &EvalContext<'_>) -> Option<String> {
-    if !metric.is_static() {
+    let is_kernel = |at: &usize| matches!(context.variant(*at).method, Method::Kernel(_));
+    if !metric.is_static() || !context.candidates().iter().any(is_kernel) {
         return Some(measured());
     }
     (metric.name == WAVES && context.given.sms.is_none())

@@ -59,6 +59,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         sources: Vec::new(),
         inputs: None,
         settings: std::collections::BTreeMap::new(),
+        project: None,
         git: None,
         stage_seconds: Vec::new(),
         software: std::collections::BTreeMap::new(),
