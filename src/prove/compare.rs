@@ -53,9 +53,12 @@ impl DifferenceTally {
         let mut values = vec![0.0; expected.len()];
         element::decode_into(dtype, after, &mut values);
         let mut tally = Self::of_values(&values, expected, yardstick);
-        let size = dtype.size();
-        let elements = before.chunks_exact(size).zip(after.chunks_exact(size)).enumerate();
-        tally.untouched = elements.filter(|(_, (b, a))| b == a).map(|(index, _)| index as u64).collect();
+        tally.untouched = match dtype.size() {
+            1 => alike::<1>(before, after),
+            2 => alike::<2>(before, after),
+            4 => alike::<4>(before, after),
+            _ => alike::<8>(before, after),
+        };
         tally
     }
 
@@ -124,6 +127,12 @@ impl DifferenceTally {
     pub fn defects(&self) -> Vec<Defect> {
         if self.finite == 0 { vec![Defect::NothingFinite] } else { Vec::new() }
     }
+}
+
+/// Places of the elements of so many bytes that both have alike.
+fn alike<const BYTES: usize>(before: &[u8], after: &[u8]) -> Vec<u64> {
+    let elements = before.as_chunks::<BYTES>().0.iter().zip(after.as_chunks::<BYTES>().0).enumerate();
+    elements.filter(|(_, (before, after))| before == after).map(|(index, _)| index as u64).collect()
 }
 
 /// Elements that held their poison after every one of the launches, where no two poisons have an element alike: those that
