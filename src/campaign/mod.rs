@@ -24,5 +24,5 @@ pub use error::CampaignError;
 pub use live::{LiveError, LiveRun, MeasuredRun, Start};
 pub use progress::{Progress, Silent, Terminal};
 pub use stages::Campaign;
-pub use static_check::{absent_programs, build_for, target};
+pub use static_check::{absent_programs, build_for, reference_problem, target};
 pub use tools::{Tools, device, gpu};

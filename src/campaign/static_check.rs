@@ -5,7 +5,7 @@ use crate::build::{Arch, BuildError, Builder, Cache, Nvcc, Sharing};
 use crate::config::Phase;
 use crate::judge::TargetGpu;
 use crate::model::{BuildOutcome, BuildRecord, ComputeCapability};
-use crate::plan::{Method, Plan, Variant};
+use crate::plan::{Method, Plan, Variant, reference_entry_plan};
 use std::io;
 use std::path::Path;
 
@@ -41,6 +41,22 @@ pub fn build_for(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRec
     let cache = Cache::of_user(phase.build.cache.as_deref())?;
     let mut sink = |_: &BuildRecord| io::Result::Ok(());
     Builder::new(&nvcc, arch, &cache, Sharing::Share).build(plan, &|_| {}, &mut sink)
+}
+
+/// Why the reference entry cannot be built or launched; none where it can, and where there is none.
+///
+/// # Errors
+/// nvcc or its cache cannot be used.
+pub fn reference_problem(phase: &Phase, plan: &Plan, arch: &Arch) -> Result<Option<String>, BuildError> {
+    let Some(plan) = reference_entry_plan(phase, plan) else { return Ok(None) };
+    let problem = |record: BuildRecord| match record.outcome {
+        BuildOutcome::Failed { message } => Some(format!("the reference entry does not build: {message}")),
+        BuildOutcome::Refused { reasons, .. } => {
+            Some(format!("the reference entry cannot be launched: {}", reasons.join("; ")))
+        }
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+    };
+    Ok(build_for(&plan, phase, arch)?.into_iter().find_map(problem))
 }
 
 /// Programs of external commands that are not there, and scripts that they are given and cannot read, a sentence each.

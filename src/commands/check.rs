@@ -3,11 +3,11 @@
 use super::project::open_phase;
 use super::{CommandError, signal};
 use crate::build::Arch;
-use crate::campaign::{absent_programs, build_for, target};
+use crate::campaign::{absent_programs, build_for, reference_problem, target};
 use crate::cli::CheckArgs;
 use crate::config::{Phase, Waiver};
 use crate::exit::Outcome;
-use crate::host::{NullTest, mutant_table, null_test};
+use crate::host::{NullTest, check_reference, mutant_table, null_test};
 use crate::judge::{loosened, preconditions, static_gates, unlikely_limits};
 use crate::model::{Level, Verdict};
 use crate::number::counted;
@@ -52,6 +52,7 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     let (candidates, baselines) = (counted(candidates, "candidate"), counted(baselines, "baseline"));
     writeln!(out, "{}: {candidates}, {baselines}", config.display())?;
     if !phase.is_of_reports() {
+        check_reference(&phase)?;
         prove_tolerance(&phase, args, out)?;
     }
     for caution in loosened(&phase, Waiver::today()).into_iter().chain(unlikely_limits(&phase)) {
@@ -84,6 +85,10 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     let builds = build_for(&plan, &phase, &arch)?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     write!(out, "{text}")?;
+    if let Some(problem) = reference_problem(&phase, &plan, &arch)? {
+        writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
+        outcome = Outcome::Failed;
+    }
     let gates = static_gates(&phase, &plan, builds, target);
     write!(out, "{}", static_check::gates(&gates))?;
     if gates.impossible.is_some() {

@@ -34,4 +34,7 @@ pub use reader::is_name;
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse, parse_in};
 pub use schema::schema;
-pub use workload::{Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+pub use workload::{
+    Buffer, Dtype, Init, Laws, ProgramKind, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
+    WorkloadReference,
+};

@@ -178,6 +178,33 @@ pub struct Scalar {
     pub value: Expr,
 }
 
+/// A program that gives the right outputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReferenceProgram {
+    /// Which.
+    pub program: ProgramKind,
+    /// One call may take this many seconds.
+    pub timeout_s: u32,
+}
+
+/// What is called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ProgramKind {
+    /// A function that is given arrays by the names of its parameters.
+    Python {
+        /// The file.
+        file: PathBuf,
+        /// The function.
+        function: String,
+    },
+    /// A program that is given a folder as its last argument.
+    Command {
+        /// Program and arguments.
+        argv: Vec<String>,
+    },
+}
+
 /// Where the right answer comes from. All built-ins are evaluated in float64 on the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -206,6 +233,8 @@ pub enum WorkloadReference {
         /// Path, relative to the root of the project.
         path: PathBuf,
     },
+    /// A program, called for every draw of inputs.
+    Program(ReferenceProgram),
     /// Nothing is computed here: the phase judges launches of ncu reports that another program made.
     Absent,
 }

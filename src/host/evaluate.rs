@@ -71,7 +71,7 @@ pub(super) fn timing(phase: &Phase) -> Result<TimingSettings, JobError> {
     settings.hidden.inputs = match &phase.workload.reference {
         WorkloadReference::Absent => Vec::new(),
         WorkloadReference::Npy { .. } => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
-        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } => {
+        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Program(_) => {
             (0..settings.contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
         }
     };
@@ -158,6 +158,7 @@ pub(super) fn job_reference(
             Ok(ReferenceSpec::Builtin(builtin))
         }
         WorkloadReference::Absent => Err(JobError::NoReference),
+        WorkloadReference::Program(program) => Ok(ReferenceSpec::Program(program.clone())),
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         WorkloadReference::Entry { entry, source, grid, block } => {
             let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());

@@ -30,8 +30,10 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     if let (Some(reference), true) = (&reference, buffers_right) {
         reference::check_buffers(table, reference, &buffers);
     }
-    if let (Some(times), Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. })) =
-        (tolerance.and_then(|t| t.times_error), &reference)
+    if let (
+        Some(times),
+        Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. } | WorkloadReference::Program(_)),
+    ) = (tolerance.and_then(|t| t.times_error), &reference)
     {
         let message =
             format!("`times_error = {times}` asks for a plain evaluation, which only built-in references have");
