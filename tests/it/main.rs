@@ -14,6 +14,7 @@ mod damage;
 mod evidence;
 mod foreign;
 mod forms;
+mod gallery;
 mod kernels;
 mod lines;
 mod live;
