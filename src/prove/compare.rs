@@ -31,6 +31,7 @@ pub struct DifferenceTally {
     squared_difference: f64,
     squared_reference: f64,
     farthest: f64,
+    mismatches: u64,
     nonfinite: u64,
     finite: u64,
     compared: u64,
@@ -81,7 +82,9 @@ impl DifferenceTally {
             self.squared_difference += difference * difference;
             self.squared_reference += expected * expected;
             if let Some(bound) = yardstick.allclose.filter(|_| difference > 0.0) {
-                self.farthest = self.farthest.max(difference / bound.allowed(expected, yardstick.scale));
+                let ratio = difference / bound.allowed(expected, yardstick.scale);
+                self.farthest = self.farthest.max(ratio);
+                self.mismatches += u64::from(ratio > 1.0);
             }
             self.finite += 1;
         } else {
@@ -98,6 +101,7 @@ impl DifferenceTally {
             squared_difference: self.squared_difference + other.squared_difference,
             squared_reference: self.squared_reference + other.squared_reference,
             farthest: self.farthest.max(other.farthest),
+            mismatches: self.mismatches + other.mismatches,
             nonfinite: self.nonfinite + other.nonfinite,
             finite: self.finite + other.finite,
             compared: self.compared + other.compared,
@@ -117,7 +121,11 @@ impl DifferenceTally {
             rel_l2: held(rel_l2),
             nonfinite: self.nonfinite,
             compared: self.compared,
-            allclose: allclose.map(|bound| Farthest { bound, ratio: held(self.farthest) }),
+            allclose: allclose.map(|bound| Farthest {
+                bound,
+                ratio: held(self.farthest),
+                mismatches: Some(self.mismatches as f64 / self.compared.max(1) as f64),
+            }),
             times_error: plain_error.map(times),
             law,
         }
@@ -239,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_difference_is_measured_by_the_size_of_the_answers() {
-        let bound = AllClose { atol: 0.1, rtol: 0.01 };
+        let bound = AllClose { atol: 0.1, rtol: 0.01, mismatches: 0.0 };
         let larger = Yardstick { scale: 4.0, allclose: Some(bound) };
         let tally = DifferenceTally::of_values(&[10.5, 0.0], &[10.0, 0.4], larger);
         let differences = tally.differences(larger.allclose, Some(Law::Large), Some(0.25));

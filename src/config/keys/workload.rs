@@ -125,6 +125,12 @@ pub static TOLERANCE: Spec = spec(
         ),
         key("rtol", KeyKind::Number, "See `atol`; 0 where only `atol` is given."),
         key(
+            "mismatches",
+            KeyKind::Number,
+            "Share of the elements that may be farther off than `atol` and `rtol` say, from 0 to 0.05.",
+        )
+        .default("0"),
+        key(
             "times_error",
             KeyKind::Number,
             "Largest difference over the error of a plain evaluation of a built-in reference in the precision of its buffers.",
