@@ -10,8 +10,8 @@ use crate::config::Gate;
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BenchSettings, BuildSettings, CloseLookAt, KernelTemplate, L2State, Objective, Phase, ProfileSettings, Sweep,
-    VariantSpec, Workload,
+    BenchSettings, BuildSettings, CloseLookAt, Counting, KernelTemplate, L2State, Objective, Phase, ProfileSettings,
+    Sweep, VariantSpec, Workload,
 };
 use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
@@ -71,6 +71,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         build,
         bench: bench?,
         profile: profile?,
+        counting: counting(root, project)?,
         kernel: ways.kernel,
         sweep,
         variants: ways.variants,
@@ -333,6 +334,12 @@ fn profile(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName
         repeat: repeat?,
         close_look: close_look?,
     })
+}
+
+fn counting<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> Option<Counting> {
+    let layers = Layers::of(root, project, "profile", &keys::PROFILE)?;
+    let required = settled(&layers, "require", false, |item| item.boolean())?;
+    Some(if required { Counting::Required } else { Counting::IfPossible })
 }
 
 /// A key's value, or the default where no file has the key.
