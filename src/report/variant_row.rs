@@ -43,6 +43,8 @@ pub struct VariantRow {
     pub shares: Option<String>,
     /// How it was built.
     pub build: BuildRow,
+    /// The launches of ncu reports that it is, with their kernels.
+    pub captured: Option<String>,
     /// Values by shape, aligned with [`Report::shapes`](super::Report::shapes).
     pub shapes: Vec<ShapeValues>,
     /// What ncu's own rules and sampler say, a shape each; empty where the report holds gate metrics alone.

@@ -101,6 +101,7 @@ fn row(
         ),
         stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(&s.text)).collect()),
         shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
+        captured: captured(inputs, variant).map(launches),
         build: build_row(inputs, variant, build.map(|b| &b.outcome)),
         shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, index, variant, &s.name, metrics)).collect(),
         advice: index.said.get(&variant.id).map_or_else(Vec::new, |said| said.iter().map(|s| advice(s)).collect()),

@@ -43,6 +43,13 @@ fn a_phase_of_launches_needs_no_workload_and_names_kernels() {
     assert_eq!((status, json["variants"][0]["correct"].as_str()), (Some(0), Some("inconclusive")));
     assert!(json["variants"][0]["build"].as_str().unwrap().contains("softmax_warp_forward"), "{json}");
     assert_eq!(json["selected"], serde_json::Value::Null);
+    let place = place(&config);
+    place.run(&["gate", "phase.toml", "--profile", &report()]);
+    let folder = std::fs::read_dir(place.path().join("reports/torch")).unwrap().next().unwrap().unwrap().path();
+    for file in ["junit.xml", "report.md", "report.html"] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        assert!(text.contains("softmax_warp_forward"), "{file}");
+    }
 }
 
 #[test]
@@ -94,10 +101,15 @@ fn a_phase_of_launches_has_nothing_to_build_or_measure() {
 #[test]
 fn a_phase_of_kernels_judges_launches_by_name_only_as_assumed() {
     let place = Place::new();
-    place.copy("tests/data/copy.toml");
     let report = root().join("tests/data/g12.ncu-rep.zst").display().to_string();
-    let text = std::fs::read_to_string(root().join("tests/data/copy.toml")).unwrap().replace("\"copy\"", "\"attn\"");
-    place.write("phase.toml", &format!("{text}\n[[gate]]\nrequire = \"registers <= 255\"\non = \"each\"\n"));
+    let text = std::fs::read_to_string(root().join("tests/data/copy.toml")).unwrap();
+    let text = text.replace("entry = \"copy\"", "entry = \"attn\"");
+    let gate = "[[gate]]\nrequire = \"registers <= 255\"\non = \"each\"\n";
+    place.write("phase.toml", &format!("{text}\n[sweep]\nTHREADS = [128]\n{gate}"));
     let unproven = place.run(&["gate", "phase.toml", "--profile", &report]);
-    assert_eq!(unproven.status, Some(if unproven.stderr.contains("no launch of") { 3 } else { 4 }), "{unproven:?}");
+    assert_eq!(unproven.status, Some(4), "{unproven:?}");
+    let assumed = place.run(&["gate", "phase.toml", "--profile", &report, "--assume-correct"]);
+    assert_eq!(assumed.status, Some(0), "{assumed:?}");
+    assert!(assumed.stdout.contains("#4 attn is launch 4 of g12.ncu-rep.zst, attn"), "{}", assumed.stdout);
+    assert!(!assumed.stdout.contains("proven correct"), "{}", assumed.stdout);
 }
