@@ -26,7 +26,7 @@ fn code(record: &BuildRecord) -> Option<&str> {
 fn programs<'a>(plan: &'a Plan, id: &VariantId) -> Option<&'a [ShapeProgram]> {
     match &plan.variant(id)?.method {
         Method::Kernel(kernel) => Some(&kernel.programs),
-        Method::Command(_) => None,
+        Method::Command(_) | Method::Captured(_) => None,
     }
 }
 

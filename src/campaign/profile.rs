@@ -251,7 +251,7 @@ impl Profiling<'_> {
 pub(super) fn expected(plan: &Plan, repeats: u32) -> Expect {
     let several = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some((variant.id.clone(), kernel.launched_entries().len() as u32)),
-        Method::Command(_) => None,
+        Method::Command(_) | Method::Captured(_) => None,
     });
     Expect::Exactly { repeats, launches: several.filter(|(_, launches)| *launches != 1).collect() }
 }

@@ -114,7 +114,7 @@ pub fn observations(
         .iter()
         .map(|v| match &v.method {
             Method::Kernel(kernel) => (&v.id, Some(kernel.entries().into_iter().map(KernelName::parse).collect())),
-            Method::Command(_) => (&v.id, None),
+            Method::Command(_) | Method::Captured(_) => (&v.id, None),
         })
         .collect();
     let mut found: IndexMap<(VariantId, ShapeName), Seen<'_>> = IndexMap::new();

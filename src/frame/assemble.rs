@@ -80,7 +80,7 @@ fn sampling(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Sampling {
     let key = (index.measured_as(&variant.id), &shape.name);
     let program = match &variant.method {
         Method::Kernel(_) => Program::Kernel,
-        Method::Command(_) => Program::Command,
+        Method::Command(_) | Method::Captured(_) => Program::Command,
     };
     let fresh = index.confirmations.get(&key).map(|record| fresh(record));
     Sampling { program, launches, fresh, code: code(index, variant, shape) }
@@ -152,6 +152,7 @@ fn program<'b>(variant: &'b Variant, shape: &Shape) -> Result<&'b ShapeProgram, 
             kernel.program(&shape.name).ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name)))
         }
         Method::Command(_) => Err(missing("an external command: its launches are its own")),
+        Method::Captured(_) => Err(missing("a launch of another program")),
     }
 }
 
@@ -190,7 +191,7 @@ impl MetricSource<'_> {
 
     /// What is known of launches that are planned here; what a command launches is known from its reports alone.
     fn launchable(&self, metric: &str, fact: Fact) -> Column {
-        let is_command = |variant: &Variant| matches!(variant.method, Method::Command(_));
+        let is_command = |variant: &Variant| matches!(variant.method, Method::Command(_) | Method::Captured(_));
         let counted =
             self.rows.iter().any(|(variant, _)| is_command(variant)).then(|| self.counted(metric).values.cells);
         let how = Catalogue::embedded().get(metric).map_or(Combination::Greatest, |known| known.launches);

@@ -22,6 +22,7 @@ use polars::prelude::{
     StringChunked, UInt32Chunked,
 };
 
+use super::captured::{CapturedLaunch, CapturedVariants};
 use super::cells::MetricCells;
 use super::evaluations::of_evaluations;
 use super::formula;
@@ -44,8 +45,8 @@ use ncu_rep::{MetricSelection, Report};
 pub enum Ownership<'a> {
     /// Its NVTX range, where a record says that this report has the case, and the kernel that the plan launches.
     Recorded(&'a ProfiledCases),
-    /// Every launch is a variant of its own, at this shape: reports that this program did not make.
-    Launch(&'a ShapeName),
+    /// The patterns of the plan, at this shape: reports that this program did not make.
+    Captured(&'a ShapeName),
 }
 
 /// Which report each case was profiled into, by the records of a run: what else a report holds is not a measurement of it.
@@ -67,11 +68,6 @@ impl ProfiledCases {
     fn has(&self, report: &str, case: &Case) -> bool {
         self.0.get(report).is_some_and(|cases| cases.contains(case))
     }
-}
-
-/// The variant that a launch of a report is by itself.
-pub fn launch_variant(report: &str, launch: u32) -> VariantId {
-    VariantId(format!("{report}#{launch}"))
 }
 
 /// Counters of every profiled case.
@@ -137,9 +133,14 @@ impl Counted {
         let steps = by_step(&owned, &names)?;
         let together = match ownership {
             Ownership::Recorded(_) => of_evaluations(owned, plan)?,
-            Ownership::Launch(_) => owned,
+            Ownership::Captured(_) => owned,
         };
-        Ok(Self { whole: CaseCounters::of(&together, &names)?, steps, strays, misfits })
+        let alike: &[&str] = match ownership {
+            Ownership::Recorded(_) => &[VARIANT, SHAPE, REPORT],
+            // Each launch of another program is one of its own, whatever report it is in.
+            Ownership::Captured(_) => &[VARIANT, SHAPE],
+        };
+        Ok(Self { whole: CaseCounters::of(&together, &names, alike)?, steps, strays, misfits })
     }
 
     /// Which of the cases each of these is; null for one that was not profiled.
@@ -177,8 +178,8 @@ impl Counted {
 
 impl CaseCounters {
     /// Puts the repeats of launches (or evaluations) together.
-    fn of(launches: &DataFrame, names: &[String]) -> Result<Self, PolarsError> {
-        let launches = numbered(launches)?;
+    fn of(launches: &DataFrame, names: &[String], alike: &[&str]) -> Result<Self, PolarsError> {
+        let launches = numbered(launches, alike)?;
         let repeats = RowGroups::of(&launches, &[VARIANT, SHAPE, REPEAT])?;
         let cases = Cases::of(&repeats.keys)?;
         let counters = names.iter().map(|name| first(&launches, name, &repeats)).collect::<Result<_, _>>()?;
@@ -220,7 +221,11 @@ fn by_step(owned: &DataFrame, names: &[String]) -> Result<Vec<CaseCounters>, Pol
             at == Some(step) && variant.is_some_and(|variant| several.contains(variant))
         };
         let rows: Vec<bool> = variants.iter().zip(steps.iter()).map(is_it).collect();
-        CaseCounters::of(&owned.filter_seq(&BooleanChunked::from_slice("".into(), &rows))?, names)
+        CaseCounters::of(
+            &owned.filter_seq(&BooleanChunked::from_slice("".into(), &rows))?,
+            names,
+            &[VARIANT, SHAPE, REPORT],
+        )
     };
     (0..=last).map(of).collect()
 }
@@ -265,10 +270,7 @@ fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<
             };
             reports.iter().zip(ranges.iter()).map(case).collect()
         }
-        Ownership::Launch(shape) => {
-            let variant = |(report, launch)| (launch_variant(report, launch), shape.clone());
-            ids(launches)?.map(|id| id.map(variant)).collect()
-        }
+        Ownership::Captured(shape) => captured(launches, plan, shape)?,
     };
     let names = kernels.iter().zip(demangled.iter()).zip(reports.iter());
     let seen: Vec<SeenLaunch<'_>> = cases
@@ -293,8 +295,27 @@ fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<
     Ok((launches.select([REPORT, KERNEL])?.hstack(&columns)?, misfits))
 }
 
-/// The launches by variant, shape and report, in the order they ran; the n-th of a case in its report is repeat n.
-fn numbered(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
+/// The case of each launch by the patterns of the plan; none where no pattern or more than one fits.
+fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<Option<Case>>, PolarsError> {
+    let variants = CapturedVariants::of(plan);
+    let texts = [launches.column(KERNEL)?.str()?, launches.column(DEMANGLED)?.str()?, launches.column(NVTX)?.str()?];
+    let case = |(row, id): (usize, Option<(&str, u32)>)| {
+        let (report, launch) = id?;
+        let [kernel, demangled, nvtx] = texts.map(|column| column.get(row));
+        let kernel = kernel.unwrap_or_default();
+        let demangled = demangled.unwrap_or(kernel);
+        let found = CapturedLaunch { report, launch, kernel, demangled, nvtx: nvtx.unwrap_or_default() };
+        match variants.owners(&found).as_slice() {
+            [owner] => Some(((*owner).clone(), shape.clone())),
+            _ => None,
+        }
+    };
+    Ok(ids(launches)?.enumerate().map(case).collect())
+}
+
+/// The launches by variant, shape and report, in the order they ran; the n-th of those that have the columns of `alike`
+/// in common is repeat n.
+fn numbered(launches: &DataFrame, alike: &[&str]) -> Result<DataFrame, PolarsError> {
     let texts = [launches.column(VARIANT)?.str()?, launches.column(SHAPE)?.str()?, launches.column(REPORT)?.str()?];
     let mut order: Vec<usize> = (0..launches.height()).collect();
     order.sort_by_key(|&row| texts.map(|text| text.get(row)));
@@ -303,7 +324,7 @@ fn numbered(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
     let columns = launches.columns().iter().map(|column| column.take(&order)).collect::<Result<_, _>>()?;
     let mut launches = DataFrame::new(order.len(), columns)?;
     let mut repeats = vec![0; launches.height()];
-    for group in RowGroups::of(&launches, &[VARIANT, SHAPE, REPORT])?.iter() {
+    for group in RowGroups::of(&launches, alike)?.iter() {
         for (repeat, row) in group.into_iter().enumerate() {
             repeats[row] = repeat as IdxSize;
         }

@@ -70,6 +70,7 @@ impl Expected {
             Method::Kernel(kernel) => {
                 Self::Launches(kernel.launched_entries().into_iter().map(KernelName::parse).collect())
             }
+            Method::Captured(_) => Self::Any,
             Method::Command(command) => match command.kernel_filter.as_deref().map(regex::Regex::new) {
                 None => Self::Any,
                 Some(Ok(filter)) => Self::Matching(filter),
@@ -132,7 +133,7 @@ fn of_program(names: &[KernelName], launches: &[SeenLaunch<'_>], rows: &[usize])
 fn misfit(plan: &Plan, case: &Case, launches: &[SeenLaunch<'_>], rows: &[usize]) -> Misfit {
     let planned = plan.variant(&case.0).map(|variant| match &variant.method {
         Method::Kernel(kernel) => kernel.launched_entries().into_iter().map(demangled).collect(),
-        Method::Command(_) => Vec::new(),
+        Method::Command(_) | Method::Captured(_) => Vec::new(),
     });
     let seen = rows.iter().take(NAMED).map(|row| launches[*row].demangled.to_owned());
     Misfit {

@@ -19,7 +19,7 @@ mod nvtx;
 mod program;
 mod transfer;
 
-pub use arena::ArenaLayout;
+pub use arena::{ArenaLayout, copy};
 pub use attributes::{DeviceAttributes, query_attributes};
 pub use buffer::BufferSpec;
 pub use buffer_set::BufferSet;

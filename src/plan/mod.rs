@@ -17,6 +17,6 @@ mod variants;
 pub use arg::{Arg, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
 pub use program::{BufferCopy, BufferFill, KernelPlan, Launch, ShapeProgram, Step};
-pub use reference::{reference_args, reference_id, reference_launch, reference_plan};
+pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
 pub use unroll::unroll;
 pub use variants::{CommandPlan, Method, Plan, Standing, Variant};

@@ -1,6 +1,7 @@
 //! A plan and its variants.
 
 use super::program::KernelPlan;
+use crate::config::LaunchPattern;
 use crate::expr::Value;
 use crate::model::VariantId;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,8 @@ pub enum Method {
     Kernel(KernelPlan),
     /// A program that does everything itself.
     Command(CommandPlan),
+    /// Launches of ncu reports that another program made.
+    Captured(LaunchPattern),
 }
 
 /// A program and its arguments, rendered.
@@ -68,7 +71,7 @@ impl Plan {
     /// External commands.
     pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Kernel(_) => None,
+            Method::Kernel(_) | Method::Captured(_) => None,
             Method::Command(command) => Some((&variant.id, command)),
         })
     }

@@ -9,7 +9,7 @@ use super::inputs::CaseInputs;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::config::Role;
-use crate::gpu::{ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory};
+use crate::gpu::{ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, copy};
 use crate::model::Tolerance;
 use crate::plan::ShapeProgram;
 use std::path::Path;
@@ -55,7 +55,7 @@ impl CheckBuffers {
         let base = self.memory.address();
         let bound = device.bind(loaded, program, |name| self.layout.find(&shape.buffers, name, base))?;
         for (index, bytes) in poison.0.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
-            self.fresh.as_mut_slice()[self.layout.region(index)].copy_from_slice(bytes);
+            copy(&mut self.fresh.as_mut_slice()[self.layout.region(index)], bytes);
         }
         device.upload(&self.memory, &self.fresh)?;
         device.run(&bound)?;
