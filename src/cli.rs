@@ -310,9 +310,22 @@ pub struct TableArgs {
     /// File format; arrow is an IPC file (Feather)
     #[arg(long = "to", value_enum, value_name = "FORMAT", default_value_t = TableTo::Csv)]
     pub format: TableTo,
+    /// Write instead which variant to use at which shape; the status is the verdict of the phase, and a phase that does not
+    /// pass has no such table
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "format")]
+    pub dispatch: Option<DispatchTo>,
     /// File to write, replaced if it is there; else standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// File format of a dispatch table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DispatchTo {
+    /// A C header
+    Header,
+    /// JSON
+    Json,
 }
 
 /// File format of a run's table.

@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::model::{FindingRow, MetricColumn};
 use super::report::Report;
-use super::{charted, deep_profile, deltas, gates, headline, provenance, text, trust, variants};
+use super::{charted, deep_profile, deltas, gates, headline, in_use, matrix, provenance, text, trust, variants};
 use crate::chart;
 use crate::explain;
 use crate::metric::{Catalogue, ShownIn};
@@ -30,6 +30,8 @@ impl Report {
             run: text::line(&inputs.manifest.run),
             file: text::line(&inputs.phase.file.display().to_string()),
             headline: headline::headline(inputs, &metrics),
+            in_use: in_use::in_use(inputs, &metrics),
+            matrix: None,
             trust: trust::trust(inputs),
             objective: headline::objective(inputs, &metrics),
             source: provenance::origin(inputs),
@@ -61,6 +63,7 @@ impl Report {
                 .collect(),
             reproduce: provenance::reproduce(inputs),
         };
+        report.matrix = matrix::matrix(&report);
         report.charts = chart::charts(&charted::run(&report, inputs));
         report
     }

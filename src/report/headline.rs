@@ -1,5 +1,6 @@
 //! The banner: what a reader has to know in ten seconds, written by rules from the data.
 
+use super::in_use;
 use super::inputs::ReportInputs;
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
@@ -195,7 +196,7 @@ fn tier(inputs: &ReportInputs<'_>) -> Option<String> {
 pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<ObjectiveRow> {
     let objective = &inputs.phase.objective;
     let metric = metrics.iter().find(|m| m.name == objective.metric)?;
-    let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
+    let selected = in_use::shown(inputs.judgement);
     let value = selected.and_then(|id| inputs.quantities.read(id, &objective.shape, &metric.name).value());
     Some(ObjectiveRow {
         metric: metric.name.clone(),
@@ -206,20 +207,20 @@ pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<
     })
 }
 
-/// Numbers of the selected variant that a reader looks for first.
+/// Numbers of the variant in the banner that a reader looks for first.
 fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
-    let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
+    let Some(selected) = in_use::shown(inputs.judgement) else { return Vec::new() };
     let objective = inputs.phase.objective.metric.as_str();
     let facts = Catalogue::embedded().shown(ShownIn::Headline);
     let names = std::iter::once(objective).chain(facts.filter(|name| *name != objective));
     names
         .filter_map(|name| {
             let metric = metrics.iter().find(|m| m.name == name)?;
-            let value = inputs.quantities.read(&selected.variant, &inputs.phase.objective.shape, name).value()?;
+            let value = inputs.quantities.read(selected, &inputs.phase.objective.shape, name).value()?;
             Some(Fact {
                 label: metric.title.clone(),
                 text: number::with_unit(value, &metric.unit),
-                note: note(inputs, metric, &selected.variant, value),
+                note: note(inputs, metric, selected, value),
             })
         })
         .collect()
@@ -234,14 +235,30 @@ fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, 
             Some((text::clip(&b.id.0, 24), value))
         });
         return match theirs {
-            Some((name, theirs)) if metric.better == Better::Lower => beside(metric, theirs / value, &name),
-            Some((name, theirs)) => format!("{} against {name}", number::change(value / theirs)),
+            Some((name, theirs)) => against_baseline(metric, value, theirs, &name),
             None => format!("at shape {}", text::line(&inputs.phase.objective.shape.0)),
         };
     }
     let gates = inputs.judgement.gates.iter().filter(|g| g.metric.as_deref() == Some(metric.name.as_str()));
     let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| *c.variant == *selected)?)));
     judged.take(1).map(|(gate, case)| demand(gate, case.limit, metric)).collect()
+}
+
+/// The objective of a variant beside the first baseline: `2.04× as fast as sdpa_default`; none where either has no value.
+pub fn beside_baseline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], id: &VariantId) -> Option<String> {
+    let objective = &inputs.phase.objective;
+    let metric = metrics.iter().find(|m| m.name == objective.metric)?;
+    let baseline = inputs.plan.baselines().next()?;
+    let read = |id: &VariantId| inputs.quantities.read(id, &objective.shape, &metric.name).value();
+    let words = against_baseline(metric, read(id)?, read(&baseline.id)?, &text::clip(&baseline.id.0, 24));
+    Some(format!("{words} at {}", text::line(&objective.shape.0)))
+}
+
+fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) -> String {
+    match metric.better {
+        Better::Lower => beside(metric, theirs / value, name),
+        Better::Higher | Better::Context => format!("{} against {name}", number::change(value / theirs)),
+    }
 }
 
 /// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; another metric than a time is more or less.

@@ -5,6 +5,8 @@
 use super::deep_profile::DeepProfileRow;
 use super::deltas::Delta;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
+use super::in_use::InUse;
+use super::matrix::ShapeMatrix;
 use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
 use super::trust::Trust;
@@ -26,6 +28,10 @@ pub struct Report {
     pub file: String,
     /// What a reader has to know in ten seconds.
     pub headline: Headline,
+    /// What ships: the variant to use at each shape.
+    pub in_use: InUse,
+    /// Variants by shapes; none where fewer than two shapes were measured.
+    pub matrix: Option<ShapeMatrix>,
     /// What the numbers rest on.
     pub trust: Trust,
     /// Where the numbers come from.
