@@ -221,8 +221,12 @@ pub struct ShowArgs {
     /// Write the metrics instead of a table: base units, full precision, one row a launch and metric
     #[arg(long, value_name = "FORMAT")]
     pub export: Option<ExportFormat>,
-    /// Where the export goes; `-` is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-", requires = "export")]
+    /// Write a page instead, one file that opens from disk: kernels by time and NVTX range, throughputs, roofline, warp
+    /// states, source, ncu's rules; of two reports a comparison
+    #[arg(long, conflicts_with_all = ["export", "rules", "session", "metrics"])]
+    pub html: bool,
+    /// Where the export or the page goes; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
     /// Export one row a launch with one column a metric
     #[arg(long, requires = "export")]

@@ -10,6 +10,8 @@ use super::deep_profile::{DeepMetric, DeepProfileRow};
 use super::deltas::Delta;
 use super::error::RenderError;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
+use super::in_use::InUse;
+use super::matrix::ShapeMatrix;
 use super::model::{FindingRow, Headline};
 use super::page;
 use super::provenance::{Provenance, RunOrigin};
@@ -66,6 +68,8 @@ struct Shell<'a> {
     phase: &'a str,
     run: &'a str,
     headline: &'a Headline,
+    in_use: &'a InUse,
+    matrix: &'a Option<ShapeMatrix>,
     trust: &'a Trust,
     source: &'a RunOrigin,
     gates: &'a [GateRow],
@@ -91,6 +95,8 @@ impl<'a> Shell<'a> {
             phase: &report.phase,
             run: &report.run,
             headline: &report.headline,
+            in_use: &report.in_use,
+            matrix: &report.matrix,
             trust: &report.trust,
             source: &report.source,
             gates: &report.gates,

@@ -22,6 +22,7 @@ mod in_use;
 mod inputs;
 pub mod json;
 pub mod junit;
+pub mod kernels;
 pub mod leaderboard;
 pub mod markdown;
 mod matrix;
