@@ -3,6 +3,7 @@
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use regex::Regex;
 use std::path::PathBuf;
 
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 /// Exit status: 0 all required gates passed; 1 a required gate failed; 2 the command line or the config is wrong;
 /// 3 the environment or a tool failed; 4 inconclusive.
 #[derive(Debug, Parser)]
-#[command(name = "ncugate", version, max_term_width = 100)]
+#[command(name = "ncugate", version = env!("NCUGATE_VERSION"), max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -50,6 +51,10 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Print the JSON Schema of the config, for editors, or of the results
     Schema(SchemaArgs),
+    /// Print completions for a shell: `ncugate completions bash > /etc/bash_completion.d/ncugate`
+    Completions(CompletionsArgs),
+    /// Write man pages to a folder
+    Man(ManArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -154,9 +159,19 @@ pub struct RunArgs {
 /// `ncugate check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The phases
-    #[arg(value_name = "CONFIG", required = true)]
+    /// The phases; or built files: libraries, executables, object files, archives of them, cubins, fat binaries
+    #[arg(value_name = "CONFIG|LIBRARY", required = true)]
     pub configs: Vec<PathBuf>,
+    /// What the kernels of a library used before (TOML): a kernel that uses more fails, and one that uses less, is new or
+    /// is gone asks for `--update`
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write the baseline anew, as the library is now
+    #[arg(long, requires = "baseline")]
+    pub update: bool,
+    /// What standard output carries, for a library
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Architecture to build for; else the phase's, else the GPU's, else sm_90
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
@@ -444,6 +459,22 @@ pub struct SchemaArgs {
     /// The schema of `results.json` and `--format json` instead
     #[arg(long)]
     pub results: bool,
+}
+
+/// `ncugate completions`
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// `ncugate man`
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Folder that the pages go to
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// `ncugate worker`

@@ -1,9 +1,9 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
-use super::{CommandError, signal};
+use super::{CommandError, library, signal};
 use crate::build::Arch;
 use crate::campaign::{build_for, target};
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{self, Phase, Waiver};
 use crate::exit::Outcome;
 use crate::host::{NullTest, mutant_table, null_test};
@@ -18,6 +18,17 @@ use std::path::Path;
 /// Checks every phase; the gravest outcome counts.
 pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     signal::watch();
+    let libraries = args.configs.iter().filter(|path| library::is_library(path)).count();
+    if libraries > 0 {
+        if libraries < args.configs.len() {
+            return Err(CommandError::Usage("check phases and libraries by commands of their own".to_owned()));
+        }
+        return library::check(args, out);
+    }
+    if args.baseline.is_some() || args.format != OutputFormat::Text {
+        let why = "--baseline and --format are for libraries, cubins and fat binaries; these are phases";
+        return Err(CommandError::Usage(why.to_owned()));
+    }
     let mut outcome = Outcome::Passed;
     for config in &args.configs {
         outcome = outcome.and(one(config, args, out)?);

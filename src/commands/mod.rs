@@ -9,8 +9,11 @@ mod doctor;
 mod error;
 mod gate;
 mod index;
+mod install;
+mod library;
 mod live;
 mod open;
+mod output;
 mod print;
 mod promote;
 mod record;
@@ -27,6 +30,7 @@ pub use error::{CommandError, report_error};
 
 use crate::cli::{Cli, Command};
 use crate::exit::Outcome;
+use output::Output;
 use std::io;
 
 /// Does what the command line asks.
@@ -34,10 +38,12 @@ use std::io;
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
 pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
-    let mut out = io::stdout().lock();
+    let mut out = Output::new(io::stdout().lock());
     match &cli.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Check(args) => check::check(args, &mut out),
+        Command::Completions(args) => install::completions(args, &mut out),
+        Command::Man(args) => install::man(args, &mut out),
         Command::Doctor => doctor::doctor(&mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),

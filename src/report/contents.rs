@@ -24,13 +24,13 @@ impl Report {
         let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
         let objective_shape =
             inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
+        let used = in_use::in_use(inputs, &metrics);
         let mut report = Self {
             title: text::line(&inputs.phase.title),
             phase: text::line(&inputs.phase.name),
             run: text::line(&inputs.manifest.run),
             file: text::line(&inputs.phase.file.display().to_string()),
             headline: headline::headline(inputs, &metrics),
-            in_use: in_use::in_use(inputs, &metrics),
             matrix: None,
             trust: trust::trust(inputs),
             objective: headline::objective(inputs, &metrics),
@@ -42,6 +42,8 @@ impl Report {
             preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
             waivers: gates::waivers(inputs.judgement),
             deltas: deltas::deltas(inputs, &metrics),
+            shape_deltas: deltas::by_shape(inputs, &metrics, &used),
+            in_use: used,
             metrics,
             params,
             shapes,

@@ -30,10 +30,12 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../templates/script/data.js"),
     include_str!("../../templates/script/columns.js"),
     include_str!("../../templates/script/table.js"),
+    include_str!("../../templates/script/copy.js"),
+    include_str!("../../templates/script/address.js"),
     include_str!("../../templates/script/filters.js"),
     include_str!("../../templates/script/pair.js"),
     include_str!("../../templates/script/detail.js"),
-    "makeColumns();\nupdate();\n})();\n",
+    "makeColumns();\nreadAddress();\nupdate();\ndrawPair();\n})();\n",
 );
 
 /// The page.

@@ -3,7 +3,7 @@
 //! Holds values and the text that people read; knows no clock, disk or environment.
 
 use super::deep_profile::DeepProfileRow;
-use super::deltas::Delta;
+use super::deltas::{Delta, ShapeDelta};
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::in_use::InUse;
 use super::matrix::ShapeMatrix;
@@ -62,6 +62,8 @@ pub struct Report {
     pub variants: Vec<VariantRow>,
     /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
+    /// The objective at every shape beside a stored run, else beside the first baseline.
+    pub shape_deltas: Vec<ShapeDelta>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.
     pub findings: Vec<FindingRow>,
     /// The deep profile of the selected variant, where there is one.
