@@ -34,8 +34,8 @@ impl Conclusion {
 /// The first fenced YAML of a document that is a GitHub workflow.
 fn workflow() -> String {
     let text = std::fs::read_to_string(root().join("docs/ci.md")).unwrap();
-    let block = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    block.into_iter().find(|block| block.contains(".github/workflows/")).unwrap().to_owned()
+    let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks.find(|block| block.contains(".github/workflows/")).unwrap().to_owned()
 }
 
 /// Whether a job runs, by its `if` and how the job that it needs has ended.
