@@ -7,30 +7,42 @@ use crate::build::{CubinError, DeviceCode, Entry};
 use crate::model::{ComputeCapability, Verdict, demangled};
 use crate::occupancy::{Chip, Demand, theoretical};
 use rayon::prelude::*;
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::LazyLock;
 
 /// Version of the baseline's form.
 const SCHEMA: u32 = 1;
 /// Threads a block of a kernel that does not say how many it is launched with.
 const THREADS: u32 = 256;
 
-/// What nvcc makes up for the anonymous namespace of a file: hashes that change with its path, in front of the file's name
-/// and, where it has no name of its own, behind it.
-static ANONYMOUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"_GLOBAL__N__(?<head>[0-9a-f]{8})(?:_\d+_\w*?_cu_(?<tail>[0-9a-f]{8}(?:_\d+)?))?").ok()
-});
+/// How nvcc begins the name of a file's anonymous namespace; a hash that changes with the path follows.
+const ANONYMOUS: &str = "_GLOBAL__N__";
+/// Digits of such a hash.
+const HASH: usize = 8;
 
 /// A name without what nvcc makes up anew for every path: `x` stands there, as often, so that the name can still be read.
+///
+/// The namespace is `_GLOBAL__N__<hash>_<length>_<file>_cu`, and where the file has no name that the linker sees, a hash and
+/// a number behind that; its own length stands in front of it.
 fn lasting(name: &str) -> String {
     let mut out = name.to_owned();
-    let Some(regex) = ANONYMOUS.as_ref() else { return out };
-    for found in regex.captures_iter(name) {
-        for part in [found.name("head"), found.name("tail")].into_iter().flatten() {
-            out.replace_range(part.range(), &"x".repeat(part.len()));
+    for (at, _) in name.match_indices(ANONYMOUS) {
+        let before = &name[..at];
+        let digits = &before[before.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
+        let Some(part) = digits.parse::<usize>().ok().and_then(|length| name.get(at..at.checked_add(length)?)) else {
+            continue;
+        };
+        let is_hash = |text: &str| text.len() == HASH && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let mut hide =
+            |from: usize, length: usize| out.replace_range(at + from..at + from + length, &"x".repeat(length));
+        if part.get(ANONYMOUS.len()..ANONYMOUS.len() + HASH).is_some_and(is_hash) {
+            hide(ANONYMOUS.len(), HASH);
+        }
+        if let Some(end) = part.rfind("_cu_").map(|end| end + "_cu_".len())
+            && part.get(end..end + HASH).is_some_and(is_hash)
+        {
+            hide(end, part.len() - end);
         }
     }
     out
@@ -405,8 +417,10 @@ mod tests {
         let named = lasting("_ZN35_GLOBAL__N__06052820_4_k_cu_bounded6hiddenEPf");
         assert_eq!(named, "_ZN35_GLOBAL__N__xxxxxxxx_4_k_cu_bounded6hiddenEPf");
         assert!(demangled(&named).contains("hidden(float*)"), "{}", demangled(&named));
-        let made = "_ZN46_GLOBAL__N__0a1b2c3d_4_k_cu_9f8e7d6c_1236hiddenEPf";
-        assert_eq!(lasting(made), "_ZN46_GLOBAL__N__xxxxxxxx_4_k_cu_xxxxxxxxxxxxxxxhiddenEPf");
+        let made = "_ZN40_GLOBAL__N__0a1b2c3d_4_k_cu_9f8e7d6c_1236hiddenEPf";
+        assert_eq!(lasting(made), "_ZN40_GLOBAL__N__xxxxxxxx_4_k_cu_xxxxxxxxxxxx6hiddenEPf");
+        assert!(demangled(&lasting(made)).contains("hidden(float*)"), "{}", demangled(&lasting(made)));
+        assert_eq!(lasting("9999_GLOBAL__N__0a1b2c3d"), "9999_GLOBAL__N__0a1b2c3d", "a length that the name has not");
         assert_eq!(lasting("_Z5scaleILi4EEvPff"), "_Z5scaleILi4EEvPff");
     }
 }

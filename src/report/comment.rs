@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 /// Longest comment, in bytes and so in characters; GitHub takes fewer than 65,536 characters.
 pub const LONGEST: usize = 60_000;
 /// Shapes in the table.
-const SHAPES: usize = 8;
+const SHAPES: usize = 6;
 /// Longest text of a finding, in characters.
 const FINDING: usize = 300;
 
@@ -29,12 +29,11 @@ pub fn comment(report: &Report, job: Option<&str>) -> String {
     if let Some(unasked) = &report.source.unasked {
         paragraph(format!("**Not measured:** {}.", escape(unasked)));
     }
-    paragraph(escape(&report.headline.reason));
-    paragraph(format!("**{}**", escape(&report.in_use.sentence)));
+    paragraph(format!("{}\n**{}**", escape(&report.headline.reason), escape(&report.in_use.sentence)));
     paragraph(shapes(&report.shape_deltas));
-    paragraph(facts(report));
-    paragraph(next_step(report));
-    paragraph(links(report, job));
+    let lines: Vec<String> =
+        [facts(report), next_step(report), links(report, job)].into_iter().filter(|line| !line.is_empty()).collect();
+    paragraph(lines.join("\n"));
     fold(&mut out, &sections(report, Charts::Absent));
     out
 }
@@ -138,17 +137,37 @@ fn is_address(text: &str) -> bool {
     text.starts_with("https://") && text.chars().all(plain)
 }
 
-/// Every section but the verdict, folded under its heading, as long as the whole fits.
+/// What is folded together, and the headings of its sections as they begin; the second has all others.
+const FOLDS: [(&str, &[&str]); 3] = [
+    ("Gates", &["Gates", "Tier", "Stages", "Waivers"]),
+    ("Measurements", &[]),
+    ("Provenance", &["Missing", "Warnings", "Provenance"]),
+];
+
+/// The fold that a heading belongs to.
+fn fold_of(heading: &str) -> usize {
+    FOLDS.iter().position(|(_, begins)| begins.iter().any(|begin| heading.starts_with(begin))).unwrap_or(1)
+}
+
+/// Every section but the verdict, folded, as long as the whole fits.
 fn fold(out: &mut String, sections: &[String]) {
     let mut left_out = 0;
+    let mut room = LONGEST.saturating_sub(out.len() + 400);
+    let mut bodies = [const { String::new() }; FOLDS.len()];
     for section in sections.iter().skip(1) {
         let Some((heading, body)) = section.split_once('\n') else { continue };
         let heading = heading.trim_start_matches('#').trim();
-        let folded = format!("<details><summary>{heading}</summary>\n\n{}\n\n</details>\n", body.trim());
-        match out.len() + folded.len() <= LONGEST {
-            true => out.push_str(&folded),
-            false => left_out += 1,
+        let text = format!("#### {heading}\n\n{}\n\n", body.trim());
+        match room.checked_sub(text.len()) {
+            Some(rest) => {
+                room = rest;
+                bodies[fold_of(heading)].push_str(&text);
+            }
+            None => left_out += 1,
         }
+    }
+    for ((title, _), body) in FOLDS.iter().zip(&bodies).filter(|(_, body)| !body.is_empty()) {
+        let _ = writeln!(out, "<details><summary>{title}</summary>\n\n{}\n\n</details>", body.trim());
     }
     if left_out > 0 {
         let _ = writeln!(out, "\n{} too long for a comment: see report.md.", number::counted(left_out, "section"));
@@ -186,7 +205,7 @@ mod tests {
             assert!(comment.contains(part), "{part}:\n{comment}");
         }
         assert_eq!(comment.matches("<details>").count(), comment.matches("</details>").count());
-        assert!(comment.contains("<details><summary>Gates</summary>") && comment.contains("Provenance"));
+        assert!(comment.contains("<details><summary>Gates</summary>") && comment.contains("#### Provenance"));
         assert!(comment.len() <= LONGEST);
     }
 
@@ -201,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_marker_and_an_address_cannot_leave_their_place() {
-        assert_eq!(marker("a--> <b>"), "<!-- ncugate:a-_--b- -->");
+        assert_eq!(marker("a--> <b>"), "<!-- ncugate:a-_-_-b- -->");
         assert!(!marker("a---->")[4..].trim_end_matches(" -->").contains("-->"));
         assert!(is_address("https://github.com/o/r") && !is_address("https://x) [y](") && !is_address("javascript:x"));
     }

@@ -77,7 +77,7 @@ impl InUse {
 }
 
 /// The variant that stands in the banner: the fallback where it is taken, else the selected one, whether it passes or not.
-pub fn shown<'a>(judgement: &'a Judgement) -> Option<&'a VariantId> {
+pub fn shown(judgement: &Judgement) -> Option<&VariantId> {
     let fallback = judgement.fallback.as_ref().filter(|fallback| fallback.verdict == Verdict::Pass);
     let taken = fallback.and_then(|fallback| fallback.variant.as_ref());
     taken.or(judgement.selected.as_ref().map(|selected| &selected.variant))

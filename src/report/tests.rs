@@ -210,7 +210,7 @@ fn a_comment_always_fits() {
     let mut hostile = hostile().report();
     hostile.gates = (0..2_000).flat_map(|_| hostile.gates.first().cloned()).collect();
     for report in [&report, &hostile] {
-        let comment = comment::comment(report, None);
+        let comment = crate::report::comment::comment(report, None);
         assert!(comment.len() < 65_536, "{}", comment.len());
         assert!(github::summary(report).unwrap().len() < 1_048_576);
     }
