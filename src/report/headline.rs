@@ -235,40 +235,13 @@ fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, 
             Some((text::clip(&b.id.0, 24), value))
         });
         return match theirs {
-            Some((name, theirs)) => against_baseline(metric, value, theirs, &name),
+            Some((name, theirs)) => in_use::against_baseline(metric, value, theirs, &name),
             None => format!("at shape {}", text::line(&inputs.phase.objective.shape.0)),
         };
     }
     let gates = inputs.judgement.gates.iter().filter(|g| g.metric.as_deref() == Some(metric.name.as_str()));
     let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| *c.variant == *selected)?)));
     judged.take(1).map(|(gate, case)| demand(gate, case.limit, metric)).collect()
-}
-
-/// The objective of a variant beside the first baseline: `2.04× as fast as sdpa_default`; none where either has no value.
-pub fn beside_baseline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], id: &VariantId) -> Option<String> {
-    let objective = &inputs.phase.objective;
-    let metric = metrics.iter().find(|m| m.name == objective.metric)?;
-    let baseline = inputs.plan.baselines().next()?;
-    let read = |id: &VariantId| inputs.quantities.read(id, &objective.shape, &metric.name).value();
-    let words = against_baseline(metric, read(id)?, read(&baseline.id)?, &text::clip(&baseline.id.0, 24));
-    Some(format!("{words} at {}", text::line(&objective.shape.0)))
-}
-
-fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) -> String {
-    match metric.better {
-        Better::Lower => beside(metric, theirs / value, name),
-        Better::Higher | Better::Context => format!("{} against {name}", number::change(value / theirs)),
-    }
-}
-
-/// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; another metric than a time is more or less.
-fn beside(metric: &MetricColumn, ratio: f64, name: &str) -> String {
-    let time = metric.name.starts_with("latency") || metric.name == "duration";
-    match (time, ratio >= 1.0) {
-        (true, true) => format!("{}× as fast as {name}", number::short(ratio)),
-        (true, false) => format!("takes {}× as long as {name}", number::short(1.0 / ratio)),
-        (false, _) => format!("{} against {name}", number::change(1.0 / ratio)),
-    }
 }
 
 /// `needs at least 20 %` of `achieved_occupancy >= 20`; a requirement of another form as it is written.

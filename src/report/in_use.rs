@@ -1,6 +1,5 @@
 //! What ships: the variant to use at each shape, with its own numbers, and who is fastest where.
 
-use super::headline;
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::number::{self, Number};
@@ -220,7 +219,7 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
         true => found.variant.as_deref().map_or_else(String::new, |id| format!("Use {fallback}{id}.")),
         false => format!("Use {fallback}{}.", said.join("; ")),
     };
-    if let Some(note) = shown(judgement).and_then(|id| headline::beside_baseline(inputs, metrics, id)) {
+    if let Some(note) = shown(judgement).and_then(|id| beside_baseline(inputs, metrics, id)) {
         let of = if whole { "It" } else { "The first" };
         sentence.push_str(&match note.starts_with("takes ") {
             true => format!(" {of} {note}."),
@@ -237,5 +236,33 @@ fn joined<T: AsRef<str>>(parts: &[T]) -> String {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+/// The objective of a variant beside the first baseline: `2.04× as fast as sdpa_default`; none where either has no value.
+fn beside_baseline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], id: &VariantId) -> Option<String> {
+    let objective = &inputs.phase.objective;
+    let metric = metrics.iter().find(|m| m.name == objective.metric)?;
+    let baseline = inputs.plan.baselines().next()?;
+    let read = |id: &VariantId| inputs.quantities.read(id, &objective.shape, &metric.name).value();
+    let words = against_baseline(metric, read(id)?, read(&baseline.id)?, &text::clip(&baseline.id.0, 24));
+    Some(format!("{words} at {}", text::line(&objective.shape.0)))
+}
+
+/// A value beside a baseline's, in words.
+pub fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) -> String {
+    match metric.better {
+        Better::Lower => beside(metric, theirs / value, name),
+        Better::Higher | Better::Context => format!("{} against {name}", number::change(value / theirs)),
+    }
+}
+
+/// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; another metric than a time is more or less.
+fn beside(metric: &MetricColumn, ratio: f64, name: &str) -> String {
+    let time = metric.name.starts_with("latency") || metric.name == "duration";
+    match (time, ratio >= 1.0) {
+        (true, true) => format!("{}× as fast as {name}", number::short(ratio)),
+        (true, false) => format!("takes {}× as long as {name}", number::short(1.0 / ratio)),
+        (false, _) => format!("{} against {name}", number::change(1.0 / ratio)),
     }
 }

@@ -3,53 +3,16 @@
 use super::in_use::InUse;
 use super::number;
 use super::report::Report;
+use super::shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 use super::text;
 use super::variant_row::VariantRow;
 use crate::model::{Better, Verdict};
 use crate::plan::Standing;
-use serde::Serialize;
 
 /// Candidates in the table: those that are in use, selected or the best somewhere, then the best by rank.
 const CANDIDATES: usize = 8;
 /// Baselines in the table.
 const BASELINES: usize = 6;
-
-/// The table, where at least two shapes were measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ShapeMatrix {
-    /// What the values are: `Latency p50 (µs)`.
-    pub title: String,
-    /// The columns.
-    pub shapes: Vec<String>,
-    /// The rows: candidates, then baselines.
-    pub rows: Vec<MatrixRow>,
-    /// Candidates that are not in the table.
-    pub left_out: usize,
-}
-
-/// A variant over shapes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MatrixRow {
-    /// Its id, short enough for a table.
-    pub label: String,
-    /// Candidate or baseline.
-    pub standing: Standing,
-    /// A value a shape; none where it was not measured, or the variant is not proven correct.
-    pub cells: Vec<Option<MatrixCell>>,
-}
-
-/// A variant at a shape.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MatrixCell {
-    /// The value.
-    pub text: String,
-    /// How far from the best candidate: `+12.0 %`; empty for the best.
-    pub beside_best: String,
-    /// Whether no proven candidate is better here.
-    pub best: bool,
-    /// Whether it is the one to use here.
-    pub in_use: bool,
-}
 
 /// The table of a report.
 pub fn matrix(report: &Report) -> Option<ShapeMatrix> {

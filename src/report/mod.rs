@@ -35,6 +35,7 @@ mod page;
 mod provenance;
 #[allow(clippy::module_inception)]
 mod report;
+mod shape_matrix;
 pub mod show;
 pub mod static_check;
 pub mod terminal;
@@ -52,11 +53,11 @@ pub use error::{RenderError, WriteError};
 pub use gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 pub use in_use::{InUse, ShapeUse, UseBasis};
 pub use inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
-pub use matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 pub use model::{Conclusion, Fact, FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
 pub use ncu_advice::{HotLineRow, HotRow, NcuAdvice, RuleRow};
 pub use provenance::{Provenance, RunOrigin};
 pub use report::Report;
+pub use shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 pub use variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 
 #[cfg(test)]

@@ -216,7 +216,12 @@ fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
     for part in ["attn", "538.6 µs", "Speed of light", "14.4 %", "Short scoreboard", "Low Utilization", "attn.cu:20"] {
         assert!(full.contains(part), "{part}");
     }
-    assert!(full.contains("default-src 'none'") && !full.contains("src=\"http") && !full.contains("url(http"));
+    assert!(
+        full.contains("Content-Security-Policy")
+            && full.contains("default-src")
+            && !full.contains("src=\"http")
+            && !full.contains("url(http")
+    );
     let ranges = page(&["torch_nvtx.ncu-rep.zst"]);
     assert!(ranges.contains("outer &gt; inner") && ranges.contains("softmax_warp_forward"), "kernels by range");
     assert!(ranges.contains("holds no throughputs"), "what was not collected is said");
