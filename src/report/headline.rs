@@ -8,7 +8,6 @@ use super::{number, text};
 use crate::expr::{Comparison, Reference};
 use crate::judge::{Correctness, GateResult, Judgement, StageResult, VariantResult};
 use crate::metric::{Catalogue, ShownIn};
-use crate::model::Better;
 use crate::model::VariantId;
 use crate::model::{Level, Verdict};
 use std::collections::HashSet;
