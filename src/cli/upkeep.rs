@@ -1,5 +1,6 @@
 //! Arguments of the commands around measuring: leaderboards, noise, schemas, what a package installs, the worker.
 
+use super::Waiting;
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
