@@ -15,6 +15,7 @@ mod live;
 mod open;
 mod output;
 mod print;
+mod project;
 mod promote;
 mod record;
 mod redact;
@@ -38,7 +39,8 @@ use std::io;
 ///
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
-pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
+pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
+    project::settle(&mut cli.command)?;
     signal::refuse_large_files();
     let mut out = Output::new(io::stdout().lock());
     match &cli.command {
