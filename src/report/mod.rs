@@ -38,6 +38,7 @@ mod report;
 mod shape_matrix;
 pub mod show;
 pub mod static_check;
+mod steps;
 pub mod terminal;
 mod trust;
 mod variant_row;

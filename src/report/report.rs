@@ -9,6 +9,7 @@ use super::in_use::InUse;
 use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
 use super::shape_matrix::ShapeMatrix;
+use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use crate::chart::Chart;
@@ -60,6 +61,8 @@ pub struct Report {
     pub objective_shape: usize,
     /// Candidates and baselines, best first.
     pub variants: Vec<VariantRow>,
+    /// The steps of the selected variant, where its evaluation is several.
+    pub steps: Option<StepTable>,
     /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
     /// The objective at every shape beside a stored run, else beside the first baseline.
