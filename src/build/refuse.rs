@@ -4,7 +4,7 @@ use super::budget::SharedArray;
 use super::cubin::Entry;
 use crate::model::{ComputeCapability, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
 use crate::occupancy::{Chip, REGISTERS_PER_SM, WARP};
-use crate::plan::{Arg, Launch, ScalarValue};
+use crate::plan::{Arg, Launch};
 
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
@@ -126,8 +126,8 @@ fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
 
 const fn arg_bytes(arg: &Arg) -> u32 {
     match arg {
-        Arg::Buffer(_) | Arg::Scalar(ScalarValue::F64(_) | ScalarValue::I64(_)) => 8,
-        Arg::Scalar(ScalarValue::F32(_) | ScalarValue::I32(_) | ScalarValue::U32(_)) => 4,
+        Arg::Buffer(_) => 8,
+        Arg::Scalar(value) => value.size() as u32,
         Arg::TensorMap(_) => TENSOR_MAP,
     }
 }

@@ -3,9 +3,11 @@
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
 mod gate;
+mod init;
 mod workload;
 
 pub use gate::*;
+pub use init::*;
 pub use workload::*;
 
 /// What a value may be.

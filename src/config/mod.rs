@@ -6,6 +6,7 @@
 
 mod error;
 mod gate;
+mod init;
 pub mod kernel;
 pub mod keys;
 mod locate;
@@ -22,6 +23,7 @@ pub mod workload;
 
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
+pub use init::{Amount, Init};
 pub use kernel::{
     CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
@@ -31,4 +33,4 @@ pub use reader::is_name;
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
 pub use schema::schema;
-pub use workload::{Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+pub use workload::{Buffer, Dtype, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};

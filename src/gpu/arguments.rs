@@ -5,7 +5,7 @@
 use super::buffer::BufferSpec;
 use super::error::DeviceError;
 use crate::config::Dtype;
-use crate::plan::{Arg, ScalarValue, Swizzle, TensorMap};
+use crate::plan::{Arg, Swizzle, TensorMap};
 use cudarc::driver::sys::{CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapSwizzle as DriverSwizzle};
 use std::ffi::c_void;
 
@@ -40,7 +40,7 @@ impl KernelArguments {
                 let (address, buffer) = found(&map.buffer)?;
                 encode(&Tiling::new(map, address, buffer)?).map(Argument::TensorMap)
             }
-            Arg::Scalar(value) => Ok(Argument::Word(word(*value))),
+            Arg::Scalar(value) => Ok(Argument::Word(value.bits())),
         };
         args.iter().map(value).collect::<Result<_, _>>().map(Self)
     }
@@ -54,16 +54,6 @@ impl KernelArguments {
             }
         };
         self.0.iter().map(pointer).collect()
-    }
-}
-
-fn word(value: ScalarValue) -> u64 {
-    match value {
-        ScalarValue::F32(v) => u64::from(v.to_bits()),
-        ScalarValue::F64(v) => v.to_bits(),
-        ScalarValue::I32(v) => u64::from(v.cast_unsigned()),
-        ScalarValue::I64(v) => v.cast_unsigned(),
-        ScalarValue::U32(v) => u64::from(v),
     }
 }
 
@@ -124,8 +114,14 @@ const fn data_type(dtype: Dtype) -> DataType {
         Dtype::F32 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
         Dtype::F16 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
         Dtype::Bf16 => DataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        Dtype::I64 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT64,
+        Dtype::U64 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
         Dtype::I32 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT32,
-        Dtype::Fp8E4m3 | Dtype::Fp8E5m2 | Dtype::I8 | Dtype::U8 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        Dtype::U32 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        Dtype::I16 | Dtype::U16 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        Dtype::Fp8E4m3 | Dtype::Fp8E5m2 | Dtype::I8 | Dtype::U8 | Dtype::Bool => {
+            DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8
+        }
     }
 }
 
@@ -135,6 +131,7 @@ mod tests {
     use super::*;
     use crate::config::Role;
     use crate::gpu::fixtures::buffer;
+    use crate::plan::ScalarValue;
 
     fn refused(_: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
         Err(DeviceError::Launch("no driver".to_owned()))

@@ -144,10 +144,14 @@ impl Worker<'_> {
     ) -> Result<CaseDraw, ExpectedOutputError> {
         let plain = self.job.tolerance.times_error.map(|_| plain_on_host(&self.job.reference, shape, &inputs.values));
         let draw = CaseDraw::new(law, inputs, expected, usual);
-        Ok(match plain.transpose()?.flatten() {
+        let draw = match plain.transpose()?.flatten() {
             Some(plain) => draw.with_plain(shape, &plain),
             None => draw,
-        })
+        };
+        match draw.unmoved(shape, &self.job.tolerance).filter(|_| law == Law::Declared) {
+            Some(buffer) => Err(ExpectedOutputError::Unmoved { buffer: buffer.to_owned() }),
+            None => Ok(draw),
+        }
     }
 
     fn answered(
@@ -157,7 +161,7 @@ impl Worker<'_> {
         law: Law,
         buffers: Option<&mut CheckBuffers>,
     ) -> Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError> {
-        let inputs = CaseInputs::under(law, &self.job.reference, shape, seed);
+        let inputs = CaseInputs::under(law, &self.job.reference, shape, seed)?;
         let expected = match expected_on_host(&self.job.reference, shape, seed, &inputs.values)? {
             Some(expected) => expected,
             None => self.expected_by_entry(shape, &inputs, buffers)?,

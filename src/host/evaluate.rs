@@ -1,7 +1,7 @@
 //! A phase's expressions, evaluated for a job.
 
 use super::job_error::JobError;
-use crate::config::{Buffer, Init, KernelTemplate, Phase, Role, ScalarType, Shape, WorkloadReference};
+use crate::config::{Buffer, Init, KernelTemplate, Phase, ScalarType, Shape, WorkloadReference};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::BufferSpec;
 use crate::model::VariantId;
@@ -29,7 +29,7 @@ pub(super) fn check_provable(phase: &Phase) -> Result<(), JobError> {
     if phase.workload.seeds.is_empty() {
         return Err(JobError::NoSeeds);
     }
-    if !phase.workload.buffers.iter().any(|b| b.role == Role::Output) {
+    if !phase.workload.buffers.iter().any(|b| b.role.is_compared()) {
         return Err(JobError::NoOutput);
     }
     Ok(())
@@ -54,8 +54,8 @@ pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &P
     Ok(())
 }
 
-/// How the phase is timed, with hidden seeds that are drawn now. Where the right answers are in files there are none but
-/// for the phase's own seeds: those take turns.
+/// How the phase is timed, with hidden seeds that are drawn now. Where the right answers or inputs of a seed are in files there
+/// are none but for the phase's own seeds: those take turns.
 pub(super) fn timing(phase: &Phase) -> Result<TimingSettings, JobError> {
     let bench = &phase.bench;
     let mut settings = TimingSettings {
@@ -68,11 +68,12 @@ pub(super) fn timing(phase: &Phase) -> Result<TimingSettings, JobError> {
         hidden: HiddenSeeds { inputs: Vec::new(), schedule: drawn_seed()? },
     };
     let seeds = &phase.workload.seeds;
-    settings.hidden.inputs = match &phase.workload.reference {
-        WorkloadReference::Npy { .. } => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
-        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } => {
-            (0..settings.contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
-        }
+    let inputs = phase.workload.buffers.iter().filter_map(|buffer| buffer.init.as_ref());
+    let in_files = matches!(phase.workload.reference, WorkloadReference::Npy { .. })
+        || inputs.into_iter().any(Init::is_of_seed_files);
+    settings.hidden.inputs = match in_files {
+        true => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
+        false => (0..settings.contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?,
     };
     Ok(settings)
 }
@@ -114,6 +115,14 @@ fn as_passed(dtype: ScalarType, value: f64) -> f64 {
         ScalarType::I32 => f64::from(value as i32),
         ScalarType::I64 => value as i64 as f64,
         ScalarType::U32 => f64::from(value as u32),
+        ScalarType::U64 => value as u64 as f64,
+        ScalarType::I16 => f64::from(value as i16),
+        ScalarType::U16 => f64::from(value as u16),
+        ScalarType::I8 => f64::from(value as i8),
+        ScalarType::U8 => f64::from(value as u8),
+        ScalarType::Bool => f64::from(u8::from(value != 0.0)),
+        ScalarType::F16 => half::f16::from_f64(value).to_f64(),
+        ScalarType::Bf16 => half::bf16::from_f64(value).to_f64(),
     }
 }
 
@@ -137,10 +146,17 @@ fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpe
     let Some(sizes) = fits().filter(|s| !s.is_empty()) else {
         return Err(JobError::Extents { buffer: buffer.name.clone(), shape: shape.name.clone(), extents });
     };
-    let init = match buffer.role {
-        Role::Input => buffer.init.or(Some(Init::Normal { mean: 0.0, std: 1.0 })),
-        Role::Output | Role::Scratch => None,
-    };
+    let init = buffer.init.as_ref().map(|init| init.with(|amount| amount.at(scope))).transpose();
+    let init = init.map_err(|source| JobError::Expression {
+        what: format!("`init` of buffer '{}'", buffer.name),
+        shape: shape.name.clone(),
+        source,
+    })?;
+    if let Some(problem) = init.as_ref().and_then(|init| init.problem(&sizes)) {
+        let (buffer, shape) = (buffer.name.clone(), shape.name.clone());
+        return Err(JobError::Init { buffer, shape, problem });
+    }
+    let init = init.or_else(|| buffer.role.is_read().then_some(Init::Normal { mean: 0.0, std: 1.0 }));
     Ok(BufferSpec { name: buffer.name.clone(), dtype: buffer.dtype, extents: sizes, init, role: buffer.role })
 }
 

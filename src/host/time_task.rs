@@ -149,6 +149,7 @@ impl Worker<'_> {
             buffers.wipe(&self.device)?;
         }
         let known = CaseInputs::draw(shape, seed);
+        let known = known.map_err(|error| WorkError::reference(&shape.name, seed, &error.into()))?;
         let made = TimedBuffers::new(&self.device, shape, &self.job.tolerance, settings, &known)
             .and_then(|mut made| cases.into_iter().try_for_each(|case| made.add(&self.device, case)).map(|()| made));
         made.map_err(|source| WorkError::buffers(shape, source))

@@ -174,12 +174,24 @@ fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
         Value::Bool(_) | Value::Text(_) => None,
     };
     let whole = value.whole();
+    let small = |round: fn(f32) -> f32| real.map(|v| v as f32).filter(|v| round(*v).is_finite());
     match dtype {
         ScalarType::F32 => real.map(|v| v as f32).filter(|v| v.is_finite()).map(ScalarValue::F32),
         ScalarType::F64 => real.filter(|v| v.is_finite()).map(ScalarValue::F64),
         ScalarType::I32 => whole.and_then(|v| i32::try_from(v).ok()).map(ScalarValue::I32),
         ScalarType::I64 => whole.map(ScalarValue::I64),
         ScalarType::U32 => whole.and_then(|v| u32::try_from(v).ok()).map(ScalarValue::U32),
+        ScalarType::U64 => whole.and_then(|v| u64::try_from(v).ok()).map(ScalarValue::U64),
+        ScalarType::I16 => whole.and_then(|v| i16::try_from(v).ok()).map(ScalarValue::I16),
+        ScalarType::U16 => whole.and_then(|v| u16::try_from(v).ok()).map(ScalarValue::U16),
+        ScalarType::I8 => whole.and_then(|v| i8::try_from(v).ok()).map(ScalarValue::I8),
+        ScalarType::U8 => whole.and_then(|v| u8::try_from(v).ok()).map(ScalarValue::U8),
+        ScalarType::Bool => match value {
+            Value::Bool(v) => Some(ScalarValue::Bool(*v)),
+            other => other.whole().filter(|v| (0..=1).contains(v)).map(|v| ScalarValue::Bool(v == 1)),
+        },
+        ScalarType::F16 => small(|v| half::f16::from_f32(v).to_f32()).map(ScalarValue::F16),
+        ScalarType::Bf16 => small(|v| half::bf16::from_f32(v).to_f32()).map(ScalarValue::Bf16),
     }
 }
 
@@ -190,5 +202,13 @@ const fn type_name(dtype: ScalarType) -> &'static str {
         ScalarType::I32 => "i32",
         ScalarType::I64 => "i64",
         ScalarType::U32 => "u32",
+        ScalarType::U64 => "u64",
+        ScalarType::I16 => "i16",
+        ScalarType::U16 => "u16",
+        ScalarType::I8 => "i8",
+        ScalarType::U8 => "u8",
+        ScalarType::Bool => "bool",
+        ScalarType::F16 => "finite f16",
+        ScalarType::Bf16 => "finite bf16",
     }
 }

@@ -170,6 +170,53 @@ pub enum ScalarValue {
     I64(i64),
     /// `unsigned`
     U32(u32),
+    /// `unsigned long long`
+    U64(u64),
+    /// `short`
+    I16(i16),
+    /// `unsigned short`
+    U16(u16),
+    /// `signed char`
+    I8(i8),
+    /// `unsigned char`
+    U8(u8),
+    /// `bool`
+    Bool(bool),
+    /// `__half`, as what it rounds to
+    F16(f32),
+    /// `__nv_bfloat16`, as what it rounds to
+    Bf16(f32),
+}
+
+impl ScalarValue {
+    /// Bytes that it takes; also what it is aligned to.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::F64(_) | Self::I64(_) | Self::U64(_) => 8,
+            Self::F32(_) | Self::I32(_) | Self::U32(_) => 4,
+            Self::I16(_) | Self::U16(_) | Self::F16(_) | Self::Bf16(_) => 2,
+            Self::I8(_) | Self::U8(_) | Self::Bool(_) => 1,
+        }
+    }
+
+    /// Its bits, little endian at the start of 8 bytes.
+    pub fn bits(self) -> u64 {
+        match self {
+            Self::F32(v) => u64::from(v.to_bits()),
+            Self::F64(v) => v.to_bits(),
+            Self::I32(v) => u64::from(v.cast_unsigned()),
+            Self::I64(v) => v.cast_unsigned(),
+            Self::U32(v) => u64::from(v),
+            Self::U64(v) => v,
+            Self::I16(v) => u64::from(v.cast_unsigned()),
+            Self::U16(v) => u64::from(v),
+            Self::I8(v) => u64::from(v.cast_unsigned()),
+            Self::U8(v) => u64::from(v),
+            Self::Bool(v) => u64::from(v),
+            Self::F16(v) => u64::from(half::f16::from_f32(v).to_bits()),
+            Self::Bf16(v) => u64::from(half::bf16::from_f32(v).to_bits()),
+        }
+    }
 }
 
 /// Every variant of a phase: candidates in sweep order, then named candidates, then baselines.

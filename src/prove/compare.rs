@@ -86,6 +86,13 @@ impl DifferenceTally {
         }
     }
 
+    /// The same without a word on which elements were written.
+    #[must_use]
+    pub fn with_all_written(mut self) -> Self {
+        self.untouched.clear();
+        self
+    }
+
     /// Both together, the elements of `other` behind these.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {

@@ -76,7 +76,7 @@ impl CaseDraw {
         drawn.pair(shape, PoisonKey::random())
     }
 
-    /// What buffers hold before a launch: the inputs, and a fresh poison in outputs.
+    /// What buffers hold before a launch: the inputs, state, and a fresh poison in outputs that hold nothing else.
     pub fn poisoned(&self, shape: &ShapeSpec) -> Vec<Vec<u8>> {
         let [Poison(poison), _] = self.poisons(shape);
         let held = |(input, poison): (&Vec<u8>, Vec<u8>)| if poison.is_empty() { input.clone() } else { poison };
@@ -95,6 +95,20 @@ impl CaseDraw {
             tally.and(self.tally(at, &values, self.yardstick(at, tolerance)))
         });
         DrawResult { differences: self.differences(&tally, tolerance), defects: tally.defects() }
+    }
+
+    /// The output whose content before a launch the tolerance accepts as the right one, so that a kernel that does nothing
+    /// would pass; only of those that hold something before a launch.
+    pub fn unmoved<'s>(&self, shape: &'s ShapeSpec, tolerance: &Tolerance) -> Option<&'s str> {
+        let outputs = self.expected.iter().enumerate();
+        let mut state = outputs.filter(|(_, output)| shape.buffers[output.buffer].is_state());
+        state.find_map(|(at, output)| {
+            let buffer = &shape.buffers[output.buffer];
+            let before = element::decode(buffer.dtype, &self.inputs.bytes[output.buffer]);
+            let tally = self.tally(at, &before, self.yardstick(at, tolerance));
+            let outcome = CheckOutcome::of(self.differences(&tally, tolerance), tally.defects(), tolerance);
+            matches!(outcome, CheckOutcome::Correct { .. }).then_some(buffer.name.as_str())
+        })
     }
 
     fn tally(&self, output: usize, values: &[f64], yardstick: Yardstick) -> DifferenceTally {
@@ -178,6 +192,19 @@ mod tests {
         assert_eq!(result.differences.max_abs, 0.00625);
         let small = draw(Law::Constant, &[0.125, 0.0], 10.0);
         assert_eq!(small.compare(&shape, &output(&[0.25, 0.0]), &TOLERANCE).differences.max_abs, 0.125);
+    }
+
+    #[test]
+    fn state_that_a_tolerance_cannot_tell_from_its_result_is_named() {
+        let mut state = buffer("p", Dtype::F32, &[2], Role::Inout);
+        state.init = Some(crate::config::Init::Constant { value: 1.0 });
+        let shape = shape(vec![state]);
+        let inputs = CaseInputs::draw(&shape, 0).unwrap();
+        let draw = |values: &[f64]| CaseDraw::new(Law::Declared, inputs.clone(), output(values), &[1.0]);
+        assert_eq!(draw(&[1.005, 1.0]).unmoved(&shape, &TOLERANCE), Some("p"));
+        assert_eq!(draw(&[1.5, 1.0]).unmoved(&shape, &TOLERANCE), None);
+        assert!(draw(&[1.5, 1.0]).poisons(&shape)[0].0[0].is_empty(), "state is not poisoned");
+        assert_eq!(draw(&[1.5, 1.0]).poisoned(&shape), inputs.bytes);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod output_bytes;
 mod poison;
 mod reference;
 mod shape;
+mod structured;
 mod trial;
 
 pub use check_buffers::CheckBuffers;
@@ -25,9 +26,9 @@ pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
 };
-pub use inputs::CaseInputs;
+pub use inputs::{CaseInputs, InputError};
 pub use mutant::MutantStanding;
 pub use output_bytes::outputs_outcome;
-pub use reference::{Builtin, ReferenceError};
+pub use reference::{Builtin, ReferenceError, npy_bytes};
 pub use shape::ShapeSpec;
 pub use trial::{MutantOutcome, Trial};

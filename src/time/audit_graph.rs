@@ -2,7 +2,8 @@
 //! outputs and a disturbance of the set between them.
 //!
 //! A launch of the timed graph may find its output there already, for each set is launched on many times. Here it finds it
-//! poisoned, spoiled in one place, or right for inputs that are not there any more.
+//! poisoned, spoiled in one place, or right for inputs that are not there any more. State is what it was before the first launch
+//! each time.
 
 use super::schedule::{AuditSchedule, Disturbance, GraphExtent, audited_launches};
 use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
@@ -151,6 +152,7 @@ fn disturb(
     match schedule.disturbance() {
         Disturbance::Poison => buffers.poison(device, set, content).map(|()| content),
         Disturbance::Spot => {
+            buffers.restore_state(device, set, content)?;
             let outputs = buffers.outputs();
             let region = outputs[schedule.below(outputs.len())].clone();
             buffers.restore(device, set, content, &spot(schedule, region)).map(|()| content)

@@ -3,8 +3,8 @@
 use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
-    BufferSet, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests,
-    PinnedMemory,
+    ArenaLayout, BufferSet, BufferSpec, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow,
+    PendingDigests, PinnedMemory,
 };
 use crate::model::{CheckOutcome, Tolerance};
 use crate::prove::{CaseDraw, CaseInputs, ShapeSpec, outputs_outcome};
@@ -13,6 +13,9 @@ use std::ops::Range;
 
 /// Most bytes of device memory that keep the outputs of audited launches until they are compared.
 const SNAPSHOT_BYTES: usize = 1 << 29;
+
+/// Most bytes of the sets of buffers of a workload with state: each launch of a sample has one to itself.
+const STATE_BYTES: usize = 1 << 30;
 
 /// Inputs of a hidden seed, and what is right for them.
 #[derive(Debug)]
@@ -27,12 +30,12 @@ pub struct HiddenCase {
 #[derive(Debug)]
 struct TimedContent {
     seed: u64,
-    /// What a set holds before its first launch: the inputs, poison in outputs, zero in scratch.
+    /// What a set holds before its first launch: the inputs, state, poison in other outputs, zero in other scratch.
     staging: BufferSet,
     draw: CaseDraw,
     /// Digests of what a launch may not write.
     kept: Vec<MemoryDigest>,
-    /// Digests of the poison in outputs.
+    /// Digests of what outputs hold before a launch: poison, or state.
     poison: Vec<MemoryDigest>,
     /// Digests of outputs that were compared in full and are right.
     right: HashSet<Vec<MemoryDigest>>,
@@ -79,6 +82,8 @@ pub struct TimedBuffers {
     pub sets: Vec<BufferSet>,
     /// What the device is kept busy with before a sample.
     pub lead_in: BufferSet,
+    /// What the buffers of the lead-in held at its start, where the workload has state.
+    lead_in_state: Option<BufferSet>,
     contents: Vec<TimedContent>,
     digester: Digester,
     copier: Copier,
@@ -102,12 +107,16 @@ impl TimedBuffers {
         settings: &TimingSettings,
         known: &CaseInputs,
     ) -> Result<Self, DeviceError> {
-        let mut sets = BufferSet::several(device, &shape.buffers, &known.bytes, settings.sets() + 1)?;
-        let lead_in = sets.pop().ok_or_else(|| DeviceError::Launch("no sets of buffers".to_owned()))?;
+        let has_state = shape.buffers.iter().any(BufferSpec::is_state);
+        let count = if has_state { sets_with_state(settings, shape) } else { settings.sets() };
+        let mut sets = BufferSet::several(device, &shape.buffers, &known.bytes, count + 1 + u32::from(has_state))?;
+        let absent = || DeviceError::Launch("no sets of buffers".to_owned());
+        let lead_in_state = if has_state { Some(sets.pop().ok_or_else(absent)?) } else { None };
+        let lead_in = sets.pop().ok_or_else(absent)?;
         let layout = lead_in.layout();
-        let outputs: Vec<usize> = layout.regions_of(&shape.buffers, Role::Output).map(|region| region.len()).collect();
+        let outputs: Vec<usize> = layout.regions_of(&shape.buffers, is_compared).map(|region| region.len()).collect();
         let one = snapshot_bytes(&outputs);
-        let most = settings.max_launches.max(2 * settings.sets()) as usize;
+        let most = settings.max_launches.max(2 * count) as usize;
         let snapshots = device.allocate((SNAPSHOT_BYTES / one.max(1)).clamp(1, most) * one)?;
         let flush = match settings.l2 {
             L2State::Cold => Some(device.allocate(2 * device.attributes().l2_bytes as usize)?),
@@ -124,6 +133,7 @@ impl TimedBuffers {
             flush,
             snapshots,
             lead_in,
+            lead_in_state,
         })
     }
 
@@ -137,7 +147,7 @@ impl TimedBuffers {
         let (staging, image) = BufferSet::with_image(device, &self.shape.buffers, &contents)?;
         let image = image.as_slice();
         let poison = layout
-            .regions_of(&self.shape.buffers, Role::Output)
+            .regions_of(&self.shape.buffers, is_compared)
             .map(|region| self.digester.of_host(&image[region]))
             .collect();
         let kept: Vec<MemoryDigest> =
@@ -149,6 +159,24 @@ impl TimedBuffers {
         }
         self.contents.push(content);
         Ok(())
+    }
+
+    /// Most launches in one graph: where the workload has state every launch needs a set that no other has changed.
+    pub fn most_launches(&self, most: u32) -> u32 {
+        if self.lead_in_state.is_some() { most.min(self.sets.len() as u32) } else { most }
+    }
+
+    /// Queues that everything is as before the first launch, where the workload has state; for launches that are no samples.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn renew(&self, device: &Device) -> Result<(), DeviceError> {
+        if self.lead_in_state.is_none() || self.contents.is_empty() {
+            return Ok(());
+        }
+        self.refresh_lead_in(device, 0)?;
+        let assignment: Vec<usize> = (0..self.sets.len()).map(|set| set % self.contents.len()).collect();
+        self.refresh(device, &assignment)
     }
 
     /// Contents that sets can hold.
@@ -181,7 +209,18 @@ impl TimedBuffers {
     /// # Errors
     /// The driver refuses.
     pub fn refresh_lead_in(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
-        self.refill(device, &self.lead_in, content)
+        self.refill(device, &self.lead_in, content)?;
+        self.lead_in_state.as_ref().map_or(Ok(()), |state| self.refill(device, state, content))
+    }
+
+    /// Queues that the state in the buffers of the lead-in is what it was at its start, or adds it to the graph being
+    /// captured; the lead-in is not timed.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn restore_lead_in(&self, device: &Device) -> Result<(), DeviceError> {
+        let Some(state) = &self.lead_in_state else { return Ok(()) };
+        self.copy_regions(device, &self.lead_in, state, BufferSpec::is_state)
     }
 
     fn refill(&self, device: &Device, set: &BufferSet, content: usize) -> Result<(), DeviceError> {
@@ -197,26 +236,41 @@ impl TimedBuffers {
         self.flush.as_ref().map_or(Ok(()), |memory| device.fill(memory, 0))
     }
 
-    /// Queues that a set gets the inputs of a content and nothing else of it.
+    /// Queues that a set gets the inputs of a content, and the state that goes with them.
     ///
     /// # Errors
     /// The driver refuses.
     pub fn give_inputs(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
-        self.copy_regions(device, set, content, Role::Input)
+        let staging = &self.contents[content].staging;
+        self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Input || b.is_state())
     }
 
-    /// Queues that a set's outputs are poisoned again.
+    /// Queues that a set's outputs are poisoned again, and that its state is what it was before the first launch.
     ///
     /// # Errors
     /// The driver refuses.
     pub fn poison(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
-        self.copy_regions(device, set, content, Role::Output)
+        let staging = &self.contents[content].staging;
+        self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Output || b.is_state())
     }
 
-    fn copy_regions(&self, device: &Device, set: usize, content: usize, role: Role) -> Result<(), DeviceError> {
-        let staging = self.contents[content].staging.memory();
-        let mut regions = self.lead_in.layout().regions_of(&self.shape.buffers, role);
-        regions.try_for_each(|region| self.copier.copy(device, self.sets[set].memory(), region.start, staging, &region))
+    /// Queues that a set's state is what it was before the first launch.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn restore_state(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+        self.copy_regions(device, &self.sets[set], &self.contents[content].staging, BufferSpec::is_state)
+    }
+
+    fn copy_regions(
+        &self,
+        device: &Device,
+        to: &BufferSet,
+        from: &BufferSet,
+        wanted: impl Fn(&BufferSpec) -> bool,
+    ) -> Result<(), DeviceError> {
+        let mut regions = self.lead_in.layout().regions_of(&self.shape.buffers, wanted);
+        regions.try_for_each(|region| self.copier.copy(device, to.memory(), region.start, from.memory(), &region))
     }
 
     /// Queues that a range of a set's memory is what it was before the first launch.
@@ -236,7 +290,7 @@ impl TimedBuffers {
 
     /// Where outputs are in a set.
     pub fn outputs(&self) -> Vec<Range<usize>> {
-        self.lead_in.layout().regions_of(&self.shape.buffers, Role::Output).collect()
+        self.lead_in.layout().regions_of(&self.shape.buffers, is_compared).collect()
     }
 
     /// Bytes of one snapshot of all outputs; each output starts at a multiple of 16 in it.
@@ -313,7 +367,7 @@ impl TimedBuffers {
         (0..launches).map(|launch| by_output.iter().map(|digests| digests[launch]).collect()).collect()
     }
 
-    /// Whether the outputs of a set that holds a content were still poison when their digests were asked for.
+    /// Whether the outputs of a set that holds a content were still as before its first launch when their digests were asked for.
     pub fn is_fresh(&self, content: usize, pending: &[PendingDigests]) -> bool {
         let found: Vec<MemoryDigest> = pending.iter().flat_map(|pending| self.digester.read(pending)).collect();
         found == self.contents[content].poison
@@ -347,10 +401,9 @@ impl TimedBuffers {
 
     fn in_full(&mut self, device: &Device, place: OutputPlace, content: usize) -> Result<CheckOutcome, DeviceError> {
         let mut outputs: HashMap<usize, Vec<u8>> = HashMap::new();
-        let is_output = |index: &usize| self.shape.buffers[*index].role == Role::Output;
-        let indices = (0..self.shape.buffers.len()).filter(is_output);
+        let indices = (0..self.shape.buffers.len()).filter(|index| is_compared(&self.shape.buffers[*index]));
         let mut at = 0;
-        for (index, region) in indices.zip(self.lead_in.layout().regions_of(&self.shape.buffers, Role::Output)) {
+        for (index, region) in indices.zip(self.outputs()) {
             let (memory, range) = match place {
                 OutputPlace::Set(set) => (self.sets[set].memory(), region.clone()),
                 OutputPlace::LeadIn => (self.lead_in.memory(), region.clone()),
@@ -399,6 +452,18 @@ impl TimedBuffers {
         device.synchronize()?;
         Ok(pending.iter().flat_map(|pending| self.digester.read(pending)).collect())
     }
+}
+
+fn is_compared(buffer: &BufferSpec) -> bool {
+    buffer.role.is_compared()
+}
+
+/// Sets of buffers where launches change what they read: as many as a graph has launches, in the memory there is for them; one
+/// where a launch is a sample by itself.
+fn sets_with_state(settings: &TimingSettings, shape: &ShapeSpec) -> u32 {
+    let fit = STATE_BYTES / ArenaLayout::new(&shape.buffers).bytes().max(1);
+    let (most, _) = settings.extent();
+    most.min(u32::try_from(fit).unwrap_or(u32::MAX)).max(settings.sets().min(most))
 }
 
 /// Bytes of a snapshot of outputs of these lengths: each starts at a multiple of 16.

@@ -68,28 +68,33 @@ impl TimedKernel {
         wanted: u32,
     ) -> Result<Self, DeviceError> {
         device.reset_persisting_l2()?;
-        let graph = |launches| graph(device, timed, timed.arguments.iter(), launches);
-        let replay = |graph: &ExecutableGraph| device.time(|| device.replay(graph));
+        let graph = |launches| graph(device, timed, launches);
+        let replay = |graph: &ExecutableGraph| {
+            buffers.renew(device)?;
+            device.time(|| device.replay(graph))
+        };
         // The first replay pays for loading; the second is the guess, and what it says is checked once.
-        let pilot = graph(PILOT)?;
+        let few = buffers.most_launches(PILOT);
+        let pilot = graph(few)?;
         replay(&pilot)?;
-        let mut launches = sample_launches(settings, replay(&pilot)?, PILOT);
+        let mut launches = buffers.most_launches(sample_launches(settings, replay(&pilot)?, few));
         let mut chosen = graph(launches)?;
         let mut elapsed = replay(&chosen)?;
         let lead_in = lead_in_launches(settings, elapsed, launches);
-        let lead_in = self::graph(device, timed, std::iter::once(&timed.lead_in), lead_in)?;
+        let lead_in = lead_in_graph(device, timed, buffers, lead_in)?;
         let (most, least_us) = settings.extent();
-        if elapsed < least_us && launches < most {
-            launches = sample_launches(settings, elapsed, launches);
+        if elapsed < least_us && launches < buffers.most_launches(most) {
+            launches = buffers.most_launches(sample_launches(settings, elapsed, launches));
             chosen = graph(launches)?;
             elapsed = replay(&chosen)?;
         }
         for _ in 0..settings.warmup {
+            buffers.renew(device)?;
             device.replay(&chosen)?;
         }
         device.replay(&lead_in)?;
         device.synchronize()?;
-        let sets = launches.min(settings.sets());
+        let sets = launches.min(timed.arguments.len() as u32);
         let extent = GraphExtent { launches, sets, launch_us: elapsed / f64::from(launches) };
         let launch = |set: usize| device.launch(timed.kernel, timed.launch, &timed.arguments[set]);
         let missing = missing_launches(wanted, settings.rounds, &extent);
@@ -232,15 +237,25 @@ fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> String {
     format!("output of {launch} differs: {}, round {round}, set {}", wrong.reason, wrong.set)
 }
 
-fn graph<'a>(
+fn graph(device: &Device, timed: &TimedLaunch<'_>, launches: u32) -> Result<ExecutableGraph, DeviceError> {
+    device.capture(|| {
+        let mut rotation = timed.arguments.iter().cycle().take(launches as usize);
+        rotation.try_for_each(|arguments| device.launch(timed.kernel, timed.launch, arguments))
+    })
+}
+
+/// So many launches on the buffers of the lead-in, which find the state of its start each time.
+fn lead_in_graph(
     device: &Device,
     timed: &TimedLaunch<'_>,
-    arguments: impl Iterator<Item = &'a KernelArguments> + Clone,
+    buffers: &TimedBuffers,
     launches: u32,
 ) -> Result<ExecutableGraph, DeviceError> {
     device.capture(|| {
-        let mut rotation = arguments.cycle().take(launches as usize);
-        rotation.try_for_each(|arguments| device.launch(timed.kernel, timed.launch, arguments))
+        (0..launches).try_for_each(|_| {
+            buffers.restore_lead_in(device)?;
+            device.launch(timed.kernel, timed.launch, &timed.lead_in)
+        })
     })
 }
 

@@ -1,6 +1,7 @@
 //! From the text of a phase to what it means; every error of the file in one go.
 
 mod gates;
+mod init;
 mod kernel;
 mod names;
 mod phase;

@@ -48,6 +48,9 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
         bench(root, &vocabulary, &judged(MetricSource::Latency)),
         profile(root, &vocabulary, &judged(MetricSource::Ncu)),
     );
+    if bench.as_ref().is_some_and(|bench| bench.l2 == L2State::Warm) && workload.has_state() {
+        refuse_warm(root);
+    }
     let head = head?;
     Some(Phase {
         file: path.to_owned(),
@@ -306,6 +309,17 @@ fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) ->
         timeout: Duration::from_secs(u64::from(timeout?)),
         shapes,
     })
+}
+
+/// Reports a warm cache where launches change what they read: each finds its state in another place.
+fn refuse_warm(root: &Table<'_>) {
+    if let Some(item) = root.get("bench").and_then(|item| item.peek("l2")) {
+        let message =
+            "`bench.l2` is \"warm\", but the workload has buffers that a launch changes and the next one needs anew";
+        let help =
+            "each launch of a sample has its own copy of them, which is not a warm cache: use \"rotate\" or \"cold\"";
+        item.report(message, Some(help.to_owned()));
+    }
 }
 
 fn profile(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<ProfileSettings> {

@@ -286,16 +286,18 @@ fn extent_of_a_buffer() {
 }
 
 #[test]
-fn init_of_an_output() {
-    assert_snapshot!(shown(&[(r#"role = "output" }"#, r#"role = "output", init = "normal" }"#)]), @r##"
-    error: `workload.buffers.y.init` is given, but the buffer is not an input
-      --> phase.toml:14:61
-       |
-    14 | y = { dtype = "f32", shape = ["N"], role = "output", init = "normal" }
-       |                                                             ^^^^^^^^
-       |
-       = help: only inputs are filled: leave `init` out, or make it an input
-    "##);
+fn init_over_names_that_are_no_dimensions() {
+    assert_snapshot!(shown(&[(r#"dtype = "f32", shape = ["N"] }"#, r#"dtype = "f32", shape = ["N"], init = { indices = "M - 1" } }"#)]), @"");
+}
+
+#[test]
+fn init_that_means_nothing_at_a_shape() {
+    assert_snapshot!(shown(&[(r#"dtype = "f32", shape = ["N"] }"#, r#"dtype = "f32", shape = ["N"], init = { uniform = { low = "N", high = 4 } } }"#)]), @"");
+}
+
+#[test]
+fn a_warm_cache_for_state() {
+    assert_snapshot!(shown(&[(r#"role = "output" }"#, r#"role = "output", init = { constant = 0 } }"#), ("[kernel]", "[bench]\nl2 = \"warm\"\n[kernel]")]), @"");
 }
 
 #[test]
