@@ -46,9 +46,9 @@ pub fn unsupported(capability: ComputeCapability, launches: &[Launch]) -> Option
     if capability >= TENSOR_MAP_CAPABILITY {
         return None;
     }
-    let map = launches.iter().flat_map(|launch| &launch.args).find_map(|arg| match arg {
+    let map = launches.iter().flat_map(|launch| &launch.args).flat_map(Arg::parts).find_map(|arg| match arg {
         Arg::TensorMap(map) => Some(map),
-        Arg::Buffer(_) | Arg::Scalar(_) => None,
+        _ => None,
     })?;
     Some(format!(
         "tensor map `{}` needs compute capability {TENSOR_MAP_CAPABILITY} or later; this is {capability}, without bulk tensor \
@@ -111,11 +111,7 @@ fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
         return Some(format!("{} arguments; the kernel takes {}", launch.args.len(), sizes.len()));
     }
     let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
-    let name = match &launch.args[wrong] {
-        Arg::Buffer(name) => format!("buffer `{name}`"),
-        Arg::TensorMap(map) => format!("tensor map `{}`", map.name),
-        Arg::Scalar(value) => format!("scalar {value:?}"),
-    };
+    let name = launch.args[wrong].described();
     let (given, taken) = (arg_bytes(&launch.args[wrong]), sizes[wrong]);
     let hint = match (&launch.args[wrong], taken) {
         (Arg::Buffer(_), TENSOR_MAP) => "; hint: a `CUtensorMap` has 128 bytes: declare one in `kernel.tensor_maps`",
@@ -124,12 +120,9 @@ fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
     Some(format!("argument {} ({name}) is {given} bytes; the kernel takes {taken} there{hint}", wrong + 1))
 }
 
-const fn arg_bytes(arg: &Arg) -> u32 {
-    match arg {
-        Arg::Buffer(_) => 8,
-        Arg::Scalar(value) => value.size() as u32,
-        Arg::TensorMap(_) => TENSOR_MAP,
-    }
+fn arg_bytes(arg: &Arg) -> u32 {
+    let (bytes, _) = arg.layout();
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() -> Vec<SharedArray>) -> Option<String> {

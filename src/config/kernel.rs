@@ -1,5 +1,6 @@
 //! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
 
+use super::argument::ArgTemplate;
 use crate::expr::{Expr, Template, Value};
 
 /// A kernel source and how to build and launch it; expressions see shape dimensions and variant parameters.
@@ -24,8 +25,8 @@ pub struct KernelTemplate {
     pub dynamic_shared: Vec<DynamicArray>,
     /// How bulk tensor copies see buffers; only those that `args` names are made.
     pub tensor_maps: Vec<TensorMapTemplate>,
-    /// Names of buffers, tensor maps, scalars, or shape dimensions (passed as `int`), in the order of the signature.
-    pub args: Vec<String>,
+    /// Arguments in the order of the signature.
+    pub args: Vec<ArgTemplate>,
 }
 
 /// A buffer as Hopper's bulk tensor copies see it: contiguous, of the buffer's shape and type at each workload shape.

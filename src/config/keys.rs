@@ -2,10 +2,12 @@
 //!
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
+mod argument;
 mod gate;
 mod init;
 mod workload;
 
+pub use argument::*;
 pub use gate::*;
 pub use init::*;
 pub use workload::*;
@@ -41,6 +43,8 @@ pub enum KeyKind {
     Table(&'static Spec),
     /// A table of which any part may be given.
     Part(&'static Spec),
+    /// A table of the kind that this one is in.
+    Again(&'static Spec),
     /// One of several kinds.
     Either(&'static [KeyKind]),
 }
@@ -273,8 +277,8 @@ pub static KERNEL: Spec = spec(
         .default("{}"),
         key(
             "args",
-            NAMES,
-            "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`).",
+            ARGUMENTS,
+            "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`) by name; other ones as tables.",
         )
         .required(),
     ],

@@ -4,6 +4,7 @@
 //! into the types of this module, with defaults filled in and every name checked, so that all errors of a file come
 //! out at once. Nothing here touches a GPU, a compiler or a kernel source.
 
+mod argument;
 mod error;
 mod gate;
 mod init;
@@ -21,6 +22,7 @@ mod tests;
 mod untested;
 pub mod workload;
 
+pub use argument::ArgTemplate;
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use init::{Amount, Init};
@@ -33,4 +35,4 @@ pub use reader::is_name;
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
 pub use schema::schema;
-pub use workload::{Buffer, Dtype, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+pub use workload::{Buffer, Dtype, Laws, Reduction, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};

@@ -173,12 +173,28 @@ pub struct Buffer {
     pub name: String,
     /// Element type.
     pub dtype: Dtype,
-    /// Extent of each axis, an expression over the shape's dimensions.
+    /// Extent of each axis, an expression over the shape's dimensions; of outputs with `reduce` and of scratch also over the
+    /// variant's parameters.
     pub shape: Vec<Expr>,
     /// How it is filled; outputs and scratch need none.
     pub init: Option<Init<Amount>>,
     /// What the kernel does with it.
     pub role: Role,
+    /// How partial results are put together before they are compared: over the axes whose extents follow the parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduce: Option<Reduction>,
+}
+
+/// How partial results are put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// Their sum.
+    Sum,
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
 }
 
 /// The C type of a scalar argument.
@@ -321,6 +337,12 @@ pub struct Workload {
 }
 
 impl Buffer {
+    /// Whether each axis has an extent that follows the parameters of variants, where `dims` are the names of the dimensions.
+    pub fn varying_axes(&self, dims: &[(String, i64)]) -> Vec<bool> {
+        let varies = |extent: &Expr| extent.names().iter().any(|(name, _)| !dims.iter().any(|(dim, _)| dim == name));
+        self.shape.iter().map(varies).collect()
+    }
+
     /// Whether a launch finds values in it that it changes, so that they are restored before every launch.
     pub const fn is_state(&self) -> bool {
         matches!(self.role, Role::Inout) || matches!(self.role, Role::Output | Role::Scratch) && self.init.is_some()
@@ -375,8 +397,10 @@ impl Workload {
     /// Bytes of all buffers with a role that is asked for, at a shape; none where an extent cannot be evaluated.
     pub fn buffer_bytes(&self, shape: &Shape, wanted: impl Fn(Role) -> bool) -> Option<f64> {
         let scope = shape.scope();
+        // A buffer of partial results has other bytes in each variant; what it has at least is its other axes.
         let size = |buffer: &Buffer| {
-            let extents = buffer.shape.iter().map(|extent| extent.eval_number(&scope).ok());
+            let fixed = buffer.shape.iter().zip(buffer.varying_axes(&shape.dims)).filter(|(_, varies)| !varies);
+            let extents = fixed.map(|(extent, _)| extent.eval_number(&scope).ok());
             Some(extents.product::<Option<f64>>()? * buffer.dtype.size() as f64)
         };
         self.buffers.iter().filter(|buffer| wanted(buffer.role)).map(size).sum()

@@ -93,6 +93,7 @@ impl Worker<'_> {
         let launch = self.launch(index, shape.spec)?;
         self.kernel(index)?;
         let kernel = self.kernels[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
+        let extents = self.job.kernels[index].extents_at(&shape.spec.name);
         let mut results = Vec::new();
         for draw in draws {
             if draws.len() > 1 {
@@ -102,7 +103,7 @@ impl Worker<'_> {
             results.push(buffers.launch_draw(
                 &self.device,
                 (kernel, &launch),
-                shape.spec,
+                (shape.spec, &extents),
                 draw,
                 &self.job.tolerance,
             )?);

@@ -3,9 +3,9 @@
 use super::job_error::JobError;
 use crate::config::{Buffer, Init, KernelTemplate, Phase, ScalarType, Shape, WorkloadReference};
 use crate::expr::{Expr, ExprError, Names, Value};
-use crate::gpu::BufferSpec;
+use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
 use crate::model::VariantId;
-use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, reference_id};
+use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, Variant, reference_id};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
 use crate::time::{HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
@@ -41,14 +41,10 @@ pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &P
             return Err(JobError::NoLaunch { variant: variant.clone(), shape: shape.name.clone() });
         }
     }
-    for arg in kernel.launches.iter().flat_map(|l| &l.args) {
-        let name = match arg {
-            Arg::Buffer(name) => name,
-            Arg::TensorMap(map) => &map.buffer,
-            Arg::Scalar(_) => continue,
-        };
-        if !phase.workload.buffers.iter().any(|b| &b.name == name) {
-            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.clone() });
+    for arg in kernel.launches.iter().flat_map(|l| &l.args).flat_map(Arg::parts) {
+        let Some(name) = arg.buffer() else { continue };
+        if !phase.workload.buffers.iter().any(|b| b.name == name) {
+            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.to_owned() });
         }
     }
     Ok(())
@@ -87,9 +83,14 @@ fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-pub(super) fn job_shape(phase: &Phase, shape: &Shape) -> Result<ShapeSpec, JobError> {
+/// A shape evaluated; buffers that differ between variants have room for the largest of `plan`.
+pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Result<ShapeSpec, JobError> {
     let scope = shape.scope();
-    let buffers = phase.workload.buffers.iter().map(|b| job_buffer(b, shape, &scope)).collect::<Result<Vec<_>, _>>()?;
+    let buffers = phase.workload.buffers.iter().map(|b| match varies(b, shape) {
+        true => partial_buffer(b, plan, shape),
+        false => job_buffer(b, shape, &scope),
+    });
+    let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
     let mut scalars = BTreeMap::new();
     let mut varying = Vec::new();
     for scalar in &phase.workload.scalars {
@@ -126,8 +127,45 @@ fn as_passed(dtype: ScalarType, value: f64) -> f64 {
     }
 }
 
-fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpec, JobError> {
-    let evaluated = buffer.shape.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
+fn varies(buffer: &Buffer, shape: &Shape) -> bool {
+    buffer.varying_axes(&shape.dims).contains(&true)
+}
+
+/// Dimensions and a variant's parameters.
+fn variant_scope(shape: &Shape, variant: &Variant) -> Names {
+    shape.scope().into_iter().chain(variant.params.iter().cloned()).collect()
+}
+
+/// The extents that buffers have in a variant at a shape, of those that differ between variants.
+pub(super) fn variant_extents(phase: &Phase, variant: &Variant, shape: &Shape) -> Result<VariantExtents, JobError> {
+    let scope = variant_scope(shape, variant);
+    let buffers = phase.workload.buffers.iter().enumerate().filter(|(_, buffer)| varies(buffer, shape));
+    let own = buffers.map(|(index, buffer)| Ok((index, sizes(buffer, &buffer.shape, shape, &scope)?)));
+    own.collect::<Result<_, _>>().map(VariantExtents)
+}
+
+/// A buffer that differs between variants: with room for the largest, and the extents of what partial results are put together
+/// to.
+fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result<BufferSpec, JobError> {
+    let axes = buffer.varying_axes(&shape.dims);
+    let kept: Vec<Expr> =
+        buffer.shape.iter().zip(&axes).filter(|(_, varies)| !**varies).map(|(e, _)| e.clone()).collect();
+    let extents = sizes(buffer, &kept, shape, &shape.scope())?;
+    let mut elements = extents.iter().product();
+    let kernels = plan.iter().flat_map(|plan| &plan.variants).filter(|v| matches!(v.method, Method::Kernel(_)));
+    for variant in kernels {
+        let own = sizes(buffer, &buffer.shape, shape, &variant_scope(shape, variant))?;
+        elements = own.iter().product::<usize>().max(elements);
+    }
+    let extents = if buffer.reduce.is_some() { extents } else { vec![elements] };
+    let partial = Some(PartialBuffer { reduce: buffer.reduce, axes, elements });
+    let (name, dtype, role) = (buffer.name.clone(), buffer.dtype, buffer.role);
+    Ok(BufferSpec { name, dtype, extents, init: job_init(buffer, shape, &[elements])?, role, partial })
+}
+
+/// Extents as numbers of elements.
+fn sizes(buffer: &Buffer, exprs: &[Expr], shape: &Shape, scope: &Names) -> Result<Vec<usize>, JobError> {
+    let evaluated = exprs.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
     let extents = evaluated.map_err(|source| JobError::Expression {
         what: format!("buffer '{}'", buffer.name),
         shape: shape.name.clone(),
@@ -143,21 +181,36 @@ fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpe
         }
         Some(sizes)
     };
-    let Some(sizes) = fits().filter(|s| !s.is_empty()) else {
-        return Err(JobError::Extents { buffer: buffer.name.clone(), shape: shape.name.clone(), extents });
-    };
+    let wrong =
+        || JobError::Extents { buffer: buffer.name.clone(), shape: shape.name.clone(), extents: extents.clone() };
+    fits().ok_or_else(wrong)
+}
+
+fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpec, JobError> {
+    let sizes = sizes(buffer, &buffer.shape, shape, scope)?;
+    if sizes.is_empty() {
+        let (buffer, shape) = (buffer.name.clone(), shape.name.clone());
+        return Err(JobError::Extents { buffer, shape, extents: Vec::new() });
+    }
+    let init = job_init(buffer, shape, &sizes)?;
+    let (name, dtype, role) = (buffer.name.clone(), buffer.dtype, buffer.role);
+    Ok(BufferSpec { name, dtype, extents: sizes, init, role, partial: None })
+}
+
+/// How a buffer of these extents is filled.
+fn job_init(buffer: &Buffer, shape: &Shape, sizes: &[usize]) -> Result<Option<Init>, JobError> {
+    let scope = &shape.scope();
     let init = buffer.init.as_ref().map(|init| init.with(|amount| amount.at(scope))).transpose();
     let init = init.map_err(|source| JobError::Expression {
         what: format!("`init` of buffer '{}'", buffer.name),
         shape: shape.name.clone(),
         source,
     })?;
-    if let Some(problem) = init.as_ref().and_then(|init| init.problem(&sizes)) {
+    if let Some(problem) = init.as_ref().and_then(|init| init.problem(sizes)) {
         let (buffer, shape) = (buffer.name.clone(), shape.name.clone());
         return Err(JobError::Init { buffer, shape, problem });
     }
-    let init = init.or_else(|| buffer.role.is_read().then_some(Init::Normal { mean: 0.0, std: 1.0 }));
-    Ok(BufferSpec { name: buffer.name.clone(), dtype: buffer.dtype, extents: sizes, init, role: buffer.role })
+    Ok(init.or_else(|| buffer.role.is_read().then_some(Init::Normal { mean: 0.0, std: 1.0 })))
 }
 
 pub(super) fn job_reference(

@@ -45,7 +45,7 @@ pub fn input_arrays<E: From<InputArraysError>>(
     mut take: impl FnMut(InputArray) -> Result<(), E>,
 ) -> Result<(), E> {
     for shape in &phase.workload.shapes {
-        let spec = job_shape(phase, shape).map_err(InputArraysError::from)?;
+        let spec = job_shape(phase, None, shape).map_err(InputArraysError::from)?;
         for &seed in &phase.workload.seeds {
             let drawn = CaseInputs::draw(&spec, seed);
             let failed = |source| InputArraysError::Input { shape: spec.name.clone(), seed, source };

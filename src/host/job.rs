@@ -3,6 +3,7 @@
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
 use crate::config::Workload;
+use crate::gpu::VariantExtents;
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId};
 use crate::plan::Launch;
 use crate::prove::{ReferenceSpec, ShapeSpec};
@@ -87,6 +88,9 @@ pub struct JobKernel {
     pub entry: String,
     /// Its launch at every shape.
     pub launches: Vec<Launch>,
+    /// Extents of the buffers that differ between variants, by shape.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extents: Vec<(ShapeName, VariantExtents)>,
     /// Correctness cases to run.
     pub cases: Vec<CheckCase>,
     /// Shapes to time or to profile.
@@ -99,6 +103,11 @@ impl JobKernel {
     /// Its launch at a shape.
     pub fn launch(&self, shape: &ShapeName) -> Option<&Launch> {
         self.launches.iter().find(|l| &l.shape == shape)
+    }
+
+    /// The extents of its own that buffers have at a shape.
+    pub fn extents_at(&self, shape: &ShapeName) -> VariantExtents {
+        self.extents.iter().find(|(name, _)| name == shape).map(|(_, own)| own.clone()).unwrap_or_default()
     }
 
     /// Notes a case that is settled.

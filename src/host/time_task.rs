@@ -119,7 +119,8 @@ impl Worker<'_> {
             .map(|s| s.arguments(&self.device, &launch, &shape.buffers))
             .collect::<Result<_, _>>()?;
         let lead_in = buffers.lead_in.arguments(&self.device, &launch, &shape.buffers)?;
-        let timed = TimedLaunch { kernel, launch: &launch, arguments, lead_in };
+        let extents = self.job.kernels[index].extents_at(&shape.name);
+        let timed = TimedLaunch { kernel, launch: &launch, arguments, lead_in, extents };
         let schedule = AuditSchedule::new(settings.hidden.schedule, &variant.0, &shape.name.0);
         TimedKernel::prepare(variant, &self.device, &timed, buffers, settings, schedule, wanted)
     }

@@ -128,7 +128,7 @@ fn built_in(phase: &Phase) -> Result<Option<ReferenceSpec>, TrialError> {
 
 /// The shape evaluated, unless its reference takes too long on the host.
 fn affordable(phase: &Phase, reference: &ReferenceSpec, shape: &Shape) -> Result<Option<ShapeSpec>, TrialError> {
-    let spec = job_shape(phase, shape)?;
+    let spec = job_shape(phase, None, shape)?;
     let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
     let work = builtin.bind(&spec).map_err(JobError::from)?.work(&spec);
     Ok((work <= MOST_WORK).then_some(spec))

@@ -1,7 +1,8 @@
 //! One launch: expressions evaluated at a shape, checked against what CUDA can launch on any chip.
 
+use super::argument::{Arg, ScalarValue};
 use super::fault::Faults;
-use super::variant::{Arg, Launch, ScalarValue};
+use super::variant::Launch;
 use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};
 use crate::expr::{Expr, Names, Value};
 use crate::model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
@@ -30,7 +31,7 @@ impl Launching<'_> {
         let cluster = self.axes("cluster", &self.kernel.cluster, MAX_CLUSTER, faults);
         let dynamic_shared = self.dynamic_shared(faults);
         let args: Vec<Option<Arg>> =
-            self.kernel.args.iter().enumerate().map(|(at, name)| self.arg(at, name, faults)).collect();
+            self.kernel.args.iter().enumerate().map(|(at, arg)| self.argument(at, arg, faults)).collect();
         let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
         let launch = Launch {
             shape: self.shape.name.clone(),
@@ -106,7 +107,7 @@ impl Launching<'_> {
         Some((total?, arrays))
     }
 
-    fn arg(&self, at: usize, name: &str, faults: &mut Faults) -> Option<Arg> {
+    pub(super) fn arg(&self, at: usize, name: &str, faults: &mut Faults) -> Option<Arg> {
         if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
             return Some(Arg::Buffer(name.to_owned()));
         }
@@ -167,7 +168,7 @@ impl Launching<'_> {
 }
 
 /// A value as a C type; none when the type cannot hold it.
-fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
+pub(super) fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
     let real = match value {
         Value::Int(v) => Some(*v as f64),
         Value::Float(v) => Some(*v),
@@ -195,7 +196,7 @@ fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
     }
 }
 
-const fn type_name(dtype: ScalarType) -> &'static str {
+pub(super) const fn type_name(dtype: ScalarType) -> &'static str {
     match dtype {
         ScalarType::F32 => "finite f32",
         ScalarType::F64 => "finite f64",

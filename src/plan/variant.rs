@@ -1,5 +1,6 @@
 //! The types of a plan.
 
+use super::argument::Arg;
 use crate::expr::Value;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -95,18 +96,6 @@ impl Launch {
     }
 }
 
-/// A kernel argument.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Arg {
-    /// Device pointer of the buffer of that name.
-    Buffer(String),
-    /// A tensor map of a buffer, by value.
-    TensorMap(TensorMap),
-    /// A value.
-    Scalar(ScalarValue),
-}
-
 /// How bulk tensor copies see a buffer, whose address, type and extents it takes where it is launched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorMap {
@@ -153,69 +142,6 @@ impl TryFrom<u32> for Swizzle {
         all.into_iter()
             .find(|&swizzle| u32::from(swizzle) == bytes)
             .ok_or_else(|| format!("no swizzle of {bytes} bytes"))
-    }
-}
-
-/// A scalar with its C type.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ScalarValue {
-    /// `float`
-    F32(f32),
-    /// `double`
-    F64(f64),
-    /// `int`
-    I32(i32),
-    /// `long long`
-    I64(i64),
-    /// `unsigned`
-    U32(u32),
-    /// `unsigned long long`
-    U64(u64),
-    /// `short`
-    I16(i16),
-    /// `unsigned short`
-    U16(u16),
-    /// `signed char`
-    I8(i8),
-    /// `unsigned char`
-    U8(u8),
-    /// `bool`
-    Bool(bool),
-    /// `__half`, as what it rounds to
-    F16(f32),
-    /// `__nv_bfloat16`, as what it rounds to
-    Bf16(f32),
-}
-
-impl ScalarValue {
-    /// Bytes that it takes; also what it is aligned to.
-    pub const fn size(self) -> usize {
-        match self {
-            Self::F64(_) | Self::I64(_) | Self::U64(_) => 8,
-            Self::F32(_) | Self::I32(_) | Self::U32(_) => 4,
-            Self::I16(_) | Self::U16(_) | Self::F16(_) | Self::Bf16(_) => 2,
-            Self::I8(_) | Self::U8(_) | Self::Bool(_) => 1,
-        }
-    }
-
-    /// Its bits, little endian at the start of 8 bytes.
-    pub fn bits(self) -> u64 {
-        match self {
-            Self::F32(v) => u64::from(v.to_bits()),
-            Self::F64(v) => v.to_bits(),
-            Self::I32(v) => u64::from(v.cast_unsigned()),
-            Self::I64(v) => v.cast_unsigned(),
-            Self::U32(v) => u64::from(v),
-            Self::U64(v) => v,
-            Self::I16(v) => u64::from(v.cast_unsigned()),
-            Self::U16(v) => u64::from(v),
-            Self::I8(v) => u64::from(v.cast_unsigned()),
-            Self::U8(v) => u64::from(v),
-            Self::Bool(v) => u64::from(v),
-            Self::F16(v) => u64::from(half::f16::from_f32(v).to_bits()),
-            Self::Bf16(v) => u64::from(half::bf16::from_f32(v).to_bits()),
-        }
     }
 }
 

@@ -59,6 +59,23 @@ impl DifferenceTally {
         tally
     }
 
+    /// Compares values that partial results were put together to; `before` and `after` are the partial results of one variant,
+    /// whose elements count.
+    pub fn of_partial(
+        dtype: Dtype,
+        (values, expected): (&[f64], &[f64]),
+        before: &[u8],
+        after: &[u8],
+        yardstick: Yardstick,
+    ) -> Self {
+        let mut tally = Self::of_values(values, expected, yardstick);
+        let size = dtype.size();
+        let elements = before.chunks_exact(size).zip(after.chunks_exact(size)).enumerate();
+        tally.untouched = elements.filter(|(_, (b, a))| b == a).map(|(index, _)| index as u64).collect();
+        tally.compared = (after.len() / size) as u64;
+        tally
+    }
+
     /// Compares values that no launch wrote.
     pub fn of_values(values: &[f64], expected: &[f64], yardstick: Yardstick) -> Self {
         let mut tally = Self { compared: expected.len() as u64, ..Self::default() };

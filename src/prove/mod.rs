@@ -15,6 +15,7 @@ mod laws;
 mod minifloat;
 mod mutant;
 mod output_bytes;
+mod partial;
 mod poison;
 mod reference;
 mod shape;

@@ -1,23 +1,25 @@
 //! Outputs of a launch as bytes, against what they should be.
 
 use super::draw::{CaseDraw, case_outcome};
-use super::element;
 use super::expected::ExpectedOutput;
+use super::partial;
 use super::shape::ShapeSpec;
+use crate::gpu::VariantExtents;
 use crate::model::{CheckOutcome, Tolerance};
 
 /// The outcome of comparing the bytes of every output, which `bytes` gives by buffer.
 ///
 /// That an element was not written is not looked for: what was poisoned and stays so is not what is expected.
 pub fn outputs_outcome<'b>(
-    shape: &ShapeSpec,
+    (shape, extents): (&ShapeSpec, &VariantExtents),
     draw: &CaseDraw,
     bytes: impl Fn(usize) -> &'b [u8],
     tolerance: &Tolerance,
 ) -> CheckOutcome {
     // An output that is cut short is not a number where it is missing.
     let answer = |expected: &ExpectedOutput| {
-        let mut values = element::decode(shape.buffers[expected.buffer].dtype, bytes(expected.buffer));
+        let index = expected.buffer;
+        let mut values = partial::compared(&shape.buffers[index], index, extents, bytes(index));
         values.resize(expected.values.len(), f64::NAN);
         ExpectedOutput { buffer: expected.buffer, values }
     };
@@ -44,11 +46,14 @@ mod tests {
             Tolerance { max_abs: Some(0.5), rel_l2: None, allclose: None, times_error: None, nan: NanRule::Refused };
         let outcome = |values: [f32; 2]| {
             let bytes = values.map(f32::to_le_bytes).concat();
-            outputs_outcome(&shape, &draw, |_| &bytes, &tolerance)
+            outputs_outcome((&shape, &VariantExtents::default()), &draw, |_| &bytes, &tolerance)
         };
         assert!(matches!(outcome([1.0, 2.0]), CheckOutcome::Correct { .. }));
         assert!(matches!(outcome([1.0, 3.0]), CheckOutcome::Wrong { .. }));
         assert!(matches!(outcome([1.0, f32::NAN]), CheckOutcome::Wrong { .. }));
-        assert!(matches!(outputs_outcome(&shape, &draw, |_| &[], &tolerance), CheckOutcome::Wrong { .. }));
+        assert!(matches!(
+            outputs_outcome((&shape, &VariantExtents::default()), &draw, |_| &[], &tolerance),
+            CheckOutcome::Wrong { .. }
+        ));
     }
 }

@@ -81,7 +81,7 @@ impl Poison {
     pub fn pair(&self, shape: &ShapeSpec, key: PoisonKey) -> [Self; 2] {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         let mut turned = |bytes: &Vec<u8>, buffer: &BufferSpec| {
-            let elements = buffer.elements().max(1) as u64;
+            let elements = buffer.room().max(1) as u64;
             let from = (rng.next_u64() % elements) as usize * buffer.dtype.size();
             let mut turned = bytes.clone();
             turned.rotate_left(from.min(bytes.len()));
@@ -98,7 +98,7 @@ impl Poison {
 }
 
 fn bytes(buffer: &BufferSpec, range: Range, key: PoisonKey, stream: u64) -> Vec<u8> {
-    let mut values = vec![0.0; buffer.elements()];
+    let mut values = vec![0.0; buffer.room()];
     values.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, values)| {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream << 40 | chunk as u64);

@@ -7,7 +7,7 @@
 
 use super::schedule::{AuditSchedule, Disturbance, GraphExtent, audited_launches};
 use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
-use crate::gpu::{Device, DeviceError, ExecutableGraph, PendingDigests};
+use crate::gpu::{Device, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};
 use std::ops::Range;
 
 /// Most bytes of an output that [`Disturbance::Spot`] spoils.
@@ -89,7 +89,7 @@ impl AuditGraph {
     pub fn run(
         &self,
         device: &Device,
-        buffers: &mut TimedBuffers,
+        (buffers, extents): (&mut TimedBuffers, &VariantExtents),
         lead_in: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<Audited, DeviceError> {
         buffers.refresh(device, &self.start)?;
@@ -107,7 +107,7 @@ impl AuditGraph {
                 return Ok(Audited { wrong: Some(WrongLaunch { reason, set }), inexact: 0 });
             }
         }
-        let mut audited = self.compare(device, buffers, &pending)?;
+        let mut audited = self.compare(device, (buffers, extents), &pending)?;
         buffers.wipe_snapshots(device)?;
         if audited.wrong.is_some() {
             return Ok(audited);
@@ -124,13 +124,13 @@ impl AuditGraph {
     fn compare(
         &self,
         device: &Device,
-        buffers: &mut TimedBuffers,
+        (buffers, extents): (&mut TimedBuffers, &VariantExtents),
         pending: &[PendingDigests],
     ) -> Result<Audited, DeviceError> {
         let mut audited = Audited::default();
         for (index, digests) in buffers.read_outputs(pending).into_iter().enumerate() {
             let place = OutputPlace::Snapshot(index);
-            let compared = buffers.compare(device, place, self.contents[index], digests)?;
+            let compared = buffers.compare(device, place, (self.contents[index], extents), digests)?;
             audited.inexact += u32::from(compared == Compared::New);
             if let Some(reason) = compared.reason() {
                 audited.wrong = Some(WrongLaunch { reason, set: index % self.start.len() });

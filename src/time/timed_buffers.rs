@@ -4,7 +4,7 @@ use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
     ArenaLayout, BufferSet, BufferSpec, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow,
-    PendingDigests, PinnedMemory,
+    PendingDigests, PinnedMemory, VariantExtents,
 };
 use crate::model::{CheckOutcome, Tolerance};
 use crate::prove::{CaseDraw, CaseInputs, ShapeSpec, outputs_outcome};
@@ -37,8 +37,8 @@ struct TimedContent {
     kept: Vec<MemoryDigest>,
     /// Digests of what outputs hold before a launch: poison, or state.
     poison: Vec<MemoryDigest>,
-    /// Digests of outputs that were compared in full and are right.
-    right: HashSet<Vec<MemoryDigest>>,
+    /// Digests of outputs that were compared in full and are right, with the extents that they are right for.
+    right: HashSet<(VariantExtents, Vec<MemoryDigest>)>,
 }
 
 /// Where outputs lie that are to be verified.
@@ -373,7 +373,7 @@ impl TimedBuffers {
         found == self.contents[content].poison
     }
 
-    /// Compares the outputs of a launch with what is right for a content: by their digests, and where those are not known,
+    /// Compares the outputs of a launch of a variant with these extents with what is right for a content: by their digests, and where those are not known,
     /// in full on the host.
     ///
     /// # Errors
@@ -382,15 +382,16 @@ impl TimedBuffers {
         &mut self,
         device: &Device,
         place: OutputPlace,
-        content: usize,
+        (content, extents): (usize, &VariantExtents),
         digests: Vec<MemoryDigest>,
     ) -> Result<Compared, DeviceError> {
-        if self.contents[content].right.contains(&digests) {
+        let found = (extents.clone(), digests);
+        if self.contents[content].right.contains(&found) {
             return Ok(Compared::Known);
         }
-        match self.in_full(device, place, content)? {
+        match self.in_full(device, place, (content, extents))? {
             CheckOutcome::Correct { .. } => {
-                self.contents[content].right.insert(digests);
+                self.contents[content].right.insert(found);
                 Ok(Compared::New)
             }
             CheckOutcome::Wrong { reason, .. }
@@ -399,7 +400,12 @@ impl TimedBuffers {
         }
     }
 
-    fn in_full(&mut self, device: &Device, place: OutputPlace, content: usize) -> Result<CheckOutcome, DeviceError> {
+    fn in_full(
+        &mut self,
+        device: &Device,
+        place: OutputPlace,
+        (content, extents): (usize, &VariantExtents),
+    ) -> Result<CheckOutcome, DeviceError> {
         let mut outputs: HashMap<usize, Vec<u8>> = HashMap::new();
         let indices = (0..self.shape.buffers.len()).filter(|index| is_compared(&self.shape.buffers[*index]));
         let mut at = 0;
@@ -416,7 +422,7 @@ impl TimedBuffers {
             outputs.insert(index, device.download_range(&mut self.download, memory, &range)?.to_vec());
         }
         let bytes = |index: usize| outputs.get(&index).map_or(&[][..], Vec::as_slice);
-        Ok(outputs_outcome(&self.shape, &self.contents[content].draw, bytes, &self.tolerance))
+        Ok(outputs_outcome((&self.shape, extents), &self.contents[content].draw, bytes, &self.tolerance))
     }
 
     /// What a set's launches wrote beside outputs and scratch, if anything, when it held `content` last.

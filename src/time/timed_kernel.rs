@@ -5,7 +5,7 @@ use super::audit_graph::{AuditGraph, WrongLaunch};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::TimingSettings;
 use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
-use crate::gpu::{Device, DeviceError, ExecutableGraph, KernelArguments, LoadedKernel};
+use crate::gpu::{Device, DeviceError, ExecutableGraph, KernelArguments, LoadedKernel, VariantExtents};
 use crate::model::{Audit, LatencyOutcome, VariantId};
 use crate::plan::Launch;
 
@@ -27,6 +27,8 @@ pub struct TimedLaunch<'a> {
     pub arguments: Vec<KernelArguments>,
     /// Arguments on the buffers of the lead-in.
     pub lead_in: KernelArguments,
+    /// Extents of the buffers that differ between variants.
+    pub extents: VariantExtents,
 }
 
 /// A variant being timed at a shape.
@@ -37,6 +39,7 @@ pub struct TimedKernel {
     lead_in: ExecutableGraph,
     graph: ExecutableGraph,
     extent: GraphExtent,
+    extents: VariantExtents,
     samples: Vec<f64>,
     audit_graph: AuditGraph,
     schedule: AuditSchedule,
@@ -113,6 +116,7 @@ impl TimedKernel {
             lead_in,
             graph: chosen,
             extent,
+            extents: timed.extents.clone(),
             samples: Vec::with_capacity(settings.rounds as usize),
             audits: schedule.audits_by_round(audits, settings.rounds),
             audit_graph,
@@ -161,7 +165,7 @@ impl TimedKernel {
             let digests = buffers.read_outputs(pending).into_iter().next().unwrap_or_default();
             let (place, content) =
                 contents.get(set).map_or((OutputPlace::LeadIn, lead_in), |content| (OutputPlace::Set(set), *content));
-            let compared = buffers.compare(device, place, content, digests)?;
+            let compared = buffers.compare(device, place, (content, &self.extents), digests)?;
             self.inexact += u32::from(compared == Compared::New);
             if let Some(reason) = compared.reason() {
                 let launch = if place == OutputPlace::LeadIn { "a launch before a sample" } else { "a timed launch" };
@@ -181,7 +185,7 @@ impl TimedKernel {
         device: &Device,
         buffers: &mut TimedBuffers,
     ) -> Result<Option<WrongLaunch>, DeviceError> {
-        let found = self.audit_graph.run(device, buffers, || device.replay(&self.lead_in))?;
+        let found = self.audit_graph.run(device, (buffers, &self.extents), || device.replay(&self.lead_in))?;
         self.inexact += found.inexact;
         if found.wrong.is_none() {
             self.audit.graphs += 1;

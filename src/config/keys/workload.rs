@@ -28,7 +28,7 @@ const fn scalar_names() -> [&'static str; ScalarType::ALL.len()] {
     }
     names
 }
-static SCALAR_TYPES: [&str; ScalarType::ALL.len()] = scalar_names();
+pub(super) static SCALAR_TYPES: [&str; ScalarType::ALL.len()] = scalar_names();
 
 const fn law_names() -> [&'static str; Law::ALL.len()] {
     let mut names = [""; Law::ALL.len()];
@@ -43,6 +43,7 @@ static LAWS: [&str; Law::ALL.len()] = law_names();
 
 /// Built-in references.
 pub const BUILTINS: &[&str] = &["sdpa", "gemm", "softmax", "reduce", "copy"];
+const REDUCTIONS: &[&str] = &["sum", "max", "min"];
 const ROLES: &[&str] = &["input", "output", "inout", "scratch"];
 
 /// `[workload]`.
@@ -192,7 +193,17 @@ pub static BUFFER: Spec = spec(
             "Type of an element. `complex64` is f32 with a last axis of 2, real and imaginary part.",
         )
         .required(),
-        key("shape", EXPRS, "Extent of each axis, over the dimensions.").required(),
+        key(
+            "shape",
+            EXPRS,
+            "Extent of each axis, over the dimensions; of outputs with `reduce`, and of scratch, also over the variant's parameters.",
+        )
+        .required(),
+        key(
+            "reduce",
+            KeyKind::OneOf(REDUCTIONS),
+            "How partial results are put together before they are compared, over the axes whose extents follow the variant's parameters.",
+        ),
         key(
             "role",
             KeyKind::OneOf(ROLES),

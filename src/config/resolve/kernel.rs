@@ -1,12 +1,13 @@
 //! `[kernel]`, `[sweep]`, `[[variant]]`, `[[baseline]]`: ways to compute the workload.
 
+use super::argument;
 use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::InScope;
 use super::tensor_map::{self, MapParts};
 use crate::config::keys;
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
+use crate::config::{ArgTemplate, CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
 use crate::expr::{Expr, Template, Value};
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
@@ -21,7 +22,7 @@ pub struct KernelParts {
     cluster: Option<Vec<Placed<Expr>>>,
     dynamic_shared: Option<Vec<(Option<String>, Placed<Expr>)>>,
     tensor_maps: Option<Vec<MapParts>>,
-    args: Option<Vec<Placed<String>>>,
+    args: Option<Vec<Placed<ArgTemplate>>>,
     /// Keys the file has, whether or not their values are right.
     present: Vec<&'static str>,
 }
@@ -44,7 +45,7 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         cluster: table.get("cluster").map(exprs),
         dynamic_shared: table.get("dynamic_shared").map(|item| dynamic_shared(&item)),
         tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
-        args: table.get("args").map(placed_texts),
+        args: table.get("args").map(|item| argument::args(&item)),
         present: keys::KERNEL.keys.iter().map(|key| key.name).filter(|key| table.has(key)).collect(),
     }
 }
@@ -111,11 +112,9 @@ impl KernelParts {
         }
         let maps = || self.tensor_maps.iter().flatten();
         maps().filter(|map| self.passes(map)).for_each(|map| map.check(at, &scope));
-        let known = || names.args.iter().chain(maps().map(|map| &map.name.value)).map(String::as_str);
-        for arg in self.args.iter().flatten().filter(|arg| !known().any(|name| name == arg.value)) {
-            let (key, name) = (&arg.place.key, &arg.value);
-            let message = format!("`{key}` is `{name}`, which is not a buffer, tensor map, scalar or dimension");
-            at.report_at(&arg.place, message, Some(suggest(name, known().collect::<Vec<_>>().into_iter())));
+        let map_names: Vec<&str> = maps().map(|map| map.name.value.as_str()).collect();
+        for arg in self.args.iter().flatten() {
+            argument::check(at, arg, names, &map_names, &scope);
         }
         if at.problems() == before {
             self.check_used(at, params);
@@ -132,8 +131,10 @@ impl KernelParts {
         let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
         let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
         let exprs = exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(maps);
+        let parts = self.args.iter().flatten().flat_map(|arg| arg.value.parts());
         let used: Vec<String> = exprs
             .flat_map(|expr| expr.value.names())
+            .chain(parts.filter_map(ArgTemplate::expr).flat_map(|expr| expr.names()))
             .chain(self.templates().flat_map(|template| template.value.names()))
             .map(|(name, _)| name)
             .chain(self.defines.iter().flatten().map(|define| define.value.clone()))
@@ -157,12 +158,14 @@ impl KernelParts {
         if self.args.is_none() {
             return;
         }
-        let passed = |map: &MapParts| self.passes(map) || others.iter().any(|k| k.args.contains(&map.name.value));
+        let passed = |map: &MapParts| {
+            self.passes(map) || others.iter().any(|k| k.args.iter().any(|arg| arg.names(&map.name.value)))
+        };
         self.tensor_maps.iter().flatten().filter(|map| !passed(map)).for_each(|map| map.unused(at));
     }
 
     fn passes(&self, map: &MapParts) -> bool {
-        self.args.iter().flatten().any(|arg| arg.value == map.name.value)
+        self.args.iter().flatten().any(|arg| arg.value.names(&map.name.value))
     }
 
     /// The kernel, when everything it needs was read.
@@ -182,7 +185,7 @@ impl KernelParts {
             cluster: self.cluster.as_ref().map(exprs).unwrap_or_default(),
             dynamic_shared: self.dynamic_shared.iter().flatten().map(array).collect(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
-            args: self.args.as_ref().map(texts)?,
+            args: self.args.as_ref()?.iter().map(|arg| arg.value.clone()).collect(),
         })
     }
 }

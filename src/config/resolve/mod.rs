@@ -1,5 +1,6 @@
 //! From the text of a phase to what it means; every error of the file in one go.
 
+mod argument;
 mod gates;
 mod init;
 mod kernel;

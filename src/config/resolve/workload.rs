@@ -9,7 +9,9 @@ use super::reference;
 use super::scope::InScope;
 use crate::config::keys::{self, COMPLEX64};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Amount, Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+use crate::config::{
+    Amount, Buffer, Dtype, Init, Laws, Reduction, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference,
+};
 use crate::expr::{Expr, Names, Value};
 use crate::model::{AllClose, NanRule, ShapeName, Tolerance};
 
@@ -20,7 +22,8 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let scalar_scope =
         InScope::new("the dimensions and parameters", dims_of(&shapes).into_iter().chain(params.iter().cloned()));
     let before = table.problems();
-    let buffers = table.need("buffers").map(|item| buffers(&item, &dims, &shapes)).unwrap_or_default();
+    let scopes = BufferScopes { dims: &dims, all: &scalar_scope };
+    let buffers = table.need("buffers").map(|item| buffers(&item, &scopes, &shapes)).unwrap_or_default();
     let buffers_right = table.problems() == before;
     let scalars = table.get("scalars").map(|item| scalars(&item, &scalar_scope)).unwrap_or_default();
     let reference = table.need("reference").and_then(|item| reference::reference(&item, &dims));
@@ -28,6 +31,7 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let seeds = table.get("seeds").map_or_else(|| vec![0], |item| seeds(&item));
     let over_shapes = |key| table.get(key).and_then(|item| evaluated(&item, &dims, &shapes));
     let (flops, bytes) = (over_shapes("flops"), over_shapes("bytes"));
+    refuse_partial_entry(table, reference.as_ref(), &buffers);
     if let (Some(reference), true) = (&reference, buffers_right) {
         reference::check_buffers(table, reference, &buffers);
     }
@@ -45,6 +49,18 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let laws = given.unwrap_or_else(|| Laws::Suited(reference::suited_laws(&reference, &buffers)));
     let tolerance = tolerance.unwrap_or_default();
     Workload { seeds, laws, reference, tolerance, scalars, shapes, buffers, flops, bytes }
+}
+
+/// Reports a reference entry beside partial results: it has no parameters that would say how many there are.
+fn refuse_partial_entry(table: &Table<'_>, reference: Option<&WorkloadReference>, buffers: &[Buffer]) {
+    let partial = buffers.iter().find(|buffer| buffer.reduce.is_some());
+    if let (Some(WorkloadReference::Entry { .. }), Some(partial), Some(item)) =
+        (reference, partial, table.get("reference"))
+    {
+        let message = format!("a reference entry cannot give the partial results of `{}`", partial.name);
+        let help = "use a built-in reference or a NumPy file, which give what the partial results are put together to";
+        item.report(message, Some(help.to_owned()));
+    }
 }
 
 /// Names of the dimensions, those of the first shape.
@@ -156,10 +172,17 @@ fn evaluated(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> 
     Some(expr)
 }
 
-fn buffers(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Vec<Buffer> {
+/// What extents and numbers of a buffer may name.
+struct BufferScopes<'s> {
+    dims: &'s InScope,
+    /// With the parameters of variants.
+    all: &'s InScope,
+}
+
+fn buffers(item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Vec<Buffer> {
     let Some(table) = item.table(&keys::BUFFERS) else { return Vec::new() };
     let entries = table.free();
-    let buffers: Vec<Buffer> = entries.iter().filter_map(|(name, item)| buffer(name, item, dims, shapes)).collect();
+    let buffers: Vec<Buffer> = entries.iter().filter_map(|(name, item)| buffer(name, item, scopes, shapes)).collect();
     if buffers.len() == entries.len() && !buffers.iter().any(|buffer| buffer.role.is_compared()) {
         let help =
             "give the buffer that the kernel computes `role = \"output\"`, or `\"inout\"` where it changes it in place"
@@ -169,7 +192,7 @@ fn buffers(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Vec<Buffer> {
     buffers
 }
 
-fn buffer(name: &Placed<String>, item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Buffer> {
+fn buffer(name: &Placed<String>, item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Option<Buffer> {
     let name = identifier(name, item)?;
     let table = item.table(&keys::BUFFER)?;
     let dtypes = Dtype::ALL.map(|dtype| (dtype.name(), (dtype, None)));
@@ -178,6 +201,11 @@ fn buffer(name: &Placed<String>, item: &Item<'_>, dims: &InScope, shapes: &[Shap
     let dtype = table.need("dtype").and_then(|item| item.one_of(&dtypes));
     let roles = [("input", Role::Input), ("output", Role::Output), ("inout", Role::Inout), ("scratch", Role::Scratch)];
     let role = table.get("role").map_or(Some(Role::Input), |item| item.one_of(&roles));
+    let reduce = table.get("reduce");
+    let reductions = [("sum", Reduction::Sum), ("max", Reduction::Max), ("min", Reduction::Min)];
+    let reduction = reduce.as_ref().and_then(|item| item.one_of(&reductions));
+    let may_vary = reduce.is_some() || role == Some(Role::Scratch);
+    let dims = if may_vary { scopes.all } else { scopes.dims };
     let mut shape: Vec<Expr> = table
         .need("shape")
         .map(|item| item.some_list().iter().filter_map(|axis| extent(axis, dims, shapes)).collect())
@@ -187,11 +215,30 @@ fn buffer(name: &Placed<String>, item: &Item<'_>, dims: &InScope, shapes: &[Shap
     let given = table.get("init");
     let standard = || Init::Normal { mean: Amount::Number(0.0), std: Amount::Number(1.0) };
     let init = match &given {
-        Some(item) => init(item, &shape, dims, shapes),
+        Some(item) => init(item, &shape, scopes.dims, shapes),
         None => role.filter(|role| role.is_read()).map(|_| standard()),
     };
     let role = role.unwrap_or(Role::Output);
-    Some(Buffer { name, dtype, shape, init, role })
+    let buffer = Buffer { name, dtype, shape, init, role, reduce: reduction };
+    if let Some(item) = &reduce {
+        check_reduce(item, &buffer, shapes, given.is_some());
+    }
+    Some(buffer)
+}
+
+/// Reports a `reduce` that means nothing.
+fn check_reduce(item: &Item<'_>, buffer: &Buffer, shapes: &[Shape], has_init: bool) {
+    let varies = shapes.first().is_some_and(|shape| buffer.varying_axes(&shape.dims).contains(&true));
+    let problem = if buffer.role != Role::Output {
+        "is for outputs"
+    } else if !varies {
+        "puts together axes whose extents follow the variant's parameters, and the buffer has none"
+    } else if has_init {
+        "is for partial results that are written whole; leave `init` out"
+    } else {
+        return;
+    };
+    item.report(format!("`{}` {problem}", item.place.key), None);
 }
 
 /// The extent of an axis, a positive whole number at every shape.
