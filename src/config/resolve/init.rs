@@ -5,7 +5,7 @@ use super::workload::dims_scope;
 use crate::config::keys::{ARANGE, INIT, INIT_WORDS, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Table};
 use crate::config::{Amount, Init, Shape};
-use crate::expr::Expr;
+use crate::expr::{Expr, ExprError};
 
 /// Kinds that a table may have one of.
 const KINDS: [&str; 11] = [
@@ -31,6 +31,8 @@ pub fn init(item: &Item<'_>, extents: &[Expr], dims: &InScope, shapes: &[Shape])
             extents.iter().map(|extent| usize::try_from(extent.eval_int(&scope).ok()?).ok()).collect();
         let problem = match init.with(|amount| amount.at(&scope)) {
             Ok(init) => init.problem(&sizes.unwrap_or_default()),
+            // Reported at the name.
+            Err(ExprError::Unknown { .. }) => None,
             Err(error) => Some(error.to_string()),
         };
         if let Some(problem) = problem {
