@@ -8,6 +8,7 @@ use crate::gpu::VariantExtents;
 use crate::model::{ShapeName, VariantId};
 use crate::plan::Plan;
 use crate::prove::ReferenceSpec;
+use crate::time::AuditEffort;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -35,11 +36,17 @@ impl WorkerJob {
         let (mode, reference, timed) = match purpose {
             JobPurpose::Bench => {
                 check_provable(phase)?;
-                (JobMode::Bench(timing(phase)?), job_reference(phase, plan, cubins, &shapes)?, &phase.bench.shapes)
+                (
+                    JobMode::Bench(timing(phase, AuditEffort::Sweep)?),
+                    job_reference(phase, plan, cubins, &shapes)?,
+                    &phase.bench.shapes,
+                )
             }
-            JobPurpose::Time => {
-                (JobMode::Bench(timing(phase)?), job_reference(phase, plan, cubins, &shapes)?, &phase.bench.shapes)
-            }
+            JobPurpose::Time => (
+                JobMode::Bench(timing(phase, AuditEffort::Verdict)?),
+                job_reference(phase, plan, cubins, &shapes)?,
+                &phase.bench.shapes,
+            ),
             JobPurpose::Profile => {
                 (JobMode::Profile { repeat: phase.profile.repeat }, ReferenceSpec::None, &phase.profile.shapes)
             }

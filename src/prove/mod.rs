@@ -14,7 +14,6 @@ mod inputs;
 mod laws;
 mod minifloat;
 mod mutant;
-mod output_bytes;
 mod partial;
 mod poison;
 mod reference;
@@ -23,13 +22,13 @@ mod structured;
 mod trial;
 
 pub use check_buffers::CheckBuffers;
+pub use compare::DifferenceTally;
 pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
 };
 pub use inputs::{CaseInputs, InputError};
 pub use mutant::MutantStanding;
-pub use output_bytes::outputs_outcome;
 pub use reference::{Builtin, ReferenceError, npy_bytes};
 pub use shape::ShapeSpec;
 pub use trial::{MutantOutcome, Trial};
