@@ -1,6 +1,6 @@
 //! One launch: expressions evaluated at a shape, checked against what CUDA can launch on any chip.
 
-use super::argument::{Arg, ScalarValue};
+use super::arg::{Arg, ScalarValue};
 use super::fault::Faults;
 use super::variant::Launch;
 use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};

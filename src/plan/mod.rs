@@ -2,8 +2,8 @@
 //!
 //! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
 
-mod argument;
-mod evaluate;
+mod arg;
+mod arguments;
 mod fault;
 mod launch;
 mod reference;
@@ -14,8 +14,8 @@ mod tests;
 mod unroll;
 mod variant;
 
-pub use argument::{Arg, BufferElement, ScalarValue};
+pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
 pub use reference::{reference_id, reference_plan};
 pub use unroll::unroll;
-pub use variant::{CommandPlan, KernelPlan, Launch, Method, Plan, Standing, Swizzle, TensorMap, Variant};
+pub use variant::{CommandPlan, KernelPlan, Launch, Method, Plan, Standing, Variant};

@@ -1,6 +1,6 @@
 //! The types of a plan.
 
-use super::argument::Arg;
+use super::arg::Arg;
 use crate::expr::Value;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -93,55 +93,6 @@ impl Launch {
     /// Blocks a grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
-    }
-}
-
-/// How bulk tensor copies see a buffer, whose address, type and extents it takes where it is launched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TensorMap {
-    /// Its name, for errors.
-    pub name: String,
-    /// The buffer.
-    pub buffer: String,
-    /// Elements of one copy along each axis of the buffer, in the buffer's order (outermost first).
-    pub box_dims: Vec<u32>,
-    /// Swizzle of shared memory.
-    pub swizzle: Swizzle,
-}
-
-/// The span within which a bulk copy permutes chunks of 16 bytes in shared memory; its number is bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "u32", try_from = "u32")]
-pub enum Swizzle {
-    /// Rows lie in shared memory as they are.
-    None,
-    /// 32 bytes.
-    Span32,
-    /// 64 bytes.
-    Span64,
-    /// 128 bytes.
-    Span128,
-}
-
-impl From<Swizzle> for u32 {
-    fn from(swizzle: Swizzle) -> Self {
-        match swizzle {
-            Swizzle::None => 0,
-            Swizzle::Span32 => 32,
-            Swizzle::Span64 => 64,
-            Swizzle::Span128 => 128,
-        }
-    }
-}
-
-impl TryFrom<u32> for Swizzle {
-    type Error = String;
-
-    fn try_from(bytes: u32) -> Result<Self, String> {
-        let all = [Self::None, Self::Span32, Self::Span64, Self::Span128];
-        all.into_iter()
-            .find(|&swizzle| u32::from(swizzle) == bytes)
-            .ok_or_else(|| format!("no swizzle of {bytes} bytes"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The outputs that are right, computed on the host or read from files.
 
 use super::element;
-use super::inputs::InputError;
+use super::input_error::InputError;
 use super::reference::{BufferValues, Builtin, NpyError, ReferenceError, read_npy};
 use super::shape::ShapeSpec;
 use crate::config::Dtype;

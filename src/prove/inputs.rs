@@ -3,35 +3,15 @@
 use super::element;
 use super::expected::ReferenceSpec;
 use super::fill;
+use super::input_error::InputError;
 use super::laws;
-use super::reference::{NpyError, read_npy};
+use super::reference::read_npy;
 use super::shape::ShapeSpec;
 use crate::config::Init;
-use crate::expr::{ExprError, render};
+use crate::expr::render;
 use crate::gpu::BufferSpec;
 use crate::model::Law;
 use std::path::Path;
-
-/// Why a buffer has no values before a launch.
-#[derive(Debug, thiserror::Error)]
-pub enum InputError {
-    /// The path of its file does not render.
-    #[error("path of the file of input '{buffer}'")]
-    Path {
-        /// The buffer.
-        buffer: String,
-        /// Why.
-        source: ExprError,
-    },
-    /// Its file cannot be read, or holds something else.
-    #[error("input '{buffer}'")]
-    File {
-        /// The buffer.
-        buffer: String,
-        /// Why.
-        source: NpyError,
-    },
-}
 
 /// What the buffers of a shape hold before a launch under a seed.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,6 +10,8 @@ mod expected;
 mod fill;
 #[cfg(test)]
 pub(crate) mod fixtures;
+mod generator;
+mod input_error;
 mod inputs;
 mod laws;
 mod minifloat;
@@ -27,7 +29,8 @@ pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
 };
-pub use inputs::{CaseInputs, InputError};
+pub use input_error::InputError;
+pub use inputs::CaseInputs;
 pub use mutant::MutantStanding;
 pub use reference::{Builtin, ReferenceError, npy_bytes};
 pub use shape::ShapeSpec;

@@ -5,8 +5,9 @@
 //! poisoned, spoiled in one place, or right for inputs that are not there any more. State is what it was before the first launch
 //! each time.
 
+use super::compared::{Compared, OutputPlace};
 use super::schedule::{AuditSchedule, Disturbance, GraphExtent, audited_launches};
-use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
+use super::timed_buffers::TimedBuffers;
 use crate::gpu::{Device, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};
 use std::ops::Range;
 

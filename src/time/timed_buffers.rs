@@ -1,5 +1,6 @@
 //! What timed launches work on: sets of buffers whose contents move between samples, and what their outputs should be.
 
+use super::compared::{Compared, OutputPlace};
 use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
@@ -39,38 +40,6 @@ struct TimedContent {
     poison: Vec<MemoryDigest>,
     /// Digests of outputs that were compared in full and are right, with the extents that they are right for.
     right: HashSet<(VariantExtents, Vec<MemoryDigest>)>,
-}
-
-/// Where outputs lie that are to be verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputPlace {
-    /// In the set of this number.
-    Set(usize),
-    /// In the buffers of the lead-in.
-    LeadIn,
-    /// In the snapshot of this number.
-    Snapshot(usize),
-}
-
-/// What comparing the outputs of a launch gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Compared {
-    /// The very bytes that were compared in full before.
-    Known,
-    /// Right, in other bytes than any before.
-    New,
-    /// Wrong or missing, and in what.
-    Wrong(String),
-}
-
-impl Compared {
-    /// Why the outputs do not count, if they do not.
-    pub fn reason(self) -> Option<String> {
-        match self {
-            Self::Known | Self::New => None,
-            Self::Wrong(reason) => Some(reason),
-        }
-    }
 }
 
 /// All memory of the timing at a shape.

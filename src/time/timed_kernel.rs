@@ -2,9 +2,10 @@
 //! what those launches gave.
 
 use super::audit_graph::{AuditGraph, WrongLaunch};
+use super::compared::{Compared, OutputPlace};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::TimingSettings;
-use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
+use super::timed_buffers::TimedBuffers;
 use crate::gpu::{Device, DeviceError, ExecutableGraph, KernelArguments, LoadedKernel, PendingDigests, VariantExtents};
 use crate::model::{Audit, LatencyOutcome, VariantId};
 use crate::plan::Launch;

@@ -1,7 +1,7 @@
 //! State and inputs as a user of the real binary meets them: phases that change what they read, arrays that are written out and
 //! read again, and the gallery.
 
-use crate::command::{Place, root};
+use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
 use std::path::PathBuf;
 
@@ -21,12 +21,16 @@ fn phases(folder: &str) -> Vec<PathBuf> {
     found
 }
 
+fn at_root(args: &[&str]) -> Finished {
+    Finished::of(Place::new().ncugate(args).current_dir(root()))
+}
+
 #[test]
 fn phases_of_traits_and_the_gallery_are_right() {
     let (traits, gallery) = (phases("tests/gpu/traits"), phases("examples"));
     assert!(traits.len() >= 6 && gallery.len() >= 2, "{traits:?} {gallery:?}");
     for phase in traits.iter().chain(&gallery) {
-        let checked = Place::new().run_at_root(&["check", phase.to_str().unwrap(), "--no-build"]);
+        let checked = at_root(&["check", phase.to_str().unwrap(), "--no-build"]);
         assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
     }
 }
@@ -37,7 +41,7 @@ fn phases_of_the_gallery_build_and_take_their_arguments() {
         return;
     }
     for phase in phases("examples") {
-        let checked = Place::new().run_at_root(&["check", phase.to_str().unwrap(), "--arch", "sm_90"]);
+        let checked = at_root(&["check", phase.to_str().unwrap(), "--arch", "sm_90"]);
         // A gate that only a GPU decides leaves the check inconclusive; what does not build is a failure.
         assert!(matches!(checked.status, Some(0)), "{}: {checked:?}", phase.display());
         let readme = std::fs::read_to_string(root().join(phase.with_file_name("README.md"))).unwrap();

@@ -143,7 +143,8 @@ fn launches_that_add_to_state_find_it_restored_and_ones_that_idle_cheat() {
         let outcome = |name: &str| &records.iter().find(|(variant, _)| variant == name).unwrap().1;
         let honest = outcome("add_honest");
         assert_eq!((&honest["status"], &honest["launches"]), (&"timed".into(), &launches.into()), "{finished:?}");
-        assert!(honest["audit"]["launches"].as_u64().unwrap() >= 459, "{honest}");
+        let least = if l2 == "rotate" { 300 } else { 12 };
+        assert!(honest["audit"]["launches"].as_u64().unwrap() >= least, "{honest}");
         assert_eq!(outcome("add_later")["status"], "cheats", "{finished:?}");
     }
 }

@@ -1,7 +1,6 @@
 //! `init` of a buffer: how it is filled, with numbers that are evaluated at every shape.
 
 use super::scope::InScope;
-use super::workload::dims_scope;
 use crate::config::keys::{ARANGE, INIT, INIT_WORDS, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Table};
 use crate::config::{Amount, Init, Shape};
@@ -26,7 +25,7 @@ const KINDS: [&str; 11] = [
 pub fn init(item: &Item<'_>, extents: &[Expr], dims: &InScope, shapes: &[Shape]) -> Option<Init<Amount>> {
     let init = kind(item, dims)?;
     for shape in shapes {
-        let scope = dims_scope(shape);
+        let scope = shape.scope();
         let sizes: Option<Vec<usize>> =
             extents.iter().map(|extent| usize::try_from(extent.eval_int(&scope).ok()?).ok()).collect();
         let problem = match init.with(|amount| amount.at(&scope)) {

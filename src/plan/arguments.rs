@@ -1,6 +1,6 @@
 //! Arguments of a launch, evaluated at a shape.
 
-use super::argument::{Arg, BufferElement, ScalarValue};
+use super::arg::{Arg, BufferElement, ScalarValue};
 use super::fault::Faults;
 use super::launch::{Launching, type_name, typed};
 use crate::config::{ArgTemplate, ScalarType};
