@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod keys;
 mod locate;
 pub mod phase;
+mod project;
 mod reader;
 mod reference;
 mod resolve;
@@ -27,12 +28,17 @@ pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use init::{Amount, Init};
 pub use kernel::{
-    CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
+    CommandTemplate, DynamicArray, KernelTemplate, LaunchPattern, Sweep, TensorMapTemplate, VariantSpec,
+    VariantSpecKind,
 };
 pub use locate::{locate, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};
+pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
-pub use resolve::{load, parse};
+pub use resolve::{load, parse, parse_in};
 pub use schema::schema;
-pub use workload::{Buffer, Dtype, Laws, Reduction, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+pub use workload::{
+    Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
+    WorkloadReference,
+};

@@ -16,6 +16,6 @@ mod variant;
 
 pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
-pub use reference::{reference_id, reference_plan};
+pub use reference::{reference_entry_plan, reference_id, reference_plan};
 pub use unroll::unroll;
 pub use variant::{CommandPlan, KernelPlan, Launch, Method, Plan, Standing, Variant};

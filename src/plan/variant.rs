@@ -1,6 +1,7 @@
 //! The types of a plan.
 
 use super::arg::Arg;
+use crate::config::LaunchPattern;
 use crate::expr::Value;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -38,6 +39,8 @@ pub enum Method {
     Kernel(KernelPlan),
     /// A program that does everything itself.
     Command(CommandPlan),
+    /// Launches of ncu reports that another program made.
+    Captured(LaunchPattern),
 }
 
 /// A kernel with one choice of defines and flags.
@@ -117,7 +120,7 @@ impl Plan {
     /// External commands.
     pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Kernel(_) => None,
+            Method::Kernel(_) | Method::Captured(_) => None,
             Method::Command(command) => Some((&variant.id, command)),
         })
     }

@@ -10,7 +10,7 @@ use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::gpu::{
-    ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedKernel, PinnedMemory, VariantExtents,
+    ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedKernel, PinnedMemory, VariantExtents, copy,
 };
 use crate::model::Tolerance;
 use crate::plan::Launch;
@@ -58,7 +58,7 @@ impl CheckBuffers {
         let arguments = device.arguments(&launch.args, |name| self.layout.find(&shape.buffers, name, base))?;
         kernel.allow(launch)?;
         for (index, bytes) in poison.0.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
-            self.fresh.as_mut_slice()[self.layout.region(index)].copy_from_slice(bytes);
+            copy(&mut self.fresh.as_mut_slice()[self.layout.region(index)], bytes);
         }
         device.upload(&self.memory, &self.fresh)?;
         device.launch(kernel, launch, &arguments)?;

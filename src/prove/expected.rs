@@ -2,12 +2,13 @@
 
 use super::element;
 use super::input_error::InputError;
-use super::reference::{BufferValues, Builtin, NpyError, ReferenceError, read_npy};
+use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, read_npy};
 use super::shape::ShapeSpec;
-use crate::config::Dtype;
+use crate::config::{Dtype, ReferenceProgram};
 use crate::expr::{ExprError, render};
 use crate::model::NanRule;
 use crate::plan::Launch;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,8 @@ pub enum ReferenceSpec {
         /// The template.
         path: String,
     },
+    /// A program, called for every draw.
+    Program(ReferenceProgram),
     /// None: nothing is checked in this mode.
     None,
 }
@@ -56,6 +59,9 @@ pub enum ExpectedOutputError {
     /// A buffer has no values before a launch.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// The program does not give it.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     /// The path does not render.
     #[error("path of the reference file")]
     Path(#[from] ExprError),
@@ -137,6 +143,10 @@ pub fn expected_on_host(
             Ok(Some(vec![ExpectedOutput { buffer, values }]))
         }
         ReferenceSpec::Npy { path } => from_files(path, shape, seed).map(Some),
+        ReferenceSpec::Program(program) => {
+            let outputs = program.outputs(shape, seed, inputs)?;
+            Ok(Some(outputs.into_iter().map(|(buffer, values)| ExpectedOutput { buffer, values }).collect()))
+        }
         ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),
     }
 }
@@ -173,7 +183,7 @@ pub fn held_by_outputs(
         let given = expected.iter_mut().find(|e| e.buffer == index);
         let uncovered = || ExpectedOutputError::Uncovered { buffer: buffer.name.clone() };
         let values = &mut given.filter(|e| e.values.len() == buffer.elements()).ok_or_else(uncovered)?.values;
-        let elements = values.iter().filter(|v| v.is_nan()).count();
+        let elements = values.par_iter().filter(|v| v.is_nan()).count();
         if elements > 0 && nan == NanRule::Refused {
             return Err(ExpectedOutputError::Nan { buffer: buffer.name.clone(), elements });
         }
@@ -187,7 +197,10 @@ pub fn held_by_outputs(
         }
         let largest = element::largest(buffer.dtype);
         let beyond = |value: f64| buffer.dtype.has_nan() && element::rounded(buffer.dtype, value).is_infinite();
-        values.iter_mut().filter(|v| v.abs() > largest && beyond(**v)).for_each(|v| *v = f64::INFINITY.copysign(*v));
+        values
+            .par_iter_mut()
+            .filter(|v| v.abs() > largest && beyond(**v))
+            .for_each(|v| *v = f64::INFINITY.copysign(*v));
     }
     Ok(expected)
 }

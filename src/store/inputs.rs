@@ -6,7 +6,7 @@
 use super::Manifest;
 use super::seal::file_sha256;
 use crate::build::flag_files;
-use crate::config::{Init, Phase, WorkloadReference};
+use crate::config::{Init, Phase, ProgramKind, WorkloadReference};
 use crate::expr::{Value, render};
 use crate::plan::{Method, Plan, reference_plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +40,7 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
     for variant in &plan.variants {
         match &variant.method {
             Method::Kernel(kernel) => paths.extend(flag_files(&kernel.flags).iter().map(|file| inside(file))),
+            Method::Captured(_) => {}
             Method::Command(command) => paths.extend(scripts(&command.argv)),
         }
     }
@@ -111,11 +112,25 @@ fn scripts(argv: &[String]) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Paths of NumPy files that hold expected outputs and inputs.
+/// Files of a program that gives expected outputs, with the code beside them.
+fn program_files(program: &ProgramKind) -> BTreeSet<PathBuf> {
+    match program {
+        ProgramKind::Command { argv } => scripts(argv),
+        ProgramKind::Python { file, .. } => {
+            let file = inside(file);
+            beside(&file, &CODE).into_iter().chain([file]).collect()
+        }
+    }
+}
+
+/// Paths of NumPy files that hold inputs and expected outputs, and files of the program that gives the latter.
 fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
-    let reference = match &phase.workload.reference {
-        WorkloadReference::Npy { path } => Some(path.to_string_lossy()),
-        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } => None,
+    let (reference, mut paths) = match &phase.workload.reference {
+        WorkloadReference::Npy { path } => (Some(path.to_string_lossy()), BTreeSet::new()),
+        WorkloadReference::Program(reference) => (None, program_files(&reference.program)),
+        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Absent => {
+            (None, BTreeSet::new())
+        }
     };
     let buffers = || phase.workload.buffers.iter();
     let outputs = buffers().filter(|buffer| buffer.role.is_compared());
@@ -125,7 +140,6 @@ fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
         _ => None,
     });
     let files: Vec<_> = outputs.chain(inputs).collect();
-    let mut paths = BTreeSet::new();
     for shape in &phase.workload.shapes {
         for seed in &phase.workload.seeds {
             for (template, buffer) in &files {
