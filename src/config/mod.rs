@@ -28,8 +28,8 @@ pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use init::{Amount, Init};
 pub use kernel::{
-    CommandTemplate, DynamicArray, KernelTemplate, LaunchPattern, Sweep, TensorMapTemplate, VariantSpec,
-    VariantSpecKind,
+    CommandTemplate, DynamicArray, KernelTemplate, LaunchMode, LaunchPattern, LaunchTemplate, StepAction, StepTemplate,
+    Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{locate, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};

@@ -62,8 +62,7 @@ impl WorkerJob {
             kernels.push(JobKernel {
                 variant: variant.clone(),
                 cubin: cubin.clone(),
-                entry: kernel.entry.clone(),
-                launches: kernel.launches.clone(),
+                programs: kernel.programs.clone(),
                 extents,
                 cases,
                 shapes: timed.clone(),

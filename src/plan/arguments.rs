@@ -7,6 +7,12 @@ use crate::config::{ArgTemplate, ScalarType};
 use crate::expr::Expr;
 
 impl Launching<'_> {
+    /// The arguments of a launch.
+    pub(super) fn arguments(&self, args: &[ArgTemplate], faults: &mut Faults) -> Option<Vec<Arg>> {
+        let args: Vec<Option<Arg>> = args.iter().enumerate().map(|(at, arg)| self.argument(at, arg, faults)).collect();
+        args.into_iter().collect()
+    }
+
     /// An argument; `at` is its place in `args`.
     pub(super) fn argument(&self, at: usize, arg: &ArgTemplate, faults: &mut Faults) -> Option<Arg> {
         match arg {

@@ -5,6 +5,7 @@ mod captured;
 mod gates;
 mod init;
 mod kernel;
+mod launch;
 mod layers;
 mod names;
 mod phase;

@@ -1,12 +1,10 @@
-//! The types of a plan.
+//! A plan and its variants.
 
-use super::arg::Arg;
+use super::program::KernelPlan;
 use crate::config::LaunchPattern;
 use crate::expr::Value;
-use crate::model::ShapeName;
 use crate::model::VariantId;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// Whether a variant competes or is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -43,21 +41,6 @@ pub enum Method {
     Captured(LaunchPattern),
 }
 
-/// A kernel with one choice of defines and flags.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct KernelPlan {
-    /// The `.cu` file.
-    pub source: PathBuf,
-    /// Entry name.
-    pub entry: String,
-    /// nvcc flags, rendered.
-    pub flags: Vec<String>,
-    /// `-D` defines.
-    pub defines: Vec<(String, String)>,
-    /// One launch a shape, in the order of the phase's shapes.
-    pub launches: Vec<Launch>,
-}
-
 /// A program and its arguments, rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
@@ -65,38 +48,6 @@ pub struct CommandPlan {
     pub argv: Vec<String>,
     /// Regular expression of the kernels that count.
     pub kernel_filter: Option<String>,
-}
-
-/// What is launched at one shape.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Launch {
-    /// The shape.
-    pub shape: ShapeName,
-    /// Blocks a grid.
-    pub grid: [u32; 3],
-    /// Threads a block.
-    pub block: [u32; 3],
-    /// Blocks a cluster; `[1, 1, 1]` for an ordinary launch.
-    pub cluster: [u32; 3],
-    /// Dynamic shared memory a block in bytes.
-    pub dynamic_shared: u32,
-    /// What takes it, by array, where the phase declares arrays.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dynamic_arrays: Vec<(String, u32)>,
-    /// Arguments in the order of the signature.
-    pub args: Vec<Arg>,
-}
-
-impl Launch {
-    /// Threads a block.
-    pub fn threads(&self) -> u32 {
-        self.block.iter().product()
-    }
-
-    /// Blocks a grid.
-    pub fn blocks(&self) -> u64 {
-        self.grid.iter().map(|&n| u64::from(n)).product()
-    }
 }
 
 /// Every variant of a phase: candidates in sweep order, then named candidates, then baselines.
