@@ -3,6 +3,7 @@
 use crate::campaign::Patience;
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
+use crate::plan::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::Regex;
 use std::path::PathBuf;
@@ -41,6 +42,8 @@ pub enum Command {
     Index(IndexArgs),
     /// Write everything a run measured as one table: a row a variant and shape, a column a metric
     Table(TableArgs),
+    /// Put the shards of a phase together, as a run that `run` confirms and judges
+    Merge(MergeArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report
@@ -159,6 +162,9 @@ pub struct RunArgs {
     /// Start anew instead of continuing an unfinished run
     #[arg(long)]
     pub fresh: bool,
+    /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `merge` puts parts together
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open"])]
+    pub shard: Option<Shard>,
     /// Waiting
     #[command(flatten)]
     pub waiting: Waiting,
@@ -346,6 +352,17 @@ pub enum TableTo {
     Parquet,
     /// Apache Arrow
     Arrow,
+}
+
+/// `ncugate merge`
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The folders of all shards of a phase (`run --shard`)
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Folder of runs, and of the merged one
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
 }
 
 /// `ncugate record`

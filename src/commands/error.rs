@@ -12,7 +12,7 @@ use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
-use crate::store::StoreError;
+use crate::store::{MergeError, StoreError};
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -35,6 +35,9 @@ pub enum CommandError {
     /// A run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Shards cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// nvcc cannot be used.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -125,6 +128,7 @@ impl CommandError {
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)
+            | Self::Merge(_)
             | Self::Build(_)
             | Self::Work(_)
             | Self::Print(_)

@@ -10,6 +10,7 @@ mod error;
 mod gate;
 mod index;
 mod live;
+mod merge;
 mod open;
 mod print;
 mod promote;
@@ -41,6 +42,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Run(args) => run::run(args, &mut out),
         Command::Check(args) => check::check(args, &mut out),
         Command::Doctor => doctor::doctor(&mut out),
+        Command::Merge(args) => merge::merge(args, &mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),
         Command::Baseline(command) => baseline::baseline(command, &mut out),

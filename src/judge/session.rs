@@ -121,6 +121,12 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
     let (phase, plan) = (measurements.phase(), measurements.plan());
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
     judgement.warnings.extend(references.warnings.iter().cloned());
+    if let Some(part) = &measurements.run().manifest.shard {
+        judgement.withhold_pass(&format!(
+            "the run is shard {} of the phase, and `ncugate merge` puts shards together",
+            part.shard
+        ));
+    }
     match measurements.run().manifest.state {
         RunState::Complete if measurements.evidence() == Evidence::Measured && !measurements.run().is_sealed() => {
             judgement.withhold_pass(UNSEALED);

@@ -5,6 +5,7 @@
 mod fault;
 mod launch;
 mod reference;
+mod shard;
 mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -14,6 +15,7 @@ mod variant;
 
 pub use fault::PlanErrors;
 pub use reference::{reference_id, reference_plan};
+pub use shard::Shard;
 pub use unroll::unroll;
 pub use variant::{
     Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,

@@ -18,6 +18,7 @@ mod forms;
 mod kernels;
 mod lines;
 mod live;
+mod merge;
 mod pages;
 mod recorded;
 mod safety;
