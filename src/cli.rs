@@ -33,7 +33,7 @@ pub enum Command {
     /// Show the launches and metrics of ncu reports
     Show(ShowArgs),
     /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
-    Doctor,
+    Doctor(DoctorArgs),
     /// Render the report of a stored run again
     Report(ReportArgs),
     /// Show two runs, recordings or ncu reports side by side: changes, their noise, verdicts that turned
@@ -363,6 +363,14 @@ pub struct MergeArgs {
     /// Folder of runs, and of the merged one
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
+}
+
+/// `ncugate doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print the checks as JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `ncugate record`

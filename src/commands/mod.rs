@@ -41,7 +41,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
     match &cli.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Check(args) => check::check(args, &mut out),
-        Command::Doctor => doctor::doctor(&mut out),
+        Command::Doctor(args) => doctor::doctor(args, &mut out),
         Command::Merge(args) => merge::merge(args, &mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),

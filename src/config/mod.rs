@@ -25,7 +25,7 @@ pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Ti
 pub use kernel::{
     CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
-pub use locate::{locate, within};
+pub use locate::{KeyPlaces, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};

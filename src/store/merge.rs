@@ -90,7 +90,7 @@ pub struct Merged {
 /// # Errors
 /// A shard is missing, twice, incomplete, or unlike the others; or a run cannot be read or written.
 pub fn merge(folders: &[PathBuf], profiles: &Path) -> Result<Merged, MergeError> {
-    let mut shards = folders.iter().map(|folder| Shard::load(folder)).collect::<Result<Vec<_>, _>>()?;
+    let mut shards = folders.iter().map(|folder| ShardRun::load(folder)).collect::<Result<Vec<_>, _>>()?;
     shards.sort_by_key(|shard| shard.part.shard);
     let Some(first) = shards.first() else {
         return Err(MergeError::Missing { count: 1, missing: 1, more: String::new() });
@@ -104,12 +104,12 @@ pub fn merge(folders: &[PathBuf], profiles: &Path) -> Result<Merged, MergeError>
 }
 
 /// A run that measured a part of a phase.
-struct Shard {
+struct ShardRun {
     run: Run,
     part: super::ShardOf,
 }
 
-impl Shard {
+impl ShardRun {
     fn load(folder: &Path) -> Result<Self, MergeError> {
         let unfit = |reason: &str| MergeError::Unfit { folder: folder.to_owned(), reason: reason.to_owned() };
         let run = Run::load(folder)?;
@@ -190,7 +190,7 @@ const TELLING: [(&str, Told); 5] = [
 ];
 
 /// Refuses shards of which one is missing or there twice; they are sorted.
-fn prove_complete(shards: &[Shard]) -> Result<(), MergeError> {
+fn prove_complete(shards: &[ShardRun]) -> Result<(), MergeError> {
     for pair in shards.windows(2) {
         if let [one, other] = pair
             && one.part.shard == other.part.shard
@@ -211,7 +211,7 @@ fn prove_complete(shards: &[Shard]) -> Result<(), MergeError> {
     }
 }
 
-fn write(phase: &Phase, plan: &Plan, shards: &[Shard], profiles: &Path) -> Result<Merged, MergeError> {
+fn write(phase: &Phase, plan: &Plan, shards: &[ShardRun], profiles: &Path) -> Result<Merged, MergeError> {
     let mut manifest = manifest(shards);
     let folder = new_folder(profiles, &mut manifest)?;
     let mut writer = RunWriter::open(&folder, manifest, &phase.text, plan, &phase.workload)?;
@@ -247,7 +247,7 @@ fn machine(machine: &super::Machine) -> (Option<&str>, Option<&str>) {
 }
 
 /// The manifest of the whole.
-fn manifest(shards: &[Shard]) -> Manifest {
+fn manifest(shards: &[ShardRun]) -> Manifest {
     let mut manifest = shards[0].run.manifest.clone();
     manifest.run = format!("{}-merged", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     manifest.state = RunState::Running;
@@ -256,7 +256,7 @@ fn manifest(shards: &[Shard]) -> Manifest {
     manifest.shard = None;
     manifest.stage_seconds = Vec::new();
     manifest.merged = Vec::new();
-    for Shard { run, part } in shards {
+    for ShardRun { run, part } in shards {
         let of = &run.manifest;
         manifest.started = manifest.started.min(of.started);
         manifest.finished = manifest.finished.max(of.finished);
@@ -278,7 +278,7 @@ fn manifest(shards: &[Shard]) -> Manifest {
     manifest
 }
 
-fn copy_reports(shard: &Shard, folder: &Path) -> Result<(), StoreError> {
+fn copy_reports(shard: &ShardRun, folder: &Path) -> Result<(), StoreError> {
     for path in shard.run.reports() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let copy = folder.join("reports").join(shard.report(&name));
@@ -290,7 +290,7 @@ fn copy_reports(shard: &Shard, folder: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn renamed(record: &ProfileRecord, shard: &Shard) -> ProfileRecord {
+fn renamed(record: &ProfileRecord, shard: &ShardRun) -> ProfileRecord {
     let mut record = record.clone();
     if let ProfileOutcome::Profiled { report } = &mut record.outcome {
         *report = shard.report(report);
@@ -299,7 +299,7 @@ fn renamed(record: &ProfileRecord, shard: &Shard) -> ProfileRecord {
 }
 
 /// What the shards warned of, each once.
-fn of_shards(shards: &[Shard]) -> Vec<String> {
+fn of_shards(shards: &[ShardRun]) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for warning in shards.iter().flat_map(|shard| &shard.run.manifest.warnings) {
         if !warnings.contains(warning) {
@@ -310,7 +310,7 @@ fn of_shards(shards: &[Shard]) -> Vec<String> {
 }
 
 /// Baselines that are faster on one GPU than on another: candidates of these shards are ranked with that error.
-fn unlike_speeds(shards: &[Shard], baselines: &BTreeSet<&VariantId>) -> Vec<String> {
+fn unlike_speeds(shards: &[ShardRun], baselines: &BTreeSet<&VariantId>) -> Vec<String> {
     let mut speeds: BTreeMap<(&VariantId, &ShapeName), Vec<(f64, u32)>> = BTreeMap::new();
     for shard in shards {
         for record in shard.run.latencies.iter().filter(|record| baselines.contains(&record.variant)) {

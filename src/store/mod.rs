@@ -35,7 +35,7 @@ pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};
 pub use seal::seal;
 
-use crate::disk::{self, Durability, Owner};
+use crate::disk::{self, Durability, LockOwner};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -146,7 +146,7 @@ pub enum StoreError {
         /// The run's folder.
         folder: PathBuf,
         /// Who writes.
-        owner: Box<Owner>,
+        owner: Box<LockOwner>,
     },
     /// Another process took the run over.
     #[error("{folder} was taken over by another process, as this one was not heard of for five minutes; nothing more is written", folder = .folder.display())]

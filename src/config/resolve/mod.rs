@@ -13,12 +13,17 @@ use super::error::{ConfigErrors, Place, Problem};
 use super::keys::ROOT;
 use super::phase::Phase;
 use super::reader::{Table, TomlText};
+use crate::disk::open;
+use std::io;
 use std::path::Path;
 use toml::de::DeTable;
 
+/// Most bytes of a phase's file: what a run keeps of it has the same limit.
+const MAX_BYTES: u64 = 4 << 20;
+
 /// Reads and understands the phase in a file.
 pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
+    let text = read(path).map_err(|e| {
         let problem = Problem {
             place: None,
             message: format!("cannot read the config: {e}"),
@@ -27,6 +32,12 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
         ConfigErrors::new(path, "", vec![problem])
     })?;
     parse(path, &text)
+}
+
+/// The text of a regular file of a size that a phase can have; a link to one is followed.
+fn read(path: &Path) -> io::Result<String> {
+    let bytes = open::bytes(&path.canonicalize()?, MAX_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))
 }
 
 /// Understands the text of a phase; `path` is only named in errors.
