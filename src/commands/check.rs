@@ -17,7 +17,6 @@ use std::path::Path;
 
 /// Checks every phase; the gravest outcome counts.
 pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    signal::watch();
     let mut outcome = Outcome::Passed;
     for config in &args.configs {
         outcome = outcome.and(one(config, args, out)?);
@@ -55,6 +54,8 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     if args.no_build {
         return Ok(Outcome::Passed);
     }
+    // From here on there are children; what was done before ends with the first signal.
+    signal::watch();
     let asked = args.arch.as_ref().or(phase.build.arch.as_ref()).map(|text| text.parse::<Arch>()).transpose()?;
     let (arch, target) = target(asked, args.sms)?;
     let mut outcome = Outcome::Passed;
