@@ -126,8 +126,8 @@ impl<'a> LiveRun<'a> {
         let (phase, plan) = (self.phase, self.plan);
         match self.earlier(&fresh) {
             Some((run, lock)) => {
-                let Manifest { config_sha256, fingerprint, .. } = fresh;
-                let manifest = Manifest { config_sha256, fingerprint, ..run.manifest.clone() };
+                let Manifest { config_sha256, fingerprint, project, .. } = fresh;
+                let manifest = Manifest { config_sha256, fingerprint, project, ..run.manifest.clone() };
                 let writer = RunWriter::continuing(lock, &run.folder, manifest, &phase.text, plan, &phase.workload)?;
                 Ok((writer, Some(run)))
             }

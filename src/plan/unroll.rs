@@ -106,6 +106,9 @@ impl Unrolling<'_> {
                 self.places = places;
                 variant
             }
+            VariantSpecKind::Captured(pattern) => {
+                Some(Variant { id, standing, params: Vec::new(), method: Method::Captured(pattern.clone()) })
+            }
             VariantSpecKind::Command(command) => {
                 let scope: Names = spec.params.iter().cloned().collect();
                 let argv = self.rendered(&command.argv, &format!("{table}.command"), &scope, &id)?;

@@ -97,7 +97,8 @@ pub fn merge(folders: &[PathBuf], profiles: &Path) -> Result<Merged, MergeError>
     };
     shards.iter().skip(1).try_for_each(|other| first.prove_like(other))?;
     prove_complete(&shards)?;
-    let phase = config::parse(&first.run.folder.join("phase.toml"), &first.run.phase)?;
+    let project = first.run.manifest.project.as_deref();
+    let phase = config::parse_in(&first.run.folder.join("phase.toml"), &first.run.phase, project)?;
     let plan = unroll(&phase)?;
     shards.iter().try_for_each(|shard| shard.prove_planned(&plan))?;
     write(&phase, &plan, &shards, profiles)
@@ -142,8 +143,8 @@ impl ShardRun {
         if differences.is_empty() && one.fingerprint.anywhere() != two.fingerprint.anywhere() {
             differences.push("the GPU or how ncu was set".to_owned());
         }
-        if one.config_sha256 != two.config_sha256 || self.run.phase != other.run.phase {
-            differences.push("another text of the phase".to_owned());
+        if one.config_sha256 != two.config_sha256 || self.run.phase != other.run.phase || one.project != two.project {
+            differences.push("another text of the phase or of its project".to_owned());
         } else if self.part.whole_sha256 != other.part.whole_sha256 {
             differences.push("other programs or another environment of the compiler".to_owned());
         }
