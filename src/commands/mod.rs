@@ -9,9 +9,12 @@ mod doctor;
 mod error;
 mod gate;
 mod index;
+mod install;
+mod library;
 mod live;
 mod merge;
 mod open;
+mod output;
 mod print;
 mod project;
 mod promote;
@@ -30,6 +33,7 @@ pub use error::{CommandError, report_error};
 use crate::cli::{Cli, Command};
 use crate::exit::Outcome;
 use crate::process;
+use output::Output;
 use std::io;
 
 /// Does what the command line asks.
@@ -39,10 +43,12 @@ use std::io;
 pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
     project::settle(&mut cli.command)?;
     signal::refuse_large_files();
-    let mut out = io::stdout().lock();
+    let mut out = Output::new(io::stdout().lock());
     match &cli.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Check(args) => check::check(args, &mut out),
+        Command::Completions(args) => install::completions(args, &mut out),
+        Command::Man(args) => install::man(args, &mut out),
         Command::Doctor(args) => doctor::doctor(args, &mut out),
         Command::Merge(args) => merge::merge(args, &mut out),
         Command::Record(args) => record::record(args, &mut out),

@@ -24,8 +24,8 @@ pub mod workload;
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use kernel::{
-    CommandTemplate, DynamicArray, KernelTemplate, LaunchPattern, Sweep, TensorMapTemplate, VariantSpec,
-    VariantSpecKind,
+    CommandTemplate, DynamicArray, KernelTemplate, LaunchMode, LaunchPattern, LaunchTemplate, StepAction, StepTemplate,
+    Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{KeyPlaces, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};

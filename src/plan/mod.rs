@@ -2,8 +2,10 @@
 //!
 //! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
 
+mod arg;
 mod fault;
 mod launch;
+mod program;
 mod reference;
 mod shard;
 mod tensor_map;
@@ -11,12 +13,12 @@ mod tensor_map;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod unroll;
-mod variant;
+mod variants;
 
+pub use arg::{Arg, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
-pub use reference::{reference_entry_plan, reference_id, reference_plan};
+pub use program::{BufferCopy, BufferFill, KernelPlan, Launch, ShapeProgram, Step};
+pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
 pub use shard::Shard;
 pub use unroll::unroll;
-pub use variant::{
-    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
-};
+pub use variants::{CommandPlan, Method, Plan, Standing, Variant};

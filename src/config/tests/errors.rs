@@ -75,7 +75,7 @@ blok = ["1"]"#)]), @r##"
     19 | blok = ["1"]
        | ^^^^
        |
-       = help: did you mean `block`? allowed in `kernel`: source, entry, flags, defines, grid, block, cluster, dynamic_shared, tensor_maps, args
+       = help: did you mean `block`? allowed in `kernel`: source, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, tensor_maps, args, launch
     "##);
 }
 
