@@ -10,6 +10,7 @@ pub use upkeep::{
 
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
+use crate::plan::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::Regex;
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ pub enum Command {
     /// Show the launches and metrics of ncu reports
     Show(ShowArgs),
     /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
-    Doctor,
+    Doctor(DoctorArgs),
     /// Render the report of a stored run again
     Report(ReportArgs),
     /// Show two runs, recordings or ncu reports side by side: changes, their noise, verdicts that turned
@@ -48,6 +49,8 @@ pub enum Command {
     Index(IndexArgs),
     /// Write everything a run measured as one table: a row a variant and shape, a column a metric
     Table(TableArgs),
+    /// Put the shards of a phase together, as a run that `run` confirms and judges
+    Merge(MergeArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report
@@ -170,6 +173,9 @@ pub struct RunArgs {
     /// Start anew instead of continuing an unfinished run
     #[arg(long)]
     pub fresh: bool,
+    /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `merge` puts parts together
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open"])]
+    pub shard: Option<Shard>,
     /// Waiting
     #[command(flatten)]
     pub waiting: Waiting,
@@ -384,6 +390,25 @@ pub enum TableTo {
     Parquet,
     /// Apache Arrow
     Arrow,
+}
+
+/// `ncugate merge`
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The folders of all shards of a phase (`run --shard`)
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Folder of runs, and of the merged one
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print the checks as JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `ncugate record`

@@ -13,7 +13,7 @@ use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
-use crate::store::StoreError;
+use crate::store::{MergeError, StoreError};
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -36,6 +36,9 @@ pub enum CommandError {
     /// A run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Shards cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// nvcc cannot be used.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -153,6 +156,7 @@ impl CommandError {
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)
+            | Self::Merge(_)
             | Self::Build(_)
             | Self::Work(_)
             | Self::Print(_)

@@ -36,6 +36,17 @@ pub fn live(
     let patience = args.waiting.into();
     let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
     let run = LiveRun { phase, plan, tools, profiles, request, start, sharing, patience, progress: &progress };
+    if let Some(shard) = args.shard {
+        let measured = run.measure_shard(shard);
+        progress.clear();
+        let folder = measured?;
+        writeln!(
+            out,
+            "shard {shard} measured in {}\nnothing was judged: `ncugate merge` puts all shards together",
+            folder.display()
+        )?;
+        return Ok(Outcome::Inconclusive);
+    }
     let measured = run.measure();
     progress.clear();
     let MeasuredRun { session, ended } = measured?;

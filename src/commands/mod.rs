@@ -12,6 +12,7 @@ mod index;
 mod install;
 mod library;
 mod live;
+mod merge;
 mod open;
 mod output;
 mod print;
@@ -48,7 +49,8 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Check(args) => check::check(args, &mut out),
         Command::Completions(args) => install::completions(args, &mut out),
         Command::Man(args) => install::man(args, &mut out),
-        Command::Doctor => doctor::doctor(&mut out),
+        Command::Doctor(args) => doctor::doctor(args, &mut out),
+        Command::Merge(args) => merge::merge(args, &mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),
         Command::Baseline(command) => baseline::baseline(command, &mut out),

@@ -27,7 +27,7 @@ pub use kernel::{
     CommandTemplate, DynamicArray, KernelTemplate, LaunchMode, LaunchPattern, LaunchTemplate, StepAction, StepTemplate,
     Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
-pub use locate::{locate, within};
+pub use locate::{KeyPlaces, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};
 pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;

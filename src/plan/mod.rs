@@ -7,6 +7,7 @@ mod fault;
 mod launch;
 mod program;
 mod reference;
+mod shard;
 mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -18,5 +19,6 @@ pub use arg::{Arg, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
 pub use program::{BufferCopy, BufferFill, KernelPlan, Launch, ShapeProgram, Step};
 pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
+pub use shard::Shard;
 pub use unroll::unroll;
 pub use variants::{CommandPlan, Method, Plan, Standing, Variant};

@@ -5,7 +5,7 @@ use super::launch::Launching;
 use super::program::{KernelPlan, ShapeProgram};
 use super::reference::check_reference_args;
 use super::variants::{CommandPlan, Method, Plan, Standing, Variant};
-use crate::config::{KernelTemplate, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind, locate};
+use crate::config::{KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind};
 use crate::expr::{Names, Template, Value};
 use crate::model::{KernelName, Scope, VariantId, glob};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ const MOST: usize = 1_000_000;
 /// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
 /// that match no candidate.
 pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
-    let mut unrolling = Unrolling { phase, faults: Faults::default() };
+    let mut unrolling = Unrolling { phase, places: KeyPlaces::of(&phase.text), faults: Faults::default() };
     let mut variants = unrolling.swept();
     for (at, spec) in phase.variants.iter().enumerate() {
         variants.extend(unrolling.named(spec, &format!("variant[{at}]"), Standing::Candidate));
@@ -27,10 +27,10 @@ pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
         variants.extend(unrolling.named(spec, &format!("baseline[{at}]"), Standing::Baseline));
     }
     let plan = Plan { variants };
-    let mut faults = unrolling.faults;
+    let (mut faults, places) = (unrolling.faults, unrolling.places);
     check_reference_args(phase, &mut faults);
     if faults.is_empty() {
-        check_globs(phase, &plan, &mut faults);
+        check_globs(phase, &plan, &places, &mut faults);
         check_ids(&plan, &mut faults);
     }
     if faults.is_empty() { Ok(plan) } else { Err(faults.into_errors(phase)) }
@@ -40,6 +40,8 @@ type Params = Vec<(String, Value)>;
 
 struct Unrolling<'p> {
     phase: &'p Phase,
+    /// Where the keys of its file are; none once a variant is being unrolled that asks for them.
+    places: KeyPlaces<'p>,
     faults: Faults,
 }
 
@@ -99,12 +101,14 @@ impl Unrolling<'_> {
         let id = VariantId(spec.name.clone());
         match &spec.kind {
             VariantSpecKind::Kernel(kernel) => {
-                let text = &self.phase.text;
+                let places = std::mem::replace(&mut self.places, KeyPlaces::of(""));
                 let key = |key: &str| {
                     let own = format!("{table}.kernel.{key}");
-                    if locate(text, &own).is_some() { own } else { kernel_key(key) }
+                    if places.locate(&own).is_some() { own } else { kernel_key(key) }
                 };
-                self.kernel(id, spec.params.clone(), kernel, &key, standing)
+                let variant = self.kernel(id, spec.params.clone(), kernel, &key, standing);
+                self.places = places;
+                variant
             }
             VariantSpecKind::Captured(pattern) => {
                 Some(Variant { id, standing, params: Vec::new(), method: Method::Captured(pattern.clone()) })
@@ -254,7 +258,7 @@ fn combination(axes: &[(String, Vec<Value>)], index: usize) -> Params {
 }
 
 /// A gate, stage or fallback whose glob matches no candidate would judge nothing.
-fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
+fn check_globs(phase: &Phase, plan: &Plan, places: &KeyPlaces<'_>, faults: &mut Faults) {
     // The key, the text there, and the glob in it.
     let mut globs: Vec<(String, String, &str)> = Vec::new();
     for (at, gate) in phase.gates.iter().enumerate() {
@@ -264,7 +268,7 @@ fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
         for (nth, gate) in tier.gates.iter().enumerate() {
             if let Some(glob) = gate.on.glob() {
                 let own = format!("tier[{at}].require[{nth}].on");
-                let key = if locate(&phase.text, &own).is_some() { own } else { format!("tier[{at}].on") };
+                let key = if places.locate(&own).is_some() { own } else { format!("tier[{at}].on") };
                 globs.push((key, gate.on.to_string(), glob));
             }
         }

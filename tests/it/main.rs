@@ -21,6 +21,7 @@ mod kernels;
 mod library;
 mod lines;
 mod live;
+mod merge;
 mod pages;
 mod paths;
 mod recorded;
