@@ -51,6 +51,8 @@ pub enum Command {
     Table(TableArgs),
     /// Put the shards of a phase together, as a run that `run` confirms and judges
     Merge(MergeArgs),
+    /// Write what the buffers of a phase hold before a launch, as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
+    Inputs(InputsArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report
@@ -418,6 +420,17 @@ pub struct RecordArgs {
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Folder of the recording: new, empty, or an older recording, which is replaced
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// `ncugate inputs`
+#[derive(Debug, Args)]
+pub struct InputsArgs {
+    /// The phase
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// The folder to write
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 }

@@ -6,7 +6,7 @@ use crate::config::ConfigErrors;
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
-use crate::host::{TrialError, WorkError};
+use crate::host::{InputArraysError, TrialError, WorkError};
 use crate::judge::JudgeError;
 use crate::judge::kernel_ratchet::BaselineError;
 use crate::plan::PlanErrors;
@@ -107,6 +107,9 @@ pub enum CommandError {
     /// The tolerance proves nothing, or cannot be tried.
     #[error("in `workload`: {0}")]
     Trial(#[from] TrialError),
+    /// Inputs cannot be drawn.
+    #[error("in `workload`: {0}")]
+    Inputs(#[from] InputArraysError),
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -148,7 +151,8 @@ impl CommandError {
     /// The exit status it means.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Trial(_) | Self::Baseline(_) => Outcome::Usage,
+            Self::Config(_) | Self::Plan(_) | Self::Usage(_) => Outcome::Usage,
+            Self::Trial(_) | Self::Inputs(_) | Self::Baseline(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,

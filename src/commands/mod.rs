@@ -9,6 +9,7 @@ mod doctor;
 mod error;
 mod gate;
 mod index;
+mod inputs;
 mod install;
 mod library;
 mod live;
@@ -60,6 +61,7 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Table(args) => table::table(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
+        Command::Inputs(args) => inputs::inputs(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),
         Command::Compare(args) => compare::compare(args, &mut out),
         Command::Guard => {

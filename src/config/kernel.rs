@@ -1,5 +1,6 @@
 //! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
 
+use super::argument::ArgTemplate;
 use crate::expr::{Expr, Template, Value};
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +78,8 @@ pub struct LaunchTemplate {
     /// Share of a multiprocessor's L1 and shared memory that is asked for as shared memory, in percent; none leaves it to
     /// the driver.
     pub carveout: Option<Expr>,
-    /// Names of buffers, tensor maps, scalars, or shape dimensions (passed as `int`), in the order of the signature.
-    pub args: Vec<String>,
+    /// Arguments in the order of the signature.
+    pub args: Vec<ArgTemplate>,
 }
 
 /// How a launch stands to the launch before it and to its own blocks.

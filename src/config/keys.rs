@@ -2,11 +2,15 @@
 //!
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
+mod argument;
 mod gate;
+mod init;
 mod launch;
 mod workload;
 
+pub use argument::*;
 pub use gate::*;
+pub use init::*;
 pub use launch::*;
 pub use workload::*;
 
@@ -41,6 +45,8 @@ pub enum KeyKind {
     Table(&'static Spec),
     /// A table of which any part may be given.
     Part(&'static Spec),
+    /// A table of the kind that this one is in.
+    Again(&'static Spec),
     /// One of several kinds.
     Either(&'static [KeyKind]),
 }

@@ -4,8 +4,10 @@
 //! into the types of this module, with defaults filled in and every name checked, so that all errors of a file come
 //! out at once. Nothing here touches a GPU, a compiler or a kernel source.
 
+mod argument;
 mod error;
 mod gate;
+mod init;
 pub mod kernel;
 pub mod keys;
 mod locate;
@@ -21,8 +23,10 @@ mod tests;
 mod untested;
 pub mod workload;
 
+pub use argument::ArgTemplate;
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
+pub use init::{Amount, Init};
 pub use kernel::{
     CommandTemplate, DynamicArray, KernelTemplate, LaunchMode, LaunchPattern, LaunchTemplate, StepAction, StepTemplate,
     Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
@@ -35,6 +39,6 @@ pub use reference::{metric_table, reference};
 pub use resolve::{load, parse, parse_in};
 pub use schema::schema;
 pub use workload::{
-    Buffer, Dtype, Init, Laws, ProgramKind, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
+    Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
     WorkloadReference,
 };

@@ -24,6 +24,7 @@ pub fn phase() -> Phase {
         shape: vec![Expr::parse("N").unwrap()],
         init: None,
         role,
+        reduce: None,
     };
     let large = ShapeName("l".to_owned());
     Phase {

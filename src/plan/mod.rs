@@ -3,6 +3,7 @@
 //! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
 
 mod arg;
+mod arguments;
 mod fault;
 mod launch;
 mod program;
@@ -15,7 +16,7 @@ mod tests;
 mod unroll;
 mod variants;
 
-pub use arg::{Arg, ScalarValue, Swizzle, TensorMap};
+pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
 pub use program::{BufferCopy, BufferFill, KernelPlan, Launch, ShapeProgram, Step};
 pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};

@@ -161,9 +161,32 @@ impl Unrolling<'_> {
             let steps: Option<Vec<_>> = steps.into_iter().collect();
             programs.extend(steps.map(|steps| ShapeProgram { shape: shape.name.clone(), steps }));
         }
+        self.check_extents(&scope, &id);
         let whole = programs.len() == self.phase.workload.shapes.len();
         let plan = KernelPlan { source: PathBuf::from(source?), flags: flags?, defines: defines?, programs };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
+    }
+
+    /// Records extents over parameters that give no extent in a variant.
+    fn check_extents(&mut self, params: &Names, id: &VariantId) {
+        for shape in &self.phase.workload.shapes {
+            let scope: Names = params.iter().map(|(k, v)| (k.clone(), v.clone())).chain(shape.scope()).collect();
+            for buffer in &self.phase.workload.buffers {
+                let axes = buffer.varying_axes(&shape.dims);
+                for (at, (extent, _)) in buffer.shape.iter().zip(axes).enumerate().filter(|(_, (_, varies))| *varies) {
+                    let key = format!("workload.buffers.{}.shape[{at}]", buffer.name);
+                    let subject = format!("variant {id} at shape {}", shape.name);
+                    let help = "an extent is a whole number of at least 1";
+                    match extent.eval_int(&scope) {
+                        Ok(1..) => {}
+                        Ok(value) => {
+                            self.faults.add(&key, format!("is \"{extent}\", which gives {value}"), help, &subject)
+                        }
+                        Err(error) => self.faults.unevaluated(&key, extent.text(), &error, help, &subject),
+                    }
+                }
+            }
+        }
     }
 
     /// The entry of a step that is a launch.

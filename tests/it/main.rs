@@ -17,6 +17,7 @@ mod faults;
 mod foreign;
 mod forms;
 mod gallery;
+mod inputs;
 mod kernels;
 mod library;
 mod lines;

@@ -1,7 +1,9 @@
 //! From the text of a phase to what it means; every error of the file in one go.
 
+mod argument;
 mod captured;
 mod gates;
+mod init;
 mod kernel;
 mod launch;
 mod layers;

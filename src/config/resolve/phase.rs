@@ -59,6 +59,9 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         Layers::of(root, project, "profile", &keys::PROFILE)
             .and_then(|layers| profile(&layers, &vocabulary, &judged(MetricSource::Ncu))),
     );
+    if bench.as_ref().is_some_and(|bench| bench.l2 == L2State::Warm) && workload.has_state() {
+        refuse_warm(root);
+    }
     let head = head?;
     Some(Phase {
         file: path.to_owned(),
@@ -323,6 +326,18 @@ fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName])
         timeout: Duration::from_secs(u64::from(timeout?)),
         shapes,
     })
+}
+
+/// Reports a warm cache where launches change what they read: each finds its state in another place.
+fn refuse_warm(root: &Table<'_>) {
+    let message =
+        "`bench.l2` is \"warm\", but the workload has buffers that a launch changes and the next one needs anew";
+    let help =
+        "each launch of a sample has its own copy of them, which is not a warm cache: use \"rotate\" or \"cold\"";
+    match root.get("bench").and_then(|item| item.peek("l2")) {
+        Some(item) => item.report(message, Some(help.to_owned())),
+        None => root.report(message, Some(help.to_owned())),
+    }
 }
 
 fn profile(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<ProfileSettings> {
