@@ -29,6 +29,8 @@ pub enum Command {
     Gate(GateArgs),
     /// Show the launches and metrics of ncu reports
     Show(ShowArgs),
+    /// Say why a kernel takes the time that it takes: one bottleneck, the evidence, what to try next
+    Explain(ExplainArgs),
     /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
     Doctor,
     /// Render the report of a stored run again
@@ -227,6 +229,41 @@ pub struct ShowArgs {
     /// Export one row a launch with one column a metric
     #[arg(long, requires = "export")]
     pub wide: bool,
+}
+
+/// `ncugate explain`
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A run's folder, or an ncu report
+    #[arg(value_name = "RUN|REPORT", required_unless_present = "rules")]
+    pub path: Option<PathBuf>,
+    /// The variant to explain, instead of the selected one; of a report, a part of the kernel's name
+    #[arg(long, value_name = "ID")]
+    pub variant: Option<String>,
+    /// The shape to explain it at, instead of the objective's
+    #[arg(long, value_name = "SHAPE")]
+    pub shape: Option<String>,
+    /// Explain every variant, in a Markdown table with a row for each
+    #[arg(long, conflicts_with_all = ["variant", "format", "reader"])]
+    pub each: bool,
+    /// Who reads it
+    #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]
+    pub reader: Reader,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+    /// List the rules, and the facts that they read
+    #[arg(long)]
+    pub rules: bool,
+}
+
+/// Who reads an explanation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Reader {
+    /// Somebody at a terminal
+    Person,
+    /// A program: one JSON object under 2 KB
+    Agent,
 }
 
 /// Formats of an export.

@@ -7,6 +7,7 @@ mod compare;
 mod conclude;
 mod doctor;
 mod error;
+mod explain;
 mod gate;
 mod index;
 mod live;
@@ -46,6 +47,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Schema(args) => schema::schema(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
+        Command::Explain(args) => explain::explain(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),

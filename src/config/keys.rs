@@ -3,9 +3,11 @@
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
 mod gate;
+mod rule;
 mod workload;
 
 pub use gate::*;
+pub use rule::*;
 pub use workload::*;
 
 /// What a value may be.
@@ -135,6 +137,11 @@ pub static ROOT: Spec = spec(
             "A go/no-go condition, checked before anything is built.",
         ),
         key("waiver", KeyKind::List(&KeyKind::Table(&WAIVER)), "A gate that may fail for a while."),
+        key(
+            "rule",
+            KeyKind::List(&KeyKind::Table(&RULE)),
+            "A rule of the diagnosis, beside those that the program has.",
+        ),
     ],
 );
 

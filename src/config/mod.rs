@@ -13,6 +13,7 @@ pub mod phase;
 mod reader;
 mod reference;
 mod resolve;
+pub mod rule;
 mod schema;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -29,6 +30,7 @@ pub use locate::{locate, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, L2State, Objective, Phase, ProfileSettings};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
-pub use resolve::{load, parse};
+pub use resolve::{load, parse, rules};
+pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use workload::{Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};

@@ -8,6 +8,7 @@ mod derivation;
 mod family;
 pub mod id;
 mod peak;
+mod signal;
 
 pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
 pub use definition::{Definition, Formula};
@@ -16,3 +17,4 @@ pub use derivation::{
 };
 pub use family::Family;
 pub use peak::most_operations;
+pub use signal::{SIGNALS, asked_signals, signal_counters};

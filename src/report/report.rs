@@ -4,8 +4,9 @@
 
 use super::deep_profile::DeepProfileRow;
 use super::deltas::Delta;
+use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
+use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
 use super::trust::Trust;
 use super::variant_row::VariantRow;

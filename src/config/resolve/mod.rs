@@ -5,14 +5,16 @@ mod kernel;
 mod names;
 mod phase;
 mod reference;
+mod rule;
 mod scope;
 mod tensor_map;
 mod workload;
 
 use super::error::{ConfigErrors, Place, Problem};
-use super::keys::ROOT;
+use super::keys::{ROOT, RULES, Spec};
 use super::phase::Phase;
 use super::reader::{Table, TomlText};
+use super::rule::Rule;
 use std::path::Path;
 use toml::de::DeTable;
 
@@ -31,6 +33,21 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
 
 /// Understands the text of a phase; `path` is only named in errors.
 pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
+    read(path, text, &ROOT, |root| phase::phase(root, path, text))
+}
+
+/// Understands the text of a file of rules; `path` is only named in errors.
+pub fn rules(path: &Path, text: &str) -> Result<Vec<Rule>, ConfigErrors> {
+    read(path, text, &RULES, |root| Some(rule::rules(&root.need("rule")?.some_list(), &[])))
+}
+
+/// A file read by the keys that `spec` declares; every error of it in one go.
+fn read<T>(
+    path: &Path,
+    text: &str,
+    spec: &'static Spec,
+    understand: impl FnOnce(&Table<'_>) -> Option<T>,
+) -> Result<T, ConfigErrors> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let problems = errors.iter().map(|e| Problem {
@@ -42,11 +59,11 @@ pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
     }
     let source = TomlText::new(text);
     let place = Place { key: String::new(), span: 0..0 };
-    let root = Table::new(&source, &ROOT, place, document.get_ref());
-    let phase = phase::phase(&root, path, text);
+    let root = Table::new(&source, spec, place, document.get_ref());
+    let understood = understand(&root);
     let problems = source.into_problems();
-    match phase {
-        Some(phase) if problems.is_empty() => Ok(phase),
+    match understood {
+        Some(understood) if problems.is_empty() => Ok(understood),
         _ => Err(ConfigErrors::new(path, text, problems)),
     }
 }

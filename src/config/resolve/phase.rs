@@ -3,6 +3,7 @@
 use super::gates::Vocabulary;
 use super::kernel::{self, KernelParts};
 use super::names::KernelNames;
+use super::rule;
 use super::workload::{self, dims_of};
 use crate::config::Gate;
 use crate::config::keys;
@@ -42,6 +43,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
     }
     let gates = vocabulary.flat(&list(root, "gate"));
     let gate_plan = vocabulary.plan(root, &gates);
+    let rules = rule::rules(&list(root, "rule"), &vocabulary.values);
     let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
     let build = build(root);
     let (bench, profile) = (
@@ -65,6 +67,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
         baselines: ways.baselines,
         gates,
         gate_plan,
+        rules,
         workload,
     })
 }
@@ -124,6 +127,7 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
         ("stage", &keys::STAGE),
         ("precondition", &keys::PRECONDITION),
         ("waiver", &keys::WAIVER),
+        ("rule", &keys::RULE),
     ] {
         for item in root.get(key).map(|item| item.list()).unwrap_or_default() {
             item.table(spec);

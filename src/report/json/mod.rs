@@ -8,8 +8,9 @@ mod values;
 
 use self::values::{DeepProfileValues, DeltaValues, VariantValues};
 use super::error::RenderError;
+use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-use super::model::{FindingRow, MetricColumn};
+use super::model::MetricColumn;
 use super::report::Report;
 use super::trust::CheatRow;
 use crate::model::Verdict;
