@@ -31,6 +31,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Say why a kernel takes the time that it takes: one bottleneck, the evidence, what to try next
     Explain(ExplainArgs),
+    /// How many blocks of a kernel a multiprocessor holds, what limits that, and what to change for one more
+    Occupancy(OccupancyArgs),
     /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
     Doctor,
     /// Render the report of a stored run again
@@ -255,6 +257,35 @@ pub struct ExplainArgs {
     /// List the rules, and the facts that they read
     #[arg(long)]
     pub rules: bool,
+}
+
+/// `ncugate occupancy`
+#[derive(Debug, Args)]
+pub struct OccupancyArgs {
+    /// Compute capability
+    #[arg(long, value_name = "CC")]
+    pub cc: String,
+    /// Registers a thread
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255))]
+    pub registers: u32,
+    /// Shared memory a block in bytes, static and dynamic together
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_048_576))]
+    pub smem: u32,
+    /// Threads a block
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub block: u32,
+    /// Named barriers a block
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(..=16))]
+    pub barriers: u32,
+    /// Blocks a cluster
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub cluster: u32,
+    /// Multiprocessors of the GPU, for the number of clusters
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub sms: Option<u32>,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// Who reads an explanation.

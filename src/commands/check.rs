@@ -7,7 +7,7 @@ use crate::cli::CheckArgs;
 use crate::config::{self, Phase, Waiver};
 use crate::exit::Outcome;
 use crate::host::{NullTest, mutant_table, null_test};
-use crate::judge::{loosened, preconditions, static_gates, unlikely_limits};
+use crate::judge::{loosened, out_of_reach, preconditions, static_gates, unlikely_limits};
 use crate::model::Level;
 use crate::number::counted;
 use crate::plan::unroll;
@@ -69,6 +69,9 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     let builds = build_for(&plan, &phase, &arch)?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     write!(out, "{text}")?;
+    for sentence in out_of_reach(&phase, &plan, target) {
+        writeln!(out, "  {sentence}")?;
+    }
     let gates = static_gates(&phase, &plan, builds, target);
     write!(out, "{}", static_check::gates(&gates))?;
     if gates.impossible.is_some() {

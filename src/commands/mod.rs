@@ -11,6 +11,7 @@ mod explain;
 mod gate;
 mod index;
 mod live;
+mod occupancy;
 mod open;
 mod print;
 mod promote;
@@ -48,6 +49,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
         Command::Explain(args) => explain::explain(args, &mut out),
+        Command::Occupancy(args) => occupancy::occupancy(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),

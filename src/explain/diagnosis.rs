@@ -303,3 +303,7 @@ impl Compilation {
         Self { debug: Some(debug), optimisation: Some(told.unwrap_or(3)) }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -7,6 +7,7 @@ use super::report::Report;
 use super::{charted, deep_profile, deltas, gates, headline, provenance, text, trust, variants};
 use crate::chart;
 use crate::explain::Finding;
+use crate::judge::{TargetGpu, out_of_reach};
 use crate::metric::{Catalogue, ShownIn};
 use crate::model::Better;
 use crate::plan::Plan;
@@ -25,6 +26,7 @@ impl Report {
         let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
         let objective_shape =
             inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
+        let out_of_reach = unreachable_gates(inputs);
         let mut report = Self {
             title: text::line(&inputs.phase.title),
             phase: text::line(&inputs.phase.name),
@@ -58,6 +60,7 @@ impl Report {
                 .iter()
                 .chain(&inputs.judgement.warnings)
                 .chain(&inputs.manifest.warnings)
+                .chain(&out_of_reach)
                 .map(|w| text::line(w))
                 .collect(),
             reproduce: provenance::reproduce(inputs),
@@ -120,4 +123,11 @@ fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
         rows.push(row);
     }
     rows
+}
+
+/// Gates that no variant of the phase can hold on the GPU of the run because of its grid.
+fn unreachable_gates(inputs: &ReportInputs<'_>) -> Vec<String> {
+    let gpu = inputs.manifest.fingerprint.gpu.as_ref();
+    let target = gpu.map(|gpu| TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) });
+    target.map_or_else(Vec::new, |target| out_of_reach(inputs.phase, inputs.plan, target))
 }

@@ -27,6 +27,7 @@ pub mod markdown;
 mod model;
 pub mod mutants;
 mod ncu_advice;
+pub mod occupancy_table;
 mod page;
 mod provenance;
 #[allow(clippy::module_inception)]

@@ -12,6 +12,7 @@ mod confirmed;
 mod crafted;
 mod damage;
 mod evidence;
+mod explained;
 mod forms;
 mod kernels;
 mod lines;

@@ -1,6 +1,7 @@
 //! An explanation for people.
 
 use super::{Explanation, time};
+use crate::config::Confidence;
 use crate::report::finding_row::FindingRow;
 use crate::report::markdown::escape;
 use std::fmt::Write as _;
@@ -43,7 +44,7 @@ pub fn text(explanation: &Explanation) -> String {
 fn whole(row: &FindingRow) -> String {
     let mut out = format!("\n{}\n  {}\n", row.title, row.sentence);
     if let Some(saving) = &row.saving {
-        let _ = writeln!(out, "  could save {} ({:?} confidence)", saving.words, row.confidence);
+        let _ = writeln!(out, "  could save {} ({} confidence)", saving.words, confidence(row.confidence));
     }
     let evidence: Vec<String> = row.evidence.iter().map(|value| format!("{} {}", value.name, value.text)).collect();
     let launch = row.launch.as_ref().map_or_else(String::new, |launch| format!(" [{launch}]"));
@@ -58,6 +59,14 @@ fn whole(row: &FindingRow) -> String {
     }
     let _ = writeln!(out, "  id: {}", row.id);
     out
+}
+
+const fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Low => "low",
+        Confidence::Medium => "medium",
+        Confidence::High => "high",
+    }
 }
 
 /// A Markdown table with a row for each explanation.
