@@ -1,7 +1,7 @@
 //! Rules asked of variants: what each says, ranked by what mending it is expected to save.
 
 use super::case_table::CaseTable;
-use super::facts::{CaseFacts, ChipKnowledge, Compilation};
+use super::facts::{CaseFacts, ChipKnowledge, Compilation, KnownNumbers};
 use super::finding::{EstimateSource, EvidenceValue, Finding, FindingLine, SEVERE, Saving, Severity, WORTH_TRYING};
 use super::growth::{ShapeFacts, ShapeGrowth, growth};
 use super::pair::Pairs;
@@ -65,7 +65,9 @@ impl Diagnosis<'_> {
 
     fn of_case(&self, table: &CaseTable<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {
         let growth = growth(table, variant, shape, self.shapes);
+        let known = KnownNumbers::default();
         let Some(facts) = self.facts(table, variant, shape, growth.as_ref()) else { return Vec::new() };
+        let facts = CaseFacts { known: Some(&known), ..facts };
         let mut found: Vec<Finding> = self
             .rules
             .rules()
@@ -93,6 +95,7 @@ impl Diagnosis<'_> {
             compilation: self.compiled(variant),
             work: shape.work,
             growth,
+            known: None,
         })
     }
 
@@ -305,5 +308,5 @@ impl Compilation {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::print_stdout)]
 mod tests;

@@ -6,6 +6,8 @@ use crate::config::rule::SHARE;
 use crate::metric::{SIGNALS, id};
 use crate::model::ComputeCapability;
 use crate::occupancy::{Chip, Demand, Occupancy, theoretical};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// What is known of the chip.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +46,12 @@ pub struct CaseFacts<'a> {
     pub work: DeclaredWork,
     /// How it grew from a smaller shape.
     pub growth: Option<&'a ShapeGrowth>,
+    /// What was worked out before; rules read the same few numbers many times.
+    pub known: Option<&'a KnownNumbers>,
 }
+
+/// Numbers of one case by name.
+pub type KnownNumbers = RefCell<HashMap<String, Option<f64>>>;
 
 /// Utilisations that `busiest` is the highest of.
 const UNITS: [(&str, &str); 13] = [
@@ -67,8 +74,19 @@ impl CaseFacts<'_> {
     /// A metric or a fact; none where it is not known.
     pub fn number(&self, name: &str) -> Option<f64> {
         if let Some(of_baseline) = name.strip_prefix("baseline.") {
-            return Self { row: self.baseline?, growth: None, ..*self }.number(of_baseline);
+            return Self { row: self.baseline?, growth: None, known: None, ..*self }.number(of_baseline);
         }
+        if let Some(known) = self.known.and_then(|known| known.borrow().get(name).copied()) {
+            return known;
+        }
+        let found = self.read(name);
+        if let Some(known) = self.known {
+            known.borrow_mut().insert(name.to_owned(), found);
+        }
+        found
+    }
+
+    fn read(&self, name: &str) -> Option<f64> {
         let found = self.table.value(self.row, name).or_else(|| self.derived(name));
         found.filter(|value| value.is_finite())
     }
@@ -272,6 +290,7 @@ mod tests {
             compilation: Compilation { debug: Some(false), optimisation: Some(3) },
             work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6) },
             growth: Some(&growth),
+            known: None,
         })
     }
 
@@ -297,8 +316,14 @@ mod tests {
             ("instructions", 100.0),
         ];
         values.extend(SIGNALS.iter().map(|(_, names)| (names[0], 5.0)));
+        // two resources bind here, so that less of one alone lets no other block in; the test below has these facts
+        let alone = ["next_registers", "next_shared"];
         let missing: Vec<&str> = facts(&values, |case| {
-            FACTS.iter().map(|fact| fact.name).filter(|name| case.number(name).is_none()).collect()
+            FACTS
+                .iter()
+                .map(|fact| fact.name)
+                .filter(|name| case.number(name).is_none() && !alone.contains(name))
+                .collect()
         });
         assert!(missing.is_empty(), "{missing:?}");
         let texts = ["grown_dimension", "grown_from", "limiter", "busiest_unit"];
@@ -321,6 +346,8 @@ mod tests {
         let values = [("registers", 88.0), ("block_threads", 256.0), ("shared_mem", 20_480.0)];
         assert_eq!(facts(&values, |case| case.number("next_registers")), Some(80.0));
         assert_eq!(facts(&values, |case| case.text("limiter")).as_deref(), Some("registers"));
+        let values = [("registers", 32.0), ("block_threads", 128.0), ("shared_mem", 100_000.0)];
+        assert!(facts(&values, |case| case.number("next_shared")).is_some_and(|bytes| bytes < 100_000.0));
     }
 
     #[test]

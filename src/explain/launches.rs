@@ -1,10 +1,11 @@
 //! Launches of any ncu report as cases of their own, so that rules can be asked of them without a phase.
 
+use super::diagnosis::Diagnosis;
 use super::facts::{ChipKnowledge, Compilation};
 use super::finding::Finding;
 use super::growth::{DeclaredWork, ShapeFacts};
 use super::profiler::{NcuObservations, launch_observations, source_of};
-use super::{Diagnosis, RuleBook};
+use super::rule_book::RuleBook;
 use crate::frame::Quantities;
 use crate::judge::witness::ChipFacts;
 use crate::metric::{Catalogue, signal_counters};

@@ -34,7 +34,7 @@ fn sentence(gate: &Gate, shape: &ShapeName, plan: &Plan, chip: &Chip, sms: u32) 
     let (most, launch) = launches
         .into_iter()
         .filter_map(|launch| Some((bound(metric, launch, chip, sms)?, launch)))
-        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.blocks().cmp(&b.1.blocks())))?;
     let level = match gate.level {
         Level::Required => "required",
         Level::Advisory => "advisory",

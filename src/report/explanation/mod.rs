@@ -6,10 +6,10 @@ mod terminal;
 pub use agent::brief;
 pub use terminal::{table, text};
 
+use super::assemble::{diagnose, observations};
 use super::finding_row::FindingRow;
 use super::number;
 use super::text as words;
-use super::{diagnose, observations};
 use crate::config::RuleKind;
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding};
 use crate::frame::Quantities;
