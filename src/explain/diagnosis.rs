@@ -294,10 +294,9 @@ impl Compilation {
     pub fn of_flags(flags: &[String]) -> Self {
         let words: Vec<&str> = flags.iter().flat_map(|flag| flag.split([' ', ',', '='])).collect();
         let debug = words.iter().any(|word| matches!(*word, "-G" | "--device-debug"));
-        let ptxas = |at: usize| {
-            at > 0 && flags.iter().any(|flag| (flag.contains("ptxas")) && flag.contains(words[at]))
-                || at > 0 && matches!(words[at - 1], "-Xptxas" | "--ptxas-options")
-        };
+        let of_ptxas = |word: &str| flags.iter().any(|flag| flag.contains("ptxas") && flag.contains(word));
+        let after_ptxas = |at: usize| at > 0 && matches!(words[at - 1], "-Xptxas" | "--ptxas-options");
+        let ptxas = |at: usize| of_ptxas(words[at]) || after_ptxas(at);
         let levels = ["-O0", "-O1", "-O2", "-O3"];
         let told = words.iter().enumerate().rev().find_map(|(at, word)| {
             let level = levels.iter().position(|known| known == word).filter(|_| ptxas(at))?;

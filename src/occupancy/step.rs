@@ -63,24 +63,24 @@ fn steps(resource: &'static str, from: u32, unit: u32, blocks: impl Fn(u32) -> u
 
 /// Resident warps over a resource, the others as they are.
 pub fn curve(chip: &Chip, demand: &Demand, resource: Limiter) -> Vec<CurveStep> {
-    let (values, with): (Vec<u32>, fn(&Demand, u32) -> Demand) = match resource {
-        Limiter::Registers => ((1..=MOST_REGISTERS).collect(), |demand, n| Demand { registers: n, ..*demand }),
+    let values: Vec<u32> = match resource {
+        Limiter::Registers => (1..=MOST_REGISTERS).collect(),
         Limiter::Shared => {
             let unit = chip.shared_unit.max(512);
-            ((0..=chip.shared_optin / unit).map(|n| n * unit).collect(), |demand, n| Demand {
-                static_shared: n,
-                dynamic_shared: 0,
-                ..*demand
-            })
+            (0..=chip.shared_optin / unit).map(|n| n * unit).collect()
         }
-        Limiter::Warps | Limiter::Blocks => {
-            ((1..=MAX_BLOCK_THREADS / WARP).map(|n| n * WARP).collect(), |demand, n| Demand { threads: n, ..*demand })
-        }
-        Limiter::Barriers => ((0..=16).collect(), |demand, n| Demand { barriers: n, ..*demand }),
+        Limiter::Warps | Limiter::Blocks => (1..=MAX_BLOCK_THREADS / WARP).map(|n| n * WARP).collect(),
+        Limiter::Barriers => (0..=16).collect(),
+    };
+    let with = |n: u32| match resource {
+        Limiter::Registers => Demand { registers: n, ..*demand },
+        Limiter::Shared => Demand { static_shared: n, dynamic_shared: 0, ..*demand },
+        Limiter::Warps | Limiter::Blocks => Demand { threads: n, ..*demand },
+        Limiter::Barriers => Demand { barriers: n, ..*demand },
     };
     let mut curve: Vec<CurveStep> = Vec::new();
     for value in values {
-        let demand = with(demand, value);
+        let demand = with(value);
         let warps = theoretical(chip, &demand, None).blocks_per_sm * demand.threads.div_ceil(WARP);
         match curve.last_mut() {
             Some(last) if last.warps == warps => last.to = value,
