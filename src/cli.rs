@@ -1,10 +1,10 @@
 //! The command line as typed. What it means is the commands' business.
 
-use crate::campaign::Patience;
 mod explain;
 
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 
+use crate::campaign::Patience;
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use clap::{Args, Parser, Subcommand, ValueEnum};
