@@ -103,7 +103,7 @@ fn explained(plan: &Plan, judgement: &Judgement) -> Vec<VariantId> {
     judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
 }
 
-/// The shapes of a phase with the work that it declares.
+/// The shapes of a phase that are timed or profiled, with the work that it declares: what is only checked has no bottleneck.
 pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
     let of = |shape: &Shape| {
         let scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
@@ -111,7 +111,9 @@ pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
         let work = DeclaredWork { flops: number(&phase.workload.flops), bytes: number(&phase.workload.bytes) };
         ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work }
     };
-    phase.workload.shapes.iter().map(of).collect()
+    let measured =
+        |shape: &&Shape| phase.bench.shapes.contains(&shape.name) || phase.profile.shapes.contains(&shape.name);
+    phase.workload.shapes.iter().filter(measured).map(of).collect()
 }
 
 /// What the rules say of some variants of a run; `seen` is what was measured, with the deep profiles beside it.
