@@ -92,12 +92,14 @@ struct Stored {
 }
 
 impl Cache {
-    /// The user's: `$NCUGATE_CACHE`, else `$XDG_CACHE_HOME/ncugate`, else `~/.cache/ncugate`.
-    pub fn of_user() -> Result<Self, BuildError> {
+    /// The user's: `$NCUGATE_CACHE`, else the folder that `given` names, else `$XDG_CACHE_HOME/ncugate`, else
+    /// `~/.cache/ncugate`.
+    pub fn of_user(given: Option<&Path>) -> Result<Self, BuildError> {
         let folder = |name: &str, below: &str| {
             env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(below))
         };
         let root = folder("NCUGATE_CACHE", "")
+            .or_else(|| given.map(Path::to_owned))
             .or_else(|| folder("XDG_CACHE_HOME", "ncugate"))
             .or_else(|| folder("HOME", ".cache/ncugate"));
         Self::at(&root.ok_or(BuildError::NoCache)?)
@@ -309,7 +311,7 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("k.cu"), "").unwrap();
         let flags = vec![format!("--options-file={}", path("options").display())];
-        let unit = CompileUnit { source: path("k.cu"), flags, defines: Vec::new(), instance: None };
+        let unit = CompileUnit { source: path("k.cu"), flags, defines: Vec::new(), instances: Vec::new() };
         let key = |text: &str| {
             std::fs::write(path("options"), text).unwrap();
             Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()

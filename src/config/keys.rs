@@ -3,10 +3,12 @@
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
 mod gate;
+mod launch;
 mod rule;
 mod workload;
 
 pub use gate::*;
+pub use launch::*;
 pub use rule::*;
 pub use workload::*;
 
@@ -114,7 +116,11 @@ pub static ROOT: Spec = spec(
         key("build", KeyKind::Table(&BUILD), "How variants are compiled."),
         key("bench", KeyKind::Table(&BENCH), "How latency is measured."),
         key("profile", KeyKind::Table(&PROFILE), "How counters are collected."),
-        key("workload", KeyKind::Table(&WORKLOAD), "What is computed, and what counts as right.").required(),
+        key(
+            "workload",
+            KeyKind::Table(&WORKLOAD),
+            "What is computed, and what counts as right. A phase whose variants are launches of ncu reports (`match`) has none; every other phase has to have it.",
+        ),
         key("kernel", KeyKind::Table(&KERNEL), "The kernel that is swept."),
         key("sweep", KeyKind::Table(&SWEEP), "Parameter values to combine."),
         key("variant", KeyKind::List(&KeyKind::Table(&VARIANT)), "A variant named by itself."),
@@ -142,6 +148,17 @@ pub static ROOT: Spec = spec(
             KeyKind::List(&KeyKind::Table(&RULE)),
             "A rule of the diagnosis, beside those that the program has.",
         ),
+    ],
+);
+
+/// `ncugate.toml`.
+pub static PROJECT: Spec = spec(
+    "ncugate.toml",
+    "What all phases below its folder share. A key of a phase goes before it.",
+    &[
+        key("build", KeyKind::Table(&BUILD), "How variants are compiled."),
+        key("bench", KeyKind::Table(&BENCH), "How latency is measured."),
+        key("profile", KeyKind::Table(&PROFILE), "How counters are collected."),
     ],
 );
 
@@ -177,6 +194,8 @@ pub static BUILD: Spec = spec(
     &[
         key("nvcc", KeyKind::Text, "The compiler.").default("`nvcc` on `PATH`"),
         key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
+        key("cache", KeyKind::Text, "Folder that keeps what was built; `$NCUGATE_CACHE` goes before it.")
+            .default("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`"),
     ],
 );
 
@@ -256,39 +275,30 @@ pub static KERNEL: Spec = spec(
     "[kernel]",
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
     &[
-        key("source", KeyKind::Template, "The `.cu` file, relative to the working directory.").required(),
-        key(
-            "entry",
-            KeyKind::Template,
-            "Name of the `__global__` function: an `extern \"C\"` one, a mangled one, or as in C++ (`reduce`, `ns::reduce`, \
-             `reduce<float, {{ THREADS }}>`). A template is instantiated with the arguments that are written, if the source \
-             does not. Namespaces may be left out while one kernel fits.",
-        )
-        .required(),
+        key("source", KeyKind::Template, "The `.cu` file.").required(),
+        ENTRY.default("each launch has its own"),
         key("flags", TEMPLATES, "nvcc flags; `{{ NAME }}` is replaced by the parameter.")
             .default("[\"-O3\", \"-lineinfo\"]"),
         key("defines", NAMES, "Parameters passed as `-DNAME=value`.").default("[]"),
-        key("grid", EXPRS, "Blocks a grid, 1 to 3 axes.").required(),
-        key("block", EXPRS, "Threads a block, 1 to 3 axes.").required(),
-        key("cluster", EXPRS, "Blocks a cluster, 1 to 3 axes.").default("no cluster"),
-        key(
-            "dynamic_shared",
-            KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&DYNAMIC_ARRAYS)]),
-            "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say what takes it.",
-        )
-        .default("0"),
+        GRID.default("each launch has its own"),
+        BLOCK.default("each launch has its own"),
+        CLUSTER.default("no cluster"),
+        DYNAMIC_SHARED.default("0"),
+        COOPERATIVE.default("false"),
+        CARVEOUT.default("the driver's choice"),
         key(
             "tensor_maps",
             KeyKind::Table(&TENSOR_MAPS),
             "Buffers as bulk tensor copies (TMA) see them, to name in `args`.",
         )
         .default("{}"),
+        ARGS.default("each launch has its own"),
         key(
-            "args",
-            NAMES,
-            "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`).",
+            "launch",
+            KeyKind::List(&KeyKind::Table(&LAUNCH)),
+            "What one evaluation does, in order. Left out, it is one launch of `entry` with `grid`, `block` and `args`.",
         )
-        .required(),
+        .default("one launch"),
     ],
 );
 
@@ -353,6 +363,38 @@ pub static VARIANT: Spec = spec(
         key("command", TEMPLATES, "Program and arguments of an external command, instead of a kernel."),
         key("kernel_filter", KeyKind::Text, "Regular expression of the command's kernels that count.")
             .default("every kernel in the variant's NVTX range"),
+        key(
+            "match",
+            KeyKind::Table(&LAUNCH_PATTERN),
+            "Launches of ncu reports that another program made, instead of a kernel: `ncugate gate CONFIG --profile REPORT` judges \
+             them. Then every variant and baseline has `match`, and the file has no `[workload]`.",
+        ),
+    ],
+);
+
+/// `match`.
+pub static LAUNCH_PATTERN: Spec = spec(
+    "match = { ... }",
+    "Which launches of a report are the variant: those that fit every key given, at least one. A launch is of one variant alone. \
+     Where several launches match, each metric is the median over them, and a gate holds or fails only where every launch agrees.",
+    &[
+        key(
+            "kernel",
+            KeyKind::Text,
+            "Glob over the kernel's name: of the function (`softmax_warp_forward`), with scopes and template arguments \
+             (`at::native::reduce<float>`), or the whole signature.",
+        ),
+        key(
+            "nvtx",
+            KeyKind::Text,
+            "Glob over one of the NVTX ranges that were open, or over all of them (`outer > inner`).",
+        ),
+        key(
+            "launch",
+            KeyKind::Either(&[KeyKind::Whole(0), KeyKind::List(&KeyKind::Whole(0))]),
+            "Number of the launch in its report, or several, as ncu and `ncugate show` write it; the first is 0.",
+        ),
+        key("report", KeyKind::Text, "Glob over the file name of the report, where several are given."),
     ],
 );
 

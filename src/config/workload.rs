@@ -178,6 +178,33 @@ pub struct Scalar {
     pub value: Expr,
 }
 
+/// A program that gives the right outputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReferenceProgram {
+    /// Which.
+    pub program: ProgramKind,
+    /// One call may take this many seconds.
+    pub timeout_s: u32,
+}
+
+/// What is called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ProgramKind {
+    /// A function that is given arrays by the names of its parameters.
+    Python {
+        /// The file.
+        file: PathBuf,
+        /// The function.
+        function: String,
+    },
+    /// A program that is given a folder as its last argument.
+    Command {
+        /// Program and arguments.
+        argv: Vec<String>,
+    },
+}
+
 /// Where the right answer comes from. All built-ins are evaluated in float64 on the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -189,7 +216,7 @@ pub enum WorkloadReference {
         /// Options of the built-in as strings, e.g. `causal = "true"`, `op = "max"`.
         options: Vec<(String, String)>,
     },
-    /// Another kernel, launched with the same arguments as one thread block grid of its own.
+    /// Another kernel, with a grid and a block of its own.
     Entry {
         /// Entry name.
         entry: String,
@@ -200,12 +227,19 @@ pub enum WorkloadReference {
         grid: Vec<Expr>,
         /// Block, expressions over the shape.
         block: Vec<Expr>,
+        /// Names of its arguments; those of the kernel's first launch where there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        args: Vec<String>,
     },
     /// A NumPy file; `{{ shape }}` and `{{ seed }}` in the path are substituted.
     Npy {
-        /// Path, relative to the working directory.
+        /// Path, relative to the root of the project.
         path: PathBuf,
     },
+    /// A program, called for every draw of inputs.
+    Program(ReferenceProgram),
+    /// Nothing is computed here: the phase judges launches of ncu reports that another program made.
+    Absent,
 }
 
 /// The laws that the inputs of correctness cases are drawn by, at least one.
@@ -256,6 +290,29 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The shape of launches of ncu reports.
+    pub const CAPTURED: &str = "captured";
+
+    /// What is known of launches of ncu reports that another program made: nothing, at one shape without dimensions.
+    pub fn of_reports() -> Self {
+        Self {
+            seeds: Vec::new(),
+            laws: Laws::Given(Vec::new()),
+            reference: WorkloadReference::Absent,
+            tolerance: Tolerance::default(),
+            scalars: Vec::new(),
+            shapes: vec![Shape { name: ShapeName(Self::CAPTURED.to_owned()), dims: Vec::new() }],
+            buffers: Vec::new(),
+            flops: None,
+            bytes: None,
+        }
+    }
+
+    /// Whether it is that of launches of ncu reports.
+    pub fn is_of_reports(&self) -> bool {
+        self.reference == WorkloadReference::Absent
+    }
+
     /// The smallest shape: that with the fewest points in all its dimensions together, the first of several.
     pub fn smallest_shape(&self) -> Option<&Shape> {
         let points = |shape: &&Shape| shape.dims.iter().fold(1i64, |product, (_, n)| product.saturating_mul(*n));
@@ -293,6 +350,14 @@ impl Workload {
     /// The expression cannot be evaluated at the shape.
     pub fn bytes_at(&self, shape: &Shape) -> Result<Option<f64>, ExprError> {
         self.bytes.as_ref().map(|bytes| bytes.eval_number(&shape.scope())).transpose()
+    }
+
+    /// Bytes of a buffer at a shape; none where there is no such buffer, or an extent cannot be evaluated.
+    pub fn bytes_of(&self, shape: &Shape, name: &str) -> Option<f64> {
+        let scope = shape.scope();
+        let buffer = self.buffers.iter().find(|buffer| buffer.name == name)?;
+        let extents = buffer.shape.iter().map(|extent| extent.eval_number(&scope).ok());
+        Some(extents.product::<Option<f64>>()? * buffer.dtype.size() as f64)
     }
 
     /// Bytes of all buffers with a role that is asked for, at a shape; none where an extent cannot be evaluated.

@@ -10,8 +10,8 @@ use super::rule_book::RuleBook;
 use crate::config::{Confidence, Rule, RuleCase, RuleKind};
 use crate::expr::{Expr, Value};
 use crate::frame::Quantities;
-use crate::judge::witness::durations::disagreement;
-use crate::metric::Catalogue;
+use crate::judge::witness::durations::Durations;
+use crate::metric::{Catalogue, id};
 use crate::model::{ShapeName, VariantId};
 use crate::number;
 use crate::plan::{Method, Plan};
@@ -103,7 +103,7 @@ impl Diagnosis<'_> {
         let planned = self.plan.and_then(|plan| plan.variant(variant)).map(|variant| &variant.method);
         match planned {
             Some(Method::Kernel(kernel)) => Compilation::of_flags(&kernel.flags),
-            Some(Method::Command(_)) => Compilation::default(),
+            Some(Method::Command(_) | Method::Captured(_)) => Compilation::default(),
             None => self.compilation,
         }
     }
@@ -153,7 +153,8 @@ impl Diagnosis<'_> {
     /// Latency without the profiler and duration under it measure different things, within the band that verdicts demand.
     fn doubt(&self, facts: &CaseFacts<'_>, variant: &VariantId, shape: &ShapeName) -> Option<Finding> {
         let (latency, duration) = (facts.number("latency_p50")?, facts.number("duration")?);
-        let objection = disagreement(latency, duration / 1000.0, 0.0, 1.0)?;
+        let launches = self.quantities.steps(variant, shape, &id::DURATION).len().max(1) as u32;
+        let objection = Durations::plain(latency, duration / 1000.0, launches).disagreement()?;
         let key = (variant.clone(), shape.clone());
         Some(Finding {
             rule: "durations_disagree".to_owned(),

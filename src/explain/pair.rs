@@ -3,7 +3,7 @@
 use super::case_table::CaseTable;
 use super::finding::MeasuredPair;
 use crate::model::{ShapeName, VariantId};
-use crate::plan::{KernelPlan, Method, Plan, Variant};
+use crate::plan::{Method, Plan, Variant};
 use std::collections::HashMap;
 
 /// Least difference in percent of the time that is more than noise for advice. Verdicts do not rest on it.
@@ -41,12 +41,12 @@ impl<'p> Pairs<'p> {
             *texts.entry(text).or_insert(next)
         };
         let codes = plan.variants.iter().map(|variant| {
-            let Method::Kernel(KernelPlan { source, entry, flags, .. }) = &variant.method else { return None };
+            let Method::Kernel(kernel) = &variant.method else { return None };
             let value =
                 |name: &&str| variant.params.iter().find(|(known, _)| known == name).map(|(_, v)| v.to_string());
             Some(Code {
-                source: code(format!("{}\n{entry}", source.display())),
-                flags: code(flags.join("\n")),
+                source: code(format!("{}\n{}", kernel.source.display(), kernel.launched_entries().join("\n"))),
+                flags: code(kernel.flags.join("\n")),
                 params: names.iter().map(|name| value(name).map_or(ABSENT, &mut code)).collect(),
             })
         });

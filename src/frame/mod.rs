@@ -1,30 +1,35 @@
 //! Every polars frame of the program: typed in, typed out. Column names and types are in [`schema`].
 
 mod assemble;
+mod captured;
 mod cells;
 mod close;
 mod counted;
 mod decode;
+mod evaluations;
 pub mod export;
 mod formula;
 mod groups;
+mod launch_facts;
 mod launch_table;
 pub mod launches;
 mod metric_table;
 mod nvtx;
 mod pivot;
-mod program_counters;
 mod quantities;
 pub mod rows;
 mod run_table;
 pub mod schema;
+mod steps;
 mod texts;
 pub mod wanted;
 
 pub use assemble::{Measured, quantities};
+pub use captured::{CapturedLaunch, CapturedVariants};
 pub use cells::MetricCells;
 pub use close::{CloseRow, close_quantities};
-pub use counted::{Counted, Ownership, ProfiledCases, launch_variant};
-pub use nvtx::case_of;
+pub use counted::{Counted, Ownership, ProfiledCases};
+pub use nvtx::{case_of, nvtx_text};
 pub use quantities::{FreshSamples, Program, Quantities, Sampling, Spreads};
 pub use run_table::{TableFormat, run_table, write_table};
+pub use steps::Misfit;

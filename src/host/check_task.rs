@@ -90,9 +90,9 @@ impl Worker<'_> {
         shape: &mut CheckedShape<'_>,
         draws: &[CaseDraw],
     ) -> Result<CheckOutcome, DeviceError> {
-        let launch = self.launch(index, shape.spec)?;
-        self.kernel(index)?;
-        let kernel = self.kernels[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
+        let program = self.program(index, shape.spec)?;
+        self.load(index)?;
+        let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
         let mut results = Vec::new();
         for draw in draws {
             if draws.len() > 1 {
@@ -101,7 +101,7 @@ impl Worker<'_> {
             let buffers = &mut shape.buffers;
             results.push(buffers.launch_draw(
                 &self.device,
-                (kernel, &launch),
+                (loaded, &program),
                 shape.spec,
                 draw,
                 &self.job.tolerance,
@@ -143,8 +143,11 @@ impl Worker<'_> {
         usual: &[f64],
     ) -> Result<CaseDraw, ExpectedOutputError> {
         let plain = self.job.tolerance.times_error.map(|_| plain_on_host(&self.job.reference, shape, &inputs.values));
+        let plain = plain.transpose()?.flatten();
+        // Of the inputs a launch needs the bytes alone; the values of all laws together would take most of the memory.
+        let inputs = CaseInputs { bytes: inputs.bytes, values: Vec::new() };
         let draw = CaseDraw::new(law, inputs, expected, usual);
-        Ok(match plain.transpose()?.flatten() {
+        Ok(match plain {
             Some(plain) => draw.with_plain(shape, &plain),
             None => draw,
         })
@@ -173,8 +176,8 @@ impl Worker<'_> {
         buffers: Option<&mut CheckBuffers>,
     ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
         match (&self.job.reference, buffers) {
-            (ReferenceSpec::Entry { entry, cubin, launches }, Some(buffers)) => {
-                buffers.expected_by_entry(&self.device, (entry, cubin, launches), shape, inputs)
+            (ReferenceSpec::Entry { entry, cubin, programs }, Some(buffers)) => {
+                buffers.expected_by_entry(&self.device, (entry, cubin, programs), shape, inputs)
             }
             _ => Err(ExpectedOutputError::NoReference),
         }

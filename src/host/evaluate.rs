@@ -5,7 +5,7 @@ use crate::config::{Buffer, Init, KernelTemplate, Phase, Role, ScalarType, Shape
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::BufferSpec;
 use crate::model::VariantId;
-use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, reference_id};
+use crate::plan::{Arg, KernelPlan, Method, Plan, ShapeProgram, Step, reference_args, reference_id, reference_launch};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
 use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(super) fn built<'a>(
 ) -> impl Iterator<Item = (&'a VariantId, &'a KernelPlan, &'a PathBuf)> {
     plan.variants.iter().filter_map(|v| match &v.method {
         Method::Kernel(kernel) => cubins.get(&v.id).map(|cubin| (&v.id, kernel, cubin)),
-        Method::Command(_) => None,
+        Method::Command(_) | Method::Captured(_) => None,
     })
 }
 
@@ -37,21 +37,34 @@ pub(super) fn check_provable(phase: &Phase) -> Result<(), JobError> {
 
 pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &Phase) -> Result<(), JobError> {
     for shape in &phase.workload.shapes {
-        if !kernel.launches.iter().any(|l| l.shape == shape.name) {
+        if kernel.program(&shape.name).is_none() {
             return Err(JobError::NoLaunch { variant: variant.clone(), shape: shape.name.clone() });
         }
     }
-    for arg in kernel.launches.iter().flat_map(|l| &l.args) {
-        let name = match arg {
-            Arg::Buffer(name) => name,
-            Arg::TensorMap(map) => &map.buffer,
-            Arg::Scalar(_) => continue,
-        };
-        if !phase.workload.buffers.iter().any(|b| &b.name == name) {
-            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.clone() });
+    for name in kernel.programs.iter().flat_map(|program| &program.steps).flat_map(buffers) {
+        if !phase.workload.buffers.iter().any(|b| b.name == name) {
+            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.to_owned() });
         }
     }
     Ok(())
+}
+
+/// The buffer that an argument names.
+fn named(arg: &Arg) -> Option<&str> {
+    match arg {
+        Arg::Buffer(name) => Some(name),
+        Arg::TensorMap(map) => Some(&map.buffer),
+        Arg::Scalar(_) => None,
+    }
+}
+
+/// Buffers that a step names.
+fn buffers(step: &Step) -> Vec<&str> {
+    match step {
+        Step::Launch(launch) => launch.args.iter().filter_map(named).collect(),
+        Step::Memset(fill) => vec![&fill.buffer],
+        Step::Memcpy(copy) => vec![&copy.from, &copy.to],
+    }
 }
 
 /// How the phase is timed, with hidden seeds that are drawn now. Where the right answers are in files there are none but
@@ -70,8 +83,9 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
     };
     let seeds = &phase.workload.seeds;
     settings.hidden.inputs = match &phase.workload.reference {
+        WorkloadReference::Absent => Vec::new(),
         WorkloadReference::Npy { .. } => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
-        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } => {
+        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Program(_) => {
             (0..settings.contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
         }
     };
@@ -157,8 +171,10 @@ pub(super) fn job_reference(
             shapes.iter().try_for_each(|shape| builtin.bind(shape).map(drop))?;
             Ok(ReferenceSpec::Builtin(builtin))
         }
+        WorkloadReference::Absent => Err(JobError::NoReference),
+        WorkloadReference::Program(program) => Ok(ReferenceSpec::Program(program.clone())),
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
-        WorkloadReference::Entry { entry, source, grid, block } => {
+        WorkloadReference::Entry { entry, source, grid, block, args: _ } => {
             let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());
             // A source over parameters is that of every variant of the sweep.
             let same = |k: &KernelTemplate, source: &Path| {
@@ -169,23 +185,14 @@ pub(super) fn job_reference(
             let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
             let (_, kernel, candidate) = host.ok_or_else(absent)?;
             let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?;
-            let launches = kernel
-                .launches
-                .iter()
-                .filter_map(|launch| shapes.iter().find(|s| s.name == launch.shape).map(|shape| (launch, shape)))
-                .map(|(launch, shape)| {
-                    Ok(Launch {
-                        shape: launch.shape.clone(),
-                        grid: extent3(grid, shape, entry, "grid")?,
-                        block: extent3(block, shape, entry, "block")?,
-                        cluster: [1, 1, 1],
-                        dynamic_shared: 0,
-                        dynamic_arrays: Vec::new(),
-                        args: launch.args.clone(),
-                    })
-                })
-                .collect::<Result<Vec<_>, JobError>>()?;
-            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, launches })
+            let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
+                let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);
+                let args = reference_args(phase, shape, kernel)?.unwrap_or_default();
+                let launch = reference_launch(entry, extents, args);
+                Ok(ShapeProgram { shape: shape.name.clone(), steps: vec![Step::Launch(launch)] })
+            });
+            let programs = programs.collect::<Result<Vec<_>, JobError>>()?;
+            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, programs })
         }
     }
 }

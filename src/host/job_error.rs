@@ -2,6 +2,7 @@
 
 use crate::expr::ExprError;
 use crate::model::{ShapeName, VariantId};
+use crate::plan::PlanErrors;
 use crate::prove::ReferenceError;
 
 /// Why a phase cannot be made into a job.
@@ -35,6 +36,9 @@ pub enum JobError {
     /// No bound of the tolerance is given, or one is not a number that can be held.
     #[error("the tolerance has no usable bound; give `max_abs`, `rel_l2`, `atol` or `rtol`, finite and not negative")]
     Tolerance,
+    /// The phase judges ncu reports: nothing is computed for it.
+    #[error("the phase judges ncu reports, so it has nothing to measure")]
+    NoReference,
     /// There is no seed.
     #[error("the workload has no seeds; give at least one")]
     NoSeeds,
@@ -54,6 +58,9 @@ pub enum JobError {
         /// The name.
         buffer: String,
     },
+    /// An argument of the reference entry cannot be passed.
+    #[error(transparent)]
+    ReferenceArguments(#[from] PlanErrors),
     /// The built-in reference does not fit the workload.
     #[error(transparent)]
     Reference(#[from] ReferenceError),

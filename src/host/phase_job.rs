@@ -59,8 +59,7 @@ impl WorkerJob {
             kernels.push(JobKernel {
                 variant: variant.clone(),
                 cubin: cubin.clone(),
-                entry: kernel.entry.clone(),
-                launches: kernel.launches.clone(),
+                programs: kernel.programs.clone(),
                 cases,
                 shapes: timed.clone(),
                 unverified: None,

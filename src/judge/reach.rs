@@ -27,8 +27,8 @@ fn sentence(gate: &Gate, shape: &ShapeName, plan: &Plan, chip: &Chip, sms: u32) 
     let launches: Vec<&Launch> = plan
         .candidates()
         .map(|variant| match &variant.method {
-            Method::Kernel(kernel) => kernel.launches.iter().find(|launch| &launch.shape == shape),
-            Method::Command(_) => None,
+            Method::Kernel(kernel) => kernel.program(shape)?.single(),
+            Method::Command(_) | Method::Captured(_) => None,
         })
         .collect::<Option<_>>()?;
     let (most, launch) = launches

@@ -4,7 +4,7 @@ use super::finding_row::FindingRow;
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::report::Report;
-use super::{charted, deep_profile, deltas, gates, headline, provenance, text, trust, variants};
+use super::{charted, deep_profile, deltas, gates, headline, provenance, steps, text, trust, variants};
 use crate::chart;
 use crate::explain::Finding;
 use crate::judge::{TargetGpu, out_of_reach};
@@ -42,6 +42,7 @@ impl Report {
             fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
             preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
             waivers: gates::waivers(inputs.judgement),
+            steps: steps::table(&rows, &shapes, objective_shape, &metrics),
             deltas: deltas::deltas(inputs, &metrics),
             metrics,
             params,

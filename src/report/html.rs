@@ -15,6 +15,7 @@ use super::model::Headline;
 use super::page;
 use super::provenance::{Provenance, RunOrigin};
 use super::report::Report;
+use super::steps::StepTable;
 use super::trust::Trust;
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
@@ -75,6 +76,7 @@ struct Shell<'a> {
     fallback: &'a Option<FallbackRow>,
     preconditions: &'a [PreconditionRow],
     waivers: &'a [WaiverRow],
+    steps: &'a Option<StepTable>,
     deltas: &'a [Delta],
     findings: &'a [FindingRow],
     deep_profile: &'a Option<DeepProfileRow>,
@@ -100,6 +102,7 @@ impl<'a> Shell<'a> {
             fallback: &report.fallback,
             preconditions: &report.preconditions,
             waivers: &report.waivers,
+            steps: &report.steps,
             deltas: &report.deltas,
             findings: &report.findings,
             deep_profile: &report.deep_profile,

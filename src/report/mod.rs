@@ -34,6 +34,7 @@ mod provenance;
 mod report;
 pub mod show;
 pub mod static_check;
+mod steps;
 pub mod terminal;
 mod trust;
 mod variant_row;

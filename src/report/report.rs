@@ -8,6 +8,7 @@ use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
+use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use crate::chart::Chart;
@@ -55,6 +56,8 @@ pub struct Report {
     pub objective_shape: usize,
     /// Candidates and baselines, best first.
     pub variants: Vec<VariantRow>,
+    /// The steps of the selected variant, where its evaluation is several.
+    pub steps: Option<StepTable>,
     /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.

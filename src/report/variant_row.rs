@@ -43,6 +43,8 @@ pub struct VariantRow {
     pub shares: Option<String>,
     /// How it was built.
     pub build: BuildRow,
+    /// The launches of ncu reports that it is, with their kernels.
+    pub captured: Option<String>,
     /// Values by shape, aligned with [`Report::shapes`](super::Report::shapes).
     pub shapes: Vec<ShapeValues>,
     /// What ncu's own rules and sampler say, a shape each; empty where the report holds gate metrics alone.
@@ -103,7 +105,7 @@ pub struct CheckRow {
 pub struct BuildRow {
     /// Whether there is something to launch.
     pub verdict: Verdict,
-    /// `built for sm_90`, `external command`, or why there is nothing to launch.
+    /// `built for sm_90`, `external command`, the launches of a report that it is, or why there is nothing to launch.
     pub text: String,
     /// What the compiler printed.
     pub log: String,
@@ -118,12 +120,25 @@ pub struct BuildRow {
 /// What was measured at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeValues {
-    /// Grid, block and dynamic shared memory of the launch.
+    /// Grid, block and dynamic shared memory of the launch; of several steps, each.
     pub launch: String,
+    /// Its steps, where it is several.
+    pub steps: Vec<StepRow>,
     /// Values, aligned with [`Report::metrics`](super::Report::metrics).
     pub values: Vec<Measure>,
     /// Latency samples in microseconds, in the order they were taken.
     pub samples: Vec<f64>,
     /// What was verified of the launches behind the samples; none where their outputs were not looked at.
     pub audit: Option<AuditRow>,
+}
+
+/// A step of an evaluation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepRow {
+    /// The kernel, `memset` or `memcpy`.
+    pub name: String,
+    /// How it is launched, or what is filled or copied.
+    pub about: String,
+    /// Values, aligned with [`Report::metrics`](super::Report::metrics); none for what is not known of single launches.
+    pub values: Vec<Option<Measure>>,
 }

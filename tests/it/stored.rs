@@ -43,6 +43,7 @@ pub struct Stored {
     rounds: Option<u32>,
     seen: bool,
     stretch: f64,
+    profiled_as: Option<&'static str>,
     code: String,
     confirmed: Confirmed,
     latency: Latency,
@@ -54,8 +55,8 @@ pub fn h200() -> Fingerprint {
         name: "NVIDIA H200".to_owned(),
         compute_capability: (9, 0).into(),
         sms: 132,
-        memory: 150_109_880_320,
-        shared_memory_optin: 232_448,
+        memory: Some(150_109_880_320),
+        shared_memory_optin: Some(232_448),
     };
     Fingerprint {
         gpu: Some(gpu),
@@ -90,6 +91,7 @@ impl Stored {
             rounds: None,
             seen: true,
             stretch: 1.0,
+            profiled_as: None,
             code: String::new(),
             confirmed: Confirmed::Alike,
             latency: Box::new(|_, _| 10.0),
@@ -103,6 +105,12 @@ impl Stored {
 
     pub fn state(mut self, state: RunState) -> Self {
         self.state = state;
+        self
+    }
+
+    /// What ncu calls every kernel.
+    pub fn profiled_as(mut self, kernel: &'static str) -> Self {
+        self.profiled_as = Some(kernel);
         self
     }
 
@@ -184,7 +192,7 @@ impl Stored {
         for variant in &plan.variants {
             let outcome = match variant.method {
                 Method::Kernel(_) => self.built(),
-                Method::Command(_) => BuildOutcome::NotNeeded,
+                Method::Command(_) | Method::Captured(_) => BuildOutcome::NotNeeded,
             };
             let kernel = outcome != BuildOutcome::NotNeeded;
             writer.build(&BuildRecord { variant: variant.id.clone(), shares: None, outcome }).unwrap();
@@ -227,14 +235,18 @@ impl Stored {
     fn profile(&self, writer: &mut RunWriter, phase: &Phase, plan: &Plan) {
         const REPORT: &str = "witness-1.ncu-rep";
         let cases = || plan.variants.iter().flat_map(|v| phase.bench.shapes.iter().map(move |shape| (v, shape)));
-        let launches = cases().map(|(variant, shape)| {
-            let entry = match &variant.method {
-                Method::Kernel(kernel) => kernel.entry.as_str(),
-                Method::Command(_) => "library",
+        let launches = cases().flat_map(|(variant, shape)| {
+            let entries = match &variant.method {
+                Method::Kernel(kernel) => kernel.launched_entries(),
+                Method::Command(_) | Method::Captured(_) => vec!["library"],
             };
             let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();
             samples.sort_by(f64::total_cmp);
-            launch(entry, &format!("{}@{shape}", variant.id), samples[30] * 1e3 * self.stretch)
+            // Of several launches each takes an equal part.
+            let each = samples[30] * 1e3 * self.stretch / entries.len() as f64;
+            let range = format!("{}@{shape}", variant.id);
+            let of = |entry: &str| launch(self.profiled_as.unwrap_or(entry), &range, each);
+            entries.into_iter().map(of).collect::<Vec<_>>()
         });
         let launches: Vec<Message> = launches.collect();
         let names = message().text(1, DURATION);
@@ -264,6 +276,7 @@ impl Stored {
             cubin_sha256: String::new(),
             code_sha256: self.code.clone(),
             resources,
+            entries: Vec::new(),
             arch: "sm_90".to_owned(),
             cached: false,
             log: String::new(),
@@ -313,7 +326,7 @@ fn launch(kernel: &str, range: &str, duration: f64) -> Message {
 fn sources(plan: &Plan, place: &Place) -> BTreeMap<String, String> {
     let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
-        Method::Command(_) => None,
+        Method::Command(_) | Method::Captured(_) => None,
     });
     let hash = |name: String| {
         let path = place.path().join(&name);

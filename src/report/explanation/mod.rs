@@ -115,8 +115,10 @@ impl<'s, 'a> Explainer<'s, 'a> {
         let dims = phase.workload.shapes.iter().find(|known| &known.name == shape).map(|known| known.dims.clone());
         let open = judgement.gates.iter().filter(|g| g.level == Level::Required && g.verdict != Verdict::Pass);
         let kernel = planned.and_then(|variant| match &variant.method {
-            crate::plan::Method::Kernel(kernel) => Some(format!("{} ({})", kernel.source.display(), kernel.entry)),
-            crate::plan::Method::Command(_) => None,
+            crate::plan::Method::Kernel(kernel) => {
+                Some(format!("{} ({})", kernel.source.display(), kernel.entries().join(", ")))
+            }
+            crate::plan::Method::Command(_) | crate::plan::Method::Captured(_) => None,
         });
         TaskContext {
             phase: words::line(&phase.name),
