@@ -1,7 +1,7 @@
 //! Rules asked of variants: what each says, ranked by what mending it is expected to save.
 
 use super::case_table::CaseTable;
-use super::facts::{CaseFacts, ChipKnowledge, Compilation, KnownNumbers};
+use super::facts::{CaseFacts, ChipKnowledge, Compilation};
 use super::finding::{EstimateSource, EvidenceValue, Finding, FindingLine, SEVERE, Saving, Severity, WORTH_TRYING};
 use super::growth::{ShapeFacts, ShapeGrowth, growth};
 use super::pair::Pairs;
@@ -65,9 +65,7 @@ impl Diagnosis<'_> {
 
     fn of_case(&self, table: &CaseTable<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {
         let growth = growth(table, variant, shape, self.shapes);
-        let known = KnownNumbers::default();
         let Some(facts) = self.facts(table, variant, shape, growth.as_ref()) else { return Vec::new() };
-        let facts = CaseFacts { known: Some(&known), ..facts };
         let mut found: Vec<Finding> = self
             .rules
             .rules()
@@ -87,15 +85,16 @@ impl Diagnosis<'_> {
         growth: Option<&'t ShapeGrowth>,
     ) -> Option<CaseFacts<'t>> {
         let baseline = self.plan.and_then(|plan| plan.baselines().next()).map(|baseline| &baseline.id);
+        let row = table.row(variant, &shape.name)?;
         Some(CaseFacts {
             table,
-            row: table.row(variant, &shape.name)?,
+            row,
             baseline: baseline.and_then(|id| table.row(id, &shape.name)),
             chip: self.chip,
             compilation: self.compiled(variant),
             work: shape.work,
             growth,
-            known: None,
+            known: table.known(row),
         })
     }
 

@@ -1,13 +1,11 @@
 //! Numbers that follow from metrics, from the chip and from the plan: what rules read beside metrics.
 
-use super::case_table::CaseTable;
+use super::case_table::{CaseTable, KnownNumbers};
 use super::growth::{DeclaredWork, ShapeGrowth};
 use crate::config::rule::SHARE;
 use crate::metric::{SIGNALS, id};
 use crate::model::ComputeCapability;
 use crate::occupancy::{Chip, Demand, Occupancy, theoretical};
-use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// What is known of the chip.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,12 +44,9 @@ pub struct CaseFacts<'a> {
     pub work: DeclaredWork,
     /// How it grew from a smaller shape.
     pub growth: Option<&'a ShapeGrowth>,
-    /// What was worked out before; rules read the same few numbers many times.
+    /// What was worked out of it before.
     pub known: Option<&'a KnownNumbers>,
 }
-
-/// Numbers of one case by name.
-pub type KnownNumbers = RefCell<HashMap<String, Option<f64>>>;
 
 /// Utilisations that `busiest` is the highest of.
 const UNITS: [(&str, &str); 13] = [
