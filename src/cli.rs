@@ -1,5 +1,9 @@
 //! The command line as typed. What it means is the commands' business.
 
+mod explain;
+
+pub use explain::{ExplainArgs, OccupancyArgs, Reader};
+
 use crate::campaign::Patience;
 mod upkeep;
 
@@ -39,6 +43,10 @@ pub enum Command {
     Gate(GateArgs),
     /// Show the launches and metrics of ncu reports
     Show(ShowArgs),
+    /// Say why a kernel takes the time that it takes: one bottleneck, the evidence, what to try next
+    Explain(ExplainArgs),
+    /// How many blocks of a kernel a multiprocessor holds, what limits that, and what to change for one more
+    Occupancy(OccupancyArgs),
     /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
     Doctor(DoctorArgs),
     /// Render the report of a stored run again

@@ -8,7 +8,7 @@ use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{Phase, Waiver};
 use crate::exit::Outcome;
 use crate::host::{NullTest, check_reference, mutant_table, null_test};
-use crate::judge::{loosened, preconditions, static_gates, unlikely_limits};
+use crate::judge::{loosened, out_of_reach, preconditions, static_gates, unlikely_limits};
 use crate::model::{Level, Verdict};
 use crate::number::counted;
 use crate::plan::unroll;
@@ -98,6 +98,9 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     let builds = build_for(&plan, &phase, &arch)?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     write!(out, "{text}")?;
+    for sentence in out_of_reach(&phase, &plan, target) {
+        writeln!(out, "  {sentence}")?;
+    }
     if let Some(problem) = reference_problem(&phase, &plan, &arch)? {
         writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
         outcome = Outcome::Failed;

@@ -7,6 +7,7 @@ mod compare;
 mod conclude;
 mod doctor;
 mod error;
+mod explain;
 mod gate;
 mod index;
 mod inputs;
@@ -14,6 +15,7 @@ mod install;
 mod library;
 mod live;
 mod merge;
+mod occupancy;
 mod open;
 mod output;
 mod print;
@@ -59,6 +61,8 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Schema(args) => schema::schema(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
+        Command::Explain(args) => explain::explain(args, &mut out),
+        Command::Occupancy(args) => occupancy::occupancy(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
         Command::Inputs(args) => inputs::inputs(args, &mut out),

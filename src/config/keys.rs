@@ -6,12 +6,14 @@ mod argument;
 mod gate;
 mod init;
 mod launch;
+mod rule;
 mod workload;
 
 pub use argument::*;
 pub use gate::*;
 pub use init::*;
 pub use launch::*;
+pub use rule::*;
 pub use workload::*;
 
 /// What a value may be.
@@ -147,6 +149,11 @@ pub static ROOT: Spec = spec(
             "A go/no-go condition, checked before anything is built.",
         ),
         key("waiver", KeyKind::List(&KeyKind::Table(&WAIVER)), "A gate that may fail for a while."),
+        key(
+            "rule",
+            KeyKind::List(&KeyKind::Table(&RULE)),
+            "A rule of the diagnosis, beside those that the program has.",
+        ),
     ],
 );
 

@@ -16,6 +16,7 @@ mod project;
 mod reader;
 mod reference;
 mod resolve;
+pub mod rule;
 mod schema;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -36,7 +37,8 @@ pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Ob
 pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
-pub use resolve::{load, parse, parse_in};
+pub use resolve::{load, parse, parse_in, rules};
+pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use workload::{
     Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,

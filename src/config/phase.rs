@@ -1,7 +1,7 @@
 //! A phase as understood: every default filled in, every name checked.
 
 use super::{KernelTemplate, Sweep, VariantSpec, Workload};
-use crate::config::{Gate, GatePlan};
+use crate::config::{Gate, GatePlan, Rule};
 use crate::model::Better;
 use crate::model::ShapeName;
 use serde::{Deserialize, Serialize};
@@ -152,4 +152,6 @@ pub struct Phase {
     pub gates: Vec<Gate>,
     /// Tiers, stages, fallback, waivers, preconditions.
     pub gate_plan: GatePlan,
+    /// Rules of the diagnosis that the phase adds or replaces.
+    pub rules: Vec<Rule>,
 }

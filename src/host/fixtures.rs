@@ -74,6 +74,7 @@ pub fn phase() -> Phase {
         baselines: Vec::new(),
         gates: Vec::new(),
         gate_plan: GatePlan::default(),
+        rules: Vec::new(),
     }
 }
 

@@ -28,6 +28,7 @@ mod owner;
 mod phase_run;
 mod phase_verdict;
 mod precondition;
+mod reach;
 pub mod reference_runs;
 mod resample;
 mod results;
@@ -61,6 +62,7 @@ pub use measurements::{Growth, Measurements};
 pub use phase_run::{Evidence, PhaseRun};
 pub use phase_verdict::judge;
 pub use precondition::preconditions;
+pub use reach::out_of_reach;
 pub use results::{
     Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SampleOrigin,
     SelectedVariant, Shortfall, StageResult, TierResult, VariantResult,

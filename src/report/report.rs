@@ -4,9 +4,10 @@
 
 use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
+use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::in_use::InUse;
-use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
+use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
 use super::shape_matrix::ShapeMatrix;
 use super::steps::StepTable;

@@ -13,6 +13,7 @@ mod confirmed;
 mod crafted;
 mod damage;
 mod evidence;
+mod explained;
 mod faults;
 mod foreign;
 mod forms;

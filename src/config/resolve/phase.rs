@@ -5,6 +5,7 @@ use super::gates::Vocabulary;
 use super::kernel::{self, KernelParts, KernelUse};
 use super::layers::Layers;
 use super::names::KernelNames;
+use super::rule;
 use super::workload::{self, dims_of};
 use crate::config::Gate;
 use crate::config::keys;
@@ -51,6 +52,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
     }
     let gates = vocabulary.flat(&list(root, "gate"));
     let gate_plan = vocabulary.plan(root, &gates);
+    let rules = rule::rules(&list(root, "rule"), &vocabulary.values);
     let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
     let build = build(root, project);
     let (bench, profile) = (
@@ -81,6 +83,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         baselines: ways.baselines,
         gates,
         gate_plan,
+        rules,
         workload,
     })
 }
@@ -146,6 +149,7 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
         ("stage", &keys::STAGE),
         ("precondition", &keys::PRECONDITION),
         ("waiver", &keys::WAIVER),
+        ("rule", &keys::RULE),
     ] {
         for item in root.get(key).map(|item| item.list()).unwrap_or_default() {
             item.table(spec);
