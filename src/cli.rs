@@ -50,6 +50,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Print the JSON Schema of the config, for editors, or of the results
     Schema(SchemaArgs),
+    /// Try a search strategy on spaces that were measured before, without a GPU
+    Search(SearchArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -438,4 +440,53 @@ pub struct WorkerArgs {
     /// Describe this machine's GPU instead
     #[arg(long)]
     pub probe: bool,
+}
+
+/// `ncugate search`
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Recorded spaces: cache files of kernel_tuner (JSON, unpacked), or folders of runs whose sweep was measured
+    #[arg(long, value_name = "SPACE", required = true, num_args = 1..)]
+    pub simulate: Vec<PathBuf>,
+    /// How points are proposed
+    #[arg(long, value_enum, default_value_t = SearchWith::Model)]
+    pub strategy: SearchWith,
+    /// What the model learns from beside parameters
+    #[arg(long, value_enum, default_value_t = SearchLearning::Facts)]
+    pub learn: SearchLearning,
+    /// Points that a search tries; those that fail count
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(4..))]
+    pub evaluations: u32,
+    /// Points that are proposed together
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch: u32,
+    /// Searches of each space, each with a seed of its own
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: u32,
+    /// The first seed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+}
+
+/// Strategies of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SearchWith {
+    /// A forest over parameters and what else is known of trials
+    Model,
+    /// At random
+    Random,
+    /// In the order of the space
+    Exhaustive,
+}
+
+/// What a model learns from beside parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SearchLearning {
+    /// Times alone
+    Times,
+    /// Times, and what a run has of each variant: registers, occupancy, counters
+    Facts,
 }

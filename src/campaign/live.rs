@@ -56,6 +56,8 @@ pub struct LiveRun<'a> {
     pub sharing: Sharing,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
+    /// The journal of the search that chose the candidates, where one did.
+    pub searched: Option<&'a Path>,
 }
 
 /// A run that was measured.
@@ -122,6 +124,9 @@ impl<'a> LiveRun<'a> {
     ) -> Result<(RunWriter, Result<(), CampaignError>), LiveError> {
         let Self { phase, plan, tools, sharing, progress, .. } = *self;
         let writer = RunWriter::open(folder, manifest, &phase.text, plan, &phase.workload)?;
+        if let Some(journal) = self.searched {
+            store::take_search(journal, folder)?;
+        }
         let metrics = wanted::metrics(phase);
         let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
         let built = |builds: &[BuildRecord]| {

@@ -15,6 +15,7 @@ mod parameters;
 mod roofline;
 mod rounds;
 mod scaling;
+mod search;
 mod sensitivity;
 mod spec;
 mod stages;
@@ -22,8 +23,8 @@ mod stalls;
 pub mod svg;
 
 pub use charted::{
-    ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant, ChartedVerdict,
-    WarpState, WarpStates,
+    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
+    ChartedVerdict, WarpState, WarpStates,
 };
 pub use spec::{
     Across, Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, ShareColumn, Spread,
@@ -35,7 +36,7 @@ pub use spec::{
 mod tests;
 
 /// Ids of charts of which a report has one at most.
-const SINGLE: [&str; 10] = [
+const SINGLE: [&str; 11] = [
     "gates-by-variant",
     "latency-distribution",
     "latency-occupancy",
@@ -43,6 +44,7 @@ const SINGLE: [&str; 10] = [
     "occupancy-limiters",
     "parameter-effects",
     "roofline",
+    "search",
     "sensitivity",
     "stages",
     "stalls",
@@ -63,6 +65,7 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts.extend(latency_occupancy::chart(run));
     charts.extend(distribution::chart(run));
     charts.extend(rounds::chart(run));
+    charts.extend(search::chart(run));
     charts.extend(gate_metric::charts(run));
     charts.extend(parameters::chart(run));
     charts.extend(stages::chart(run));

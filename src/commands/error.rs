@@ -12,6 +12,7 @@ use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
+use crate::search::{ChosenError, RecordedError, SearchError};
 use crate::store::StoreError;
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
@@ -61,6 +62,15 @@ pub enum CommandError {
         /// What the system said.
         source: io::Error,
     },
+    /// A recorded space cannot be read.
+    #[error(transparent)]
+    Recorded(#[from] RecordedError),
+    /// A search cannot go on.
+    #[error(transparent)]
+    Search(SearchError),
+    /// What a search chose cannot be written into the phase.
+    #[error(transparent)]
+    Chosen(#[from] ChosenError),
     /// A report cannot be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
@@ -103,6 +113,17 @@ impl From<LiveError> for CommandError {
     }
 }
 
+impl From<SearchError> for CommandError {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Campaign(error) => Self::Campaign(error),
+            SearchError::Plan(errors) => Self::Plan(errors),
+            SearchError::Store(error) => Self::Store(error),
+            other @ (SearchError::Empty | SearchError::Objective(_)) => Self::Search(other),
+        }
+    }
+}
+
 impl From<CalibrationError> for CommandError {
     fn from(error: CalibrationError) -> Self {
         match error {
@@ -117,7 +138,9 @@ impl CommandError {
     /// The exit status it means.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Trial(_) => Outcome::Usage,
+            Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Trial(_) | Self::Search(_) | Self::Chosen(_) => {
+                Outcome::Usage
+            }
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
@@ -135,6 +158,7 @@ impl CommandError {
             | Self::Render(_)
             | Self::Write(_)
             | Self::Compare(_)
+            | Self::Recorded(_)
             | Self::Calibration(_) => Outcome::Environment,
         }
     }

@@ -18,6 +18,7 @@ mod redact;
 mod render;
 mod run;
 mod schema;
+mod search;
 mod show;
 mod signal;
 mod table;
@@ -44,6 +45,7 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Baseline(command) => baseline::baseline(command, &mut out),
         Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
         Command::Schema(args) => schema::schema(args, &mut out),
+        Command::Search(args) => search::search(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),

@@ -14,6 +14,7 @@ mod reader;
 mod reference;
 mod resolve;
 mod schema;
+pub mod search;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
@@ -31,4 +32,5 @@ pub use reader::is_name;
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};
 pub use schema::schema;
+pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy};
 pub use workload::{Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};

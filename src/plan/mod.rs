@@ -5,6 +5,7 @@
 mod fault;
 mod launch;
 mod reference;
+mod space;
 mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -14,7 +15,8 @@ mod variant;
 
 pub use fault::PlanErrors;
 pub use reference::{reference_id, reference_plan};
-pub use unroll::unroll;
+pub use space::{ConditionError, Point, Space, Walk};
+pub use unroll::{sweep_id, unroll};
 pub use variant::{
     Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
 };

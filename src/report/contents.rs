@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::model::{FindingRow, MetricColumn};
 use super::report::Report;
-use super::{charted, deep_profile, deltas, gates, headline, provenance, text, trust, variants};
+use super::{charted, deep_profile, deltas, gates, headline, provenance, search, text, trust, variants};
 use crate::chart;
 use crate::explain;
 use crate::metric::{Catalogue, ShownIn};
@@ -44,6 +44,7 @@ impl Report {
             params,
             shapes,
             objective_shape,
+            search: search::row(inputs.search),
             findings: gravest(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
             deep_profile: deep_profile::row(inputs, &rows),
             variants: rows,

@@ -29,6 +29,7 @@ mod page;
 mod provenance;
 #[allow(clippy::module_inception)]
 mod report;
+mod search;
 pub mod show;
 pub mod static_check;
 pub mod terminal;
@@ -49,6 +50,7 @@ pub use model::{Conclusion, Fact, FindingRow, Headline, Measure, MetricColumn, O
 pub use ncu_advice::{HotLineRow, HotRow, NcuAdvice, RuleRow};
 pub use provenance::{Provenance, RunOrigin};
 pub use report::Report;
+pub use search::{FinalistRow, SearchRow};
 pub use variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::deltas::Delta;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
+use super::search::SearchRow;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use crate::chart::Chart;
@@ -56,6 +57,8 @@ pub struct Report {
     pub variants: Vec<VariantRow>,
     /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
+    /// The search that chose the candidates, where one did.
+    pub search: Option<SearchRow>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.
     pub findings: Vec<FindingRow>,
     /// The deep profile of the selected variant, where there is one.

@@ -16,6 +16,7 @@ mod report_file;
 mod reports;
 mod run;
 mod seal;
+mod search_journal;
 mod settings;
 
 pub use continuation::{Continuation, unfinished};
@@ -29,6 +30,7 @@ pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};
 pub use seal::seal;
+pub use search_journal::{SearchJournal, take_search};
 
 use crate::disk::{self, Durability};
 use serde::Serialize;

@@ -6,6 +6,7 @@ mod names;
 mod phase;
 mod reference;
 mod scope;
+mod search;
 mod tensor_map;
 mod workload;
 

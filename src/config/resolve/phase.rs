@@ -21,6 +21,7 @@ use std::time::Duration;
 /// Reads the file; none when something it needs could not be read (an error says what).
 pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
     let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
+    let search = root.get("search").and_then(|item| super::search::search(&item, &sweep));
     let params = all_params(&sweep, &[list(root, "variant"), list(root, "baseline")].concat());
     let Some(table) = root.need("workload").and_then(|item| item.table(&keys::WORKLOAD)) else {
         return without_workload(root);
@@ -61,6 +62,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
         profile: profile?,
         kernel: ways.kernel,
         sweep,
+        search,
         variants: ways.variants,
         baselines: ways.baselines,
         gates,
@@ -113,7 +115,9 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
         let _name: Option<String> = table.need("name").and_then(|item| item.name());
     }
     build(root);
-    for (key, spec) in [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL)] {
+    for (key, spec) in
+        [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL), ("search", &keys::SEARCH)]
+    {
         root.get(key).and_then(|item| item.table(spec));
     }
     for (key, spec) in [
