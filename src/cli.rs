@@ -50,6 +50,12 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Print the JSON Schema of the config, for editors, or of the results
     Schema(SchemaArgs),
+    /// Build, prove, time, profile and judge one source against the best so far; answers in one line of JSON
+    Try(TryArgs),
+    /// Say what to try next, by a run, in one line of JSON
+    Next(NextArgs),
+    /// Serve `try`, `next` and `check` to an agent: the Model Context Protocol over standard input and output
+    Mcp,
     /// Try a search strategy on spaces that were measured before, without a GPU
     Search(SearchArgs),
     /// Launch kernels for a parent process
@@ -489,4 +495,35 @@ pub enum SearchLearning {
     Times,
     /// Times, and what a run has of each variant: registers, occupancy, counters
     Facts,
+}
+
+/// `ncugate try`
+#[derive(Debug, Args)]
+pub struct TryArgs {
+    /// The phase, whose [kernel] says how the source is launched
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// The source to try
+    #[arg(long, value_name = "FILE")]
+    pub source: PathBuf,
+    /// What it tries, for the history
+    #[arg(long, value_name = "TEXT")]
+    pub idea: Option<String>,
+    /// The attempt that it was made from; else the best so far
+    #[arg(long, value_name = "N")]
+    pub parent: Option<usize>,
+    /// A parameter that differs from that of the best so far
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
+    /// Folders
+    #[command(flatten)]
+    pub folders: Folders,
+}
+
+/// `ncugate next`
+#[derive(Debug, Args)]
+pub struct NextArgs {
+    /// The folder of a run or recording
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
 }

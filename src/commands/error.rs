@@ -12,7 +12,7 @@ use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
-use crate::search::{ChosenError, RecordedError, SearchError};
+use crate::search::{AttemptError, ChosenError, RecordedError, SearchError};
 use crate::store::StoreError;
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
@@ -68,6 +68,9 @@ pub enum CommandError {
     /// A search cannot go on.
     #[error(transparent)]
     Search(SearchError),
+    /// There is nothing to try.
+    #[error(transparent)]
+    Attempt(AttemptError),
     /// What a search chose cannot be written into the phase.
     #[error(transparent)]
     Chosen(#[from] ChosenError),
@@ -113,6 +116,15 @@ impl From<LiveError> for CommandError {
     }
 }
 
+impl From<AttemptError> for CommandError {
+    fn from(error: AttemptError) -> Self {
+        match error {
+            AttemptError::Config(errors) => Self::Config(errors),
+            other @ AttemptError::Form(_) => Self::Attempt(other),
+        }
+    }
+}
+
 impl From<SearchError> for CommandError {
     fn from(error: SearchError) -> Self {
         match error {
@@ -138,9 +150,13 @@ impl CommandError {
     /// The exit status it means.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Trial(_) | Self::Search(_) | Self::Chosen(_) => {
-                Outcome::Usage
-            }
+            Self::Config(_)
+            | Self::Plan(_)
+            | Self::Usage(_)
+            | Self::Trial(_)
+            | Self::Search(_)
+            | Self::Chosen(_)
+            | Self::Attempt(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,

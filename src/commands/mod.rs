@@ -1,5 +1,6 @@
 //! One file a subcommand: parses, calls, prints.
 
+mod attempt;
 mod baseline;
 mod calibrate;
 mod check;
@@ -10,6 +11,8 @@ mod error;
 mod gate;
 mod index;
 mod live;
+mod mcp;
+mod next;
 mod open;
 mod print;
 mod promote;
@@ -45,6 +48,9 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Baseline(command) => baseline::baseline(command, &mut out),
         Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
         Command::Schema(args) => schema::schema(args, &mut out),
+        Command::Try(args) => attempt::attempt(args, &mut out),
+        Command::Next(args) => next::next_steps(args, &mut out),
+        Command::Mcp => mcp::mcp(&mut io::stdin().lock(), &mut out),
         Command::Search(args) => search::search(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),

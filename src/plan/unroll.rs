@@ -65,10 +65,11 @@ impl Unrolling<'_> {
 
     /// The combinations that the condition keeps; of a search, those that it chose.
     fn combinations(&mut self) -> Vec<Params> {
-        let sweep = &self.phase.sweep;
-        let conditional = self.phase.search.as_ref().map_or(&[][..], |search| &search.conditional);
+        let phase = self.phase;
+        let sweep = &phase.sweep;
+        let conditional = phase.search.as_ref().map_or(&[][..], |search| &search.conditional[..]);
         let space = Space::new(sweep, conditional);
-        match (&sweep.points, &self.phase.search) {
+        match (&sweep.points, &phase.search) {
             (Some(points), _) => self.chosen(points, &space),
             // A search chooses; before it, there is none.
             (None, Some(_)) => Vec::new(),
@@ -93,7 +94,8 @@ impl Unrolling<'_> {
     }
 
     fn kept(&mut self, space: &Space) -> Vec<Params> {
-        let condition = self.phase.sweep.condition.as_ref();
+        let phase = self.phase;
+        let condition = phase.sweep.condition.as_ref();
         let total = space.combinations();
         let too_many = |faults: &mut Faults| {
             let message = format!("has more than {MOST} combinations");

@@ -15,7 +15,7 @@ const POOL: usize = 8192;
 const PATIENCE: usize = 4096;
 
 /// Points that can be tried.
-pub trait Candidates {
+pub trait PointSource {
     /// The first points in the order of the space that were not tried.
     fn in_order(&self, tried: &HashSet<&Point>, count: usize) -> Vec<Point>;
 
@@ -40,7 +40,7 @@ impl Listed {
     }
 }
 
-impl Candidates for Listed {
+impl PointSource for Listed {
     fn in_order(&self, tried: &HashSet<&Point>, count: usize) -> Vec<Point> {
         self.points.iter().filter(|point| !tried.contains(point)).take(count).cloned().collect()
     }
@@ -90,7 +90,7 @@ impl Walked {
     }
 }
 
-impl Candidates for Walked {
+impl PointSource for Walked {
     fn in_order(&self, tried: &HashSet<&Point>, count: usize) -> Vec<Point> {
         let mut found = Vec::new();
         self.space.walk(&mut |at, kept| {
@@ -130,7 +130,7 @@ impl Candidates for Walked {
 }
 
 /// The points of a space: listed where they are few.
-pub fn candidates(space: &Space) -> Box<dyn Candidates> {
+pub fn candidates(space: &Space) -> Box<dyn PointSource> {
     match space.listed(LISTED) {
         Some(points) => Box::new(Listed::new(points)),
         None => Box::new(Walked { space: space.clone() }),

@@ -5,14 +5,14 @@ use crate::plan::Point;
 
 /// How the values of an axis lie: what a split of a tree may separate.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Scale {
+pub enum AxisScale {
     /// Values with an order and a size: the logarithm to base 2 of each, where all are positive, else the number itself.
     Ordered(Vec<f32>),
     /// Values without one: so many of them.
     Categorical(usize),
 }
 
-impl Scale {
+impl AxisScale {
     /// The scale of numbers in the order of the axis.
     pub fn of_numbers(values: &[f64]) -> Self {
         let positive = values.iter().all(|value| *value > 0.0);
@@ -54,7 +54,7 @@ impl Scale {
 /// From points to rows of features.
 #[derive(Debug, Clone)]
 pub struct Encoding {
-    scales: Vec<Scale>,
+    scales: Vec<AxisScale>,
     /// Axes whose sum and difference are features too: products and ratios of what they stand for.
     pairs: Vec<(usize, usize)>,
 }
@@ -62,7 +62,7 @@ pub struct Encoding {
 impl Encoding {
     /// Features of the axes alone, and of pairs of ordered ones: a tile times a tile, or a ratio of two, is what decides
     /// occupancy and reuse more often than either alone.
-    pub fn new(scales: Vec<Scale>) -> Self {
+    pub fn new(scales: Vec<AxisScale>) -> Self {
         let wide: Vec<usize> = (0..scales.len()).filter(|axis| scales[*axis].is_size()).collect();
         let pairs = wide.iter().enumerate().flat_map(|(at, a)| wide[at + 1..].iter().map(|b| (*a, *b))).collect();
         Self { scales, pairs }
@@ -93,15 +93,15 @@ impl Encoding {
     }
 
     /// How the values of each axis lie.
-    pub fn scales(&self) -> &[Scale] {
+    pub fn scales(&self) -> &[AxisScale] {
         &self.scales
     }
 }
 
-fn code(scale: &Scale, at: u16) -> f32 {
+fn code(scale: &AxisScale, at: u16) -> f32 {
     match scale {
-        Scale::Ordered(codes) => codes.get(usize::from(at)).copied().unwrap_or(f32::NAN),
-        Scale::Categorical(_) => f32::from(at),
+        AxisScale::Ordered(codes) => codes.get(usize::from(at)).copied().unwrap_or(f32::NAN),
+        AxisScale::Categorical(_) => f32::from(at),
     }
 }
 
@@ -112,10 +112,10 @@ mod tests {
     #[test]
     fn numbers_are_logarithms_with_sums_and_differences_of_sizes() {
         let encoding = Encoding::new(vec![
-            Scale::of_numbers(&[16.0, 32.0, 64.0]),
-            Scale::of_numbers(&[0.0, 1.0]),
-            Scale::of_numbers(&[1.0, 2.0, 4.0]),
-            Scale::Categorical(3),
+            AxisScale::of_numbers(&[16.0, 32.0, 64.0]),
+            AxisScale::of_numbers(&[0.0, 1.0]),
+            AxisScale::of_numbers(&[1.0, 2.0, 4.0]),
+            AxisScale::Categorical(3),
         ]);
         assert_eq!(encoding.row(&Point(vec![2, 1, 1, 2])), [6.0, 1.0, 1.0, 2.0, 7.0, 5.0]);
         assert_eq!(encoding.axes_of(5), [0, 2]);

@@ -1,10 +1,10 @@
 //! A search on this machine: batches are proposed, built, proven and timed with few samples at the objective's shape, until the
 //! budget ends. It decides what is measured in full, and nothing else: no verdict reads what it timed.
 
-use super::candidates::{Candidates, candidates};
-use super::encoding::{Encoding, Scale};
+use super::candidates::{PointSource, candidates};
+use super::encoding::{AxisScale, Encoding};
 use super::facts::{StaticFacts, static_names};
-use super::proposer::{Proposer, Trial};
+use super::proposer::{Proposer, SearchTrial};
 use crate::build::{Builder, Cache, Sharing};
 use crate::campaign::{CampaignError, Progress, Tools, cubins, reference_cubin};
 use crate::config::{GatePlan, Phase, SearchSettings};
@@ -91,7 +91,7 @@ impl Exploration<'_> {
         }
         let axes = space.axes().iter();
         let scales =
-            axes.map(|(name, values)| Scale::of_values(values, self.settings.categorical.contains(name))).collect();
+            axes.map(|(name, values)| AxisScale::of_values(values, self.settings.categorical.contains(name))).collect();
         let encoding = Encoding::new(scales);
         let mut search = Searching {
             of: self,
@@ -152,7 +152,7 @@ fn seconds(records: &[SearchRecord]) -> f64 {
 struct Searching<'a> {
     of: &'a Exploration<'a>,
     space: &'a Space,
-    candidates: &'a dyn Candidates,
+    candidates: &'a dyn PointSource,
     encoding: &'a Encoding,
     journal: SearchJournal,
     /// Wall seconds of it before this process.
@@ -206,7 +206,9 @@ impl Searching<'_> {
     fn open(&self) -> Vec<(u32, ProposedPoint)> {
         let tried = self.tried();
         let proposed = self.journal.records().iter().filter_map(|record| match record {
-            SearchRecord::Proposed { batch, points, .. } => Some(points.iter().map(|point| (*batch, point.clone()))),
+            SearchRecord::Proposed { batch, points, .. } => {
+                Some(points.iter().map(move |point| (*batch, point.clone())))
+            }
             SearchRecord::Began(_) | SearchRecord::Tried(_) | SearchRecord::Ended(_) => None,
         });
         proposed.flatten().filter(|(_, point)| !tried.contains_key(&point.variant)).collect()
@@ -221,7 +223,7 @@ impl Searching<'_> {
     }
 
     /// Trials in the order in which they were proposed: when each ended must not decide what comes next.
-    fn trials(&self) -> Vec<(VariantId, Trial)> {
+    fn trials(&self) -> Vec<(VariantId, SearchTrial)> {
         let (tried, names) = (self.tried(), static_names());
         let proposed = self.journal.records().iter().filter_map(|record| match record {
             SearchRecord::Proposed { points, .. } => Some(points),
@@ -234,7 +236,7 @@ impl Searching<'_> {
                 TriedOutcome::Failed { .. } => None,
             };
             let facts = names.iter().map(|name| tried.facts.get(*name).copied()).collect();
-            Some((point.variant.clone(), Trial { point: Point(point.point.clone()), cost, facts }))
+            Some((point.variant.clone(), SearchTrial { point: Point(point.point.clone()), cost, facts }))
         };
         proposed.flatten().filter_map(trial).collect()
     }
@@ -258,7 +260,7 @@ impl Searching<'_> {
     }
 
     fn propose(&mut self) -> Result<(), SearchError> {
-        let trials: Vec<Trial> = self.trials().into_iter().map(|(_, trial)| trial).collect();
+        let trials: Vec<SearchTrial> = self.trials().into_iter().map(|(_, trial)| trial).collect();
         let settings = self.of.settings;
         let left = settings.budget.builds.map_or(usize::MAX, |builds| (builds as usize).saturating_sub(trials.len()));
         let proposals = self.proposer().propose(&trials, (settings.batch as usize).min(left));
@@ -293,6 +295,13 @@ impl Searching<'_> {
             }
         }
         self.time(&phase, &plan, &kept, &batches, &facts)?;
+        // Without an outcome a point would be tried for ever.
+        for (_, point) in open {
+            if !self.tried().contains_key(&point.variant) {
+                let reason = "was not measured".to_owned();
+                self.keep(&batches, &facts, &point.variant, TriedOutcome::Failed { reason })?;
+            }
+        }
         self.say();
         Ok(())
     }
@@ -386,10 +395,10 @@ impl Searching<'_> {
 
     fn end(&mut self, why: String) -> Result<(), SearchError> {
         let trials = self.trials();
-        let only: Vec<Trial> = trials.iter().map(|(_, trial)| trial.clone()).collect();
+        let only: Vec<SearchTrial> = trials.iter().map(|(_, trial)| trial.clone()).collect();
         let importance = self.proposer().importance(&only).unwrap_or_default();
         let names = self.space.axes().iter().map(|(name, _)| name.clone());
-        let mut ranked: Vec<&(VariantId, Trial)> = trials.iter().collect();
+        let mut ranked: Vec<&(VariantId, SearchTrial)> = trials.iter().collect();
         // What failed comes last: it is measured only where nothing else is there, so that the run says why.
         ranked.sort_by(|a, b| a.1.cost.unwrap_or(f64::INFINITY).total_cmp(&b.1.cost.unwrap_or(f64::INFINITY)));
         let timed = ranked.iter().filter(|(_, trial)| trial.cost.is_some()).count();

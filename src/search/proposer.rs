@@ -1,7 +1,7 @@
 //! What to try next, given what came of what was tried: a function of the seed and of the trials, so that a search that was
 //! killed goes on with the same proposals.
 
-use super::candidates::Candidates;
+use super::candidates::PointSource;
 use super::encoding::Encoding;
 use super::forest::{Forest, ForestSettings, Samples, below, unit};
 use crate::config::SearchStrategy;
@@ -28,7 +28,7 @@ const FACTS: f32 = 0.25;
 
 /// What came of a point.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
+pub struct SearchTrial {
     /// The point.
     pub point: Point,
     /// What is minimised, positive; none where there is none: it did not build, was refused, wrong, or crashed.
@@ -49,7 +49,7 @@ pub struct Proposal {
 /// Proposes points of a space.
 pub struct Proposer<'a> {
     /// The space.
-    pub candidates: &'a dyn Candidates,
+    pub candidates: &'a dyn PointSource,
     /// Its points as features.
     pub encoding: &'a Encoding,
     /// How.
@@ -60,7 +60,7 @@ pub struct Proposer<'a> {
 
 impl Proposer<'_> {
     /// The next `batch` points, none of which was tried; fewer where the space has no more.
-    pub fn propose(&self, trials: &[Trial], batch: usize) -> Vec<Proposal> {
+    pub fn propose(&self, trials: &[SearchTrial], batch: usize) -> Vec<Proposal> {
         let tried: HashSet<&Point> = trials.iter().map(|trial| &trial.point).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(trials.len() as u64 + 1);
@@ -79,7 +79,7 @@ impl Proposer<'_> {
     }
 
     /// How much each axis decides, by what the model splits on; sums to 1. None where too little is known.
-    pub fn importance(&self, trials: &[Trial]) -> Option<Vec<f64>> {
+    pub fn importance(&self, trials: &[SearchTrial]) -> Option<Vec<f64>> {
         let samples = self.samples(trials)?;
         let forest = Forest::fit(&samples, ForestSettings { trees: 200, ..FOREST }, self.seed);
         let mut shares = vec![0.0; self.encoding.scales().len()];
@@ -91,7 +91,13 @@ impl Proposer<'_> {
     }
 
     /// Points far from one another and from those that were tried.
-    fn spread(&self, rng: &mut ChaCha8Rng, trials: &[Trial], tried: &HashSet<&Point>, count: usize) -> Vec<Point> {
+    fn spread(
+        &self,
+        rng: &mut ChaCha8Rng,
+        trials: &[SearchTrial],
+        tried: &HashSet<&Point>,
+        count: usize,
+    ) -> Vec<Point> {
         let mut chosen: Vec<Point> = Vec::new();
         while chosen.len() < count {
             let mut drawn = self.candidates.draw(rng, DRAWN, tried);
@@ -107,7 +113,13 @@ impl Proposer<'_> {
 
     /// Half of the batch by one tree each (Thompson sampling: each tree is a draw of what might be), half by the lower bound of
     /// all trees.
-    fn modelled(&self, rng: &mut ChaCha8Rng, trials: &[Trial], tried: &HashSet<&Point>, batch: usize) -> Vec<Proposal> {
+    fn modelled(
+        &self,
+        rng: &mut ChaCha8Rng,
+        trials: &[SearchTrial],
+        tried: &HashSet<&Point>,
+        batch: usize,
+    ) -> Vec<Proposal> {
         let Some(samples) = self.samples(trials) else {
             let drawn = self.candidates.draw(rng, batch, tried);
             return drawn.into_iter().map(|point| Proposal { point, expected: None }).collect();
@@ -138,7 +150,7 @@ impl Proposer<'_> {
     }
 
     /// What the model learns from; none where fewer than two trials have a cost.
-    fn samples(&self, trials: &[Trial]) -> Option<Samples> {
+    fn samples(&self, trials: &[SearchTrial]) -> Option<Samples> {
         let costs: Vec<f64> = trials.iter().filter_map(|trial| trial.cost).collect();
         let best = costs.iter().copied().fold(f64::INFINITY, f64::min);
         if costs.len() < 2 {
@@ -146,7 +158,7 @@ impl Proposer<'_> {
         }
         let worst = costs.iter().copied().fold(0.0, f64::max).min(best * WORST);
         let rows = trials.iter().map(|trial| self.encoding.row(&trial.point)).collect();
-        let target = |trial: &Trial| trial.cost.unwrap_or(worst).min(worst).ln() as f32;
+        let target = |trial: &SearchTrial| trial.cost.unwrap_or(worst).min(worst).ln() as f32;
         let mut targets: Vec<Vec<f32>> = trials.iter().map(|trial| vec![target(trial)]).collect();
         facts(trials, &mut targets);
         Some(Samples { rows, targets })
@@ -155,7 +167,7 @@ impl Proposer<'_> {
 
 /// Adds what else is known of the trials as further targets, each of the scale of the cost and of [`FACTS`] together; one that
 /// is not known of a trial has its mean there.
-fn facts(trials: &[Trial], targets: &mut [Vec<f32>]) {
+fn facts(trials: &[SearchTrial], targets: &mut [Vec<f32>]) {
     let spread = |values: &[f32]| {
         let mean = values.iter().sum::<f32>() / values.len().max(1) as f32;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f32>() / values.len().max(1) as f32;
@@ -198,7 +210,7 @@ impl Expected {
 }
 
 /// The best points, from the best on.
-fn best_points(trials: &[Trial]) -> Vec<Point> {
+fn best_points(trials: &[SearchTrial]) -> Vec<Point> {
     let mut timed: Vec<(f64, &Point)> = trials.iter().filter_map(|trial| Some((trial.cost?, &trial.point))).collect();
     timed.sort_by(|a, b| a.0.total_cmp(&b.0));
     timed.into_iter().take(8).map(|(_, point)| point.clone()).collect()
@@ -207,13 +219,13 @@ fn best_points(trials: &[Trial]) -> Vec<Point> {
 #[cfg(test)]
 mod tests {
     use super::super::candidates::Listed;
-    use super::super::encoding::Scale;
+    use super::super::encoding::AxisScale;
     use super::*;
 
     fn space() -> (Listed, Encoding) {
         let points = (0..16).flat_map(|a| (0..16).map(move |b| Point(vec![a, b]))).collect();
         let sizes: Vec<f64> = (1..=16).map(f64::from).collect();
-        (Listed::new(points), Encoding::new(vec![Scale::of_numbers(&sizes), Scale::of_numbers(&sizes)]))
+        (Listed::new(points), Encoding::new(vec![AxisScale::of_numbers(&sizes), AxisScale::of_numbers(&sizes)]))
     }
 
     fn cost(point: &Point) -> Option<f64> {
@@ -222,19 +234,23 @@ mod tests {
         (a + b < 28.0).then_some(1.0 + (a - 11.0).powi(2) + (b - 4.0).powi(2))
     }
 
-    fn run(strategy: SearchStrategy, seed: u64, budget: usize) -> Vec<Trial> {
+    fn run(strategy: SearchStrategy, seed: u64, budget: usize) -> Vec<SearchTrial> {
         let (candidates, encoding) = space();
         let proposer = Proposer { candidates: &candidates, encoding: &encoding, strategy, seed };
         let mut trials = Vec::new();
         while trials.len() < budget {
             let batch = proposer.propose(&trials, 8);
             assert!(!batch.is_empty());
-            trials.extend(batch.into_iter().map(|p| Trial { cost: cost(&p.point), point: p.point, facts: Vec::new() }));
+            trials.extend(batch.into_iter().map(|p| SearchTrial {
+                cost: cost(&p.point),
+                point: p.point,
+                facts: Vec::new(),
+            }));
         }
         trials
     }
 
-    fn best(trials: &[Trial]) -> f64 {
+    fn best(trials: &[SearchTrial]) -> f64 {
         trials.iter().filter_map(|trial| trial.cost).fold(f64::INFINITY, f64::min)
     }
 
@@ -270,8 +286,8 @@ mod tests {
         let (candidates, encoding) = space();
         let proposer =
             Proposer { candidates: &candidates, encoding: &encoding, strategy: SearchStrategy::Model, seed: 1 };
-        let failed = |p: Proposal| Trial { point: p.point, cost: None, facts: Vec::new() };
-        let mut trials: Vec<Trial> = proposer.propose(&[], 16).into_iter().map(failed).collect();
+        let failed = |p: Proposal| SearchTrial { point: p.point, cost: None, facts: Vec::new() };
+        let mut trials: Vec<SearchTrial> = proposer.propose(&[], 16).into_iter().map(failed).collect();
         trials.extend(proposer.propose(&trials, 8).into_iter().map(failed));
         assert_eq!(trials.len(), 24);
         assert_eq!(proposer.importance(&trials), None);

@@ -1,6 +1,6 @@
 //! A space of which every point was measured: a cache file of kernel_tuner, or a run of this program.
 
-use super::encoding::{Encoding, Scale};
+use super::encoding::{AxisScale, Encoding};
 use crate::expr::Value;
 use crate::frame::Quantities;
 use crate::metric::Catalogue;
@@ -62,7 +62,7 @@ impl RecordedSpace {
     /// Two points are the same, or fewer than two have a cost.
     pub fn new(
         name: String,
-        scales: Vec<Scale>,
+        scales: Vec<AxisScale>,
         points: Vec<Point>,
         costs: Vec<Option<f64>>,
         facts: Vec<Vec<Option<f64>>>,
@@ -131,7 +131,7 @@ impl RecordedSpace {
             costs.push(read(&objective.metric));
             facts.push(table.metrics().filter(|metric| is_fact(metric)).map(read).collect());
         }
-        let scales = axes.iter().map(|values| Scale::of_values(values, false)).collect();
+        let scales = axes.iter().map(|values| AxisScale::of_values(values, false)).collect();
         Self::new(name, scales, points, costs, facts)
     }
 
@@ -186,10 +186,10 @@ fn of_cache_text(text: &str, name: String) -> Result<RecordedSpace, String> {
     RecordedSpace::new(name, scales, points, costs, facts)
 }
 
-fn scale(values: &[serde_json::Value]) -> Scale {
+fn scale(values: &[serde_json::Value]) -> AxisScale {
     match values.iter().map(serde_json::Value::as_f64).collect::<Option<Vec<f64>>>() {
-        Some(numbers) => Scale::of_numbers(&numbers),
-        None => Scale::Categorical(values.len()),
+        Some(numbers) => AxisScale::of_numbers(&numbers),
+        None => AxisScale::Categorical(values.len()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A strategy tried on spaces that were measured before, without a GPU.
 
 use super::candidates::Listed;
-use super::proposer::{Proposer, Trial};
+use super::proposer::{Proposer, SearchTrial};
 use super::recorded::RecordedSpace;
 use crate::config::SearchStrategy;
 use rayon::prelude::*;
@@ -81,7 +81,7 @@ pub fn replay(space: &RecordedSpace, settings: ReplaySettings) -> ReplayScore {
 fn search(space: &RecordedSpace, settings: ReplaySettings, seed: u64, evaluations: usize) -> Vec<f64> {
     let candidates = Listed::new(space.points.clone());
     let proposer = Proposer { candidates: &candidates, encoding: &space.encoding, strategy: settings.strategy, seed };
-    let mut trials: Vec<Trial> = Vec::with_capacity(evaluations);
+    let mut trials: Vec<SearchTrial> = Vec::with_capacity(evaluations);
     while trials.len() < evaluations {
         let batch = proposer.propose(&trials, settings.batch.max(1).min(evaluations - trials.len()));
         if batch.is_empty() {
@@ -92,7 +92,7 @@ fn search(space: &RecordedSpace, settings: ReplaySettings, seed: u64, evaluation
                 Learning::Times => Vec::new(),
                 Learning::Facts => space.facts_of(&proposal.point).to_vec(),
             };
-            Trial { cost: space.cost(&proposal.point), point: proposal.point, facts }
+            SearchTrial { cost: space.cost(&proposal.point), point: proposal.point, facts }
         }));
     }
     let mut best = f64::INFINITY;
@@ -150,7 +150,7 @@ fn score(found: &[Vec<f64>], random: &[f64], optimum: f64) -> f64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::encoding::Scale;
+    use super::super::encoding::AxisScale;
     use super::*;
     use crate::plan::Point;
 
@@ -159,7 +159,7 @@ mod tests {
         let cost = |point: &Point| 1.0 + (f64::from(point.0[0]) - 13.0).abs() + (f64::from(point.0[1]) - 4.0).abs();
         let costs = points.iter().map(|point| (point.0[0] != 19).then(|| cost(point))).collect();
         let sizes: Vec<f64> = (1..=20).map(f64::from).collect();
-        let scales = vec![Scale::of_numbers(&sizes), Scale::of_numbers(&sizes)];
+        let scales = vec![AxisScale::of_numbers(&sizes), AxisScale::of_numbers(&sizes)];
         let facts = vec![Vec::new(); points.len()];
         RecordedSpace::new("bowl".to_owned(), scales, points, costs, facts).unwrap()
     }

@@ -19,6 +19,7 @@ mod live;
 mod pages;
 mod recorded;
 mod safety;
+mod search;
 mod show;
 mod status;
 mod stored;
