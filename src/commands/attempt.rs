@@ -83,6 +83,7 @@ fn measured(
         request: &request,
         start: Start::Anew,
         sharing: Sharing::Share,
+        patience: args.waiting.into(),
         progress: &Silent,
         searched: None,
     };

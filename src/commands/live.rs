@@ -1,9 +1,9 @@
 //! `ncugate run` where there is a GPU: the phase is measured.
 
 use super::conclude::conclude_in;
-use super::{CommandError, report_error, signal};
+use super::{CommandError, report_error};
 use crate::build::Sharing;
-use crate::campaign::{LiveRun, MeasuredRun, Start, Terminal, Tools};
+use crate::campaign::{LiveRun, MeasuredRun, Patience, Start, Terminal, Tools};
 use crate::cli::RunArgs;
 use crate::config::Phase;
 use crate::exit::Outcome;
@@ -32,16 +32,27 @@ pub fn live(
         return Ok(outcome);
     }
     null_test(phase)?;
-    signal::watch();
     let progress = Terminal::default();
     let (profiles, request) = (args.folders.profiles.as_path(), &request);
     let start = if args.fresh { Start::Anew } else { Start::Continue };
+    let patience: Patience = args.waiting.into();
     let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
-    let searched = searched(phase, tools, profiles, start, &progress)?;
+    let searched = searched(phase, tools, profiles, start, patience, &progress)?;
     let searched = searched.as_ref();
     let (phase, plan) = searched.map_or((phase, plan), |(phase, plan, _)| (phase, plan));
     let journal = searched.map(|(_, _, journal)| journal.as_path());
-    let run = LiveRun { phase, plan, tools, profiles, request, start, sharing, progress: &progress, searched: journal };
+    let run = LiveRun {
+        phase,
+        plan,
+        tools,
+        profiles,
+        request,
+        start,
+        sharing,
+        patience,
+        progress: &progress,
+        searched: journal,
+    };
     let measured = run.measure();
     progress.clear();
     let MeasuredRun { session, ended } = measured?;
@@ -61,11 +72,12 @@ fn searched(
     tools: &Tools,
     profiles: &Path,
     start: Start,
+    patience: Patience,
     progress: &Terminal,
 ) -> Result<Option<(Phase, Plan, PathBuf)>, CommandError> {
     let Some(settings) = phase.search.as_ref().filter(|_| phase.sweep.points.is_none()) else { return Ok(None) };
     let anew = start == Start::Anew;
-    let explored = Exploration { phase, settings, tools, profiles, anew, progress }.run();
+    let explored = Exploration { phase, settings, tools, profiles, patience, anew, progress }.run();
     progress.clear();
     let Explored { chosen, journal } = explored?;
     let phase = with_chosen(phase, &chosen)?;

@@ -6,7 +6,7 @@ use super::encoding::{AxisScale, Encoding};
 use super::facts::{StaticFacts, static_names};
 use super::proposer::{Proposer, SearchTrial};
 use crate::build::{Builder, Cache, Sharing};
-use crate::campaign::{CampaignError, Progress, Tools, cubins, reference_cubin};
+use crate::campaign::{CampaignError, GpuTurn, Patience, Progress, Tools, cubins, reference_cubin};
 use crate::config::{GatePlan, Phase, SearchSettings};
 use crate::host::{Finish, JobPurpose, WorkerEvent, WorkerJob, measure};
 use crate::metric::{Catalogue, LatencyForm};
@@ -53,6 +53,8 @@ pub struct Exploration<'a> {
     pub tools: &'a Tools,
     /// The folder of runs.
     pub profiles: &'a Path,
+    /// How long to wait for a GPU on which another run measures.
+    pub patience: Patience,
     /// Whether what was tried before is forgotten.
     pub anew: bool,
     /// What the user sees meanwhile.
@@ -99,6 +101,7 @@ impl Exploration<'_> {
             candidates: &*candidates,
             encoding: &encoding,
             spent: seconds(journal.records()),
+            turn: GpuTurn::new(&self.tools.device, self.patience, self.progress),
             journal,
             started: Instant::now(),
         };
@@ -155,6 +158,7 @@ struct Searching<'a> {
     candidates: &'a dyn PointSource,
     encoding: &'a Encoding,
     journal: SearchJournal,
+    turn: GpuTurn<'a>,
     /// Wall seconds of it before this process.
     spent: f64,
     started: Instant,
@@ -336,6 +340,7 @@ impl Searching<'_> {
         }
         self.of.progress.stage("search: prove and time", files.len() * (phase.workload.seeds.len() + 1));
         files.extend(reference_cubin(phase, plan, self.of.tools)?.cubin);
+        self.turn.take()?;
         let job = WorkerJob::new(phase, plan, &files, JobPurpose::Bench).map_err(CampaignError::from)?;
         let logs = self.journal.path().with_file_name("logs");
         let failed = |source| CampaignError::Io { what: "make a folder for the logs of a search", source };

@@ -36,7 +36,7 @@ cc -c -x assembler "$source" -o "$out"
 "#;
 
 /// A place with the doubles and nothing to run; gives the variables to run with.
-fn machine() -> (Place, Vec<(&'static str, String)>) {
+pub fn machine() -> (Place, Vec<(&'static str, String)>) {
     let place = Place::new();
     let driver = place.write("driver/.keep", "").parent().unwrap().to_owned();
     let mut compile = Command::new("cc");
@@ -49,7 +49,8 @@ fn machine() -> (Place, Vec<(&'static str, String)>) {
     tool("nvcc", NVCC);
     tool("ncu", &fs::read_to_string(root().join("tests/doubles/ncu")).unwrap());
     let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
-    (place, vec![("LD_LIBRARY_PATH", driver.display().to_string()), ("PATH", path)])
+    let locks = place.path().display().to_string();
+    (place, vec![("LD_LIBRARY_PATH", driver.display().to_string()), ("PATH", path), ("NCUGATE_LOCKS", locks)])
 }
 
 /// A machine with `phase.toml`, whose one candidate is the shell script.
@@ -64,7 +65,7 @@ pub fn machine_of_program(script: &str) -> (Place, Vec<(&'static str, String)>) 
 }
 
 /// A machine with `phase.toml`, whose candidates are kernels of the double of the driver.
-fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static str, String)>) {
+pub fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine();
     let (mut source, mut variants) = (String::new(), String::new());
     for (at, name) in names.iter().enumerate() {
@@ -86,7 +87,7 @@ fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static str,
 }
 
 /// The records of latencies of the one run in a place, by variant.
-fn latencies(place: &Place) -> Vec<(String, Value)> {
+pub fn latencies(place: &Place) -> Vec<(String, Value)> {
     let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(run.join("latencies.jsonl")).unwrap();
     let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
