@@ -1,7 +1,9 @@
 //! The journal of a search that goes on: `profiles/<phase>/search/<key>/search.jsonl`, until the run of what it chose takes it.
 
 use super::StoreError;
+use super::folder::own;
 use super::journal::{self, Journal};
+use crate::disk::FileLock;
 use crate::model::SearchRecord;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +15,8 @@ const NAME: &str = "search.jsonl";
 pub struct SearchJournal {
     folder: PathBuf,
     journal: Journal,
+    /// One process searches.
+    _lock: FileLock,
     records: Vec<SearchRecord>,
 }
 
@@ -25,9 +29,10 @@ impl SearchJournal {
         let folder = profiles.join(phase).join("search").join(key.chars().take(16).collect::<String>());
         let failed = |source| StoreError::Write { path: folder.clone(), source };
         std::fs::create_dir_all(&folder).map_err(failed)?;
+        let lock = own(&folder)?;
         let records = journal::read(&folder, "search")?;
         let journal = Journal::open(&folder.join(NAME))?;
-        Ok(Self { folder, journal, records })
+        Ok(Self { folder, journal, _lock: lock, records })
     }
 
     /// What it holds.
@@ -87,8 +92,14 @@ mod tests {
             .open(journal.path())
             .and_then(|mut file| std::io::Write::write_all(&mut file, b"{\"event\": \"prop"))
             .unwrap();
+        assert!(matches!(
+            SearchJournal::open(folder.path(), "phase", "0123456789abcdef0123"),
+            Err(StoreError::Held { .. })
+        ));
+        drop(journal);
         let mut journal = SearchJournal::open(folder.path(), "phase", "0123456789abcdef0123").unwrap();
         journal.append(record(1)).unwrap();
+        drop(journal);
         let journal = SearchJournal::open(folder.path(), "phase", "0123456789abcdef0123").unwrap();
         assert_eq!(journal.records(), [record(0), record(1)]);
         assert!(SearchJournal::open(folder.path(), "phase", "another").unwrap().records().is_empty());
