@@ -63,13 +63,8 @@ impl Forest {
     }
 
     /// How many trees it has.
-    pub fn len(&self) -> usize {
+    pub fn trees(&self) -> usize {
         self.trees.len()
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.trees.is_empty()
     }
 
     /// What one tree says of a row.
@@ -84,19 +79,6 @@ impl Forest {
                 }
             }
         }
-    }
-
-    /// The mean of all trees and their standard deviation.
-    pub fn predict(&self, row: &[f32]) -> (f32, f32) {
-        let (mut sum, mut squares) = (0.0_f32, 0.0_f32);
-        for tree in 0..self.trees.len() {
-            let value = self.tree(tree, row);
-            sum += value;
-            squares += value * value;
-        }
-        let n = self.trees.len().max(1) as f32;
-        let mean = sum / n;
-        (mean, (squares / n - mean * mean).max(0.0).sqrt())
     }
 
     /// How much of the variance that splits took away each feature took, over all trees; sums to 1 where anything was split.
@@ -221,17 +203,21 @@ mod tests {
         Samples { rows, targets }
     }
 
+    fn mean(forest: &Forest, row: &[f32]) -> f32 {
+        (0..forest.trees()).map(|tree| forest.tree(tree, row)).sum::<f32>() / forest.trees() as f32
+    }
+
     #[test]
     fn a_forest_learns_which_feature_decides() {
         let forest = Forest::fit(&samples(), SETTINGS, 1);
-        assert!((forest.predict(&[3.0, 5.0]).0 - 30.0).abs() < 5.0);
+        assert!((mean(&forest, &[3.0, 5.0]) - 30.0).abs() < 5.0);
         assert!(forest.importance()[0] > 0.95, "{:?}", forest.importance());
     }
 
     #[test]
     fn equal_seeds_give_equal_forests_and_others_do_not() {
         let row = [2.5, 1.0];
-        let of = |seed| Forest::fit(&samples(), SETTINGS, seed).predict(&row);
+        let of = |seed| mean(&Forest::fit(&samples(), SETTINGS, seed), &row);
         assert_eq!(of(7), of(7));
         assert_ne!(of(7), of(8));
     }

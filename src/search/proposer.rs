@@ -131,7 +131,7 @@ impl Proposer<'_> {
         let mut taken = vec![false; pool.len()];
         let mut proposals = Vec::new();
         for nth in 0..batch.min(pool.len()) {
-            let tree = below(rng, forest.len());
+            let tree = below(rng, forest.trees());
             let score = |at: usize| {
                 let expected = &expected[at];
                 if nth % 2 == 0 {
@@ -201,7 +201,7 @@ struct Expected {
 
 impl Expected {
     fn of(forest: &Forest, row: &[f32]) -> Self {
-        let trees: Vec<f32> = (0..forest.len()).map(|tree| forest.tree(tree, row)).collect();
+        let trees: Vec<f32> = (0..forest.trees()).map(|tree| forest.tree(tree, row)).collect();
         let n = trees.len().max(1) as f32;
         let mean = trees.iter().sum::<f32>() / n;
         let variance = trees.iter().map(|value| (value - mean).powi(2)).sum::<f32>() / n;
