@@ -28,5 +28,5 @@ pub use live::{LiveError, LiveRun, MeasuredRun, Start};
 pub use progress::{Progress, Silent, Terminal};
 pub use reference_cubin::{ReferenceCubin, reference_cubin};
 pub use stages::Campaign;
-pub use static_check::{build_for, target};
+pub use static_check::{absent_programs, build_for, reference_problem, target};
 pub use tools::{Tools, device, gpu};

@@ -15,6 +15,7 @@ mod mcp;
 mod next;
 mod open;
 mod print;
+mod project;
 mod promote;
 mod record;
 mod redact;
@@ -38,7 +39,8 @@ use std::io;
 ///
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
-pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
+pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
+    project::settle(&mut cli.command)?;
     signal::refuse_large_files();
     let mut out = io::stdout().lock();
     match &cli.command {

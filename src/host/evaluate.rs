@@ -7,7 +7,7 @@ use crate::gpu::BufferSpec;
 use crate::model::VariantId;
 use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, reference_id};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
-use crate::time::{HiddenSeeds, TimingSettings};
+use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(super) fn built<'a>(
 ) -> impl Iterator<Item = (&'a VariantId, &'a KernelPlan, &'a PathBuf)> {
     plan.variants.iter().filter_map(|v| match &v.method {
         Method::Kernel(kernel) => cubins.get(&v.id).map(|cubin| (&v.id, kernel, cubin)),
-        Method::Command(_) => None,
+        Method::Command(_) | Method::Captured(_) => None,
     })
 }
 
@@ -56,7 +56,7 @@ pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &P
 
 /// How the phase is timed, with hidden seeds that are drawn now. Where the right answers are in files there are none but
 /// for the phase's own seeds: those take turns.
-pub(super) fn timing(phase: &Phase) -> Result<TimingSettings, JobError> {
+pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSettings, JobError> {
     let bench = &phase.bench;
     let mut settings = TimingSettings {
         warmup: bench.warmup,
@@ -65,12 +65,14 @@ pub(super) fn timing(phase: &Phase) -> Result<TimingSettings, JobError> {
         max_launches: bench.max_launches.max(1),
         buffer_sets: bench.buffer_sets.max(1),
         l2: bench.l2,
+        effort,
         hidden: HiddenSeeds { inputs: Vec::new(), schedule: drawn_seed()? },
     };
     let seeds = &phase.workload.seeds;
     settings.hidden.inputs = match &phase.workload.reference {
+        WorkloadReference::Absent => Vec::new(),
         WorkloadReference::Npy { .. } => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
-        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } => {
+        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Program(_) => {
             (0..settings.contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
         }
     };
@@ -156,6 +158,8 @@ pub(super) fn job_reference(
             shapes.iter().try_for_each(|shape| builtin.bind(shape).map(drop))?;
             Ok(ReferenceSpec::Builtin(builtin))
         }
+        WorkloadReference::Absent => Err(JobError::NoReference),
+        WorkloadReference::Program(program) => Ok(ReferenceSpec::Program(program.clone())),
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         WorkloadReference::Entry { entry, source, grid, block } => {
             let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());

@@ -14,7 +14,9 @@ pub enum Evidence {
     Measured,
     /// Another program, which did not compare the results: gates are inconclusive.
     Unproven,
-    /// Somebody else, and the user says that the results are right.
+    /// Another program, and nothing is asked but what its counters say.
+    Counters,
+    /// Another program, and the user says that the results are right.
     AssumedCorrect,
 }
 
@@ -45,7 +47,7 @@ impl PhaseRun {
     /// # Errors
     /// Its phase cannot be read.
     pub fn of_run(run: Run) -> Result<Self, JudgeError> {
-        let phase = config::parse(&run.folder.join("phase.toml"), &run.phase)?;
+        let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
         let plan = unroll(&phase)?;
         Ok(Self { phase, plan, run: Arc::new(run), evidence: Evidence::Measured })
     }
@@ -75,7 +77,9 @@ fn searched(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeE
     if phase.search.is_none() || phase.sweep.points.is_some() {
         return Ok((phase, plan));
     }
-    let Some(points) = config::parse(&run.folder.join("phase.toml"), &run.phase)?.sweep.points else {
+    let Some(points) =
+        config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?.sweep.points
+    else {
         let lacks = vec!["no candidates that a search chose".to_owned()];
         return Err(JudgeError::Recording { folder: run.folder.clone(), lacks });
     };

@@ -14,7 +14,7 @@ mod unroll;
 mod variant;
 
 pub use fault::PlanErrors;
-pub use reference::{reference_id, reference_plan};
+pub use reference::{reference_entry_plan, reference_id, reference_plan};
 pub use space::{ConditionError, Point, Space, Walk};
 pub use unroll::{sweep_id, unroll};
 pub use variant::{

@@ -144,6 +144,9 @@ impl Unrolling<'_> {
                 };
                 self.kernel(id, spec.params.clone(), kernel, &key, standing)
             }
+            VariantSpecKind::Captured(pattern) => {
+                Some(Variant { id, standing, params: Vec::new(), method: Method::Captured(pattern.clone()) })
+            }
             VariantSpecKind::Command(command) => {
                 let scope: Names = spec.params.iter().cloned().collect();
                 let argv = self.rendered(&command.argv, &format!("{table}.command"), &scope, &id)?;

@@ -1,5 +1,6 @@
 //! The types of a plan.
 
+use crate::config::LaunchPattern;
 use crate::expr::Value;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -37,6 +38,8 @@ pub enum Method {
     Kernel(KernelPlan),
     /// A program that does everything itself.
     Command(CommandPlan),
+    /// Launches of ncu reports that another program made.
+    Captured(LaunchPattern),
 }
 
 /// A kernel with one choice of defines and flags.
@@ -193,7 +196,7 @@ impl Plan {
     /// External commands.
     pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Kernel(_) => None,
+            Method::Kernel(_) | Method::Captured(_) => None,
             Method::Command(command) => Some((&variant.id, command)),
         })
     }

@@ -31,6 +31,7 @@ pub struct DifferenceTally {
     squared_difference: f64,
     squared_reference: f64,
     farthest: f64,
+    mismatches: u64,
     nonfinite: u64,
     finite: u64,
     compared: u64,
@@ -50,13 +51,34 @@ impl DifferenceTally {
     }
 
     fn of_chunk(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: Yardstick) -> Self {
-        let mut values = vec![0.0; expected.len()];
-        element::decode_into(dtype, after, &mut values);
-        let mut tally = Self::of_values(&values, expected, yardstick);
-        let size = dtype.size();
-        let elements = before.chunks_exact(size).zip(after.chunks_exact(size)).enumerate();
-        tally.untouched = elements.filter(|(_, (b, a))| b == a).map(|(index, _)| index as u64).collect();
+        let mut tally = Self::of_decoded(dtype, expected, after, yardstick);
+        tally.untouched = match dtype.size() {
+            1 => alike::<1>(before, after),
+            2 => alike::<2>(before, after),
+            4 => alike::<4>(before, after),
+            _ => alike::<8>(before, after),
+        };
         tally
+    }
+
+    /// Compares a buffer with its expected values; elements that are missing at its end are not numbers. That an element
+    /// was not written is not looked for.
+    pub fn of_bytes(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
+        let size = dtype.size();
+        let held = (bytes.len() / size).min(expected.len());
+        let (present, missing) = expected.split_at(held);
+        let compared = present
+            .par_chunks(CHUNK)
+            .zip(bytes[..held * size].par_chunks(CHUNK * size))
+            .map(|(expected, bytes)| Self::of_decoded(dtype, expected, bytes, yardstick))
+            .reduce(Self::default, Self::and);
+        compared.and(Self::of_values(&vec![f64::NAN; missing.len()], missing, yardstick))
+    }
+
+    fn of_decoded(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
+        let mut values = vec![0.0; expected.len()];
+        element::decode_into(dtype, bytes, &mut values);
+        Self::of_values(&values, expected, yardstick)
     }
 
     /// Compares values that no launch wrote.
@@ -78,7 +100,9 @@ impl DifferenceTally {
             self.squared_difference += difference * difference;
             self.squared_reference += expected * expected;
             if let Some(bound) = yardstick.allclose.filter(|_| difference > 0.0) {
-                self.farthest = self.farthest.max(difference / bound.allowed(expected, yardstick.scale));
+                let ratio = difference / bound.allowed(expected, yardstick.scale);
+                self.farthest = self.farthest.max(ratio);
+                self.mismatches += u64::from(ratio > 1.0);
             }
             self.finite += 1;
         } else {
@@ -95,6 +119,7 @@ impl DifferenceTally {
             squared_difference: self.squared_difference + other.squared_difference,
             squared_reference: self.squared_reference + other.squared_reference,
             farthest: self.farthest.max(other.farthest),
+            mismatches: self.mismatches + other.mismatches,
             nonfinite: self.nonfinite + other.nonfinite,
             finite: self.finite + other.finite,
             compared: self.compared + other.compared,
@@ -114,7 +139,11 @@ impl DifferenceTally {
             rel_l2: held(rel_l2),
             nonfinite: self.nonfinite,
             compared: self.compared,
-            allclose: allclose.map(|bound| Farthest { bound, ratio: held(self.farthest) }),
+            allclose: allclose.map(|bound| Farthest {
+                bound,
+                ratio: held(self.farthest),
+                mismatches: Some(self.mismatches as f64 / self.compared.max(1) as f64),
+            }),
             times_error: plain_error.map(times),
             law,
         }
@@ -124,6 +153,12 @@ impl DifferenceTally {
     pub fn defects(&self) -> Vec<Defect> {
         if self.finite == 0 { vec![Defect::NothingFinite] } else { Vec::new() }
     }
+}
+
+/// Places of the elements of so many bytes that both have alike.
+fn alike<const BYTES: usize>(before: &[u8], after: &[u8]) -> Vec<u64> {
+    let elements = before.as_chunks::<BYTES>().0.iter().zip(after.as_chunks::<BYTES>().0).enumerate();
+    elements.filter(|(_, (before, after))| before == after).map(|(index, _)| index as u64).collect()
 }
 
 /// Elements that held their poison after every one of the launches, where no two poisons have an element alike: those that
@@ -230,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_difference_is_measured_by_the_size_of_the_answers() {
-        let bound = AllClose { atol: 0.1, rtol: 0.01 };
+        let bound = AllClose { atol: 0.1, rtol: 0.01, mismatches: 0.0 };
         let larger = Yardstick { scale: 4.0, allclose: Some(bound) };
         let tally = DifferenceTally::of_values(&[10.5, 0.0], &[10.0, 0.4], larger);
         let differences = tally.differences(larger.allclose, Some(Law::Large), Some(0.25));

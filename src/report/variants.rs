@@ -1,14 +1,14 @@
 //! Variants as rows.
 
-use super::inputs::ReportInputs;
+use super::inputs::{ReportInputs, RunSource};
 use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
 use super::number::{self, Number};
 use super::text;
-use super::trust::{Audits, is_graded_by_itself};
+use super::trust::{Audits, is_graded_by_itself, launches};
 use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use crate::explain::NcuObservations;
-use crate::judge::{Case, Correctness, GateResult, VariantResult};
+use crate::judge::{CapturedVariant, Case, Correctness, GateResult, VariantResult};
 use crate::model::Cell;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -101,7 +101,8 @@ fn row(
         ),
         stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(&s.text)).collect()),
         shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
-        build: build_row(variant, build.map(|b| &b.outcome)),
+        captured: captured(inputs, variant).map(launches),
+        build: build_row(inputs, variant, build.map(|b| &b.outcome)),
         shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, index, variant, &s.name, metrics)).collect(),
         advice: index.said.get(&variant.id).map_or_else(Vec::new, |said| said.iter().map(|s| advice(s)).collect()),
         gates: inputs
@@ -148,7 +149,7 @@ fn cell(
         return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text) });
     }
     let judged_alone = gate.on.glob().is_none();
-    let proven = matches!(result.correctness, Correctness::Proven { .. });
+    let proven = result.correctness.may_hold();
     (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(gate.require.text()) })
 }
 
@@ -173,7 +174,9 @@ fn correctness(
         }
         Some(Correctness::Wrong { reason }) => (Verdict::Fail, text::line(reason)),
         Some(Correctness::Cheats { reason }) => (Verdict::Fail, text::line(&format!("cheats: {reason}"))),
-        Some(Correctness::Unproven { reason }) => (Verdict::Inconclusive, text::line(reason)),
+        Some(Correctness::Unproven { reason } | Correctness::Unchecked { reason }) => {
+            (Verdict::Inconclusive, text::line(reason))
+        }
         None => (Verdict::Inconclusive, "not judged".to_owned()),
     };
     let cases = checks.map_or_else(Vec::new, |checks| checks.iter().map(|c| check(c, tolerance)).collect());
@@ -198,13 +201,14 @@ fn check(record: &CheckRecord, tolerance: &Tolerance) -> CheckRow {
     }
 }
 
-fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
+fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
     let command = match &variant.method {
         Method::Kernel(plan) => {
             let defines = plan.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
             plan.flags.iter().cloned().chain(defines).collect::<Vec<_>>().join(" ")
         }
         Method::Command(plan) => plan.argv.join(" "),
+        Method::Captured(_) => String::new(),
     };
     let (verdict, words, log, code, resources) = match outcome {
         Some(BuildOutcome::Built { arch, log, code_sha256, resources, .. }) => {
@@ -217,7 +221,10 @@ fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
             let rows = resources.as_ref().map(resource_rows).unwrap_or_default();
             (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, rows)
         }
-        Some(BuildOutcome::NotNeeded) => (Verdict::Pass, "external command".to_owned(), "", None, Vec::new()),
+        Some(BuildOutcome::NotNeeded) => {
+            let words = captured(inputs, variant).map_or_else(|| "external command".to_owned(), launches);
+            (Verdict::Pass, words, "", None, Vec::new())
+        }
         None => (Verdict::Inconclusive, "was not built".to_owned(), "", None, Vec::new()),
     };
     BuildRow {
@@ -228,6 +235,12 @@ fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
         code_sha256: code.map(|c| text::line(c)),
         resources,
     }
+}
+
+/// What a variant is in reports of another program.
+fn captured<'i>(inputs: &'i ReportInputs<'_>, variant: &Variant) -> Option<&'i CapturedVariant> {
+    let RunSource::Foreign { captured, .. } = &inputs.source else { return None };
+    captured.iter().find(|one| one.variant == variant.id)
 }
 
 fn resource_rows(resources: &Resources) -> Vec<(String, Number)> {
@@ -258,7 +271,7 @@ fn values(
             let dynamic = number::with_unit(f64::from(l.dynamic_shared), "bytes");
             format!("grid {}, block {}, dynamic shared memory {dynamic}", dims(l.grid), dims(l.block))
         }),
-        Method::Command(_) => String::new(),
+        Method::Command(_) | Method::Captured(_) => String::new(),
     };
     let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
         Cell::Value(value) => Measure::Number(Number::new(value)),

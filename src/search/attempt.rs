@@ -106,7 +106,7 @@ pub fn attempt_phase(
     file.insert("gate".to_owned(), Toml::Array(gates));
     let text =
         toml::to_string(&file).map_err(|e| AttemptError::Form(format!("the phase cannot be written anew: {e}")))?;
-    Ok(AttemptPhase { phase: config::parse(&phase.file, &text)?, left_out, faster })
+    Ok(AttemptPhase { phase: config::parse_in(&phase.file, &text, phase.project.as_deref())?, left_out, faster })
 }
 
 /// Flags of `[kernel]` as written.

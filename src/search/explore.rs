@@ -313,7 +313,8 @@ impl Searching<'_> {
     fn build(&self, phase: &Phase, plan: &Plan) -> Result<Vec<BuildRecord>, SearchError> {
         self.of.progress.stage("search: build", plan.variants.len());
         let tools = self.of.tools;
-        let (arch, cache) = (tools.arch(phase)?, Cache::of_user().map_err(CampaignError::from)?);
+        let (arch, cache) =
+            (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref()).map_err(CampaignError::from)?);
         let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Share);
         let mut sink = |record: &BuildRecord| {
             self.of.progress.step(&record.variant.0);

@@ -5,6 +5,7 @@ use crate::crafted::{Message, file, message, metric};
 use jiff::Timestamp;
 use ncugate::config::{Phase, parse};
 use ncugate::judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
+use ncugate::model::Audit;
 use ncugate::model::Gpu;
 use ncugate::model::ShapeName;
 use ncugate::model::VariantId;
@@ -53,8 +54,8 @@ pub fn h200() -> Fingerprint {
         name: "NVIDIA H200".to_owned(),
         compute_capability: (9, 0).into(),
         sms: 132,
-        memory: 150_109_880_320,
-        shared_memory_optin: 232_448,
+        memory: Some(150_109_880_320),
+        shared_memory_optin: Some(232_448),
     };
     Fingerprint {
         gpu: Some(gpu),
@@ -183,7 +184,7 @@ impl Stored {
         for variant in &plan.variants {
             let outcome = match variant.method {
                 Method::Kernel(_) => self.built(),
-                Method::Command(_) => BuildOutcome::NotNeeded,
+                Method::Command(_) | Method::Captured(_) => BuildOutcome::NotNeeded,
             };
             let kernel = outcome != BuildOutcome::NotNeeded;
             writer.build(&BuildRecord { variant: variant.id.clone(), shares: None, outcome }).unwrap();
@@ -229,7 +230,7 @@ impl Stored {
         let launches = cases().map(|(variant, shape)| {
             let entry = match &variant.method {
                 Method::Kernel(kernel) => kernel.entry.as_str(),
-                Method::Command(_) => "library",
+                Method::Command(_) | Method::Captured(_) => "library",
             };
             let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();
             samples.sort_by(f64::total_cmp);
@@ -281,7 +282,7 @@ impl Stored {
 
 fn timed(latency: &Latency, variant: &VariantId, shape: &ShapeName, rounds: u32) -> LatencyRecord {
     let samples = (0..rounds as usize).map(|round| latency(variant, round)).collect();
-    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: None };
+    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: Some(audit()) };
     LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
 }
 
@@ -312,7 +313,7 @@ fn launch(kernel: &str, range: &str, duration: f64) -> Message {
 fn sources(plan: &Plan, place: &Place) -> BTreeMap<String, String> {
     let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
-        Method::Command(_) => None,
+        Method::Command(_) | Method::Captured(_) => None,
     });
     let hash = |name: String| {
         let path = place.path().join(&name);
@@ -352,4 +353,10 @@ pub fn calibrate(place: &Place, text: &str, percent: f64) {
     };
     let mut book = NoiseBook::open(&place.path().join("profiles"), &phase.name).unwrap();
     book.keep(calibration).unwrap();
+}
+
+/// What was verified of a kernel's timed launches.
+fn audit() -> Audit {
+    let launches = 480;
+    Audit { launches, samples: 60, graphs: 2, seeds: vec![1, 2], chance: Audit::chance_after(launches), l2_share: None }
 }
