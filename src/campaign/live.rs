@@ -59,6 +59,8 @@ pub struct LiveRun<'a> {
     pub patience: Patience,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
+    /// The journal of the search that chose the candidates, where one did.
+    pub searched: Option<&'a Path>,
 }
 
 /// A run that was measured.
@@ -78,6 +80,9 @@ impl<'a> LiveRun<'a> {
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
         let (writer, earlier) = self.writer(fresh)?;
         let folder = writer.folder().to_owned();
+        if let Some(journal) = self.searched {
+            store::take_search(journal, &folder)?;
+        }
         let turn = GpuTurn::new(&self.tools.device, self.patience, self.progress);
         let (mut writer, ended) = self.campaign(writer, earlier.as_deref(), &turn);
         let mut session = self.session(&folder)?;

@@ -1,5 +1,6 @@
 //! One file a subcommand: parses, calls, prints.
 
+mod attempt;
 mod baseline;
 mod calibrate;
 mod check;
@@ -14,7 +15,9 @@ mod inputs;
 mod install;
 mod library;
 mod live;
+mod mcp;
 mod merge;
+mod next;
 mod occupancy;
 mod open;
 mod output;
@@ -26,6 +29,7 @@ mod redact;
 mod render;
 mod run;
 mod schema;
+mod search;
 mod show;
 mod signal;
 mod table;
@@ -59,6 +63,10 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Baseline(command) => baseline::baseline(command, &mut out),
         Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
         Command::Schema(args) => schema::schema(args, &mut out),
+        Command::Try(args) => attempt::attempt(args, &mut out),
+        Command::Next(args) => next::next_steps(args, &mut out),
+        Command::Mcp => mcp::mcp(&mut io::stdin().lock(), &mut out),
+        Command::Search(args) => search::search(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
         Command::Explain(args) => explain::explain(args, &mut out),

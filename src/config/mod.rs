@@ -18,6 +18,7 @@ mod reference;
 mod resolve;
 pub mod rule;
 mod schema;
+pub mod search;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
@@ -40,6 +41,7 @@ pub use reference::{metric_table, reference};
 pub use resolve::{load, parse, parse_in, rules};
 pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
+pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy};
 pub use workload::{
     Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
     WorkloadReference,

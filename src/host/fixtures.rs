@@ -70,6 +70,7 @@ pub fn phase() -> Phase {
         },
         kernel: None,
         sweep: Sweep::default(),
+        search: None,
         variants: Vec::new(),
         baselines: Vec::new(),
         gates: Vec::new(),

@@ -18,6 +18,7 @@ mod report_file;
 mod reports;
 mod run;
 mod seal;
+mod search_journal;
 mod settings;
 
 pub use continuation::{Continuation, unfinished};
@@ -34,6 +35,7 @@ pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};
 pub use seal::seal;
+pub use search_journal::{SearchJournal, take_search};
 
 use crate::disk::{self, Durability, LockOwner};
 use serde::Serialize;

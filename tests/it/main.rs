@@ -28,6 +28,7 @@ mod pages;
 mod paths;
 mod recorded;
 mod safety;
+mod search;
 mod show;
 mod status;
 mod steps;

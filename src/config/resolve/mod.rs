@@ -12,6 +12,7 @@ mod phase;
 mod reference;
 mod rule;
 mod scope;
+mod search;
 mod tensor_map;
 mod workload;
 
@@ -20,9 +21,9 @@ use super::keys::{PROJECT, ROOT, RULES, Spec};
 use super::phase::Phase;
 use super::project::{PROJECT_FILE, Project};
 use super::reader::{Table, TomlText};
+use super::rule::Rule;
 use crate::disk::open;
 use std::io;
-use super::rule::Rule;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 

@@ -24,6 +24,7 @@ use std::time::Duration;
 /// Reads the file; none when something it needs could not be read (an error says what).
 pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, text: &str) -> Option<Phase> {
     let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
+    let search = root.get("search").and_then(|item| super::search::search(&item, &sweep));
     let params = all_params(&sweep, &[list(root, "variant"), list(root, "baseline")].concat());
     let workload = match captured::is_of_reports(root) {
         true => captured::workload(root),
@@ -79,6 +80,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         counting: counting(root, project)?,
         kernel: ways.kernel,
         sweep,
+        search,
         variants: ways.variants,
         baselines: ways.baselines,
         gates,
@@ -138,7 +140,9 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
         let _name: Option<String> = table.need("name").and_then(|item| item.name());
     }
     build(root, None);
-    for (key, spec) in [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL)] {
+    for (key, spec) in
+        [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL), ("search", &keys::SEARCH)]
+    {
         root.get(key).and_then(|item| item.table(spec));
     }
     for (key, spec) in [
