@@ -18,7 +18,8 @@ const MOST: usize = 1_000_000;
 /// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
 /// that match no candidate.
 pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
-    let mut unrolling = Unrolling { phase, places: KeyPlaces::of(&phase.text), faults: Faults::default() };
+    let places = &KeyPlaces::of(&phase.text);
+    let mut unrolling = Unrolling { phase, places, faults: Faults::default() };
     let mut variants = unrolling.swept();
     for (at, spec) in phase.variants.iter().enumerate() {
         variants.extend(unrolling.named(spec, &format!("variant[{at}]"), Standing::Candidate));
@@ -27,10 +28,10 @@ pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
         variants.extend(unrolling.named(spec, &format!("baseline[{at}]"), Standing::Baseline));
     }
     let plan = Plan { variants };
-    let (mut faults, places) = (unrolling.faults, unrolling.places);
+    let mut faults = unrolling.faults;
     check_reference_args(phase, &mut faults);
     if faults.is_empty() {
-        check_globs(phase, &plan, &places, &mut faults);
+        check_globs(phase, &plan, places, &mut faults);
         check_ids(&plan, &mut faults);
     }
     if faults.is_empty() { Ok(plan) } else { Err(faults.into_errors(phase)) }
@@ -40,8 +41,8 @@ type Params = Vec<(String, Value)>;
 
 struct Unrolling<'p> {
     phase: &'p Phase,
-    /// Where the keys of its file are; none once a variant is being unrolled that asks for them.
-    places: KeyPlaces<'p>,
+    /// Where the keys of its file are.
+    places: &'p KeyPlaces<'p>,
     faults: Faults,
 }
 
@@ -101,14 +102,12 @@ impl Unrolling<'_> {
         let id = VariantId(spec.name.clone());
         match &spec.kind {
             VariantSpecKind::Kernel(kernel) => {
-                let places = std::mem::replace(&mut self.places, KeyPlaces::of(""));
+                let places = self.places;
                 let key = |key: &str| {
                     let own = format!("{table}.kernel.{key}");
                     if places.locate(&own).is_some() { own } else { kernel_key(key) }
                 };
-                let variant = self.kernel(id, spec.params.clone(), kernel, &key, standing);
-                self.places = places;
-                variant
+                self.kernel(id, spec.params.clone(), kernel, &key, standing)
             }
             VariantSpecKind::Captured(pattern) => {
                 Some(Variant { id, standing, params: Vec::new(), method: Method::Captured(pattern.clone()) })
@@ -134,11 +133,8 @@ impl Unrolling<'_> {
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
         let source = self.text(&kernel.source, &key("source"), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
-        let keys: Vec<StepKeys<'_>> = kernel
-            .steps
-            .iter()
-            .map(|step| StepKeys { text: &self.phase.text, table: key, place: step.place })
-            .collect();
+        let keys: Vec<StepKeys<'_>> =
+            kernel.steps.iter().map(|step| StepKeys { places: self.places, table: key, place: step.place }).collect();
         let entries: Vec<Option<String>> =
             kernel.steps.iter().zip(&keys).map(|(step, keys)| self.entry(step, keys, &scope, &id)).collect();
         let mut programs = Vec::with_capacity(self.phase.workload.shapes.len());
@@ -223,7 +219,7 @@ impl Unrolling<'_> {
 
 /// Where the keys of a step are written: in its own table, else in the kernel's.
 struct StepKeys<'k> {
-    text: &'k str,
+    places: &'k KeyPlaces<'k>,
     table: &'k dyn Fn(&str) -> String,
     place: Option<usize>,
 }
@@ -231,7 +227,7 @@ struct StepKeys<'k> {
 impl StepKeys<'_> {
     fn key(&self, key: &str) -> String {
         let own = self.place.map(|at| (self.table)(&format!("launch[{at}].{key}")));
-        own.filter(|own| locate(self.text, own).is_some()).unwrap_or_else(|| (self.table)(key))
+        own.filter(|own| self.places.locate(own).is_some()).unwrap_or_else(|| (self.table)(key))
     }
 }
 
