@@ -27,10 +27,11 @@ pub use finding::{
     EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, Saving, Severity, WORTH_TRYING,
 };
 pub use growth::{DeclaredWork, ShapeFacts};
-pub use launches::{DiagnosedLaunch, diagnose_report};
+pub use launches::{DiagnosedLaunch, diagnose_report, diagnose_table};
 pub use pareto::{ParetoAxis, ParetoFront, ParetoPoint, pareto};
 pub use profiler::{
-    HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, source_of, texts,
+    HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, observe, source_of,
+    texts,
 };
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
