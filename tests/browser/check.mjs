@@ -250,8 +250,8 @@ try {
     const address = await page.evaluate(`location.hash`);
     assert.match(address, /^#sort=.*pair=.*&pair=/);
     const pair = await page.evaluate(`document.querySelector("#pair thead").textContent`);
-    await page.evaluate(`location.reload()`);
-    await page.evaluate(`new Promise((r) => setTimeout(r, 1500))`);
+    await page.evaluate(`void setTimeout(() => location.reload(), 50)`);
+    await new Promise((loaded) => setTimeout(loaded, 2000));
     assert.equal(await page.evaluate(`document.querySelector("#pair thead").textContent`), pair);
     assert.equal(await page.evaluate(`location.hash`), address);
     assert.equal(await page.evaluate(`document.querySelector("#grid th[aria-sort=ascending]").textContent.startsWith("Latency p50")`), true);
