@@ -132,6 +132,8 @@ pub struct Sweep {
     pub axes: Vec<(String, Vec<Value>)>,
     /// Keeps the combinations for which it is true.
     pub condition: Option<Expr>,
+    /// The combinations that are candidates, where not all are.
+    pub points: Option<Vec<Vec<(String, Value)>>>,
 }
 
 /// A program that computes, checks and times the workload itself (docs/external-commands.md).

@@ -16,7 +16,9 @@ mod project;
 mod reader;
 mod reference;
 mod resolve;
+pub mod rule;
 mod schema;
+pub mod search;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
@@ -31,13 +33,15 @@ pub use kernel::{
     CommandTemplate, DynamicArray, KernelTemplate, LaunchMode, LaunchPattern, LaunchTemplate, StepAction, StepTemplate,
     Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
-pub use locate::{locate, within};
+pub use locate::{KeyPlaces, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};
 pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
-pub use resolve::{load, parse, parse_in};
+pub use resolve::{load, parse, parse_in, rules};
+pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
+pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy};
 pub use workload::{
     Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
     WorkloadReference,

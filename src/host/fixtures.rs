@@ -70,10 +70,12 @@ pub fn phase() -> Phase {
         },
         kernel: None,
         sweep: Sweep::default(),
+        search: None,
         variants: Vec::new(),
         baselines: Vec::new(),
         gates: Vec::new(),
         gate_plan: GatePlan::default(),
+        rules: Vec::new(),
     }
 }
 

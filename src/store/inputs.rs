@@ -5,6 +5,7 @@
 
 use super::Manifest;
 use super::seal::file_sha256;
+use super::settings;
 use crate::build::flag_files;
 use crate::config::{Init, Phase, ProgramKind, WorkloadReference};
 use crate::expr::{Value, render};
@@ -74,6 +75,14 @@ pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<Strin
 /// The files that a run lists and that are not what they were when it began, a phrase each.
 pub fn changed_inputs(manifest: &Manifest) -> Vec<String> {
     manifest.inputs.as_ref().map_or_else(Vec::new, |recorded| compared(recorded, BTreeSet::new()))
+}
+
+/// The files that two runs were both made of and that are not the same, a phrase each, and settings in which they differ.
+pub fn changed_between(one: &Manifest, other: &Manifest) -> Vec<String> {
+    let (mine, theirs) = (one.inputs.clone().unwrap_or_default(), other.inputs.clone().unwrap_or_default());
+    let unlike = mine.iter().filter(|(path, hash)| theirs.get(*path).is_some_and(|other| other != *hash));
+    let files = unlike.map(|(path, _)| format!("another text of '{path}'"));
+    files.chain(settings::differences(&one.settings, &other.settings)).collect()
 }
 
 fn compared(recorded: &BTreeMap<String, String>, named: BTreeSet<PathBuf>) -> Vec<String> {

@@ -214,7 +214,8 @@ pub fn sweep(item: &Item<'_>) -> Sweep {
     }
     let scope = InScope::new("the sweep's parameters", axes.iter().map(|(name, _)| name.clone()));
     let condition = table.get("where").and_then(|item| scope.expr(&item)).map(|expr| expr.value);
-    Sweep { axes, condition }
+    let points = table.get("points").map(|item| item.some_list().iter().map(params).collect());
+    Sweep { axes, condition, points }
 }
 
 /// Reads `[[variant]]` or `[[baseline]]`; `base` is `[kernel]`.

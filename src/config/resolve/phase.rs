@@ -5,6 +5,7 @@ use super::gates::Vocabulary;
 use super::kernel::{self, KernelParts, KernelUse};
 use super::layers::Layers;
 use super::names::KernelNames;
+use super::rule;
 use super::workload::{self, dims_of};
 use crate::config::Gate;
 use crate::config::keys;
@@ -23,6 +24,7 @@ use std::time::Duration;
 /// Reads the file; none when something it needs could not be read (an error says what).
 pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, text: &str) -> Option<Phase> {
     let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
+    let search = root.get("search").and_then(|item| super::search::search(&item, &sweep));
     let params = all_params(&sweep, &[list(root, "variant"), list(root, "baseline")].concat());
     let workload = match captured::is_of_reports(root) {
         true => captured::workload(root),
@@ -51,6 +53,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
     }
     let gates = vocabulary.flat(&list(root, "gate"));
     let gate_plan = vocabulary.plan(root, &gates);
+    let rules = rule::rules(&list(root, "rule"), &vocabulary.values);
     let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
     let build = build(root, project);
     let (bench, profile) = (
@@ -77,10 +80,12 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         counting: counting(root, project)?,
         kernel: ways.kernel,
         sweep,
+        search,
         variants: ways.variants,
         baselines: ways.baselines,
         gates,
         gate_plan,
+        rules,
         workload,
     })
 }
@@ -135,7 +140,9 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
         let _name: Option<String> = table.need("name").and_then(|item| item.name());
     }
     build(root, None);
-    for (key, spec) in [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL)] {
+    for (key, spec) in
+        [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL), ("search", &keys::SEARCH)]
+    {
         root.get(key).and_then(|item| item.table(spec));
     }
     for (key, spec) in [
@@ -146,6 +153,7 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
         ("stage", &keys::STAGE),
         ("precondition", &keys::PRECONDITION),
         ("waiver", &keys::WAIVER),
+        ("rule", &keys::RULE),
     ] {
         for item in root.get(key).map(|item| item.list()).unwrap_or_default() {
             item.table(spec);
