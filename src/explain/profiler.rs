@@ -42,6 +42,8 @@ pub struct NcuObservations {
 /// A rule's message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NcuRuleMessage {
+    /// Name of the rule: `CPIStall`.
+    pub rule: String,
     /// Title of the message, or the rule's name.
     pub title: String,
     /// The message without markup.
@@ -211,7 +213,12 @@ fn rules(launch: &Launch<'_>) -> Result<Vec<NcuRuleMessage>, ReportError> {
             let Some(message) = &item.message else { continue };
             let title = if message.title.is_empty() { &rule.name } else { &message.title };
             let speedup = item.speedup.map(|estimate| (estimate.scope, estimate.percent));
-            notes.push(NcuRuleMessage { title: title.to_string(), text: message.plain_text(), speedup });
+            notes.push(NcuRuleMessage {
+                rule: rule.name.to_string(),
+                title: title.to_string(),
+                text: message.plain_text(),
+                speedup,
+            });
         }
     }
     let gain = |note: &NcuRuleMessage| note.speedup.map_or(-1.0, |(_, percent)| percent);

@@ -3,7 +3,7 @@
 use super::group::{KernelKey, LaunchGroup, ProfiledReport};
 use super::source::{self, SourceView};
 use crate::chart::{Chart, kernel_roofline};
-use crate::explain::{self, Finding, HotLine};
+use crate::explain::{self, ChipKnowledge, Finding, HotLine};
 use crate::metric::{Catalogue, id};
 use crate::model::{Better, Cell, MetricId};
 use crate::report::change::{MetricChange, MetricFacts, ranges};
@@ -237,17 +237,19 @@ struct FindingTable {
 impl FindingTable {
     fn new(report: &ProfiledReport) -> Self {
         let (table, shape, ids) = report.table();
-        Self { findings: explain::findings(&table, &ids, &[(shape, None)], report.sms) }
+        let chip = ChipKnowledge { sms: report.sms, ..ChipKnowledge::default() };
+        Self { findings: explain::diagnose_table(&table, &ids, &shape, &chip) }
     }
 
     /// Findings about the group at a place of its report.
     fn of(&self, at: usize) -> Vec<KernelFinding> {
         let id = (at + 1).to_string();
-        let found = self.findings.iter().filter(|finding| finding.variant.0 == id).take(FINDINGS);
+        let cause = |finding: &&Finding| finding.variant.0 == id && finding.symptom_of.is_none();
+        let found = self.findings.iter().filter(cause).take(FINDINGS);
         let row = |finding: &Finding| KernelFinding {
-            title: text::line(&finding.title),
+            title: text::line(&finding.cause),
             sentence: text::sentence(&text::line(&finding.sentence)),
-            advice: text::sentence(&text::line(&finding.advice)),
+            advice: finding.advice.first().map_or_else(String::new, |advice| text::sentence(&text::line(advice))),
             severity: finding.severity,
         };
         found.map(row).collect()
