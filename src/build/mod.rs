@@ -18,6 +18,7 @@ mod refuse;
 mod share;
 #[cfg(test)]
 mod tests;
+mod triton;
 mod warnings;
 
 pub use arch::Arch;

@@ -48,7 +48,7 @@ pub fn unsupported(capability: ComputeCapability, launches: &[Launch]) -> Option
     }
     let map = launches.iter().flat_map(|launch| &launch.args).find_map(|arg| match arg {
         Arg::TensorMap(map) => Some(map),
-        Arg::Buffer(_) | Arg::Scalar(_) => None,
+        Arg::Buffer(_) | Arg::Scalar(_) | Arg::Workspace(_) => None,
     })?;
     Some(format!(
         "tensor map `{}` needs compute capability {TENSOR_MAP_CAPABILITY} or later; this is {capability}, without bulk tensor \
@@ -108,13 +108,20 @@ fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
 fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
     let sizes = &entry.parameters;
     if sizes.len() != launch.args.len() {
-        return Some(format!("{} arguments; the kernel takes {}", launch.args.len(), sizes.len()));
+        let trailing = sizes.get(launch.args.len()..).is_some_and(|rest| !rest.is_empty() && rest.iter().all(|&n| n == 8));
+        let hint = if trailing {
+            "; hint: pointers that follow, such as Triton's two for scratch memory, are given as `workspace = [0, 0]`"
+        } else {
+            ""
+        };
+        return Some(format!("{} arguments; the kernel takes {}{hint}", launch.args.len(), sizes.len()));
     }
     let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
     let name = match &launch.args[wrong] {
         Arg::Buffer(name) => format!("buffer `{name}`"),
         Arg::TensorMap(map) => format!("tensor map `{}`", map.name),
         Arg::Scalar(value) => format!("scalar {value:?}"),
+        Arg::Workspace(bytes) => format!("workspace of {bytes} bytes"),
     };
     let (given, taken) = (arg_bytes(&launch.args[wrong]), sizes[wrong]);
     let hint = match (&launch.args[wrong], taken) {
@@ -126,7 +133,7 @@ fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
 
 const fn arg_bytes(arg: &Arg) -> u32 {
     match arg {
-        Arg::Buffer(_) | Arg::Scalar(ScalarValue::F64(_) | ScalarValue::I64(_)) => 8,
+        Arg::Buffer(_) | Arg::Workspace(_) | Arg::Scalar(ScalarValue::F64(_) | ScalarValue::I64(_)) => 8,
         Arg::Scalar(ScalarValue::F32(_) | ScalarValue::I32(_) | ScalarValue::U32(_)) => 4,
         Arg::TensorMap(_) => TENSOR_MAP,
     }

@@ -7,12 +7,13 @@ use super::cubin::Entry;
 use super::nvcc::tests::for_test;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{Arch, Cache, ptxas};
+use crate::config::CodeForm;
 use crate::model::ComputeCapability;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::plan::{
-    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
+    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
-    CompileUnit { source, flags: flags.iter().map(|&f| f.to_owned()).collect(), defines: Vec::new(), instance: None }
+    CompileUnit { source, code: CodeForm::Cuda, flags: flags.iter().map(|&f| f.to_owned()).collect(), defines: Vec::new(), instance: None }
 }
 
 fn args(list: &str) -> Vec<Arg> {
@@ -50,7 +51,14 @@ fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
         dynamic_arrays: Vec::new(),
         args: args(signature),
     };
-    KernelPlan { source, entry: entry.to_owned(), flags: Vec::new(), defines: Vec::new(), launches: vec![launch] }
+    KernelPlan {
+        source,
+        code: KernelCode::Cuda,
+        entry: entry.to_owned(),
+        flags: Vec::new(),
+        defines: Vec::new(),
+        launches: vec![launch],
+    }
 }
 
 fn plan(methods: Vec<(&str, Method)>) -> Plan {

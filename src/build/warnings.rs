@@ -54,6 +54,7 @@ mod tests {
                 arch: String::new(),
                 cached: false,
                 log: log.to_owned(),
+                launch: None,
             },
         };
         let twice = "k.cu:1:9: warning: \"TILE\" redefined\n  note";

@@ -8,6 +8,7 @@ use crate::config::Phase;
 use crate::frame::wanted;
 use crate::host::{JobPurpose, WorkerJob};
 use crate::metric::id;
+use crate::model::BuiltKernel;
 use crate::model::ProfileRecord;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -19,7 +20,7 @@ use crate::plan::{Plan, Standing, Variant};
 use crate::store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Profiling of the variants of a campaign.
 pub(super) struct Profiling<'a> {
@@ -42,7 +43,7 @@ impl Profiling<'_> {
     /// what that is held against; the others get a record that says why not.
     pub(super) fn run(
         &mut self,
-        cubins: &BTreeMap<VariantId, PathBuf>,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
         verified: &BTreeSet<VariantId>,
         earlier: &[ProfileRecord],
     ) -> Result<(), CampaignError> {
@@ -173,8 +174,8 @@ fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]
     variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
 }
 
-fn clone_pair((id, path): (&VariantId, &PathBuf)) -> (VariantId, PathBuf) {
-    (id.clone(), path.clone())
+fn clone_pair((id, built): (&VariantId, &BuiltKernel)) -> (VariantId, BuiltKernel) {
+    (id.clone(), built.clone())
 }
 
 fn unknown(collected: &Collected) -> Option<String> {

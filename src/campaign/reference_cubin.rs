@@ -5,7 +5,7 @@ use super::error::CampaignError;
 use super::tools::Tools;
 use crate::build::{Builder, Cache, Sharing};
 use crate::config::Phase;
-use crate::model::{BuildOutcome, VariantId};
+use crate::model::{BuildOutcome, BuiltKernel, VariantId};
 use crate::plan::{Plan, reference_plan};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, Default)]
 pub(super) struct ReferenceCubin {
     /// Its cubin by the id that stands for it; none where no entry has a source of its own.
-    pub cubin: BTreeMap<VariantId, PathBuf>,
+    pub cubin: BTreeMap<VariantId, BuiltKernel>,
     /// Files that the compiler read, with their SHA-256.
     pub files: BTreeMap<PathBuf, String>,
 }

@@ -12,7 +12,7 @@ use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
 use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{BuildOutcome, BuildRecord, BuiltKernel};
 use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord};
 use crate::plan::Plan;
 use crate::process;
@@ -93,7 +93,8 @@ impl Campaign<'_> {
         self.progress.stage("build", self.plan.variants.len());
         let arch = self.tools.arch(self.phase)?;
         let cache = Cache::of_user()?;
-        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing);
+        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing)
+            .with_python(self.phase.build.python.as_deref());
         let (writer, progress) = (&mut self.writer, self.progress);
         let mut sink = |record: &BuildRecord| {
             progress.step(&record.variant.0);
@@ -101,6 +102,9 @@ impl Campaign<'_> {
         };
         let builds = builder.build(self.plan, &|_| {}, &mut sink)?;
         self.writer.compiled_from(builder.files_read())?;
+        for (variant, _) in self.plan.triton_kernels() {
+            self.writer.used(variant, builder.software())?;
+        }
         for warning in build::warnings(&builds) {
             self.writer.warn(&warning)?;
         }
@@ -111,7 +115,7 @@ impl Campaign<'_> {
     fn bench(
         &mut self,
         builds: &[BuildRecord],
-        cubins: &BTreeMap<VariantId, PathBuf>,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
         earlier_records: &EarlierRecords<'_>,
         prestarted: &mut PrestartedCommands,
     ) -> Result<BTreeSet<VariantId>, CampaignError> {

@@ -5,10 +5,12 @@ use crate::expr::{Expr, Template, Value};
 /// A kernel source and how to build and launch it; expressions see shape dimensions and variant parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelTemplate {
-    /// The `.cu` file, over the variant's parameters.
+    /// What is in the file.
+    pub code: CodeForm,
+    /// The file, over the variant's parameters.
     pub source: Template,
     /// Name of the `__global__` function, over the variant's parameters: `extern "C"`, mangled, or as C++ has it, with
-    /// namespaces and template arguments (`ns::reduce<float, {{ THREADS }}>`).
+    /// namespaces and template arguments (`ns::reduce<float, {{ THREADS }}>`). Of a Python module, the function.
     pub entry: Template,
     /// nvcc flags over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
     pub flags: Vec<Template>,
@@ -16,7 +18,7 @@ pub struct KernelTemplate {
     pub defines: Vec<String>,
     /// Blocks a grid, 1 to 3 expressions.
     pub grid: Vec<Expr>,
-    /// Threads a block, 1 to 3 expressions.
+    /// Threads a block, 1 to 3 expressions; none of a Python function, whose compiler says.
     pub block: Vec<Expr>,
     /// Blocks a cluster, 1 to 3 expressions; none for an ordinary launch.
     pub cluster: Vec<Expr>,
@@ -26,6 +28,50 @@ pub struct KernelTemplate {
     pub tensor_maps: Vec<TensorMapTemplate>,
     /// Names of buffers, tensor maps, scalars, or shape dimensions (passed as `int`), in the order of the signature.
     pub args: Vec<String>,
+    /// Bytes of memory behind each pointer that follows `args`; 0 for a null pointer.
+    pub workspace: Vec<Expr>,
+}
+
+/// What the file of a kernel holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum CodeForm {
+    /// CUDA C++.
+    #[default]
+    Cuda,
+    /// PTX.
+    Ptx,
+    /// Machine code.
+    Cubin,
+    /// A Python module with a function for Triton.
+    Python,
+}
+
+impl CodeForm {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Cuda, Self::Ptx, Self::Cubin, Self::Python];
+
+    /// The key that names the file.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Cuda => "source",
+            Self::Ptx => "ptx",
+            Self::Cubin => "cubin",
+            Self::Python => "python",
+        }
+    }
+
+    /// Keys of `[kernel]` that have no meaning for it, and why.
+    pub const fn foreign(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Self::Cuda => (&[], ""),
+            Self::Ptx => (&["defines"], "nothing is preprocessed"),
+            Self::Cubin => (&["defines", "flags"], "nothing is compiled"),
+            Self::Python => (
+                &["entry", "block", "cluster", "dynamic_shared", "tensor_maps", "flags", "defines", "workspace"],
+                "Triton's compiler decides that",
+            ),
+        }
+    }
 }
 
 /// A buffer as Hopper's bulk tensor copies see it: contiguous, of the buffer's shape and type at each workload shape.

@@ -170,6 +170,7 @@ pub static BUILD: Spec = spec(
     &[
         key("nvcc", KeyKind::Text, "The compiler.").default("`nvcc` on `PATH`"),
         key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
+        key("python", KeyKind::Text, "The Python whose Triton compiles kernels.").default("`python3` on `PATH`"),
     ],
 );
 
@@ -242,20 +243,28 @@ pub static KERNEL: Spec = spec(
     "[kernel]",
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
     &[
-        key("source", KeyKind::Template, "The `.cu` file, relative to the working directory.").required(),
+        key("source", KeyKind::Template, "The `.cu` file, relative to the working directory. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`."),
+        key("ptx", KeyKind::Template, "A file of PTX, which nvcc assembles for the architecture."),
+        key("cubin", KeyKind::Template, "A cubin, whoever compiled it; it is launched as it is."),
+        key(
+            "python",
+            KeyKind::Template,
+            "`FILE.py:FUNCTION`: a function under `@triton.jit`, compiled by the Triton of `[build] python`. Parameters are its \
+             constexprs by name, or the compiler's options (`num_warps`, `num_stages`, `maxnreg`); `args` are its other parameters \
+             in order. The compiler says how many threads and how much shared memory a block has.",
+        ),
         key(
             "entry",
             KeyKind::Template,
-            "Name of the `__global__` function: an `extern \"C\"` one, a mangled one, or as in C++ (`reduce`, `ns::reduce`, \
+            "Needed but for `python`. Name of the `__global__` function: an `extern \"C\"` one, a mangled one, or as in C++ (`reduce`, `ns::reduce`, \
              `reduce<float, {{ THREADS }}>`). A template is instantiated with the arguments that are written, if the source \
              does not. Namespaces may be left out while one kernel fits.",
-        )
-        .required(),
+        ),
         key("flags", TEMPLATES, "nvcc flags; `{{ NAME }}` is replaced by the parameter.")
             .default("[\"-O3\", \"-lineinfo\"]"),
         key("defines", NAMES, "Parameters passed as `-DNAME=value`.").default("[]"),
         key("grid", EXPRS, "Blocks a grid, 1 to 3 axes.").required(),
-        key("block", EXPRS, "Threads a block, 1 to 3 axes.").required(),
+        key("block", EXPRS, "Threads a block, 1 to 3 axes; needed but for `python`."),
         key("cluster", EXPRS, "Blocks a cluster, 1 to 3 axes.").default("no cluster"),
         key(
             "dynamic_shared",
@@ -275,6 +284,13 @@ pub static KERNEL: Spec = spec(
             "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`).",
         )
         .required(),
+        key(
+            "workspace",
+            EXPRS,
+            "Bytes of memory behind each pointer that the kernel takes after `args`; 0 passes a null pointer. A cubin of Triton \
+             takes two: scratch memory and the profiler's. Not for `python`, whose compiler says what it needs.",
+        )
+        .default("[]"),
     ],
 );
 

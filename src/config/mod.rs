@@ -23,7 +23,7 @@ pub mod workload;
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use kernel::{
-    CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
+    CodeForm, CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{locate, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, L2State, Objective, Phase, ProfileSettings};

@@ -26,6 +26,9 @@ pub struct BuildSettings {
     pub nvcc: Option<PathBuf>,
     /// Architecture (`sm_90`) instead of the GPU's own.
     pub arch: Option<String>,
+    /// Python instead of `python3` on `PATH`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<PathBuf>,
 }
 
 /// How latency is measured.

@@ -97,7 +97,9 @@ fn fresh(record: &ConfirmationRecord) -> FreshSamples {
 fn code(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
     let Method::Kernel(kernel) = &variant.method else { return None };
     let launch = kernel.launches.iter().find(|launch| launch.shape == shape.name)?;
-    let BuildOutcome::Built { code_sha256, arch, .. } = &index.builds.get(&variant.id)?.outcome else { return None };
+    let outcome = &index.builds.get(&variant.id)?.outcome;
+    let BuildOutcome::Built { code_sha256, arch, launch: compiled, .. } = outcome else { return None };
+    let launch = launch.compiled_as(compiled.as_ref());
     let parts = serde_json::to_string(&(code_sha256, arch, &kernel.entry, launch)).ok()?;
     (!code_sha256.is_empty()).then(|| sha256(parts.as_bytes()).into())
 }
@@ -226,12 +228,18 @@ impl MetricSource<'_> {
         }))
     }
 
-    fn launch<'b>(&self, variant: &'b Variant, shape: &Shape) -> Result<&'b Launch, Cell> {
+    /// The variant's launch, as its compiler says where it says.
+    fn launch(&self, variant: &Variant, shape: &Shape) -> Result<Launch, Cell> {
+        let compiled = match self.index.builds.get(&variant.id).map(|build| &build.outcome) {
+            Some(BuildOutcome::Built { launch, .. }) => launch.as_ref(),
+            _ => None,
+        };
         match &variant.method {
             Method::Kernel(kernel) => kernel
                 .launches
                 .iter()
                 .find(|l| l.shape == shape.name)
+                .map(|launch| launch.compiled_as(compiled))
                 .ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name))),
             Method::Command(_) => Err(missing("an external command: its launches are its own")),
         }
@@ -272,7 +280,7 @@ impl MetricSource<'_> {
         }
     }
 
-    fn occupancy<'b>(&self, variant: &'b Variant, shape: &Shape) -> Result<(&'b Launch, Occupancy), Cell> {
+    fn occupancy(&self, variant: &Variant, shape: &Shape) -> Result<(Launch, Occupancy), Cell> {
         let launch = self.launch(variant, shape)?;
         let resources = self.resources(variant)?;
         let capability = self.measured.capability.ok_or_else(|| missing("the GPU that measured is not known"))?;

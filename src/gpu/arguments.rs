@@ -26,23 +26,27 @@ enum Argument {
 }
 
 impl KernelArguments {
-    /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map.
+    /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map, and `workspace` the
+    /// memory of so many bytes for the argument at a place.
     pub fn new<'b>(
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
         encode: impl Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
+        workspace: impl Fn(usize, u64) -> Result<u64, DeviceError>,
     ) -> Result<Self, DeviceError> {
         let found =
             |name: &str| buffer(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")));
-        let value = |arg: &Arg| match arg {
+        let value = |(at, arg): (usize, &Arg)| match arg {
             Arg::Buffer(name) => found(name).map(|(address, _)| Argument::Word(address)),
             Arg::TensorMap(map) => {
                 let (address, buffer) = found(&map.buffer)?;
                 encode(&Tiling::new(map, address, buffer)?).map(Argument::TensorMap)
             }
             Arg::Scalar(value) => Ok(Argument::Word(word(*value))),
+            Arg::Workspace(0) => Ok(Argument::Word(0)),
+            Arg::Workspace(bytes) => workspace(at, *bytes).map(Argument::Word),
         };
-        args.iter().map(value).collect::<Result<_, _>>().map(Self)
+        args.iter().enumerate().map(value).collect::<Result<_, _>>().map(Self)
     }
 
     /// Where each value is, for as long as `self` stays where it is.
@@ -153,9 +157,9 @@ mod tests {
             Arg::Scalar(ScalarValue::I64(-1)),
         ];
         let x = buffer("x", Dtype::F32, &[4], Role::Input);
-        let arguments = KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused).unwrap();
+        let arguments = KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused, |_, _| Ok(0)).unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
-        assert!(KernelArguments::new(&args, |_| None, refused).unwrap_err().to_string().contains("no buffer 'x'"));
+        assert!(KernelArguments::new(&args, |_| None, refused, |_, _| Ok(0)).unwrap_err().to_string().contains("no buffer 'x'"));
     }
 
     #[test]
@@ -199,11 +203,11 @@ mod tests {
             Arg::Buffer("k".to_owned()),
         ];
         let encode = |tiling: &Tiling<'_>| Ok(CUtensorMap { opaque: [tiling.address; 16] });
-        let arguments = KernelArguments::new(&args, |_| Some((0x4000, &k)), encode).unwrap();
+        let arguments = KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, |_, _| Ok(0)).unwrap();
         assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
         assert_eq!(arguments.0[2], Argument::Word(0x4000));
         assert_eq!(arguments.pointers()[1] as usize % 64, 0);
-        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused).unwrap_err();
+        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, |_, _| Ok(0)).unwrap_err();
         assert_eq!(error.to_string(), "cannot launch: no driver");
     }
 }

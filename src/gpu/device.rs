@@ -12,6 +12,9 @@ use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
 use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch};
 use cudarc::driver::{result, sys};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
 use std::path::Path;
 
@@ -25,6 +28,8 @@ pub struct Device {
     stream: sys::CUstream,
     start: sys::CUevent,
     end: sys::CUevent,
+    /// Memory of kernels alone, by the place of the argument and its bytes; launches follow each other, so they share it.
+    workspaces: RefCell<BTreeMap<(usize, u64), DeviceMemory>>,
 }
 
 impl Device {
@@ -39,7 +44,7 @@ impl Device {
         }
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
         let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
-        Ok(Self { attributes, stream, start: event()?, end: event()? })
+        Ok(Self { attributes, stream, start: event()?, end: event()?, workspaces: RefCell::default() })
     }
 
     /// What it is.
@@ -127,7 +132,21 @@ impl Device {
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     ) -> Result<KernelArguments, DeviceError> {
-        KernelArguments::new(args, buffer, |tiling| self.encode(tiling))
+        KernelArguments::new(args, buffer, |tiling| self.encode(tiling), |at, bytes| self.workspace(at, bytes))
+    }
+
+    /// Memory of so many bytes for the argument at a place, the same each time.
+    fn workspace(&self, at: usize, bytes: u64) -> Result<u64, DeviceError> {
+        let mut workspaces = self.workspaces.borrow_mut();
+        let memory = match workspaces.entry((at, bytes)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let size = usize::try_from(bytes)
+                    .map_err(|_| DeviceError::Launch(format!("a workspace of {bytes} bytes is too large")))?;
+                place.insert(self.allocate(size)?)
+            }
+        };
+        Ok(memory.address())
     }
 
     /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.

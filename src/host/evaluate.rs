@@ -4,18 +4,18 @@ use super::job_error::JobError;
 use crate::config::{Buffer, Init, KernelTemplate, Phase, Role, ScalarType, Shape, WorkloadReference};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::BufferSpec;
-use crate::model::VariantId;
+use crate::model::{BuiltKernel, VariantId};
 use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, reference_id};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
 use crate::time::{HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 pub(super) fn built<'a>(
     plan: &'a Plan,
-    cubins: &'a BTreeMap<VariantId, PathBuf>,
-) -> impl Iterator<Item = (&'a VariantId, &'a KernelPlan, &'a PathBuf)> {
+    cubins: &'a BTreeMap<VariantId, BuiltKernel>,
+) -> impl Iterator<Item = (&'a VariantId, &'a KernelPlan, &'a BuiltKernel)> {
     plan.variants.iter().filter_map(|v| match &v.method {
         Method::Kernel(kernel) => cubins.get(&v.id).map(|cubin| (&v.id, kernel, cubin)),
         Method::Command(_) => None,
@@ -45,7 +45,7 @@ pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &P
         let name = match arg {
             Arg::Buffer(name) => name,
             Arg::TensorMap(map) => &map.buffer,
-            Arg::Scalar(_) => continue,
+            Arg::Scalar(_) | Arg::Workspace(_) => continue,
         };
         if !phase.workload.buffers.iter().any(|b| &b.name == name) {
             return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.clone() });
@@ -147,7 +147,7 @@ fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpe
 pub(super) fn job_reference(
     phase: &Phase,
     plan: &Plan,
-    cubins: &BTreeMap<VariantId, PathBuf>,
+    cubins: &BTreeMap<VariantId, BuiltKernel>,
     shapes: &[ShapeSpec],
 ) -> Result<ReferenceSpec, JobError> {
     match &phase.workload.reference {
@@ -167,7 +167,7 @@ pub(super) fn job_reference(
             let host = built(plan, cubins).find(|(_, kernel, _)| own.is_some() || of_phase(kernel));
             let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
             let (_, kernel, candidate) = host.ok_or_else(absent)?;
-            let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?;
+            let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?.cubin;
             let launches = kernel
                 .launches
                 .iter()

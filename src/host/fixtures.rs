@@ -9,7 +9,7 @@ use crate::expr::Expr;
 use crate::model::VariantId;
 use crate::model::{Better, Law};
 use crate::model::{ShapeName, Tolerance};
-use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, Standing, Variant};
+use crate::plan::{Arg, KernelCode, KernelPlan, Launch, Method, Plan, Standing, Variant};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -91,6 +91,7 @@ pub fn plan(names: &[&str]) -> Plan {
         params: Vec::new(),
         method: Method::Kernel(KernelPlan {
             source: PathBuf::from("copy.cu"),
+            code: KernelCode::Cuda,
             entry: "copy".to_owned(),
             flags: Vec::new(),
             defines: Vec::new(),

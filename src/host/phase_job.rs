@@ -4,11 +4,10 @@ use super::evaluate::{built, check_launches, check_provable, job_reference, job_
 use super::job::{CaseLaws, CheckCase, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
 use crate::config::{Phase, Shape};
-use crate::model::VariantId;
+use crate::model::{BuiltKernel, VariantId};
 use crate::plan::Plan;
 use crate::prove::ReferenceSpec;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// Which job to make of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +25,7 @@ impl WorkerJob {
     pub fn new(
         phase: &Phase,
         plan: &Plan,
-        cubins: &BTreeMap<VariantId, PathBuf>,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
         purpose: JobPurpose,
     ) -> Result<Self, JobError> {
         let shapes = phase.workload.shapes.iter().map(|s| job_shape(phase, s)).collect::<Result<Vec<_>, _>>()?;
@@ -43,7 +42,7 @@ impl WorkerJob {
             }
         };
         let mut kernels = Vec::new();
-        for (variant, kernel, cubin) in built(plan, cubins) {
+        for (variant, kernel, built) in built(plan, cubins) {
             check_launches(variant, kernel, phase)?;
             let cases = match purpose {
                 JobPurpose::Bench => cases(phase),
@@ -51,9 +50,9 @@ impl WorkerJob {
             };
             kernels.push(JobKernel {
                 variant: variant.clone(),
-                cubin: cubin.clone(),
+                cubin: built.cubin.clone(),
                 entry: kernel.entry.clone(),
-                launches: kernel.launches.clone(),
+                launches: kernel.launches.iter().map(|plan| plan.compiled_as(built.launch.as_ref())).collect(),
                 cases,
                 shapes: timed.clone(),
                 unverified: None,

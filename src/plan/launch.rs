@@ -1,8 +1,9 @@
 //! One launch: expressions evaluated at a shape, checked against what CUDA can launch on any chip.
 
 use super::fault::Faults;
+use super::triton;
 use super::variant::{Arg, Launch, ScalarValue};
-use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};
+use crate::config::{CodeForm, KernelTemplate, Scalar, ScalarType, Shape, Workload};
 use crate::expr::{Expr, Names, Value};
 use crate::model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
 
@@ -26,11 +27,15 @@ impl Launching<'_> {
     /// Evaluates the launch; faults are recorded and give none.
     pub fn plan(&self, faults: &mut Faults) -> Option<Launch> {
         let grid = self.axes("grid", &self.kernel.grid, MAX_GRID, faults);
-        let block = self.axes("block", &self.kernel.block, MAX_BLOCK, faults);
+        let block = match self.kernel.code {
+            CodeForm::Python => self.warps(faults).map(|warps| [triton::threads(warps), 1, 1]),
+            _ => self.axes("block", &self.kernel.block, MAX_BLOCK, faults),
+        };
         let cluster = self.axes("cluster", &self.kernel.cluster, MAX_CLUSTER, faults);
         let dynamic_shared = self.dynamic_shared(faults);
         let args: Vec<Option<Arg>> =
             self.kernel.args.iter().enumerate().map(|(at, name)| self.arg(at, name, faults)).collect();
+        let workspace: Vec<Option<Arg>> = self.workspace(faults);
         let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
         let launch = Launch {
             shape: self.shape.name.clone(),
@@ -39,7 +44,7 @@ impl Launching<'_> {
             cluster: cluster?,
             dynamic_shared,
             dynamic_arrays,
-            args: args.into_iter().collect::<Option<_>>()?,
+            args: args.into_iter().chain(workspace).collect::<Option<_>>()?,
         };
         self.check_products(&launch, faults).then_some(launch)
     }
@@ -91,6 +96,28 @@ impl Launching<'_> {
             self.fault(faults, key, format!("is \"{expr}\", which gives {shown}"), help);
         }
         whole
+    }
+
+    /// Warps of a block that Triton is asked for; how many it takes is known when it has compiled.
+    fn warps(&self, faults: &mut Faults) -> Option<u32> {
+        let Some(asked) = self.scope.get("num_warps") else { return Some(triton::WARPS) };
+        let warps = asked.whole().and_then(|warps| u32::try_from(warps).ok());
+        let warps = warps.filter(|warps| warps.is_power_of_two() && triton::threads(*warps) <= MAX_BLOCK_THREADS);
+        if warps.is_none() {
+            let help = "num_warps is a power of two from 1 to 32";
+            self.fault(faults, "python", format!("is compiled for num_warps = {asked}"), help);
+        }
+        warps
+    }
+
+    /// Pointers that follow the arguments.
+    fn workspace(&self, faults: &mut Faults) -> Vec<Option<Arg>> {
+        let help = "a workspace is a whole number of bytes, at least 0";
+        let bytes = |(at, expr): (usize, &Expr)| {
+            let bytes = self.whole(&format!("workspace[{at}]"), expr, 0..=i64::from(i32::MAX), help, faults);
+            bytes.map(|bytes| Arg::Workspace(u64::from(bytes)))
+        };
+        self.kernel.workspace.iter().enumerate().map(bytes).collect()
     }
 
     /// Bytes of dynamic shared memory, and of its arrays that have a name.

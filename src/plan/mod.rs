@@ -9,6 +9,7 @@ mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
+mod triton;
 mod unroll;
 mod variant;
 
@@ -16,5 +17,6 @@ pub use fault::PlanErrors;
 pub use reference::{reference_id, reference_plan};
 pub use unroll::unroll;
 pub use variant::{
-    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
+    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap,
+    TritonKernel, Variant,
 };

@@ -1,6 +1,6 @@
 //! A reference entry with a source of its own, as a plan of one kernel that competes with nothing.
 
-use super::variant::{KernelPlan, Method, Plan, Standing, Variant};
+use super::variant::{KernelCode, KernelPlan, Method, Plan, Standing, Variant};
 use crate::config::{Phase, WorkloadReference};
 use crate::model::VariantId;
 
@@ -19,6 +19,7 @@ pub fn reference_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     })?;
     let kernel = KernelPlan {
         source: source.clone(),
+        code: KernelCode::Cuda,
         entry: entry.clone(),
         flags: kernel.flags.clone(),
         defines: Vec::new(),

@@ -2,8 +2,9 @@
 
 use super::fault::{Faults, PlanErrors};
 use super::launch::Launching;
-use super::variant::{CommandPlan, KernelPlan, Method, Plan, Standing, Variant};
-use crate::config::{KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
+use super::triton;
+use super::variant::{CommandPlan, KernelCode, KernelPlan, Method, Plan, Standing, TritonKernel, Variant};
+use crate::config::{CodeForm, KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
 use crate::expr::{Names, Template, Value};
 use crate::model::{KernelName, Scope, VariantId, glob};
 use std::path::PathBuf;
@@ -121,8 +122,9 @@ impl Unrolling<'_> {
     ) -> Option<Variant> {
         let mut scope: Names = params.iter().cloned().collect();
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
-        let source = self.text(&kernel.source, &key("source"), &scope, &id);
-        let entry = self.text(&kernel.entry, &key("entry"), &scope, &id);
+        let source = self.text(&kernel.source, &key(kernel.code.key()), &scope, &id);
+        let entry_key = if kernel.code == CodeForm::Python { "python" } else { "entry" };
+        let entry = self.text(&kernel.entry, &key(entry_key), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
         let mut launches = Vec::with_capacity(self.phase.workload.shapes.len());
         for shape in &self.phase.workload.shapes {
@@ -138,8 +140,23 @@ impl Unrolling<'_> {
             launches.extend(launching.plan(&mut self.faults));
         }
         let whole = launches.len() == self.phase.workload.shapes.len();
-        let plan =
-            KernelPlan { source: PathBuf::from(source?), entry: entry?, flags: flags?, defines: defines?, launches };
+        let code = match kernel.code {
+            CodeForm::Cuda => KernelCode::Cuda,
+            CodeForm::Ptx => KernelCode::Ptx,
+            CodeForm::Cubin => KernelCode::Cubin,
+            CodeForm::Python => KernelCode::Triton(TritonKernel {
+                signature: triton::signature(&self.phase.workload, &launches),
+                constants: params.clone(),
+            }),
+        };
+        let plan = KernelPlan {
+            source: PathBuf::from(source?),
+            code,
+            entry: entry?,
+            flags: flags?,
+            defines: defines?,
+            launches,
+        };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
     }
 

@@ -1,6 +1,7 @@
 //! The types of a plan.
 
 use crate::expr::Value;
+use crate::model::CompiledLaunch;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use serde::{Deserialize, Serialize};
@@ -42,8 +43,11 @@ pub enum Method {
 /// A kernel with one choice of defines and flags.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelPlan {
-    /// The `.cu` file.
+    /// The file that the kernel is in.
     pub source: PathBuf,
+    /// What is in the file.
+    #[serde(default, skip_serializing_if = "KernelCode::is_cuda")]
+    pub code: KernelCode,
     /// Entry name.
     pub entry: String,
     /// nvcc flags, rendered.
@@ -52,6 +56,37 @@ pub struct KernelPlan {
     pub defines: Vec<(String, String)>,
     /// One launch a shape, in the order of the phase's shapes.
     pub launches: Vec<Launch>,
+}
+
+/// What the file of a kernel holds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelCode {
+    /// CUDA C++.
+    #[default]
+    Cuda,
+    /// PTX, which nvcc assembles.
+    Ptx,
+    /// Machine code.
+    Cubin,
+    /// A Python module with a kernel that Triton compiles.
+    Triton(TritonKernel),
+}
+
+impl KernelCode {
+    /// Whether it is CUDA C++.
+    pub const fn is_cuda(&self) -> bool {
+        matches!(self, Self::Cuda)
+    }
+}
+
+/// What Triton compiles a function for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TritonKernel {
+    /// Types of the arguments in Triton's notation, with what their values are known to be multiples of (`*fp16:16`, `i32`).
+    pub signature: Vec<String>,
+    /// Parameters of the variant: constexprs of the function, or options of the compiler.
+    pub constants: Vec<(String, Value)>,
 }
 
 /// A program and its arguments, rendered.
@@ -93,6 +128,18 @@ impl Launch {
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
     }
+
+    /// The launch as the kernel's compiler says that it has to be, where it says.
+    pub fn compiled_as(&self, compiled: Option<&CompiledLaunch>) -> Self {
+        let Some(compiled) = compiled else { return self.clone() };
+        let workspace = compiled.workspace.iter().map(|bytes| Arg::Workspace(bytes.saturating_mul(self.blocks())));
+        Self {
+            block: [compiled.threads, 1, 1],
+            dynamic_shared: compiled.dynamic_shared,
+            args: self.args.iter().cloned().chain(workspace).collect(),
+            ..self.clone()
+        }
+    }
 }
 
 /// A kernel argument.
@@ -105,6 +152,8 @@ pub enum Arg {
     TensorMap(TensorMap),
     /// A value.
     Scalar(ScalarValue),
+    /// Device pointer of so many bytes that only this kernel uses; a null pointer where there are none.
+    Workspace(u64),
 }
 
 /// How bulk tensor copies see a buffer, whose address, type and extents it takes where it is launched.
@@ -188,6 +237,14 @@ impl Plan {
     /// Those that compete.
     pub fn candidates(&self) -> impl Iterator<Item = &Variant> {
         self.variants.iter().filter(|v| v.standing == Standing::Candidate)
+    }
+
+    /// Kernels that Triton compiles.
+    pub fn triton_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
+        self.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Triton(_)) => Some((&variant.id, kernel)),
+            Method::Kernel(_) | Method::Command(_) => None,
+        })
     }
 
     /// External commands.

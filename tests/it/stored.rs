@@ -266,6 +266,7 @@ impl Stored {
             arch: "sm_90".to_owned(),
             cached: false,
             log: String::new(),
+            launch: None,
         }
     }
 

@@ -6,12 +6,13 @@ use super::tensor_map::{self, MapParts};
 use crate::config::keys;
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
+use crate::config::{CodeForm, CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
 use crate::expr::{Expr, Template, Value};
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
 #[derive(Debug, Clone, Default)]
 pub struct KernelParts {
+    code: Option<CodeForm>,
     source: Option<Placed<Template>>,
     entry: Option<Placed<Template>>,
     flags: Option<Vec<Placed<Template>>>,
@@ -22,20 +23,34 @@ pub struct KernelParts {
     dynamic_shared: Option<Vec<(Option<String>, Placed<Expr>)>>,
     tensor_maps: Option<Vec<MapParts>>,
     args: Option<Vec<Placed<String>>>,
+    workspace: Option<Vec<Placed<Expr>>>,
     /// Keys the file has, whether or not their values are right.
     present: Vec<&'static str>,
 }
 
 const NEEDED: [&str; 5] = ["source", "entry", "grid", "block", "args"];
 
+/// The one key of a table that names a file, and what that makes of it.
+fn code<'a>(table: &Table<'a>) -> Option<(CodeForm, Item<'a>)> {
+    let mut given = CodeForm::ALL.into_iter().filter_map(|code| Some((code, table.get(code.key())?)));
+    let first = given.next()?;
+    for (code, item) in given {
+        let message = format!("`{}` has both `{}` and `{}`", table.place.key, first.0.key(), code.key());
+        item.report(message, Some("a kernel is in one file: keep one".to_owned()));
+    }
+    Some(first)
+}
+
 /// Reads a whole or partial `[kernel]`.
 pub fn parts(table: &Table<'_>) -> KernelParts {
+    let code = code(table);
     let placed_texts = |item: Item<'_>| -> Vec<Placed<String>> {
         item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
     };
     let exprs = |item: Item<'_>| item.axes().iter().filter_map(Item::expr).collect::<Vec<_>>();
     KernelParts {
-        source: table.get("source").and_then(|item| item.template()),
+        source: code.as_ref().and_then(|(_, item)| item.template()),
+        code: code.map(|(code, _)| code),
         entry: table.get("entry").and_then(|item| item.template()),
         flags: table.get("flags").map(|item| item.list().iter().filter_map(Item::template).collect()),
         defines: table.get("defines").map(placed_texts),
@@ -45,6 +60,7 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         dynamic_shared: table.get("dynamic_shared").map(|item| dynamic_shared(&item)),
         tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
         args: table.get("args").map(placed_texts),
+        workspace: table.get("workspace").map(exprs),
         present: keys::KERNEL.keys.iter().map(|key| key.name).filter(|key| table.has(key)).collect(),
     }
 }
@@ -64,10 +80,25 @@ fn array((name, bytes): &(Option<String>, Placed<Expr>)) -> DynamicArray {
 }
 
 impl KernelParts {
+    /// What the file holds.
+    fn form(&self) -> CodeForm {
+        self.code.unwrap_or_default()
+    }
+
+    /// Those of a kernel that a variant overrides with one of another kind: grid and arguments alone.
+    fn of_another_kind(&self, code: CodeForm) -> Self {
+        let present = self.present.iter().copied().filter(|key| ["grid", "args"].contains(key)).collect();
+        Self { code: Some(code), grid: self.grid.clone(), args: self.args.clone(), present, ..Self::default() }
+    }
+
     /// These parts, and `base` where they say nothing.
     fn over(mut self, base: &Self) -> Self {
+        let own = self.code.filter(|code| *code != base.form());
+        let base = &own.map_or_else(|| base.clone(), |code| base.of_another_kind(code));
         self.present.extend(&base.present);
         Self {
+            code: self.code.or(base.code),
+            workspace: self.workspace.or_else(|| base.workspace.clone()),
             source: self.source.or_else(|| base.source.clone()),
             entry: self.entry.or_else(|| base.entry.clone()),
             flags: self.flags.or_else(|| base.flags.clone()),
@@ -84,7 +115,11 @@ impl KernelParts {
 
     /// Reports what a kernel has to have and these parts lack; `at` is where it would have been.
     pub fn complete(&self, at: &Table<'_>) {
-        for key in NEEDED.into_iter().filter(|key| !self.present.contains(key)) {
+        let (foreign, _) = self.form().foreign();
+        let named = |key: &str| if key == "source" { self.form().key() } else { key }.to_owned();
+        let missing = NEEDED.into_iter().filter(|key| !foreign.contains(key)).map(named);
+        for key in missing.filter(|key| !self.present.contains(&key.as_str())) {
+            let key = key.as_str();
             let doc = keys::KERNEL.key(key).map(|key| key.doc.to_owned());
             at.report(format!("`{}.{key}` is missing", at.place.key), doc);
         }
@@ -94,11 +129,13 @@ impl KernelParts {
     /// `whose` are the parameters.
     pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, params: &[Placed<String>], whose: &str) {
         let before = at.problems();
+        self.check_form(at);
         let given = || params.iter().map(|param| &param.value);
         let own = InScope::new(whose.to_owned(), given().cloned());
         let all = names.dims.iter().chain(given()).cloned();
         let scope = InScope::new(format!("the dimensions and {whose}"), all);
         let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
+        let exprs = exprs.chain(self.workspace.iter().flatten());
         for expr in exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)) {
             scope.check_expr(at, expr);
         }
@@ -122,6 +159,21 @@ impl KernelParts {
         }
     }
 
+    /// Reports keys that mean nothing for what the file holds.
+    fn check_form(&self, at: &Table<'_>) {
+        let (foreign, why) = self.form().foreign();
+        for key in foreign.iter().filter(|key| self.present.contains(*key)) {
+            let message = format!("`{}.{key}` has no meaning for a kernel with `{}`: {why}", at.place.key, self.form().key());
+            at.report(message, Some("leave it out".to_owned()));
+        }
+        if let (CodeForm::Python, Some(source)) = (self.form(), &self.source)
+            && source.value.text().rsplit_once(':').is_none_or(|(file, name)| file.is_empty() || name.is_empty())
+        {
+            let message = format!("`{}` is \"{}\", which names no function", source.place.key, source.value.text());
+            at.report_at(&source.place, message, Some("FILE.py:FUNCTION".to_owned()));
+        }
+    }
+
     /// Texts that parameters are put into.
     fn templates(&self) -> impl Iterator<Item = &Placed<Template>> {
         self.source.iter().chain(&self.entry).chain(self.flags.iter().flatten())
@@ -129,8 +181,13 @@ impl KernelParts {
 
     /// Reports those of `params` that nothing here uses: all their values would give the same program.
     fn check_used(&self, at: &Table<'_>, params: &[Placed<String>]) {
+        // A Python function is given every parameter by name, and its compiler refuses one that it does not know.
+        if self.form() == CodeForm::Python {
+            return;
+        }
         let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
         let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
+        let exprs = exprs.chain(self.workspace.iter().flatten());
         let exprs = exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(maps);
         let used: Vec<String> = exprs
             .flat_map(|expr| expr.value.names())
@@ -165,25 +222,50 @@ impl KernelParts {
         self.args.iter().flatten().any(|arg| arg.value == map.name.value)
     }
 
+    /// The file, and the entry or function in it.
+    fn named(&self) -> Option<(Template, Template)> {
+        let source = &self.source.as_ref()?.value;
+        if self.form() != CodeForm::Python {
+            return Some((source.clone(), self.entry.as_ref()?.value.clone()));
+        }
+        let (file, function) = source.text().rsplit_once(':')?;
+        Template::parse(file).ok().zip(Template::parse(function).ok())
+    }
+
     /// The kernel, when everything it needs was read.
     pub fn template(&self) -> Option<KernelTemplate> {
         let texts = |texts: &Vec<Placed<String>>| texts.iter().map(|text| text.value.clone()).collect();
         let exprs = |exprs: &Vec<Placed<Expr>>| exprs.iter().map(|expr| expr.value.clone()).collect();
+        let (source, entry) = self.named()?;
         Some(KernelTemplate {
-            source: self.source.as_ref()?.value.clone(),
-            entry: self.entry.as_ref()?.value.clone(),
+            code: self.form(),
+            source,
+            entry,
             flags: match &self.flags {
                 Some(flags) => flags.iter().map(|flag| flag.value.clone()).collect(),
-                None => ["-O3", "-lineinfo"].iter().filter_map(|flag| Template::parse(flag).ok()).collect(),
+                None => default_flags(self.form()).iter().filter_map(|flag| Template::parse(flag).ok()).collect(),
             },
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
             grid: self.grid.as_ref().map(exprs)?,
-            block: self.block.as_ref().map(exprs)?,
+            block: match self.form() {
+                CodeForm::Python => Vec::new(),
+                _ => self.block.as_ref().map(exprs)?,
+            },
             cluster: self.cluster.as_ref().map(exprs).unwrap_or_default(),
             dynamic_shared: self.dynamic_shared.iter().flatten().map(array).collect(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
             args: self.args.as_ref().map(texts)?,
+            workspace: self.workspace.as_ref().map(exprs).unwrap_or_default(),
         })
+    }
+}
+
+/// nvcc's flags where the file gives none.
+const fn default_flags(code: CodeForm) -> &'static [&'static str] {
+    match code {
+        CodeForm::Cuda => &["-O3", "-lineinfo"],
+        CodeForm::Ptx => &["-O3"],
+        CodeForm::Cubin | CodeForm::Python => &[],
     }
 }
 
@@ -289,7 +371,11 @@ fn kernel_of(
             own.check_maps(&kernel, names);
             let has_maps = own.tensor_maps.is_some();
             let parts = match base {
-                Some(base) => own.over(base),
+                Some(base) => {
+                    let parts = own.over(base);
+                    parts.complete(&kernel);
+                    parts
+                }
                 None => {
                     own.complete(&kernel);
                     own

@@ -278,7 +278,8 @@ fn build(root: &Table<'_>) -> BuildSettings {
         }
         Some(text)
     });
-    BuildSettings { nvcc: table.get("nvcc").and_then(|item| item.text()).map(Into::into), arch }
+    let program = |key| table.get(key).and_then(|item| item.text()).map(Into::into);
+    BuildSettings { nvcc: program("nvcc"), python: program("python"), arch }
 }
 
 fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<BenchSettings> {
