@@ -349,7 +349,8 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("k.cu"), "").unwrap();
         let flags = vec![format!("--options-file={}", path("options").display())];
-        let unit = CompileUnit { source: path("k.cu"), code: CodeForm::Cuda, flags, defines: Vec::new(), instance: None };
+        let unit =
+            CompileUnit { source: path("k.cu"), code: CodeForm::Cuda, flags, defines: Vec::new(), instance: None };
         let key = |text: &str| {
             std::fs::write(path("options"), text).unwrap();
             Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()
@@ -368,7 +369,8 @@ mod tests {
         let started = SystemTime::now();
         std::thread::sleep(std::time::Duration::from_millis(20));
         fs::write(&header, "1").unwrap();
-        let compiled = Compiled { cubin: &cubin, includes: vec![header.clone()], log: String::new(), started, launch: None };
+        let compiled =
+            Compiled { cubin: &cubin, includes: vec![header.clone()], log: String::new(), started, launch: None };
         assert!(
             matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
         );

@@ -180,7 +180,11 @@ impl<'a> Builder<'a> {
     /// Machine code that somebody else compiled, kept in the cache so that it stays what it is.
     fn given(&self, path: &Path) -> Result<Attempt, BuildError> {
         match fs::read(path) {
-            Ok(bytes) => self.cache.keep(path, bytes).map(Ok),
+            Ok(bytes) => {
+                let artifact = self.cache.keep(path, bytes)?;
+                self.note_read(&artifact);
+                Ok(Ok(artifact))
+            }
             Err(error) => Ok(Err(format!("cannot read `{}`: {error}", path.display()))),
         }
     }

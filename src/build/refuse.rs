@@ -108,7 +108,8 @@ fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
 fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
     let sizes = &entry.parameters;
     if sizes.len() != launch.args.len() {
-        let trailing = sizes.get(launch.args.len()..).is_some_and(|rest| !rest.is_empty() && rest.iter().all(|&n| n == 8));
+        let trailing =
+            sizes.get(launch.args.len()..).is_some_and(|rest| !rest.is_empty() && rest.iter().all(|&n| n == 8));
         let hint = if trailing {
             "; hint: pointers that follow, such as Triton's two for scratch memory, are given as `workspace = [0, 0]`"
         } else {

@@ -24,7 +24,13 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
-    CompileUnit { source, code: CodeForm::Cuda, flags: flags.iter().map(|&f| f.to_owned()).collect(), defines: Vec::new(), instance: None }
+    CompileUnit {
+        source,
+        code: CodeForm::Cuda,
+        flags: flags.iter().map(|&f| f.to_owned()).collect(),
+        defines: Vec::new(),
+        instance: None,
+    }
 }
 
 fn args(list: &str) -> Vec<Arg> {
@@ -470,4 +476,19 @@ fn a_struct_of_6000_bytes_is_not_passed_as_a_pointer() {
     let folder = tempfile::tempdir().unwrap();
     let reasons = refusal(one(&nvcc, folder.path(), "sm_90", kernel(data("names.cu"), "large", "ppi")));
     assert!(reasons.contains("6000"), "{reasons}");
+}
+
+#[test]
+fn ptx_is_assembled_and_cached() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = folder.path().join("twice.ptx");
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry twice(.param .u64 p, .param .u32 n)\n{\nret;\n}\n";
+    fs::write(&ptx, text).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let kernel = || KernelPlan { code: KernelCode::Ptx, ..kernel(ptx.clone(), "twice", "pi") };
+    assert!(!cached(&one(&nvcc, folder.path(), "sm_90", kernel())));
+    assert!(cached(&one(&nvcc, folder.path(), "sm_90", kernel())));
+    fs::write(&ptx, text.replace("ret;", "garbage;")).unwrap();
+    assert!(failure(one(&nvcc, folder.path(), "sm_90", kernel())).contains("twice.ptx"));
 }

@@ -275,3 +275,7 @@ fn constants(kernel: &TritonKernel) -> Vec<(String, serde_json::Value)> {
     };
     kernel.constants.iter().map(|(name, value)| (name.clone(), json(value))).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

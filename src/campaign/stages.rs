@@ -93,8 +93,8 @@ impl Campaign<'_> {
         self.progress.stage("build", self.plan.variants.len());
         let arch = self.tools.arch(self.phase)?;
         let cache = Cache::of_user()?;
-        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing)
-            .with_python(self.phase.build.python.as_deref());
+        let builder =
+            Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python(self.phase.build.python.as_deref());
         let (writer, progress) = (&mut self.writer, self.progress);
         let mut sink = |record: &BuildRecord| {
             progress.step(&record.variant.0);

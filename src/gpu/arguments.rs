@@ -157,9 +157,15 @@ mod tests {
             Arg::Scalar(ScalarValue::I64(-1)),
         ];
         let x = buffer("x", Dtype::F32, &[4], Role::Input);
-        let arguments = KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused, |_, _| Ok(0)).unwrap();
+        let arguments =
+            KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused, |_, _| Ok(0)).unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
-        assert!(KernelArguments::new(&args, |_| None, refused, |_, _| Ok(0)).unwrap_err().to_string().contains("no buffer 'x'"));
+        assert!(
+            KernelArguments::new(&args, |_| None, refused, |_, _| Ok(0))
+                .unwrap_err()
+                .to_string()
+                .contains("no buffer 'x'")
+        );
     }
 
     #[test]

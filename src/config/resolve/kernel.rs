@@ -163,7 +163,8 @@ impl KernelParts {
     fn check_form(&self, at: &Table<'_>) {
         let (foreign, why) = self.form().foreign();
         for key in foreign.iter().filter(|key| self.present.contains(*key)) {
-            let message = format!("`{}.{key}` has no meaning for a kernel with `{}`: {why}", at.place.key, self.form().key());
+            let message =
+                format!("`{}.{key}` has no meaning for a kernel with `{}`: {why}", at.place.key, self.form().key());
             at.report(message, Some("leave it out".to_owned()));
         }
         if let (CodeForm::Python, Some(source)) = (self.form(), &self.source)

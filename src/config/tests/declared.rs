@@ -27,7 +27,10 @@ fn read_keys() -> BTreeSet<(&'static str, &'static str)> {
 fn a_phase_with_every_key_is_right() {
     let phase = read(EVERY_KEY).unwrap_or_else(|e| panic!("{e}"));
     let plan = crate::plan::unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(plan.variants.iter().map(|v| v.id.0.as_str()).collect::<Vec<_>>(), ["THREADS=64", "own", "library"]);
+    assert_eq!(
+        plan.variants.iter().map(|v| v.id.0.as_str()).collect::<Vec<_>>(),
+        ["THREADS=64", "own", "assembled", "machine_code", "triton", "library"]
+    );
 }
 
 #[test]

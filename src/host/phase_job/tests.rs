@@ -1,11 +1,11 @@
 //! Jobs made of a small phase.
 
 use super::*;
-use std::path::PathBuf;
 use crate::config::{Init, Scalar, ScalarType, WorkloadReference};
 use crate::expr::Expr;
 use crate::host::fixtures::{phase, plan};
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName};
+use std::path::PathBuf;
 
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, BuiltKernel> {
     let built = |name: &str| BuiltKernel { cubin: PathBuf::from(format!("{name}.cubin")), launch: None };
