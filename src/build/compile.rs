@@ -384,7 +384,7 @@ fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
     let mut sorted = Sorted::default();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
-            Method::Command(_) => sorted.known.push((index, BuildOutcome::NotNeeded)),
+            Method::Function(_) | Method::Command(_) => sorted.known.push((index, BuildOutcome::NotNeeded)),
             Method::Kernel(kernel) => {
                 if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.launches) {
                     sorted.known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));

@@ -90,7 +90,7 @@ fn built<'a>(
         let alone = Plan { variants: vec![variant.clone()] };
         let mut sink = |_: &BuildRecord| io::Result::Ok(());
         let records = builder.build(&alone, &|_| {}, &mut sink)?;
-        if let Some(built) = cubins(&records, |_| true).into_values().next() {
+        if let Some(built) = cubins(&alone, &records, |_| true).into_values().next() {
             return Ok(Some((variant, built)));
         }
     }

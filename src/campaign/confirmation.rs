@@ -104,7 +104,7 @@ impl Confirmation<'_> {
 
     fn kernels(&mut self, batch: &Batch<'_>, new: &mut Batches) -> Result<(), CampaignError> {
         // A reference entry may be in the cubin of a variant that is not timed.
-        let mut cubins = cubins(&batch.run.builds, |build| build.shares.is_none());
+        let mut cubins = cubins(self.plan, &batch.run.builds, |build| build.shares.is_none());
         cubins.extend(self.reference.clone());
         let mut job = WorkerJob::new(batch.phase, self.plan, &cubins, JobPurpose::Time)?;
         for kernel in &mut job.kernels {

@@ -1,10 +1,19 @@
 //! The cubins of what was built.
 
 use crate::model::{BuildOutcome, BuildRecord, BuiltKernel, VariantId};
+use crate::plan::{Method, Plan};
 use std::collections::BTreeMap;
 
-/// Cubins of the variants that were built and are wanted.
-pub fn cubins(builds: &[BuildRecord], wanted: impl Fn(&BuildRecord) -> bool) -> BTreeMap<VariantId, BuiltKernel> {
+/// What the worker runs of the variants that are wanted: cubins of kernels that were built, and files of functions.
+pub fn cubins(
+    plan: &Plan,
+    builds: &[BuildRecord],
+    wanted: impl Fn(&BuildRecord) -> bool,
+) -> BTreeMap<VariantId, BuiltKernel> {
+    let function = |id: &VariantId| match &plan.variant(id)?.method {
+        Method::Function(function) => Some(BuiltKernel { cubin: function.file.clone(), launch: None }),
+        Method::Kernel(_) | Method::Command(_) => None,
+    };
     builds
         .iter()
         .filter(|build| wanted(build))
@@ -12,7 +21,8 @@ pub fn cubins(builds: &[BuildRecord], wanted: impl Fn(&BuildRecord) -> bool) -> 
             BuildOutcome::Built { cubin, launch, .. } => {
                 Some((build.variant.clone(), BuiltKernel { cubin: cubin.clone(), launch: launch.clone() }))
             }
-            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
+            BuildOutcome::NotNeeded => Some((build.variant.clone(), function(&build.variant)?)),
+            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } => None,
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
 use super::tools::Tools;
 use crate::config::Phase;
 use crate::frame::wanted;
-use crate::host::{JobPurpose, WorkerJob};
+use crate::host::{JobPurpose, WorkerJob, range_name};
 use crate::metric::id;
 use crate::model::BuiltKernel;
 use crate::model::ProfileRecord;
@@ -16,7 +16,7 @@ use crate::ncu::{
     Collected, Counters, Covered, Expect, LaunchSelection, PassBook, Processes, ProfileError, ProfiledCase, Profiler,
     Subject, cache_folder, scratch_folder,
 };
-use crate::plan::{Plan, Standing, Variant};
+use crate::plan::{Method, Plan, Standing, Variant};
 use crate::store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -61,7 +61,13 @@ impl Profiling<'_> {
         let worker = WorkerTarget::new(job, folder.join("logs"), self.tools);
         let commands = self.command_targets(verified, &folder.join("logs"));
         let shapes = &self.phase.profile.shapes;
-        let mut subjects = vec![self.launched(&worker, cases(cubins.keys(), shapes))];
+        let (kernels, functions): (Vec<&VariantId>, Vec<&VariantId>) = cubins
+            .keys()
+            .partition(|id| !matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Function(_))));
+        let mut subjects = vec![
+            self.launched(&worker, cases(kernels.iter().copied(), shapes)),
+            called(&worker, cases(functions.iter().copied(), shapes)),
+        ];
         for target in &commands {
             let own = cases(std::iter::once(&target.variant), shapes);
             subjects.extend(own.into_iter().map(|case| target.subject(case)));
@@ -70,8 +76,9 @@ impl Profiling<'_> {
         self.warn(&collected)?;
         let unseen: Vec<ShapeName> =
             wanted::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
-        let launched = self.launched(&worker, cases(cubins.keys(), &unseen));
-        let collected = self.collect(vec![launched], &witness, &covered, &folder)?;
+        let launched = self.launched(&worker, cases(kernels.iter().copied(), &unseen));
+        let called = called(&worker, cases(functions.iter().copied(), &unseen));
+        let collected = self.collect(vec![launched, called], &witness, &covered, &folder)?;
         self.warn(&collected)?;
         self.see_baselines(verified, &covered, &folder)
     }
@@ -167,6 +174,18 @@ impl Profiling<'_> {
     fn commands(&self, folder: &Path, wanted: impl FnMut(&&Variant) -> bool) -> Vec<CommandTarget> {
         let variants = self.plan.variants.iter().filter(wanted);
         variants.filter_map(|variant| CommandTarget::of(self.phase, variant, folder)).collect()
+    }
+}
+
+/// Launches of functions that our own worker calls. What they launch to get ready is outside of the ranges.
+fn called(worker: &WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'_> {
+    let ranges = cases.iter().map(|(variant, shape)| range_name(variant, shape)).collect();
+    Subject {
+        cases,
+        target: worker,
+        selection: LaunchSelection::Ranges(ranges),
+        processes: Processes::Application,
+        expect: Expect::Some,
     }
 }
 

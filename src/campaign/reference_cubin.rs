@@ -30,7 +30,7 @@ pub(super) fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Resu
     let builds = builder.build(&plan, &|_| {}, &mut |_| Ok(()))?;
     match builds.iter().find_map(|build| failure(&build.outcome)) {
         Some(message) => Err(CampaignError::Reference { message }),
-        None => Ok(ReferenceCubin { cubin: cubins(&builds, |_| true), files: builder.files_read() }),
+        None => Ok(ReferenceCubin { cubin: cubins(&plan, &builds, |_| true), files: builder.files_read() }),
     }
 }
 

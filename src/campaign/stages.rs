@@ -61,7 +61,7 @@ impl Campaign<'_> {
         let mut prestarted = self.start_commands(&earlier_records)?;
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
-        let mut cubins = cubins(&builds, |build| build.shares.is_none());
+        let mut cubins = cubins(self.plan, &builds, |build| build.shares.is_none());
         let reference = reference_cubin(self.phase, self.plan, self.tools)?;
         self.writer.compiled_from(reference.files)?;
         cubins.extend(reference.cubin);
@@ -178,6 +178,7 @@ impl Campaign<'_> {
                 self.progress.step(&record.variant.0);
                 self.writer.latency(&record)?;
             }
+            WorkerEvent::Uses { variant, software } => self.writer.used(&variant, software)?,
             WorkerEvent::Device(_)
             | WorkerEvent::DeviceLost { .. }
             | WorkerEvent::NoDevice { .. }

@@ -114,21 +114,32 @@ pub struct CommandTemplate {
     pub kernel_filter: Option<String>,
 }
 
+/// A Python function over the workload's buffers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionTemplate {
+    /// The file, and the function behind a colon, over the variant's parameters.
+    pub call: Template,
+    /// Regular expression of the kernels that count; every launch inside the variant's NVTX range when absent.
+    pub kernel_filter: Option<String>,
+}
+
 /// How a named variant computes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum VariantSpecKind {
     /// A kernel, with what the file overrides already merged over `[kernel]`.
     Kernel(Box<KernelTemplate>),
+    /// A Python function.
+    Function(FunctionTemplate),
     /// An external command.
     Command(CommandTemplate),
 }
 
 impl VariantSpecKind {
-    /// The kernel; none for a command.
+    /// The kernel; none for a function or command.
     pub fn kernel(&self) -> Option<&KernelTemplate> {
         match self {
             Self::Kernel(kernel) => Some(kernel),
-            Self::Command(_) => None,
+            Self::Function(_) | Self::Command(_) => None,
         }
     }
 }

@@ -170,7 +170,8 @@ pub static BUILD: Spec = spec(
     &[
         key("nvcc", KeyKind::Text, "The compiler.").default("`nvcc` on `PATH`"),
         key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
-        key("python", KeyKind::Text, "The Python whose Triton compiles kernels.").default("`python3` on `PATH`"),
+        key("python", KeyKind::Text, "The Python whose Triton compiles kernels, and in which Python functions run.")
+            .default("`python3` on `PATH`"),
     ],
 );
 
@@ -342,7 +343,7 @@ pub static SWEEP: Spec = Spec {
 /// `[[variant]]` and `[[baseline]]`.
 pub static VARIANT: Spec = spec(
     "[[variant]], [[baseline]]",
-    "A variant named by itself; it is `[kernel]` with its own parameters, or a command.",
+    "A variant named by itself; it is `[kernel]` with its own parameters, a Python function, or a command.",
     &[
         key("name", KeyKind::Name, "Its name, also its id.").required(),
         key("params", KeyKind::Table(&PARAMS), "Its parameters.").default("{}"),
@@ -352,8 +353,19 @@ pub static VARIANT: Spec = spec(
             "Keys of `[kernel]` that differ; all of them where the file has no `[kernel]`.",
         )
         .default("{}"),
-        key("command", TEMPLATES, "Program and arguments of an external command, instead of a kernel."),
-        key("kernel_filter", KeyKind::Text, "Regular expression of the command's kernels that count.")
+        key(
+            "python",
+            KeyKind::Template,
+            "`FILE.py:FUNCTION`: a Python function over tensors, instead of a kernel. It is called with the buffers, dimensions, \
+             scalars and parameters that it names, returns the outputs or writes to them, and is checked, captured into a CUDA \
+             graph, timed and profiled as kernels are. It runs in `[build] python`.",
+        ),
+        key(
+            "command",
+            TEMPLATES,
+            "Program and arguments of an external command, instead of a kernel. It grades itself.",
+        ),
+        key("kernel_filter", KeyKind::Text, "Regular expression of the function's or command's kernels that count.")
             .default("every kernel in the variant's NVTX range"),
     ],
 );

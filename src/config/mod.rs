@@ -23,7 +23,8 @@ pub mod workload;
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use kernel::{
-    CodeForm, CommandTemplate, DynamicArray, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
+    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec,
+    VariantSpecKind,
 };
 pub use locate::{locate, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, L2State, Objective, Phase, ProfileSettings};

@@ -77,7 +77,7 @@ fn sampling(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Sampling {
     };
     let key = (index.measured_as(&variant.id), &shape.name);
     let program = match &variant.method {
-        Method::Kernel(_) => Program::Kernel,
+        Method::Kernel(_) | Method::Function(_) => Program::Kernel,
         Method::Command(_) => Program::Command,
     };
     let fresh = index.confirmations.get(&key).map(|record| fresh(record));
@@ -171,7 +171,7 @@ impl MetricSource<'_> {
 
     /// What is known of launches that are planned here; what a command launches is known from its reports alone.
     fn launchable(&self, metric: &str, cell: impl Fn(&Variant, &Shape) -> Cell) -> MetricCells {
-        let is_command = |variant: &Variant| matches!(variant.method, Method::Command(_));
+        let is_command = |variant: &Variant| matches!(variant.method, Method::Function(_) | Method::Command(_));
         if !self.rows.iter().any(|(variant, _)| is_command(variant)) {
             return self.by_row(cell);
         }
@@ -241,6 +241,7 @@ impl MetricSource<'_> {
                 .find(|l| l.shape == shape.name)
                 .map(|launch| launch.compiled_as(compiled))
                 .ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name))),
+            Method::Function(_) => Err(missing("a Python function: its launches are its own")),
             Method::Command(_) => Err(missing("an external command: its launches are its own")),
         }
     }

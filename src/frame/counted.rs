@@ -234,15 +234,22 @@ enum Filter {
     Nothing,
 }
 
+impl Filter {
+    fn matching(pattern: Option<&str>) -> Self {
+        match pattern.map(regex::Regex::new) {
+            None => Self::Any,
+            Some(Ok(filter)) => Self::Matching(filter),
+            Some(Err(_)) => Self::Nothing,
+        }
+    }
+}
+
 impl<'a> Filters<'a> {
     fn of(plan: &'a Plan) -> Self {
         let filter = |method: &'a Method| match method {
             Method::Kernel(kernel) => Filter::Entry(KernelName::parse(&kernel.entry)),
-            Method::Command(command) => match command.kernel_filter.as_deref().map(regex::Regex::new) {
-                None => Filter::Any,
-                Some(Ok(filter)) => Filter::Matching(filter),
-                Some(Err(_)) => Filter::Nothing,
-            },
+            Method::Function(function) => Filter::matching(function.kernel_filter.as_deref()),
+            Method::Command(command) => Filter::matching(command.kernel_filter.as_deref()),
         };
         Self { methods: plan.variants.iter().map(|v| (&v.id, filter(&v.method))).collect() }
     }

@@ -8,7 +8,7 @@
 use super::groups::RowGroups;
 use super::schema::counters::{SHAPE, VARIANT};
 use super::schema::launches::REPORT;
-use crate::plan::{Method, Plan};
+use crate::plan::{Method, Plan, Variant};
 use polars::prelude::{Column, DataFrame, Float64Chunked, IdxCa, IntoColumn, NewChunkedArray, PolarsError};
 use std::collections::{HashMap, HashSet};
 
@@ -59,13 +59,13 @@ impl Together {
     }
 }
 
-/// The launches of every command in a report as one; those of kernels that this program builds stay apart.
+/// The launches of every function and command in a report as one; those of kernels that this program builds stay apart.
 ///
 /// # Errors
 /// The frame lacks a column.
 pub(super) fn of_programs(launches: DataFrame, plan: &Plan) -> Result<DataFrame, PolarsError> {
-    let commands: HashSet<&str> =
-        plan.variants.iter().filter(|v| matches!(v.method, Method::Command(_))).map(|v| v.id.0.as_str()).collect();
+    let is_program = |v: &&Variant| matches!(v.method, Method::Function(_) | Method::Command(_));
+    let commands: HashSet<&str> = plan.variants.iter().filter(is_program).map(|v| v.id.0.as_str()).collect();
     let variants: Vec<bool> =
         launches.column(VARIANT)?.str()?.iter().map(|id| id.is_some_and(|id| commands.contains(id))).collect();
     let all = RowGroups::of(&launches, &[VARIANT, SHAPE, REPORT])?;

@@ -49,6 +49,15 @@ impl KernelArguments {
         args.iter().enumerate().map(value).collect::<Result<_, _>>().map(Self)
     }
 
+    /// The values that are no longer than 8 bytes.
+    pub(super) fn words(&self) -> Vec<u64> {
+        let word = |argument: &Argument| match argument {
+            Argument::Word(value) => Some(*value),
+            Argument::TensorMap(_) => None,
+        };
+        self.0.iter().filter_map(word).collect()
+    }
+
     /// Where each value is, for as long as `self` stays where it is.
     pub fn pointers(&self) -> Vec<*mut c_void> {
         let pointer = |argument: &Argument| -> *mut c_void {

@@ -7,6 +7,7 @@ use super::arguments::{KernelArguments, Tiling};
 use super::attributes::{DeviceAttributes, attributes_of, find};
 use super::buffer::BufferSpec;
 use super::error::{DeviceError, cuda};
+use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
 use super::kernel::{ExecutableGraph, LoadedKernel};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
 use crate::model::ComputeCapability;
@@ -30,6 +31,10 @@ pub struct Device {
     end: sys::CUevent,
     /// Memory of kernels alone, by the place of the argument and its bytes; launches follow each other, so they share it.
     workspaces: RefCell<BTreeMap<(usize, u64), DeviceMemory>>,
+    /// What calls functions of another language.
+    caller: Option<Caller>,
+    /// Where their results go.
+    delivery: RefCell<Delivery>,
 }
 
 impl Device {
@@ -44,7 +49,23 @@ impl Device {
         }
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
         let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
-        Ok(Self { attributes, stream, start: event()?, end: event()?, workspaces: RefCell::default() })
+        Ok(Self {
+            attributes,
+            stream,
+            start: event()?,
+            end: event()?,
+            workspaces: RefCell::default(),
+            caller: None,
+            delivery: RefCell::default(),
+        })
+    }
+
+    /// With a caller of functions.
+    #[must_use]
+    pub fn with_functions(self, caller: impl FunctionCaller + 'static) -> Self {
+        let mut device = self;
+        device.caller = Some(Caller(Box::new(caller)));
+        device
     }
 
     /// What it is.
@@ -195,6 +216,10 @@ impl Device {
         launch: &Launch,
         arguments: &KernelArguments,
     ) -> Result<(), DeviceError> {
+        let function = match *kernel {
+            LoadedKernel::Machine { function, .. } => function,
+            LoadedKernel::Function(number) => return self.call(number, arguments),
+        };
         let mut parameters = arguments.pointers();
         // SAFETY: an all-zero attribute is a valid value of this plain C struct.
         let mut cluster: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
@@ -216,11 +241,47 @@ impl Device {
         // SAFETY: parameters point at values as large as the kernel takes (builds whose cubin tells are held to that) that outlive the
         // call, which copies them; what the kernel does with its pointers is the kernel's, and the reason that this runs
         // in a process of its own.
-        unsafe {
-            sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
+        unsafe { sys::cuLaunchKernelEx(&raw const config, function, parameters.as_mut_ptr(), std::ptr::null_mut()) }
+            .result()
+            .map_err(cuda("cuLaunchKernelEx"))
+    }
+
+    /// Calls a function; its arguments are the number of the shape and the address of every buffer.
+    fn call(&self, function: u32, arguments: &KernelArguments) -> Result<(), DeviceError> {
+        let words = arguments.words();
+        let (Some(caller), Some((&shape, addresses))) = (&self.caller, words.split_first()) else {
+            return Err(DeviceError::Launch("nothing here calls functions".to_owned()));
+        };
+        let call = FunctionCall { function, shape: shape as u32, addresses, stream: self.stream as u64 };
+        let copies = caller.0.call(&call)?;
+        self.delivery.borrow_mut().take(copies, self.stream)
+    }
+
+    /// A graph that is timed: results of functions that are not in their buffers are copied by [`Self::deliver`], outside of
+    /// what is timed.
+    ///
+    /// # Errors
+    /// As [`Self::capture`].
+    pub fn capture_timed(
+        &self,
+        body: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<ExecutableGraph, DeviceError> {
+        self.delivery.replace(Delivery::Later(Vec::new()));
+        let graph = self.capture(body);
+        let delivery = self.delivery.take();
+        let mut graph = graph?;
+        if let Delivery::Later(copies) = delivery {
+            graph.deliveries = copies;
         }
-        .result()
-        .map_err(cuda("cuLaunchKernelEx"))
+        Ok(graph)
+    }
+
+    /// Queues the copies of results that a graph leaves outside of their buffers.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn deliver(&self, graph: &ExecutableGraph) -> Result<(), DeviceError> {
+        graph.deliveries.iter().try_for_each(|copy| copy.queue(self.stream))
     }
 
     /// Launches a kernel of this program on the stream, or adds it to the graph being captured.
@@ -234,6 +295,9 @@ impl Device {
         block: [u32; 3],
         parameters: &mut [*mut c_void],
     ) -> Result<(), DeviceError> {
+        let LoadedKernel::Machine { function, .. } = *kernel else {
+            return Err(DeviceError::Launch("a function where a kernel of this program is expected".to_owned()));
+        };
         let config = sys::CUlaunchConfig {
             gridDimX: grid[0],
             gridDimY: grid[1],
@@ -247,15 +311,24 @@ impl Device {
             numAttrs: 0,
         };
         // SAFETY: the caller's parameters are those of its own kernel, and the call copies them.
-        unsafe {
-            sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
-        }
-        .result()
-        .map_err(cuda("cuLaunchKernelEx"))
+        unsafe { sys::cuLaunchKernelEx(&raw const config, function, parameters.as_mut_ptr(), std::ptr::null_mut()) }
+            .result()
+            .map_err(cuda("cuLaunchKernelEx"))
     }
 
     /// A graph of everything that `body` launches.
     pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
+        if let Some(caller) = &self.caller {
+            caller.0.begin_graph()?;
+        }
+        let graph = self.captured(body);
+        if let Some(caller) = &self.caller {
+            caller.0.end_graph()?;
+        }
+        graph
+    }
+
+    fn captured(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as `self` and is not captured twice: `body` cannot reach this method's
         // stream but through launches.
@@ -270,7 +343,7 @@ impl Device {
             let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
             let _ = result::graph::destroy(graph);
             let exec = exec.map_err(cuda("cuGraphInstantiate"))?;
-            let graph = ExecutableGraph { exec };
+            let graph = ExecutableGraph { exec, deliveries: Vec::new() };
             result::graph::upload(exec, self.stream).map_err(cuda("cuGraphUpload"))?;
             Ok(graph)
         }
@@ -313,7 +386,7 @@ fn load_image(image: &[u8], entry: CString) -> Result<LoadedKernel, DeviceError>
     let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
     // SAFETY: the module was just loaded.
     match unsafe { result::module::get_function(module, entry) } {
-        Ok(function) => Ok(LoadedKernel { module, function }),
+        Ok(function) => Ok(LoadedKernel::Machine { module, function }),
         Err(error) => {
             // SAFETY: as above.
             let _ = unsafe { result::module::unload(module) };

@@ -1,24 +1,33 @@
 //! A kernel in a loaded module, and a graph of launches, unloaded with the value.
 
 use super::error::{DeviceError, cuda};
+use super::function::ResultCopy;
 use crate::plan::Launch;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
 
-/// A loaded entry.
+/// What a variant launches.
 #[derive(Debug)]
-pub struct LoadedKernel {
-    pub(super) module: sys::CUmodule,
-    pub(super) function: sys::CUfunction,
+pub enum LoadedKernel {
+    /// An entry of a module.
+    Machine {
+        /// The module, unloaded with the value.
+        module: sys::CUmodule,
+        /// The entry.
+        function: sys::CUfunction,
+    },
+    /// A function of another language, by its number in the job.
+    Function(u32),
 }
 
 impl LoadedKernel {
     /// Lets it have the dynamic shared memory and the cluster that a launch asks for.
     pub fn allow(&self, launch: &Launch) -> Result<(), DeviceError> {
+        let Self::Machine { function, .. } = *self else { return Ok(()) };
         let set = |attribute, value: u32| {
             let value = i32::try_from(value).unwrap_or(i32::MAX);
             // SAFETY: the function lives as long as `self`.
-            unsafe { result::function::set_function_attribute(self.function, attribute, value) }
+            unsafe { result::function::set_function_attribute(function, attribute, value) }
                 .map_err(cuda("cuFuncSetAttribute"))
         };
         if launch.dynamic_shared > 0 {
@@ -34,8 +43,10 @@ impl LoadedKernel {
 
 impl Drop for LoadedKernel {
     fn drop(&mut self) {
-        // SAFETY: loaded by `Device::load` and unloaded once.
-        let _ = unsafe { result::module::unload(self.module) };
+        if let Self::Machine { module, .. } = *self {
+            // SAFETY: loaded by `Device::load` and unloaded once.
+            let _ = unsafe { result::module::unload(module) };
+        }
     }
 }
 
@@ -43,6 +54,8 @@ impl Drop for LoadedKernel {
 #[derive(Debug)]
 pub struct ExecutableGraph {
     pub(super) exec: sys::CUgraphExec,
+    /// Results of functions that are not in their buffers when it has run.
+    pub(super) deliveries: Vec<ResultCopy>,
 }
 
 impl Drop for ExecutableGraph {

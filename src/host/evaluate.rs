@@ -5,7 +5,7 @@ use crate::config::{Buffer, Init, KernelTemplate, Phase, Role, ScalarType, Shape
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::BufferSpec;
 use crate::model::{BuiltKernel, VariantId};
-use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, reference_id};
+use crate::plan::{Arg, FunctionPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Variant, reference_id};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
 use crate::time::{HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
@@ -18,8 +18,34 @@ pub(super) fn built<'a>(
 ) -> impl Iterator<Item = (&'a VariantId, &'a KernelPlan, &'a BuiltKernel)> {
     plan.variants.iter().filter_map(|v| match &v.method {
         Method::Kernel(kernel) => cubins.get(&v.id).map(|cubin| (&v.id, kernel, cubin)),
-        Method::Command(_) => None,
+        Method::Function(_) | Method::Command(_) => None,
     })
+}
+
+/// The functions of a plan that are wanted.
+pub(super) fn functions<'a>(
+    plan: &'a Plan,
+    wanted: &'a BTreeMap<VariantId, BuiltKernel>,
+) -> impl Iterator<Item = (&'a Variant, &'a FunctionPlan)> {
+    plan.variants.iter().filter_map(|variant| match &variant.method {
+        Method::Function(function) => wanted.contains_key(&variant.id).then_some((variant, function)),
+        Method::Kernel(_) | Method::Command(_) => None,
+    })
+}
+
+/// A call of a function at every shape: with the number of the shape and every buffer.
+pub(super) fn calls(phase: &Phase) -> Vec<Launch> {
+    let buffers = || phase.workload.buffers.iter().map(|buffer| Arg::Buffer(buffer.name.clone()));
+    let call = |(number, shape): (usize, &Shape)| Launch {
+        shape: shape.name.clone(),
+        grid: [1; 3],
+        block: [1; 3],
+        cluster: [1; 3],
+        dynamic_shared: 0,
+        dynamic_arrays: Vec::new(),
+        args: std::iter::once(Arg::Scalar(ScalarValue::I64(number as i64))).chain(buffers()).collect(),
+    };
+    phase.workload.shapes.iter().enumerate().map(call).collect()
 }
 
 pub(super) fn check_provable(phase: &Phase) -> Result<(), JobError> {

@@ -15,6 +15,7 @@ pub(crate) mod fixtures;
 mod job;
 mod job_error;
 mod phase_job;
+mod python;
 mod supervisor;
 mod tail;
 mod time_task;
@@ -24,7 +25,7 @@ mod worker;
 mod worker_process;
 
 pub use event::{WorkerEvent, WorkerTask};
-pub use job::{CheckCase, JobKernel, JobMode, WorkerJob};
+pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
 pub use phase_job::{JobPurpose, cases};
 pub use supervisor::{DeviceProbe, Finish, MeasureError, SinkError, WorkerCommand, exclude, find_device, measure};

@@ -1,7 +1,7 @@
 //! The job that a phase and its plan make.
 
-use super::evaluate::{built, check_launches, check_provable, job_reference, job_shape, timing};
-use super::job::{CaseLaws, CheckCase, JobKernel, JobMode, WorkerJob};
+use super::evaluate::{built, calls, check_launches, check_provable, functions, job_reference, job_shape, timing};
+use super::job::{CaseLaws, CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
 use crate::config::{Phase, Shape};
 use crate::model::{BuiltKernel, VariantId};
@@ -55,6 +55,26 @@ impl WorkerJob {
                 launches: kernel.launches.iter().map(|plan| plan.compiled_as(built.launch.as_ref())).collect(),
                 cases,
                 shapes: timed.clone(),
+                function: None,
+                unverified: None,
+            });
+        }
+        for (variant, function) in functions(plan, cubins) {
+            kernels.push(JobKernel {
+                variant: variant.id.clone(),
+                cubin: function.file.clone(),
+                entry: function.function.clone(),
+                function: Some(JobFunction {
+                    file: function.file.clone(),
+                    name: function.function.clone(),
+                    params: variant.params.clone(),
+                }),
+                launches: calls(phase),
+                cases: match purpose {
+                    JobPurpose::Bench => cases(phase),
+                    JobPurpose::Time | JobPurpose::Profile => Vec::new(),
+                },
+                shapes: timed.clone(),
                 unverified: None,
             });
         }
@@ -68,6 +88,7 @@ impl WorkerJob {
             tolerance: workload.tolerance,
             shapes,
             kernels,
+            python: phase.build.python.clone(),
         })
     }
 }

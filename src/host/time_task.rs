@@ -2,7 +2,7 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLost, WorkError, Worker};
-use crate::gpu::{DeviceError, KernelArguments};
+use crate::gpu::{DeviceError, KernelArguments, LoadedKernel};
 use crate::model::{LatencyOutcome, LatencyRecord, VariantId};
 use crate::prove::{CaseInputs, CheckBuffers, ReferenceSpec, ShapeSpec};
 use crate::time::{
@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 const LEAST_CONTENTS: usize = 2;
 /// How long the right answers for the contents of a shape may take before sets share contents.
 const REFERENCE_TIME: Duration = Duration::from_millis(200);
+
+/// Calls of a function before it is captured.
+const WARM_CALLS: u32 = 3;
 
 impl Worker<'_> {
     /// Times every variant without a reason against it at every shape it is to be timed at.
@@ -119,6 +122,13 @@ impl Worker<'_> {
             .map(|s| s.arguments(&self.device, &launch, &shape.buffers))
             .collect::<Result<_, _>>()?;
         let lead_in = buffers.lead_in.arguments(&self.device, &launch, &shape.buffers)?;
+        if matches!(kernel, LoadedKernel::Function(_)) {
+            // What functions do once (compile, choose, allocate) is done before a graph is captured.
+            for _ in 0..WARM_CALLS {
+                self.device.launch(kernel, &launch, &lead_in)?;
+            }
+            self.device.synchronize()?;
+        }
         let timed = TimedLaunch { kernel, launch: &launch, arguments, lead_in };
         let schedule = AuditSchedule::new(settings.hidden.schedule, &variant.0, &shape.name.0);
         TimedKernel::prepare(variant, &self.device, &timed, buffers, settings, schedule, wanted)

@@ -2,7 +2,7 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLost, WorkError, Worker};
-use crate::gpu::{BufferSet, DeviceError, PinnedMemory, RangeGuard};
+use crate::gpu::{BufferSet, DeviceError, LoadedKernel, PinnedMemory, RangeGuard};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::prove::ShapeSpec;
@@ -40,6 +40,8 @@ impl Worker<'_> {
         repeats: u32,
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
         let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
+        // Launches of a function are counted together: of several calls they could not be told apart.
+        let repeats = if self.job.kernels[index].function.is_some() { 1 } else { repeats };
         for repeat in 0..repeats {
             self.started(&variant, shape, WorkerTask::Profile { repeat })?;
             if let Err(error) = self.trace_launch(index, shape, buffers) {
@@ -67,6 +69,11 @@ impl Worker<'_> {
         let kernel = self.kernels[variant].as_ref().map_err(Clone::clone)?;
         kernel.allow(&launch)?;
         let arguments = set.arguments(&self.device, &launch, &shape.buffers)?;
+        if matches!(kernel, LoadedKernel::Function(_)) {
+            // What a function does once (compile, choose, allocate) is not what is profiled.
+            self.device.launch(kernel, &launch, &arguments)?;
+            self.device.synchronize()?;
+        }
         set.refill(&self.device, image)?;
         let name = CString::new(range_name(variant, &shape.name))
             .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;

@@ -80,7 +80,7 @@ fn entries(phase: &Phase) -> Vec<KernelName> {
     use crate::config::VariantSpecKind;
     let named = phase.variants.iter().chain(&phase.baselines).filter_map(|variant| match &variant.kind {
         VariantSpecKind::Kernel(kernel) => Some(name_of(&kernel.entry)),
-        VariantSpecKind::Command(_) => None,
+        VariantSpecKind::Function(_) | VariantSpecKind::Command(_) => None,
     });
     phase.kernel.iter().map(|kernel| name_of(&kernel.entry)).chain(named).collect()
 }

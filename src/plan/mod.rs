@@ -17,6 +17,6 @@ pub use fault::PlanErrors;
 pub use reference::{reference_id, reference_plan};
 pub use unroll::unroll;
 pub use variant::{
-    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap,
-    TritonKernel, Variant,
+    Arg, CommandPlan, FunctionPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle,
+    TensorMap, TritonKernel, Variant,
 };

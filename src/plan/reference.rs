@@ -15,7 +15,7 @@ pub fn reference_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     let WorkloadReference::Entry { entry, source: Some(source), .. } = &phase.workload.reference else { return None };
     let kernel = plan.variants.iter().find_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some(kernel),
-        Method::Command(_) => None,
+        Method::Function(_) | Method::Command(_) => None,
     })?;
     let kernel = KernelPlan {
         source: source.clone(),

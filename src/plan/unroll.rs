@@ -3,7 +3,9 @@
 use super::fault::{Faults, PlanErrors};
 use super::launch::Launching;
 use super::triton;
-use super::variant::{CommandPlan, KernelCode, KernelPlan, Method, Plan, Standing, TritonKernel, Variant};
+use super::variant::{
+    CommandPlan, FunctionPlan, KernelCode, KernelPlan, Method, Plan, Standing, TritonKernel, Variant,
+};
 use crate::config::{CodeForm, KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
 use crate::expr::{Names, Template, Value};
 use crate::model::{KernelName, Scope, VariantId, glob};
@@ -102,6 +104,17 @@ impl Unrolling<'_> {
                     if locate(text, &own).is_some() { own } else { kernel_key(key) }
                 };
                 self.kernel(id, spec.params.clone(), kernel, &key, standing)
+            }
+            VariantSpecKind::Function(function) => {
+                let scope: Names = spec.params.iter().cloned().collect();
+                let text = self.text(&function.call, &format!("{table}.python"), &scope, &id)?;
+                let (file, name) = text.rsplit_once(':')?;
+                let method = Method::Function(FunctionPlan {
+                    file: PathBuf::from(file),
+                    function: name.to_owned(),
+                    kernel_filter: function.kernel_filter.clone(),
+                });
+                Some(Variant { id, standing, params: spec.params.clone(), method })
             }
             VariantSpecKind::Command(command) => {
                 let scope: Names = spec.params.iter().cloned().collect();

@@ -36,6 +36,8 @@ pub struct Variant {
 pub enum Method {
     /// A kernel that is built and launched here.
     Kernel(KernelPlan),
+    /// A Python function over the workload's buffers, called by the worker.
+    Function(FunctionPlan),
     /// A program that does everything itself.
     Command(CommandPlan),
 }
@@ -87,6 +89,17 @@ pub struct TritonKernel {
     pub signature: Vec<String>,
     /// Parameters of the variant: constexprs of the function, or options of the compiler.
     pub constants: Vec<(String, Value)>,
+}
+
+/// A Python function; its parameters are the variant's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionPlan {
+    /// The module.
+    pub file: PathBuf,
+    /// The function in it.
+    pub function: String,
+    /// Regular expression of the kernels that count.
+    pub kernel_filter: Option<String>,
 }
 
 /// A program and its arguments, rendered.
@@ -243,14 +256,14 @@ impl Plan {
     pub fn triton_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
             Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Triton(_)) => Some((&variant.id, kernel)),
-            Method::Kernel(_) | Method::Command(_) => None,
+            Method::Kernel(_) | Method::Function(_) | Method::Command(_) => None,
         })
     }
 
     /// External commands.
     pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Kernel(_) => None,
+            Method::Kernel(_) | Method::Function(_) => None,
             Method::Command(command) => Some((&variant.id, command)),
         })
     }

@@ -15,7 +15,7 @@ use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, Tolerance};
 use crate::model::{Level, Verdict};
-use crate::plan::{Method, Standing, Variant};
+use crate::plan::{KernelCode, Method, Standing, Variant};
 use std::collections::HashMap;
 
 /// Everything about variants, by id.
@@ -202,8 +202,14 @@ fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
     let command = match &variant.method {
         Method::Kernel(plan) => {
             let defines = plan.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
-            plan.flags.iter().cloned().chain(defines).collect::<Vec<_>>().join(" ")
+            let constants = match &plan.code {
+                KernelCode::Triton(triton) => triton.constants.clone(),
+                KernelCode::Cuda | KernelCode::Ptx | KernelCode::Cubin => Vec::new(),
+            };
+            let constants = constants.iter().map(|(name, value)| format!("{name}={value}"));
+            plan.flags.iter().cloned().chain(defines).chain(constants).collect::<Vec<_>>().join(" ")
         }
+        Method::Function(plan) => format!("{}:{}", plan.file.display(), plan.function),
         Method::Command(plan) => plan.argv.join(" "),
     };
     let (verdict, words, log, code, resources) = match outcome {
@@ -217,7 +223,13 @@ fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
             let rows = resources.as_ref().map(resource_rows).unwrap_or_default();
             (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, rows)
         }
-        Some(BuildOutcome::NotNeeded) => (Verdict::Pass, "external command".to_owned(), "", None, Vec::new()),
+        Some(BuildOutcome::NotNeeded) => {
+            let what = match &variant.method {
+                Method::Function(_) => "Python function",
+                Method::Kernel(_) | Method::Command(_) => "external command",
+            };
+            (Verdict::Pass, what.to_owned(), "", None, Vec::new())
+        }
         None => (Verdict::Inconclusive, "was not built".to_owned(), "", None, Vec::new()),
     };
     BuildRow {
@@ -258,7 +270,7 @@ fn values(
             let dynamic = number::with_unit(f64::from(l.dynamic_shared), "bytes");
             format!("grid {}, block {}, dynamic shared memory {dynamic}", dims(l.grid), dims(l.block))
         }),
-        Method::Command(_) => String::new(),
+        Method::Function(_) | Method::Command(_) => String::new(),
     };
     let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
         Cell::Value(value) => Measure::Number(Number::new(value)),

@@ -146,6 +146,8 @@ impl TimedKernel {
         buffers.clear_digests();
         let mut pending = Vec::new();
         let asked = || {
+            device.deliver(&self.graph)?;
+            device.deliver(&self.lead_in)?;
             let places = if verified { contents.len() + 1 } else { 0 };
             let set = |place: usize| (place < contents.len()).then_some(place);
             (0..places).try_for_each(|at| buffers.ask_outputs(device, set(at)).map(|digests| pending.push(digests)))
@@ -238,7 +240,7 @@ fn graph<'a>(
     arguments: impl Iterator<Item = &'a KernelArguments> + Clone,
     launches: u32,
 ) -> Result<ExecutableGraph, DeviceError> {
-    device.capture(|| {
+    device.capture_timed(|| {
         let mut rotation = arguments.cycle().take(launches as usize);
         rotation.try_for_each(|arguments| device.launch(timed.kernel, timed.launch, arguments))
     })

@@ -36,7 +36,7 @@ cc -c -x assembler "$source" -o "$out"
 "#;
 
 /// A place with the doubles and nothing to run; gives the variables to run with.
-fn machine() -> (Place, Vec<(&'static str, String)>) {
+pub fn machine() -> (Place, Vec<(&'static str, String)>) {
     let place = Place::new();
     let driver = place.write("driver/.keep", "").parent().unwrap().to_owned();
     let mut compile = Command::new("cc");
@@ -86,7 +86,7 @@ fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static str,
 }
 
 /// The records of latencies of the one run in a place, by variant.
-fn latencies(place: &Place) -> Vec<(String, Value)> {
+pub fn latencies(place: &Place) -> Vec<(String, Value)> {
     let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(run.join("latencies.jsonl")).unwrap();
     let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

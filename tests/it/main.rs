@@ -13,6 +13,7 @@ mod crafted;
 mod damage;
 mod evidence;
 mod forms;
+mod functions;
 mod kernels;
 mod lines;
 mod live;

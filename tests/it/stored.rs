@@ -183,7 +183,7 @@ impl Stored {
         for variant in &plan.variants {
             let outcome = match variant.method {
                 Method::Kernel(_) => self.built(),
-                Method::Command(_) => BuildOutcome::NotNeeded,
+                Method::Function(_) | Method::Command(_) => BuildOutcome::NotNeeded,
             };
             let kernel = outcome != BuildOutcome::NotNeeded;
             writer.build(&BuildRecord { variant: variant.id.clone(), shares: None, outcome }).unwrap();
@@ -229,7 +229,7 @@ impl Stored {
         let launches = cases().map(|(variant, shape)| {
             let entry = match &variant.method {
                 Method::Kernel(kernel) => kernel.entry.as_str(),
-                Method::Command(_) => "library",
+                Method::Function(_) | Method::Command(_) => "library",
             };
             let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();
             samples.sort_by(f64::total_cmp);
@@ -313,7 +313,7 @@ fn launch(kernel: &str, range: &str, duration: f64) -> Message {
 fn sources(plan: &Plan, place: &Place) -> BTreeMap<String, String> {
     let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
-        Method::Command(_) => None,
+        Method::Function(_) | Method::Command(_) => None,
     });
     let hash = |name: String| {
         let path = place.path().join(&name);

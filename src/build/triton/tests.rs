@@ -101,7 +101,7 @@ fn what_triton_refuses_is_the_variants_and_says_why() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let kernel = format!("python = \"{SOFTMAX}:softmax_row\"");
-    let mut failed = |kernel: &str, sweep: &str| {
+    let failed = |kernel: &str, sweep: &str| {
         let records = build(&plan(kernel, sweep), &python, folder.path()).unwrap().0;
         message(&records[0]).to_owned()
     };
@@ -161,7 +161,7 @@ fn a_cubin_of_triton_is_launched_with_a_workspace_for_the_pointers_that_follow()
             "",
         )
     };
-    let (cache, arch) = (Cache::at(folder.path()).unwrap(), "sm_90".parse::<Arch>().unwrap());
+    let (cache, arch) = (Cache::at(&folder.path().join("cache")).unwrap(), "sm_90".parse::<Arch>().unwrap());
     let nvcc = double();
     let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
     let outcome = |plan: &Plan| builder.build(plan, &|_| {}, &mut |_| Ok(())).unwrap().remove(0).outcome;

@@ -6,7 +6,9 @@ use super::tensor_map::{self, MapParts};
 use crate::config::keys;
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{CodeForm, CommandTemplate, DynamicArray, KernelTemplate, Sweep, VariantSpec, VariantSpecKind};
+use crate::config::{
+    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind,
+};
 use crate::expr::{Expr, Template, Value};
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
@@ -334,7 +336,23 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     let shown = name.as_deref().unwrap_or("?").to_owned();
     let whose = format!("the parameters of variant `{shown}`");
     let command = table.get("command");
+    let function = table.get("python");
+    if let (Some(command), Some(_)) = (&command, &function) {
+        command.report(format!("variant `{shown}` has both `python` and `command`"), Some("keep one".to_owned()));
+    }
     let kind = match (&command, table.get("kernel")) {
+        (_, kernel) if function.is_some() => {
+            if let Some(kernel) = kernel {
+                let help =
+                    "a Triton kernel is `kernel = { python = \"...\" }`; a function over tensors is `python = \"...\"`";
+                kernel.report(format!("variant `{shown}` has both `kernel` and `python`"), Some(help.to_owned()));
+            }
+            let scope = InScope::new(whose, own);
+            let filter = table.get("kernel_filter").and_then(|item| filter(&item));
+            let call = function.and_then(|item| Some((scope.template(&item)?, item)));
+            call.filter(|(call, item)| names_function(call, item))
+                .map(|(call, _)| VariantSpecKind::Function(FunctionTemplate { call, kernel_filter: filter }))
+        }
         (Some(_), Some(kernel)) => {
             kernel.report(format!("variant `{shown}` has both `kernel` and `command`"), Some("keep one".to_owned()));
             None
@@ -348,7 +366,8 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         }
         (None, kernel) => {
             if let Some(filter) = table.get("kernel_filter") {
-                filter.report("`kernel_filter` is for external commands", Some("leave it out".to_owned()));
+                filter
+                    .report("`kernel_filter` is for functions and external commands", Some("leave it out".to_owned()));
             }
             kernel_of(table, kernel, base, names, &shown).and_then(|parts| {
                 parts.check(table, names, &placed, &whose);
@@ -357,6 +376,16 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         }
     };
     Some(VariantSpec { name: name?, params, kind: kind?, line: table.line() })
+}
+
+/// Whether a text has a file and a function behind a colon; an error where it has not.
+fn names_function(call: &Template, item: &Item<'_>) -> bool {
+    let named = call.text().rsplit_once(':').is_some_and(|(file, name)| !file.is_empty() && !name.is_empty());
+    if !named {
+        let message = format!("`{}` is \"{}\", which names no function", item.place.key, call.text());
+        item.report(message, Some("FILE.py:FUNCTION".to_owned()));
+    }
+    named
 }
 
 fn kernel_of(
@@ -389,7 +418,8 @@ fn kernel_of(
         }
         (None, Some(base)) => Some(base.clone()),
         (None, None) => {
-            let help = "give it `kernel = { ... }` or `command = [...]`, or declare [kernel]".to_owned();
+            let help =
+                "give it `kernel = { ... }`, `python = \"...\"` or `command = [...]`, or declare [kernel]".to_owned();
             table.report(format!("variant `{shown}` has nothing to run"), Some(help));
             None
         }

@@ -23,7 +23,7 @@ fn kernels(text: &str) -> Vec<KernelPlan> {
     let plan = unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
     let kernel = |method| match method {
         Method::Kernel(kernel) => Some(kernel),
-        Method::Command(_) => None,
+        Method::Function(_) | Method::Command(_) => None,
     };
     plan.variants.into_iter().filter_map(|variant| kernel(variant.method)).collect()
 }
@@ -81,4 +81,17 @@ fn a_variant_of_another_kind_takes_over_grid_and_arguments_alone() {
     let last = kernels.last().unwrap();
     assert!(matches!(last.code, KernelCode::Triton(_)));
     assert_eq!((last.flags.len(), last.defines.len(), last.launches[1].grid[0]), (0, 0, 64));
+}
+
+#[test]
+fn a_python_function_is_a_variant_of_its_own() {
+    let baseline = "\n[[baseline]]\nname = \"eager\"\npython = \"torch_copy.py:copy\"\nparams = { dim = 1 }\n";
+    let phase = read(&format!("{SMALL}{baseline}")).unwrap_or_else(|e| panic!("{e}"));
+    let plan = unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
+    let Method::Function(function) = &plan.variants.last().unwrap().method else { panic!("not a function") };
+    assert_eq!((function.file.to_str(), function.function.as_str()), (Some("torch_copy.py"), "copy"));
+    let said = error(&format!("{SMALL}{}", baseline.replace(":copy", "")));
+    assert!(said.contains("which names no function"), "{said}");
+    let both = baseline.replace("params", "command = [\"a\"]\nparams");
+    assert!(error(&format!("{SMALL}{both}")).contains("has both `python` and `command`"));
 }

@@ -174,10 +174,10 @@ impl Inquiry<'_> {
         match (&variant.method, variant.standing) {
             (Method::Command(_), Standing::Candidate) => Account::Doubtful(GRADED_BY_ITSELF.into()),
             (Method::Command(_), Standing::Baseline) => self.seen(variant),
-            (Method::Kernel(_), _) if launches.unverified(&variant.id, &shape.name) => {
+            (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
                 Account::Doubtful("outputs of its timed launches were not verified".into())
             }
-            (Method::Kernel(_), _) => {
+            (Method::Kernel(_) | Method::Function(_), _) => {
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
                 let Self { phase, counters, chip, .. } = *self;
