@@ -1,10 +1,12 @@
 //! The command line as typed. What it means is the commands' business.
 
+use crate::campaign::Patience;
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::Regex;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Sweep, verify, time, profile and gate CUDA kernels with Nsight Compute.
 ///
@@ -53,12 +55,15 @@ pub enum Command {
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
+    /// End the children of a parent process that is killed
+    #[command(hide = true)]
+    Guard,
 }
 
 /// Where measurements come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MeasurementSource {
-    /// The GPU; without a GPU, ncu or nvcc the phase's recording is shown, and does not pass (status 4 instead of 0)
+    /// The GPU; without a GPU or nvcc the phase's recording is shown, and does not pass (status 4 instead of 0)
     Auto,
     /// The GPU
     Gpu,
@@ -125,6 +130,20 @@ impl From<&Against> for ReferenceRequest {
     }
 }
 
+/// How long to wait for a GPU.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Waiting {
+    /// Wait so long for a GPU on which another run measures; 0 ends at once with status 3. Without it, until it is free
+    #[arg(long = "wait", value_name = "SECONDS")]
+    pub seconds: Option<u64>,
+}
+
+impl From<Waiting> for Patience {
+    fn from(waiting: Waiting) -> Self {
+        waiting.seconds.map_or(Self::Endless, |seconds| Self::Limited(Duration::from_secs(seconds)))
+    }
+}
+
 /// `ncugate run`
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -140,6 +159,9 @@ pub struct RunArgs {
     /// Start anew instead of continuing an unfinished run
     #[arg(long)]
     pub fresh: bool,
+    /// Waiting
+    #[command(flatten)]
+    pub waiting: Waiting,
     /// Comparison
     #[command(flatten)]
     pub against: Against,
@@ -416,6 +438,9 @@ pub struct CalibrateArgs {
     /// Fresh processes to time it in; how much they differ is what latencies of two runs may differ by
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub runs: u32,
+    /// Waiting
+    #[command(flatten)]
+    pub waiting: Waiting,
     /// Folder of runs, and of the result
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,

@@ -85,7 +85,7 @@ impl DeepProfiler<'_> {
         std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
         let scratch = scratch_folder().map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: run.folder.join("reports"), logs, scratch };
-        let runner = folders.runner(self.tools, self.phase);
+        let runner = folders.runner(self.tools.ncu.as_ref().map_err(Clone::clone)?, self.phase);
         let phase = self.once();
         let commands: Vec<CommandTarget> = self
             .plan

@@ -6,6 +6,7 @@ use crate::host::{JobError, MeasureError};
 use crate::ncu::{ProfileError, ToolError};
 use crate::store::StoreError;
 use std::io;
+use std::path::PathBuf;
 
 /// Why a campaign ended early. What was measured is kept.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,22 @@ pub enum CampaignError {
     Io {
         /// What was being done.
         what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another run measures on the GPU.
+    #[error("{gpu} is taken: {holder} measures on it; wait for it, or give a longer --wait")]
+    GpuBusy {
+        /// The GPU's name.
+        gpu: String,
+        /// Who measures.
+        holder: String,
+    },
+    /// Nobody can tell whether another run measures on the GPU.
+    #[error("cannot lock the GPU with {}: {source}; remove the file, or set NCUGATE_LOCKS to a folder that all users can write", path.display())]
+    GpuLock {
+        /// The file.
+        path: PathBuf,
         /// What the system said.
         source: io::Error,
     },

@@ -2,10 +2,11 @@
 //! judged as its records come; what is decoded for that is kept for the report.
 
 use super::reference_cubin::reference_cubin;
-use super::{Campaign, CampaignError, DeepProfiler, Progress, Tools};
+use super::{Campaign, CampaignError, DeepProfiler, GpuTurn, Patience, Progress, Tools};
 use crate::build::Sharing;
 use crate::campaign::{Confirmation, Wanted};
 use crate::config::Phase;
+use crate::disk::FileLock;
 use crate::frame::wanted;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
@@ -54,6 +55,8 @@ pub struct LiveRun<'a> {
     pub start: Start,
     /// Whether equal variants are measured once.
     pub sharing: Sharing,
+    /// How long to wait for a GPU on which another run measures.
+    pub patience: Patience,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
 }
@@ -73,19 +76,20 @@ impl<'a> LiveRun<'a> {
     /// Nothing was measured, or what was measured cannot be judged.
     pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
-        let earlier = self.earlier(&fresh);
-        let manifest = match &earlier {
-            Some(run) => Manifest { config_sha256: fresh.config_sha256, ..run.manifest.clone() },
-            None => fresh,
-        };
-        let folder = self.profiles.join(&self.phase.name).join(&manifest.run);
-        let (mut writer, ended) = self.campaign(&folder, manifest, earlier.as_deref())?;
+        let (writer, earlier) = self.writer(fresh)?;
+        let folder = writer.folder().to_owned();
+        let turn = GpuTurn::new(&self.tools.device, self.patience, self.progress);
+        let (mut writer, ended) = self.campaign(writer, earlier.as_deref(), &turn);
         let mut session = self.session(&folder)?;
         let ended = ended
             .map_err(LiveError::from)
             .and_then(|()| self.confirm(&mut writer, &mut session))
             .and_then(|()| self.deep_profile(&mut writer, &session))
             .and_then(|()| seal(&mut writer));
+        if let Err(why) = &ended {
+            // Where this cannot be kept either, the error itself says enough.
+            let _ = writer.stopped(&why.to_string());
+        }
         session.update(Arc::new(Run::load(&folder)?))?;
         if ended.is_ok() {
             writer.judged(session.run_verdict())?;
@@ -93,16 +97,32 @@ impl<'a> LiveRun<'a> {
         Ok(MeasuredRun { session, ended })
     }
 
+    /// The run that is written: an unfinished one, which is given with it, or a new one.
+    fn writer(&self, mut fresh: Manifest) -> Result<(RunWriter, Option<Box<Run>>), StoreError> {
+        let (phase, plan) = (self.phase, self.plan);
+        match self.earlier(&fresh) {
+            Some((run, lock)) => {
+                let manifest = Manifest { config_sha256: fresh.config_sha256, ..run.manifest.clone() };
+                let writer = RunWriter::continuing(lock, &run.folder, manifest, &phase.text, plan, &phase.workload)?;
+                Ok((writer, Some(run)))
+            }
+            None => {
+                let folder = store::new_folder(self.profiles, &mut fresh)?;
+                Ok((RunWriter::open(&folder, fresh, &phase.text, plan, &phase.workload)?, None))
+            }
+        }
+    }
+
     /// The unfinished run that is continued; what speaks against it is said.
-    fn earlier(&self, fresh: &Manifest) -> Option<Box<Run>> {
+    fn earlier(&self, fresh: &Manifest) -> Option<(Box<Run>, FileLock)> {
         let found = match self.start {
             Start::Continue => store::unfinished(self.profiles, fresh, self.phase, self.plan),
             Start::Anew => Continuation::None,
         };
         match found {
-            Continuation::Of(run) => {
+            Continuation::Of(run, lock) => {
                 self.progress.say(&format!("continuing the unfinished run in {}", run.folder.display()));
-                Some(run)
+                Some((run, lock))
             }
             Continuation::Refused { folder, reason } => {
                 let folder = folder.display();
@@ -116,20 +136,20 @@ impl<'a> LiveRun<'a> {
     /// Builds, checks, times and profiles.
     fn campaign(
         &self,
-        folder: &Path,
-        manifest: Manifest,
+        writer: RunWriter,
         earlier: Option<&Run>,
-    ) -> Result<(RunWriter, Result<(), CampaignError>), LiveError> {
+        turn: &GpuTurn<'_>,
+    ) -> (RunWriter, Result<(), CampaignError>) {
         let Self { phase, plan, tools, sharing, progress, .. } = *self;
-        let writer = RunWriter::open(folder, manifest, &phase.text, plan, &phase.workload)?;
         let metrics = wanted::metrics(phase);
         let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
         let built = |builds: &[BuildRecord]| {
             known_failures(phase, plan, builds, target).iter().for_each(|line| progress.say(line));
         };
-        let mut campaign = Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress, built: &built };
+        let mut campaign =
+            Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress, turn, built: &built };
         let ended = campaign.run(earlier);
-        Ok((campaign.writer, ended))
+        (campaign.writer, ended)
     }
 
     /// The run as the campaign left it, decoded and judged.

@@ -4,23 +4,31 @@ use super::error::CampaignError;
 use super::progress::Progress;
 use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
 use super::tools::Tools;
-use crate::config::Phase;
+use crate::config::{Counting, Phase};
 use crate::frame::wanted;
 use crate::host::{JobPurpose, WorkerJob, range_name};
 use crate::metric::id;
 use crate::model::BuiltKernel;
-use crate::model::ProfileRecord;
 use crate::model::ShapeName;
 use crate::model::VariantId;
+use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::ncu::{
-    Collected, Counters, Covered, Expect, LaunchSelection, PassBook, Processes, ProfileError, ProfiledCase, Profiler,
-    Subject, cache_folder, scratch_folder,
+    Collected, Counters, Covered, Expect, LaunchSelection, Ncu, NcuFailure, PassBook, Processes, ProfileError,
+    ProfiledCase, Profiler, Subject, cache_folder, scratch_folder,
 };
 use crate::plan::{Method, Plan, Standing, Variant};
+use crate::process;
 use crate::store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
+
+/// How long to wait before counters are asked for again that another tool holds.
+const BACK_OFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+/// Beginnings of the names that ncu collects without permission: what a launch says of itself, and what patched machine code
+/// counts.
+const NEEDS_NO_PERMISSION: [&str; 3] = ["launch__", "smsp__sass_", "sass__"];
 
 /// Profiling of the variants of a campaign.
 pub(super) struct Profiling<'a> {
@@ -72,14 +80,12 @@ impl Profiling<'_> {
             let own = cases(std::iter::once(&target.variant), shapes);
             subjects.extend(own.into_iter().map(|case| target.subject(case)));
         }
-        let collected = self.collect(subjects, &counters, &covered, &folder)?;
-        self.warn(&collected)?;
+        self.collect(&subjects, &counters, &covered, &folder)?;
         let unseen: Vec<ShapeName> =
             wanted::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
         let launched = self.launched(&worker, cases(kernels.iter().copied(), &unseen));
         let called = called(&worker, cases(functions.iter().copied(), &unseen));
-        let collected = self.collect(vec![launched, called], &witness, &covered, &folder)?;
-        self.warn(&collected)?;
+        self.collect(&[launched, called], &witness, &covered, &folder)?;
         self.see_baselines(verified, &covered, &folder)
     }
 
@@ -101,13 +107,12 @@ impl Profiling<'_> {
         let subjects: Vec<Subject<'_>> =
             commands.iter().filter_map(|target| Some(target.subject(case(target)?))).collect();
         let duration = wanted::counters(&[id::DURATION.to_string()], Some(self.tools.device.compute_capability));
-        match self.collect(subjects, &duration, covered, folder) {
-            Ok(collected) => self.warn(&collected),
+        match self.collect(&subjects, &duration, covered, folder) {
             // the gates that compare with them say so; everything else of the run stands
             Err(CampaignError::Profile(ProfileError::Unprofilable(why))) => {
                 Ok(self.writer.warn(&format!("no kernel of an external baseline was seen: {why}"))?)
             }
-            Err(error) => Err(error),
+            ended => ended,
         }
     }
 
@@ -129,23 +134,96 @@ impl Profiling<'_> {
         Ok(())
     }
 
+    /// Collects counters. Where that is not possible here, as many as need no permission, and the rest is recorded as absent with
+    /// the reason, unless the phase requires counters.
     fn collect(
         &mut self,
-        mut subjects: Vec<Subject<'_>>,
+        subjects: &[Subject<'_>],
         counters: &[String],
         covered: &Covered,
         folder: &Path,
+    ) -> Result<(), CampaignError> {
+        let ncu = match &self.tools.ncu {
+            Ok(ncu) => ncu,
+            Err(absent) => return self.absent(subjects, counters, &absent.to_string()),
+        };
+        let failure = match self.patiently(ncu, (subjects, counters), covered, folder) {
+            Err(CampaignError::Profile(ProfileError::Environment(failure)))
+                if failure.denies_counters() && self.phase.counting == Counting::IfPossible =>
+            {
+                failure
+            }
+            Ok(collected) => return self.warn(&collected),
+            Err(error) => return Err(error),
+        };
+        let (free, denied): (Vec<String>, Vec<String>) =
+            counters.iter().cloned().partition(|name| failure == NcuFailure::Permission && needs_no_permission(name));
+        if !free.is_empty() {
+            match self.started(ncu, (subjects, &free), covered, folder) {
+                Ok(collected) => self.warn(&collected)?,
+                Err(CampaignError::Profile(ProfileError::Environment(again))) if again.denies_counters() => {
+                    return self.absent(subjects, counters, &failure.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.absent(subjects, &denied, &failure.to_string())
+    }
+
+    /// Records that nobody has these counters, and why.
+    fn absent(&mut self, subjects: &[Subject<'_>], counters: &[String], why: &str) -> Result<(), CampaignError> {
+        let cases: Vec<&ProfiledCase> = subjects.iter().flat_map(|subject| &subject.cases).collect();
+        if cases.is_empty() || counters.is_empty() {
+            return Ok(());
+        }
+        for (variant, shape) in cases {
+            self.writer.profile(&ProfileRecord {
+                variant: variant.clone(),
+                shape: shape.clone(),
+                metrics: counters.to_vec(),
+                outcome: ProfileOutcome::Failed { reason: why.to_owned() },
+            })?;
+        }
+        Ok(self.writer.warn(&format!("counters were not collected: {why}"))?)
+    }
+
+    /// Starts again where another tool holds the counters: it may let them go.
+    fn patiently(
+        &mut self,
+        ncu: &Ncu,
+        wanted: (&[Subject<'_>], &[String]),
+        covered: &Covered,
+        folder: &Path,
     ) -> Result<Collected, CampaignError> {
-        subjects.retain(|subject| !subject.cases.is_empty());
+        for pause in BACK_OFF {
+            match self.started(ncu, wanted, covered, folder) {
+                Err(CampaignError::Profile(ProfileError::Environment(NcuFailure::DriverResourceUnavailable))) => {
+                    self.progress
+                        .say(&format!("another tool holds the counters; trying again in {} s", pause.as_secs()));
+                    process::sleep(pause);
+                }
+                ended => return ended,
+            }
+        }
+        self.started(ncu, wanted, covered, folder)
+    }
+
+    fn started(
+        &mut self,
+        ncu: &Ncu,
+        (subjects, counters): (&[Subject<'_>], &[String]),
+        covered: &Covered,
+        folder: &Path,
+    ) -> Result<Collected, CampaignError> {
         let io = |what| move |source| CampaignError::Io { what, source };
         let scratch = scratch_folder().map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
-        let runner = folders.runner(self.tools, self.phase);
+        let runner = folders.runner(ncu, self.phase);
         let device = &self.tools.device;
         let chip = Counters {
             gpu: device.name.clone(),
             compute_capability: device.compute_capability,
-            ncu: self.tools.ncu.version.to_string(),
+            ncu: ncu.version.to_string(),
             driver: device.driver.clone().unwrap_or_default(),
         };
         let mut book = match cache_folder(|name| std::env::var_os(name)) {
@@ -159,7 +237,7 @@ impl Profiling<'_> {
             progress.step(&record.variant.0);
             writer.profile(&record).map_err(io::Error::other)
         };
-        Ok(profiler.profile(&subjects, counters, &mut book, &mut sink)?)
+        Ok(profiler.profile(subjects, counters, &mut book, &mut sink)?)
     }
 
     /// External commands that can be profiled; baselines only where a requirement reads their counters.
@@ -195,6 +273,10 @@ fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]
 
 fn clone_pair((id, built): (&VariantId, &BuiltKernel)) -> (VariantId, BuiltKernel) {
     (id.clone(), built.clone())
+}
+
+fn needs_no_permission(counter: &str) -> bool {
+    NEEDS_NO_PERMISSION.iter().any(|beginning| counter.starts_with(beginning))
 }
 
 fn unknown(collected: &Collected) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use super::cubins::cubins;
 use super::error::CampaignError;
+use super::gpu_turn::GpuTurn;
 use super::profile::Profiling;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
@@ -38,6 +39,8 @@ pub struct Campaign<'a> {
     pub writer: RunWriter,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
+    /// The right to measure on the GPU.
+    pub turn: &'a GpuTurn<'a>,
     /// Called with what was built, before anything is launched.
     pub built: &'a dyn Fn(&[BuildRecord]),
 }
@@ -58,6 +61,10 @@ impl Campaign<'_> {
     fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
         let (checks, latencies) = earlier.map_or((&[][..], &[][..]), |run| (&run.checks[..], &run.latencies[..]));
         let earlier_records = EarlierRecords { checks, latencies };
+        if self.plan.commands().next().is_some() {
+            // They load on the GPU while variants are built.
+            self.turn.take()?;
+        }
         let mut prestarted = self.start_commands(&earlier_records)?;
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
@@ -65,6 +72,7 @@ impl Campaign<'_> {
         let reference = reference_cubin(self.phase, self.plan, self.tools)?;
         self.writer.compiled_from(reference.files)?;
         cubins.extend(reference.cubin);
+        self.turn.take()?;
         let verified =
             self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &earlier_records, &mut prestarted))?;
         self.keep_unprofiled(&builds, &verified)?;

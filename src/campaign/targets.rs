@@ -9,7 +9,9 @@ use crate::host::{WorkerCommand, WorkerJob, range_name};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{ProfileOutcome, ProfileRecord};
-use crate::ncu::{Contents, Expect, Knobs, LaunchSelection, Processes, ProfiledCase, Runner, Subject, Target, Verify};
+use crate::ncu::{
+    Contents, Expect, Knobs, LaunchSelection, Ncu, Processes, ProfiledCase, Runner, Subject, Target, Verify,
+};
 use crate::plan::{CommandPlan, Method, Variant};
 use ncu_rep::Report;
 use std::cell::Cell;
@@ -28,9 +30,9 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    pub fn runner<'r>(&'r self, tools: &'r Tools, phase: &Phase) -> Runner<'r> {
+    pub fn runner<'r>(&'r self, ncu: &'r Ncu, phase: &Phase) -> Runner<'r> {
         Runner {
-            ncu: &tools.ncu,
+            ncu,
             reports: &self.reports,
             logs: &self.logs,
             scratch: &self.scratch,

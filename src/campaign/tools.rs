@@ -2,11 +2,11 @@
 
 use super::error::CampaignError;
 use crate::build::{Arch, Nvcc};
-use crate::config::Phase;
+use crate::config::{Counting, Phase};
 use crate::gpu::DeviceAttributes;
 use crate::host::{DeviceProbe, WorkerCommand, find_device};
 use crate::model::Gpu;
-use crate::ncu::{Knobs, Ncu};
+use crate::ncu::{Knobs, Ncu, ToolError};
 use crate::process;
 use crate::store::{Fingerprint, Machine, sha256};
 use std::process::Command;
@@ -20,8 +20,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct Tools {
     /// The compiler.
     pub nvcc: Nvcc,
-    /// The profiler.
-    pub ncu: Ncu,
+    /// The profiler, or why there is none.
+    pub ncu: Result<Ncu, ToolError>,
     /// The GPU.
     pub device: DeviceAttributes,
     /// This program as a worker.
@@ -39,7 +39,10 @@ impl Tools {
             DeviceProbe::Absent { reason } => return Err(CampaignError::NoGpu { reason }),
         };
         let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
-        let ncu = Ncu::find(phase.profile.ncu.as_deref())?;
+        let ncu = match (Ncu::find(phase.profile.ncu.as_deref()), phase.counting) {
+            (Err(absent), Counting::Required) => return Err(absent.into()),
+            (found, _) => found,
+        };
         let machine = machine(&device);
         Ok(Self { nvcc, ncu, device, worker, machine })
     }
@@ -58,7 +61,7 @@ impl Tools {
         Fingerprint {
             gpu: Some(gpu(&self.device)),
             driver: self.device.driver.clone(),
-            ncu: Some(self.ncu.version.to_string()),
+            ncu: self.ncu.as_ref().ok().map(|ncu| ncu.version.to_string()),
             nvcc: Some(self.nvcc.version().to_owned()),
             machine: self.machine.clone(),
             clock_control: knobs.clock_control.as_str().to_owned(),

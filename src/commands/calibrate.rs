@@ -1,7 +1,7 @@
 //! `ncugate calibrate`: the A/A test, how small a difference this machine can resolve.
 
 use super::{CommandError, signal};
-use crate::campaign::{self, Tools};
+use crate::campaign::{self, GpuTurn, Terminal, Tools};
 use crate::cli::CalibrateArgs;
 use crate::config;
 use crate::exit::Outcome;
@@ -16,8 +16,11 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
     if let Some(id) = args.variant.as_ref().filter(|id| !plan.candidates().any(|v| v.id.0 == **id)) {
         return Err(CommandError::Usage(format!("--variant {id}: the phase has no such candidate")));
     }
-    let tools = Tools::find(&phase)?;
     signal::watch();
+    let tools = Tools::find(&phase)?;
+    let progress = Terminal::default();
+    let turn = GpuTurn::new(&tools.device, args.waiting.into(), &progress);
+    turn.take()?;
     let (found, book) = campaign::calibrate(&phase, &plan, args.variant.as_deref(), args.runs, &tools, &args.profiles)?;
     writeln!(out, "{} against itself:", found.variant)?;
     for noise in &found.shapes {

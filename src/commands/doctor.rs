@@ -1,6 +1,6 @@
 //! `ncugate doctor`: what is here to measure with, what is missing, and what to do about it.
 
-use super::CommandError;
+use super::{CommandError, signal};
 use crate::build::Nvcc;
 use crate::campaign;
 use crate::exit::Outcome;
@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 /// Looks at what is here and prints every check of it.
 pub fn doctor(out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    signal::watch();
     let device = match campaign::device() {
         Ok(Ok(facts)) => Ok(VisibleGpu { gpu: campaign::gpu(&facts), count: 1, cuda: facts.cuda }),
         Ok(Err(reason)) => Err(reason),

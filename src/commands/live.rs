@@ -1,7 +1,7 @@
 //! `ncugate run` where there is a GPU: the phase is measured.
 
 use super::conclude::conclude_in;
-use super::{CommandError, report_error, signal};
+use super::{CommandError, report_error};
 use crate::build::Sharing;
 use crate::campaign::{LiveRun, MeasuredRun, Start, Terminal, Tools};
 use crate::cli::RunArgs;
@@ -30,12 +30,12 @@ pub fn live(
         return Ok(outcome);
     }
     null_test(phase)?;
-    signal::watch();
     let progress = Terminal::default();
     let (profiles, request) = (args.folders.profiles.as_path(), &request);
     let start = if args.fresh { Start::Anew } else { Start::Continue };
+    let patience = args.waiting.into();
     let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
-    let run = LiveRun { phase, plan, tools, profiles, request, start, sharing, progress: &progress };
+    let run = LiveRun { phase, plan, tools, profiles, request, start, sharing, patience, progress: &progress };
     let measured = run.measure();
     progress.clear();
     let MeasuredRun { session, ended } = measured?;

@@ -27,6 +27,7 @@ pub use error::{CommandError, report_error};
 
 use crate::cli::{Cli, Command};
 use crate::exit::Outcome;
+use crate::process;
 use std::io;
 
 /// Does what the command line asks.
@@ -34,6 +35,7 @@ use std::io;
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
 pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
+    signal::refuse_large_files();
     let mut out = io::stdout().lock();
     match &cli.command {
         Command::Run(args) => run::run(args, &mut out),
@@ -50,6 +52,10 @@ pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
         Command::Report(args) => render::render(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),
         Command::Compare(args) => compare::compare(args, &mut out),
+        Command::Guard => {
+            process::guard(io::stdin().lock())?;
+            Ok(Outcome::Passed)
+        }
         Command::Worker(args) => {
             drop(out);
             worker::worker(args)

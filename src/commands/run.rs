@@ -1,8 +1,8 @@
 //! `ncugate run`: measures a phase, or takes its recording, then judges and reports.
 
-use super::CommandError;
 use super::conclude::conclude;
 use super::live::{live, no_go};
+use super::{CommandError, signal};
 use crate::campaign::{CampaignError, Tools};
 use crate::cli::{MeasurementSource, RunArgs};
 use crate::config::{self, Phase};
@@ -29,6 +29,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
         writeln!(out, "{stop}")?;
         return Ok(Outcome::Failed);
     }
+    signal::watch();
     match Tools::find(&phase) {
         Ok(tools) => live(args, &phase, &plan, &tools, out),
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {

@@ -236,6 +236,13 @@ pub static PROFILE: Spec = spec(
              throughputs, hot source lines, ncu's rules). No gate is judged by it.",
         )
         .default("\"selected\""),
+        key(
+            "require",
+            KeyKind::Bool,
+            "Whether the run ends with status 3 where no counters can be collected (no ncu, no permission). Otherwise everything \
+             else is measured, and gates on counters are inconclusive.",
+        )
+        .default("false"),
     ],
 );
 

@@ -27,7 +27,7 @@ pub use kernel::{
     VariantSpecKind,
 };
 pub use locate::{locate, within};
-pub use phase::{BenchSettings, BuildSettings, CloseLookAt, L2State, Objective, Phase, ProfileSettings};
+pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse};

@@ -86,6 +86,16 @@ pub struct ProfileSettings {
     pub close_look: CloseLookAt,
 }
 
+/// What happens where no counters can be collected: no ncu, no permission, a driver that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Counting {
+    /// Everything else is measured; gates on counters, and on latencies that no counter saw, are inconclusive.
+    #[default]
+    IfPossible,
+    /// The run ends there.
+    Required,
+}
+
 /// What a deep profile is taken of, after everything that gates judge has been measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub enum CloseLookAt {
@@ -117,6 +127,8 @@ pub struct Phase {
     pub bench: BenchSettings,
     /// How counters are collected.
     pub profile: ProfileSettings,
+    /// What happens where they cannot be collected.
+    pub counting: Counting,
     /// What is computed.
     pub workload: Workload,
     /// The swept kernel, if the phase has one.

@@ -1,6 +1,10 @@
 //! Files: opened without trust, and written whole or not at all, whatever room they are for.
 
+mod lock;
 pub mod open;
 mod replace;
+mod turn;
 
+pub use lock::{FileLock, Owner, Taken};
 pub use replace::{Durability, replace, replace_with};
+pub use turn::{Asked, Turn};

@@ -2,8 +2,8 @@
 
 use crate::config::GatePlan;
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, Dtype, L2State, Laws, Objective, Phase, ProfileSettings, Role,
-    Shape, Sweep, Workload, WorkloadReference,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Counting, Dtype, L2State, Laws, Objective, Phase,
+    ProfileSettings, Role, Shape, Sweep, Workload, WorkloadReference,
 };
 use crate::expr::Expr;
 use crate::model::VariantId;
@@ -54,6 +54,7 @@ pub fn phase() -> Phase {
             repeat: 1,
             close_look: CloseLookAt::default(),
         },
+        counting: Counting::default(),
         workload: Workload {
             seeds: vec![0, 1],
             laws: Laws::Given(vec![Law::Declared]),

@@ -4,14 +4,12 @@
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::WorkerJob;
 use super::tail::tail;
-use crate::disk::open;
 use crate::gpu::DeviceAttributes;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
-use crate::process::{self, Ending, Supervised};
+use crate::process::{self, Drain, Ending, KeptOutput, Supervised};
 use std::error::Error;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,8 +22,6 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the pipe of an ended worker is read on.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// Bytes of a worker's standard error that are read.
-const LAST_BYTES: u64 = 64 << 10;
 
 /// The program that works, and its arguments before the job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,25 +208,36 @@ impl Supervisor<'_> {
     /// Runs one worker to its end.
     fn attempt(&mut self, number: u32) -> Result<Attempt, MeasureError> {
         let errors = self.folder.join(format!("worker-{number}.stderr"));
-        let mut child = self.spawn(&self.folder.join(format!("worker-{number}.json")), &errors)?;
+        let mut child = self.spawn(&self.folder.join(format!("worker-{number}.json")))?;
         let Some(stdout) = child.child().stdout.take() else {
             let source = io::Error::other("no pipe");
             return Err(MeasureError::Io { what: "read the worker".to_owned(), source });
         };
+        let said = Drain::start(child.child().stderr.take(), KeptOutput::Ends);
         let lines = read_lines(stdout);
         let mut events = WorkerEvents::default();
         let ending = self.listen(&mut child, &lines, &mut events)?;
-        let stderr = tail(&String::from_utf8_lossy(&open::end(&errors, LAST_BYTES).unwrap_or_default()));
+        let stderr = self.keep(&errors, said)?;
         self.conclude(ending, events, stderr)
     }
 
-    fn spawn(&self, job: &Path, errors: &Path) -> Result<Supervised, MeasureError> {
+    /// Keeps what a worker said on standard error; gives the last lines.
+    fn keep(&self, path: &Path, said: Drain) -> Result<String, MeasureError> {
+        let io = |what: &str| {
+            let what = format!("{what} {}", path.display());
+            move |source| MeasureError::Io { what, source }
+        };
+        let said = said.take(Instant::now() + DRAIN_TIMEOUT).map_err(io("read"))?;
+        std::fs::write(path, &said).map_err(io("write"))?;
+        Ok(tail(&said))
+    }
+
+    fn spawn(&self, job: &Path) -> Result<Supervised, MeasureError> {
         let io = |what: String| move |source| MeasureError::Io { what, source };
         let text = serde_json::to_vec(&self.job).map_err(|e| io(format!("write {}", job.display()))(e.into()))?;
         std::fs::write(job, text).map_err(io(format!("write {}", job.display())))?;
-        let stderr = File::create(errors).map_err(io(format!("write {}", errors.display())))?;
         let mut command = self.worker.command();
-        command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+        command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Supervised::spawn(&mut command, Some(SILENCE_TIMEOUT))
             .map_err(io(format!("start {}", self.worker.program.display())))
     }

@@ -116,6 +116,26 @@ pub enum Reach {
 }
 
 impl NcuFailure {
+    /// Whether no counter can be collected here, by no fault of what is profiled.
+    pub const fn denies_counters(&self) -> bool {
+        match self {
+            Self::NotStarted { .. } | Self::Permission | Self::DriverResourceUnavailable | Self::DriverIncompatible => {
+                true
+            }
+            Self::NoKernelsProfiled
+            | Self::UnknownMetric { .. }
+            | Self::Lock { .. }
+            | Self::UnableToWrite { .. }
+            | Self::OutOfMemory
+            | Self::TargetExit { .. }
+            | Self::Timeout
+            | Self::Interrupted
+            | Self::UnreadableReport { .. }
+            | Self::Missing { .. }
+            | Self::Other { .. } => false,
+        }
+    }
+
     /// What `ending` and everything that was printed (ncu's log and the target's output) say. `None` when the process
     /// completed and nothing was reported as an error.
     pub fn diagnose(ending: Ending, printed: &str) -> Option<Self> {

@@ -4,8 +4,8 @@ use super::command::{Knobs, LaunchSelection, NcuSession, Processes, ProfileDetai
 use super::failure::NcuFailure;
 use super::tool::Ncu;
 use crate::disk::open;
-use crate::process::{Ending, Supervised};
-use std::fs::{self, DirBuilder, File};
+use crate::process::{Ending, Output, Piped};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -94,10 +94,8 @@ impl Runner<'_> {
             knobs: self.knobs,
         };
         let printed = self.logs.join(format!("{name}.out"));
-        let output = File::create(&printed)?;
         let mut command = session.command(&self.ncu.path, job.target);
-        command.stdout(output.try_clone()?).stderr(output);
-        let mut child = match Supervised::spawn(&mut command, Some(self.timeout)) {
+        let child = match Piped::spawn(&mut command, Some(self.timeout)) {
             Ok(child) => child,
             Err(error) => {
                 let failure = Some(NcuFailure::NotStarted { reason: error.to_string() });
@@ -105,9 +103,10 @@ impl Runner<'_> {
                 return Ok(Ran { report: None, ending, log: String::new(), output: String::new(), failure });
             }
         };
-        let ending = child.wait()?;
+        let Output { ending, stdout, stderr } = child.finish()?;
+        let output = [stdout, stderr].concat();
+        fs::write(&printed, &output)?;
         let log = read_text(&session.log)?;
-        let output = read_text(&printed)?;
         let failure = NcuFailure::diagnose(ending, &format!("{log}\n{}", own_lines(&output)));
         Ok(Ran { report: written(&session.output, &log), ending, log, output, failure })
     }

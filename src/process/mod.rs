@@ -1,9 +1,14 @@
 //! Children: started in a process group of their own, given a deadline, and ended as an enum that nobody can mistake
 //! for success. Whatever a child leaves behind in its group is ended with it, and what holds its pipes is not waited for.
+//! A guard ends the groups when this process is killed.
 
+mod guard;
 mod kept;
 
-use kept::{Drain, KeptOutput};
+pub use guard::{guard, start_guard};
+pub use kept::{Drain, KeptOutput};
+
+use guard::{Group, tell};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -47,6 +52,14 @@ pub fn kill_all() {
     for group in GROUPS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         // No such group: it has just ended.
         let _ = killpg(Pid::from_raw(*group), Signal::SIGKILL);
+    }
+}
+
+/// Sleeps, and wakes soon when the user asks to stop.
+pub fn sleep(duration: Duration) {
+    let until = Instant::now() + duration;
+    while !interrupted() && Instant::now() < until {
+        std::thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
     }
 }
 
@@ -120,6 +133,7 @@ impl Supervised {
         let child = command.process_group(0).spawn()?;
         let group = child.id().cast_signed();
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
+        tell(Group::Begun, group);
         let (sender, over) = channel();
         std::thread::spawn(move || {
             while has_ended(group, WaitPidFlag::empty()) == Err(Errno::EINTR) {}
@@ -193,6 +207,7 @@ impl Supervised {
         // Nobody is left in it.
         let _ = killpg(group, Signal::SIGKILL);
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group.as_raw());
+        tell(Group::Over, group.as_raw());
         self.child.wait()
     }
 

@@ -7,7 +7,7 @@ use crate::model::BuildOutcome;
 use crate::model::ProfileOutcome;
 use crate::model::ShapeName;
 use crate::model::{CheckOutcome, LatencyOutcome};
-use crate::store::{Fingerprint, Git, RunState};
+use crate::store::{Fingerprint, Git, Manifest, RunState};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,7 +93,7 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         ("ncugate", text::line(&manifest.ncugate)),
         ("started", second(manifest.started)),
         ("finished", finished),
-        ("state", state(manifest.state).to_owned()),
+        ("state", state(manifest)),
         ("timed at", shapes(inputs, inputs.latencies.iter().map(|l| &l.shape))),
         ("profiled at", shapes(inputs, inputs.profiles.iter().map(|p| &p.shape))),
         ("shared measurements", shared(inputs)),
@@ -182,11 +182,12 @@ fn shared(inputs: &ReportInputs<'_>) -> String {
     }
 }
 
-fn state(state: RunState) -> &'static str {
-    match state {
-        RunState::Running => "its end was not recorded (killed, or the disk was full)",
-        RunState::Interrupted => "stopped by a signal",
-        RunState::Complete => "complete",
+fn state(manifest: &Manifest) -> String {
+    match (manifest.state, &manifest.stopped) {
+        (RunState::Complete, _) => "complete".to_owned(),
+        (RunState::Interrupted, _) => "stopped by a signal".to_owned(),
+        (RunState::Running, Some(why)) => format!("ended early: {}", text::line(why)),
+        (RunState::Running, None) => "its end was not recorded (killed, or the disk was full)".to_owned(),
     }
 }
 
@@ -227,7 +228,7 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
     lines.extend(unseen(inputs));
     lines.extend(super::deep_profile::missing(inputs));
     if inputs.manifest.state != RunState::Complete {
-        lines.insert(0, format!("the run is incomplete: {}", state(inputs.manifest.state)));
+        lines.insert(0, format!("the run is incomplete: {}", state(inputs.manifest)));
     }
     lines
 }

@@ -1,15 +1,16 @@
 //! Whether an unfinished run can go on: only with the same plan, tools and files.
 
-use super::{Manifest, Run, RunState, inputs};
+use super::{Manifest, Run, RunState, folder, inputs};
 use crate::config::Phase;
+use crate::disk::FileLock;
 use crate::plan::Plan;
 use std::path::{Path, PathBuf};
 
 /// What there is to go on with.
 #[derive(Debug)]
 pub enum Continuation {
-    /// This run, which was made of the same things.
-    Of(Box<Run>),
+    /// This run, which was made of the same things, and which this process writes from now on.
+    Of(Box<Run>, FileLock),
     /// Nothing; there is an unfinished run, and this is why it cannot go on.
     Refused {
         /// The newest one.
@@ -25,16 +26,26 @@ pub enum Continuation {
 pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Plan) -> Continuation {
     let mut refused = Continuation::None;
     for (folder, run) in newest_first(profiles, manifest) {
-        match difference(&run, manifest, phase, plan) {
-            None => return Continuation::Of(Box::new(run)),
-            Some(reason) => {
-                if matches!(refused, Continuation::None) {
-                    refused = Continuation::Refused { folder, reason };
-                }
-            }
+        let reason = match difference(&run, manifest, phase, plan) {
+            None => match owned(&folder) {
+                Ok(Some((run, lock))) => return Continuation::Of(Box::new(run), lock),
+                Ok(None) => continue,
+                Err(reason) => reason,
+            },
+            Some(reason) => reason,
+        };
+        if matches!(refused, Continuation::None) {
+            refused = Continuation::Refused { folder, reason };
         }
     }
     refused
+}
+
+/// The run, owned and read again: whoever wrote it may have finished it meanwhile, which gives none.
+fn owned(folder: &Path) -> Result<Option<(Run, FileLock)>, String> {
+    let lock = folder::own(folder).map_err(|error| error.to_string())?;
+    let run = Run::load(folder).map_err(|error| error.to_string())?;
+    Ok((run.manifest.state != RunState::Complete).then_some((run, lock)))
 }
 
 fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (PathBuf, Run)> {

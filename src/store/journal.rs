@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that records are appended to; each is on disk when [`Journal::append`] returns.
+/// A file that records are appended to; each is with the system when [`Journal::append`] returns, whatever
+/// happens to this process, and on disk after [`Journal::sync`].
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -25,6 +26,11 @@ impl Journal {
         file.set_len(whole as u64).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
         Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Returns when the disk has every record, also should the machine lose power.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(|source| StoreError::Write { path: self.path.clone(), source })
     }
 
     /// Appends one record as a line.

@@ -147,6 +147,9 @@ pub struct Manifest {
     /// How it ended; none where it was not judged to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<RunVerdict>,
+    /// Why measuring ended early, where it could be said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
     /// What went wrong beside single variants.
     pub warnings: Vec<String>,
     /// Every file of a run that is complete; none while it is measured, and in a run of an earlier version.

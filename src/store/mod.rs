@@ -6,6 +6,7 @@
 mod continuation;
 mod coverage;
 mod destination;
+mod folder;
 mod inputs;
 mod journal;
 mod manifest;
@@ -20,6 +21,7 @@ mod settings;
 
 pub use continuation::{Continuation, unfinished};
 pub use coverage::lacks;
+pub use folder::new_folder;
 pub use inputs::changed_inputs;
 pub use manifest::{Fingerprint, Git, Machine, Manifest, RunState, RunVerdict, Seal, SealedFile};
 pub use provenance::manifest;
@@ -30,7 +32,7 @@ pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};
 pub use seal::seal;
 
-use crate::disk::{self, Durability};
+use crate::disk::{self, Durability, Owner};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -134,6 +136,20 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
+    },
+    /// Another process writes the run.
+    #[error("{folder} is being written by {owner}; wait for it, or end it", folder = .folder.display())]
+    Held {
+        /// The run's folder.
+        folder: PathBuf,
+        /// Who writes.
+        owner: Box<Owner>,
+    },
+    /// Another process took the run over.
+    #[error("{folder} was taken over by another process, as this one was not heard of for five minutes; nothing more is written", folder = .folder.display())]
+    Lost {
+        /// The run's folder.
+        folder: PathBuf,
     },
     /// A recording may not be written there.
     #[error("cannot record into {folder}: {reason}; name a folder that is new, empty or a recording", folder = .folder.display())]

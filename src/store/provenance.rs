@@ -39,6 +39,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         software: BTreeMap::new(),
         redacted: false,
         verdict: None,
+        stopped: None,
         warnings: Vec::new(),
         seal: None,
     }

@@ -89,6 +89,7 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
 fn redacted_manifest(manifest: &Manifest) -> Manifest {
     let mut manifest = Manifest { redacted: true, seal: None, ..manifest.clone() };
     manifest.argv = manifest.argv.iter().map(|word| without_folders(word)).collect();
+    manifest.stopped = manifest.stopped.map(|why| without_folders(&why));
     manifest.warnings = manifest.warnings.iter().map(|text| without_folders(text)).collect();
     manifest.inputs =
         manifest.inputs.map(|files| files.into_iter().map(|(path, hash)| (without_folders(&path), hash)).collect());

@@ -2,9 +2,9 @@
 
 use super::journal::{self, Journal};
 use super::records::{checks, confirmations, latencies, latest};
-use super::{Manifest, RunState, RunVerdict, StoreError, inputs, seal};
+use super::{Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
 use crate::config::is_name;
-use crate::disk::open;
+use crate::disk::{FileLock, open};
 use crate::model::{
     BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId,
 };
@@ -122,6 +122,7 @@ impl Run {
 #[derive(Debug)]
 pub struct RunWriter {
     folder: PathBuf,
+    lock: FileLock,
     manifest: Manifest,
     builds: Journal,
     checks: Journal,
@@ -132,8 +133,27 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Makes the folder of a new run, or opens that of an unfinished one.
+    /// Makes the folder of a new run, or opens that of an unfinished one. Until it is dropped, no other process can.
+    ///
+    /// # Errors
+    /// Another process writes the run, or the folder cannot be written.
     pub fn open(
+        folder: &Path,
+        manifest: Manifest,
+        phase: &str,
+        plan: &Plan,
+        workload: &impl Serialize,
+    ) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(folder).map_err(|source| StoreError::Write { path: folder.to_owned(), source })?;
+        Self::continuing(folder::own(folder)?, folder, manifest, phase, plan, workload)
+    }
+
+    /// Opens the folder of a run that this process owns.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn continuing(
+        lock: FileLock,
         folder: &Path,
         manifest: Manifest,
         phase: &str,
@@ -151,6 +171,7 @@ impl RunWriter {
         super::write_json(&folder.join("workload.json"), workload)?;
         let mut writer = Self {
             folder: folder.to_owned(),
+            lock,
             manifest: Manifest { seal: None, ..manifest },
             builds: Journal::open(&folder.join("builds.jsonl"))?,
             checks: Journal::open(&folder.join("checks.jsonl"))?,
@@ -170,42 +191,45 @@ impl RunWriter {
 
     /// Keeps a build.
     pub fn build(&mut self, record: &BuildRecord) -> Result<(), StoreError> {
-        self.unseal()?;
+        self.writing()?;
         self.builds.append(record)
     }
 
     /// Keeps a correctness case.
     pub fn check(&mut self, record: &CheckRecord) -> Result<(), StoreError> {
-        self.unseal()?;
+        self.writing()?;
         self.checks.append(record)
     }
 
     /// Keeps latency samples.
     pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
-        self.unseal()?;
+        self.writing()?;
         self.latencies.append(record)
     }
 
     /// Keeps samples that were taken anew.
     pub fn confirmation(&mut self, record: &ConfirmationRecord) -> Result<(), StoreError> {
-        self.unseal()?;
+        self.writing()?;
         self.confirmations.append(record)
     }
 
     /// Keeps where a profile is.
     pub fn profile(&mut self, record: &ProfileRecord) -> Result<(), StoreError> {
-        self.unseal()?;
+        self.writing()?;
         self.profiles.append(record)
     }
 
     /// Keeps a deep profile.
     pub fn close_look(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
-        self.unseal()?;
+        self.writing()?;
         self.close_looks.append(record)
     }
 
-    /// Adds wall time to a stage; a continued run adds up.
+    /// Adds wall time to a stage that is over; a continued run adds up. What it measured outlives the machine from here on.
     pub fn spent(&mut self, stage: &str, seconds: f64) -> Result<(), StoreError> {
+        let journals =
+            [&self.builds, &self.checks, &self.latencies, &self.confirmations, &self.profiles, &self.close_looks];
+        journals.into_iter().try_for_each(Journal::sync)?;
         match self.manifest.stage_seconds.iter_mut().find(|(name, _)| name == stage) {
             Some((_, total)) => *total += seconds,
             None => self.manifest.stage_seconds.push((stage.to_owned(), seconds)),
@@ -242,9 +266,18 @@ impl RunWriter {
     /// Says how the run ended; one that is complete is sealed.
     pub fn finish(&mut self, state: RunState) -> Result<(), StoreError> {
         self.manifest.state = state;
+        if state == RunState::Complete {
+            self.manifest.stopped = None;
+        }
         self.manifest.finished = Some(jiff::Timestamp::now());
         self.save_manifest()?;
         self.seal()
+    }
+
+    /// Says why measuring ends early.
+    pub fn stopped(&mut self, why: &str) -> Result<(), StoreError> {
+        self.manifest.stopped = Some(why.to_owned());
+        self.save_manifest()
     }
 
     /// Says how the run was judged when everything was measured.
@@ -269,7 +302,21 @@ impl RunWriter {
         }
     }
 
+    /// A record is about to be written: the list of files is taken back.
+    fn writing(&mut self) -> Result<(), StoreError> {
+        self.prove_owned()?;
+        self.unseal()
+    }
+
+    fn prove_owned(&self) -> Result<(), StoreError> {
+        match self.lock.is_lost() {
+            true => Err(StoreError::Lost { folder: self.folder.clone() }),
+            false => Ok(()),
+        }
+    }
+
     fn save_manifest(&mut self) -> Result<(), StoreError> {
+        self.prove_owned()?;
         seal::write(&self.folder, &mut self.manifest)
     }
 }

@@ -2,11 +2,14 @@
  * is done when it is queued, or becomes a node of the graph that is being captured. Time is counted, not measured.
  *
  * Modules are of two kinds: PTX text, which is src/gpu/digest.ptx or src/gpu/copy.ptx by its entry, and anything else, whose entries are copies of
- * 4096 bytes by name: copy_honest, and copies that cheat. What a cheat remembers is gone with its module. */
+ * 4096 bytes by name: copy_honest, copies that cheat, and copies that hang, crash, print or are wrong. What a cheat remembers is
+ * gone with its module. */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int Result;
 typedef uint64_t Pointer;
@@ -135,6 +138,20 @@ static void copy(const Function *function, const uint64_t parameters[]) {
         return;
     }
     microseconds += MICROSECONDS;
+    if (!strcmp(function->name, "copy_hang"))
+        for (;;)
+            pause();
+    if (!strcmp(function->name, "copy_crash"))
+        abort();
+    if (!strcmp(function->name, "copy_loud") && module->launches <= 4)
+        for (int i = 0; i < 100000; i++)
+            puts("all work and no play makes a loud kernel");
+    if (!strcmp(function->name, "copy_wrong")) {
+        memset(y, 0x11, BYTES);
+        return;
+    }
+    if (!strcmp(function->name, "copy_slow"))
+        usleep(2000); /* on the wall's clock alone */
     if (!strcmp(function->name, "copy_later") && module->launches > 8)
         memset(y, 0, BYTES); /* right as often as it is checked */
     else if (!strcmp(function->name, "copy_count") && module->launches > 8)

@@ -39,6 +39,7 @@ impl Place {
             .args(args)
             .current_dir(self.folder.path())
             .env("NCUGATE_CACHE", self.folder.path().join("cache"))
+            .env("NCUGATE_LOCKS", self.folder.path())
             .env("CUDA_VISIBLE_DEVICES", "")
             .env_remove("GITHUB_ACTIONS")
             .env_remove("GITHUB_STEP_SUMMARY")

@@ -49,7 +49,8 @@ pub fn machine() -> (Place, Vec<(&'static str, String)>) {
     tool("nvcc", NVCC);
     tool("ncu", &fs::read_to_string(root().join("tests/doubles/ncu")).unwrap());
     let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
-    (place, vec![("LD_LIBRARY_PATH", driver.display().to_string()), ("PATH", path)])
+    let locks = place.path().display().to_string();
+    (place, vec![("LD_LIBRARY_PATH", driver.display().to_string()), ("PATH", path), ("NCUGATE_LOCKS", locks)])
 }
 
 /// A machine with `phase.toml`, whose one candidate is the shell script.
@@ -64,7 +65,7 @@ pub fn machine_of_program(script: &str) -> (Place, Vec<(&'static str, String)>) 
 }
 
 /// A machine with `phase.toml`, whose candidates are kernels of the double of the driver.
-fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static str, String)>) {
+pub fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine();
     let (mut source, mut variants) = (String::new(), String::new());
     for (at, name) in names.iter().enumerate() {

@@ -7,11 +7,13 @@ mod captures;
 mod ci;
 mod closely;
 mod command;
+mod concurrent;
 mod confirmed;
 #[path = "../../crates/ncu-rep/tests/crafted/mod.rs"]
 mod crafted;
 mod damage;
 mod evidence;
+mod faults;
 mod forms;
 mod functions;
 mod kernels;

@@ -254,7 +254,7 @@ fn nvcc(place: &Place, script: &str) -> String {
 }
 
 /// Whether a process runs whose command line has this word.
-fn runs(word: &str) -> bool {
+pub fn runs(word: &str) -> bool {
     let processes =
         fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read(entry.ok()?.path().join("cmdline")).ok());
     processes.into_iter().any(|line| line.split(|b| *b == 0).any(|w| w == word.as_bytes()))

@@ -70,7 +70,7 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
     };
     Tools {
         nvcc: Nvcc::find(Some(&nvcc)).unwrap(),
-        ncu: Ncu { path: script(folder, "ncu", &double), version: NcuVersion([2025, 3, 1, 0]) },
+        ncu: Ok(Ncu { path: script(folder, "ncu", &double), version: NcuVersion([2025, 3, 1, 0]) }),
         device,
         worker: WorkerCommand { program: "true".into(), args: Vec::new() },
         machine: Machine::default(),

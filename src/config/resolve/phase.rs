@@ -8,8 +8,8 @@ use crate::config::Gate;
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BenchSettings, BuildSettings, CloseLookAt, KernelTemplate, L2State, Objective, Phase, ProfileSettings, Sweep,
-    VariantSpec, Workload,
+    BenchSettings, BuildSettings, CloseLookAt, Counting, KernelTemplate, L2State, Objective, Phase, ProfileSettings,
+    Sweep, VariantSpec, Workload,
 };
 use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
@@ -59,6 +59,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
         build,
         bench: bench?,
         profile: profile?,
+        counting: counting(root)?,
         kernel: ways.kernel,
         sweep,
         variants: ways.variants,
@@ -330,6 +331,15 @@ fn profile(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) 
         repeat: repeat?,
         close_look: close_look?,
     })
+}
+
+fn counting(root: &Table<'_>) -> Option<Counting> {
+    let table = match root.get("profile") {
+        Some(item) => Some(item.table(&keys::PROFILE)?),
+        None => None,
+    };
+    let required = settled(table.as_ref(), "require", false, |item| item.boolean())?;
+    Some(if required { Counting::Required } else { Counting::IfPossible })
 }
 
 /// A key's value, or the default where the file does not have the key.

@@ -64,6 +64,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         software: std::collections::BTreeMap::new(),
         redacted: false,
         verdict: None,
+        stopped: None,
         warnings: Vec::new(),
         seal: None,
     };

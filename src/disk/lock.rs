@@ -1,0 +1,367 @@
+//! A file that says who works in a folder. It needs no lock of the file system: making a file that must not be there, and
+//! renaming one, are atomic on NFS too.
+//!
+//! The owner touches its file every half minute. A file whose owner has ended on this machine, or that was not touched for
+//! five minutes by the clock of the file system, is stale and is taken over.
+
+use jiff::Timestamp;
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::sys::stat::futimens;
+use nix::sys::time::TimeSpec;
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How often an owner touches its file.
+const BEAT: Duration = Duration::from_secs(30);
+/// Seconds after which a file that nobody touched is stale.
+const STALE: i64 = 300;
+/// Most bytes of such a file.
+const SIZE: u64 = 4 << 10;
+/// How often a lock is tried again that changes hands meanwhile.
+const TRIES: u32 = 20;
+
+/// A process, as others can recognise and find it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Unlike that of any other owner.
+    nonce: String,
+    /// The machine's name.
+    pub host: String,
+    /// The machine since it was started, and the namespace that its numbers of processes are of.
+    place: String,
+    /// The process.
+    pub pid: u32,
+    /// When the process started, in clock ticks since the machine did.
+    start: Option<u64>,
+    /// Since when it owns.
+    pub since: Timestamp,
+}
+
+impl Owner {
+    /// This process.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub fn this() -> io::Result<Self> {
+        let nonce = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
+        let host = nix::unistd::gethostname().ok().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let pid = std::process::id();
+        let nonce = format!("{nonce:016x}");
+        Ok(Self { nonce, host, place: place(), pid, start: start_of(pid), since: Timestamp::now() })
+    }
+
+    /// Whether it is known to have ended. Of other machines, and of containers, nothing is known.
+    fn has_ended(&self) -> bool {
+        self.place == place()
+            && match start_of(self.pid) {
+                Some(start) => self.start.is_some_and(|own| own != start),
+                // Not there, or not shown to this user.
+                None => kill(Pid::from_raw(self.pid.cast_signed()), None) == Err(Errno::ESRCH),
+            }
+    }
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let host: String = self.host.chars().filter(|c| c.is_ascii_alphanumeric() || "-._".contains(*c)).collect();
+        write!(f, "process {} on {host}, since {}", self.pid, self.since.strftime("%Y-%m-%d %H:%M:%S UTC"))
+    }
+}
+
+/// The machine since its start, with the namespace of process numbers.
+fn place() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot.trim(), namespace.display())
+}
+
+/// When a process started, in clock ticks; none where there is no such process, and 0 where it has ended and was not waited for.
+fn start_of(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Behind the name, which may hold anything: the state, and the 20th value is the start.
+    let mut values = stat.rsplit_once(") ")?.1.split(' ');
+    match values.next()? {
+        "Z" | "X" => Some(0),
+        _ => values.nth(18)?.parse().ok(),
+    }
+}
+
+/// What came of taking a lock.
+#[derive(Debug)]
+pub enum Taken {
+    /// It is this process's, until this is dropped.
+    Mine(FileLock),
+    /// It is another's.
+    Held(Owner),
+}
+
+/// A lock that this process owns.
+#[derive(Debug)]
+pub struct FileLock {
+    path: PathBuf,
+    owner: Owner,
+    lost: Arc<AtomicBool>,
+    stop: Option<Sender<()>>,
+}
+
+impl FileLock {
+    /// Takes the lock that is the file `path`.
+    ///
+    /// # Errors
+    /// What the system says; or the file is not a lock.
+    pub fn take(path: &Path) -> io::Result<Taken> {
+        let owner = Owner::this()?;
+        for _ in 0..TRIES {
+            if created(path, &owner)? {
+                return Ok(Taken::Mine(Self::beating(path, owner)));
+            }
+            let Some((holder, touched)) = found(path)? else { continue };
+            match take_over(path, &owner, &holder, touched)? {
+                Some(true) => return Ok(Taken::Mine(Self::beating(path, owner))),
+                Some(false) => return Ok(Taken::Held(holder)),
+                None => {}
+            }
+        }
+        Err(io::Error::other(format!("'{}' changes hands all the time", path.display())))
+    }
+
+    /// Whether another process took it over, as it was not touched for so long.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    fn beating(path: &Path, owner: Owner) -> Self {
+        let (lost, (stop, stopped)) = (Arc::new(AtomicBool::new(false)), channel());
+        let (beats, file, own) = (Arc::clone(&lost), path.to_owned(), owner.clone());
+        std::thread::spawn(move || {
+            while stopped.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+                if !is_of(&file, &own) {
+                    beats.store(true, Ordering::Relaxed);
+                    return;
+                }
+                // A disk that is away for a while: the next beat says more.
+                let _ = touch(&file);
+            }
+        });
+        Self { path: path.to_owned(), owner, lost, stop: Some(stop) }
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if is_of(&self.path, &self.owner) {
+            // The folder may be gone.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Makes the file, whole, if there is none: written beside it, then linked.
+fn created(path: &Path, owner: &Owner) -> io::Result<bool> {
+    let draft = beside(path, &owner.nonce);
+    write_new(&draft, owner)?;
+    let linked = fs::hard_link(&draft, path);
+    let removed = fs::remove_file(&draft);
+    match linked {
+        Ok(()) => removed.map(|()| true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        // A file system without links.
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {
+            match write_new(path, owner) {
+                Ok(()) => Ok(true),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn write_new(path: &Path, owner: &Owner) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(serde_json::to_string(owner)?.as_bytes())
+}
+
+/// Who holds the lock, and when it was last touched; none where it has just been given back.
+fn found(path: &Path) -> io::Result<Option<(Owner, i64)>> {
+    let read = || -> io::Result<(Vec<u8>, i64)> {
+        let file = super::open::regular(path, SIZE)?;
+        let touched = file.metadata()?.mtime();
+        Ok((super::open::all(file, SIZE)?, touched))
+    };
+    match read() {
+        Ok((bytes, touched)) => match serde_json::from_slice(&bytes) {
+            Ok(owner) => Ok(Some((owner, touched))),
+            Err(_) => Err(io::Error::other("it is not a lock of this program; remove it")),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes a stale lock over: `Some(true)`. `Some(false)` where it is not stale; none where it changed hands meanwhile.
+///
+/// Whoever makes the file that is named after the stale owner is alone in taking over from that owner.
+fn take_over(path: &Path, owner: &Owner, holder: &Owner, touched: i64) -> io::Result<Option<bool>> {
+    let marker =
+        beside(path, &format!("{}.over", holder.nonce.chars().filter(char::is_ascii_hexdigit).collect::<String>()));
+    match write_new(&marker, owner) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            if found(&marker).ok().flatten().is_some_and(|(other, _)| other.has_ended()) {
+                // Its maker was ended between two steps.
+                let _ = fs::remove_file(&marker);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    }
+    let outcome = (|| {
+        // The marker was made just now: both times are the file system's.
+        let age = File::open(&marker)?.metadata()?.mtime().saturating_sub(touched);
+        if !holder.has_ended() && age.abs() <= STALE {
+            return Ok(Some(false));
+        }
+        if !is_of(path, holder) {
+            return Ok(None);
+        }
+        let draft = beside(path, &owner.nonce);
+        write_new(&draft, owner)?;
+        fs::rename(&draft, path)?;
+        Ok(Some(true))
+    })();
+    // What is left of it is found again and removed.
+    let _ = fs::remove_file(&marker);
+    outcome
+}
+
+fn is_of(path: &Path, owner: &Owner) -> bool {
+    found(path).ok().flatten().is_some_and(|(holder, _)| holder.nonce == owner.nonce)
+}
+
+/// Sets the time of a file to that of its file system.
+fn touch(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let now = TimeSpec::UTIME_NOW;
+    Ok(futimens(file, &now, &now)?)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{suffix}"));
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    fn mine(path: &Path) -> Option<FileLock> {
+        match FileLock::take(path).unwrap() {
+            Taken::Mine(lock) => Some(lock),
+            Taken::Held(_) => None,
+        }
+    }
+
+    fn files(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    /// A lock of an owner that this process knows nothing of, touched so many seconds ago.
+    fn foreign(path: &Path, seconds: u64) {
+        let owner = Owner { place: "another machine".to_owned(), ..Owner::this().unwrap() };
+        write_new(path, &owner).unwrap();
+        let file = OpenOptions::new().write(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+    }
+
+    #[test]
+    fn a_lock_has_one_owner_until_it_is_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let lock = mine(&path).unwrap();
+        let Taken::Held(owner) = FileLock::take(&path).unwrap() else { panic!("it is held") };
+        assert_eq!(owner.pid, std::process::id());
+        drop(lock);
+        assert_eq!(files(folder.path()), 0);
+        assert!(mine(&path).is_some());
+    }
+
+    #[test]
+    fn a_lock_of_a_process_that_has_ended_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let start = Some(1);
+        write_new(&path, &Owner { pid: child.id(), start, ..Owner::this().unwrap() }).unwrap();
+        child.wait().unwrap();
+        assert!(mine(&path).is_some(), "whatever its age");
+        assert_eq!(files(folder.path()), 0);
+    }
+
+    #[test]
+    fn a_lock_of_another_machine_is_stale_by_its_age_in_either_direction() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        foreign(&path, 60);
+        assert!(mine(&path).is_none());
+        fs::remove_file(&path).unwrap();
+        foreign(&path, 400);
+        assert!(mine(&path).is_some());
+        foreign(&path, 0);
+        let ahead = SystemTime::now() + Duration::from_secs(86_400);
+        OpenOptions::new().write(true).open(&path).unwrap().set_modified(ahead).unwrap();
+        assert!(mine(&path).is_some(), "the clock was set back");
+    }
+
+    #[test]
+    fn of_many_that_take_a_stale_lock_one_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        foreign(&path, 1_000);
+        let takers: Vec<_> = (0..8)
+            .map(|_| {
+                std::thread::spawn({
+                    let path = path.clone();
+                    move || mine(&path)
+                })
+            })
+            .collect();
+        let taken: Vec<FileLock> = takers.into_iter().filter_map(|taker| taker.join().unwrap()).collect();
+        assert_eq!(taken.len(), 1);
+        assert_eq!(files(folder.path()), 1, "nothing but the lock");
+    }
+
+    #[test]
+    fn an_owner_whose_lock_was_taken_over_leaves_it_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let lock = mine(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        foreign(&path, 0);
+        drop(lock);
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_beat_sets_the_time_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        foreign(&path, 1_000);
+        touch(&path).unwrap();
+        assert!(mine(&path).is_none());
+    }
+}

@@ -1,0 +1,114 @@
+//! A lock of this machine that the system gives back when its owner ends, for all users of the machine.
+
+use super::Owner;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// Most bytes that are read of what the holder wrote.
+const SIZE: u64 = 4 << 10;
+
+/// A turn that this process has until it is dropped.
+#[derive(Debug)]
+pub struct Turn {
+    _file: Flock<File>,
+}
+
+/// What came of asking for a turn.
+#[derive(Debug)]
+pub enum Asked {
+    /// It is this process's.
+    Mine(Turn),
+    /// Another has it; who, where that can be read.
+    Taken(Option<Owner>),
+}
+
+impl Turn {
+    /// Asks for the turn that the file `path` stands for; makes the file for all users.
+    ///
+    /// # Errors
+    /// The file is not a plain file, or the system refuses it.
+    pub fn ask(path: &Path) -> io::Result<Asked> {
+        match Flock::lock(shared(path)?, FlockArg::LockExclusiveNonblock) {
+            Ok(mut file) => {
+                // Another user's file may be read-only here; then nobody reads who has the turn.
+                let _ = Owner::this().and_then(|owner| sign(&mut file, &owner));
+                Ok(Asked::Mine(Turn { _file: file }))
+            }
+            Err((file, Errno::EWOULDBLOCK)) => {
+                let mut text = String::new();
+                let read = file.take(SIZE).read_to_string(&mut text);
+                Ok(Asked::Taken(read.ok().and_then(|_| serde_json::from_str(&text).ok())))
+            }
+            Err((_, error)) => Err(error.into()),
+        }
+    }
+}
+
+fn sign(file: &mut File, owner: &Owner) -> io::Result<()> {
+    file.set_len(0)?;
+    file.write_all(serde_json::to_string(owner)?.as_bytes())
+}
+
+/// Opens a file that every user may open, and makes it where there is none. A link, or a file with a second name, is refused:
+/// it may be anybody's.
+fn shared(path: &Path) -> io::Result<File> {
+    let open = |options: &mut OpenOptions| options.custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path);
+    let file = loop {
+        match open(OpenOptions::new().read(true).write(true)) {
+            Ok(file) => break file,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => break open(OpenOptions::new().read(true))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        match open(OpenOptions::new().read(true).write(true).create_new(true)) {
+            Ok(file) => {
+                file.set_permissions(Permissions::from_mode(0o666))?;
+                break file;
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    };
+    let found = file.metadata()?;
+    match found.is_file() && found.nlink() == 1 {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a plain file with one name; remove it")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_has_the_turn_and_the_others_hear_who() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gpu.lock");
+        let Asked::Mine(turn) = Turn::ask(&path).unwrap() else { panic!("nobody has it") };
+        let Asked::Taken(Some(owner)) = Turn::ask(&path).unwrap() else { panic!("it is taken") };
+        assert_eq!(owner.pid, std::process::id());
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o666, "for every user");
+        drop(turn);
+        std::fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+        assert!(matches!(Turn::ask(&path).unwrap(), Asked::Mine(_)));
+    }
+
+    #[test]
+    fn a_link_is_not_a_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, path) = (folder.path().join("victim"), folder.path().join("gpu.lock"));
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        assert!(Turn::ask(&path).is_err());
+        std::fs::remove_file(&path).unwrap();
+        std::fs::hard_link(&victim, &path).unwrap();
+        assert!(Turn::ask(&path).is_err());
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    }
+}
