@@ -263,7 +263,7 @@ def main(job, entry):
         try:
             text = work()
             status = 0
-        except Absent as error:
+        except (Absent, ImportError) as error:
             status, text = ABSENT, str(error)
         except BaseException as error:  # noqa: BLE001  (every failure is the variant's result)
             status, text = FAILED, said(error)
