@@ -326,9 +326,9 @@ fn spilling(r: &CaseMetrics<'_>) -> Option<Found> {
 /// Latency without the profiler and duration under it measure different things, within the band that verdicts demand.
 fn durations_disagree(r: &CaseMetrics<'_>) -> Option<Found> {
     let (latency, duration) = (r.value(id::LATENCY_P50)?, r.value(id::DURATION)? / 1000.0);
-    disagreement(latency, duration, 0.0, 1.0).map(|objection| Found {
+    disagreement(latency, duration, 0.0, 1.0).map(|apart| Found {
         title: "Two durations disagree".into(),
-        sentence: format!("{}.", objection.numbers),
+        sentence: format!("{}.", apart.numbers),
         severity: Severity::Warning,
         estimated_speedup: 0.0,
         metrics: vec![id::LATENCY_P50, id::DURATION],

@@ -5,7 +5,7 @@ use super::arguments::KernelArguments;
 use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::DeviceError;
-use super::memory::{DeviceMemory, PinnedMemory};
+use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
 use crate::plan::Launch;
 
 /// One set of a shape's buffers on the device.
@@ -38,6 +38,24 @@ impl BufferSet {
         (0..count).map(|_| set()).collect()
     }
 
+    /// A set that holds `contents`, uploaded through `image`, which is as large as a set.
+    ///
+    /// # Errors
+    /// There is not enough memory, the image is of another size, or a copy fails.
+    pub fn through(
+        device: &Device,
+        buffers: &[BufferSpec],
+        contents: &[Vec<u8>],
+        image: &mut PinnedMemory,
+    ) -> Result<Self, DeviceError> {
+        let layout = ArenaLayout::new(buffers);
+        let memory = device.allocate(layout.bytes())?;
+        check_sizes(&memory, image)?;
+        layout.write_fresh(buffers, contents, image.as_mut_slice());
+        device.upload(&memory, image)?;
+        Ok(Self { layout, memory })
+    }
+
     /// A set that holds `contents`, and the image that it was uploaded from, for [`Self::refill`].
     ///
     /// # Errors
@@ -47,12 +65,8 @@ impl BufferSet {
         buffers: &[BufferSpec],
         contents: &[Vec<u8>],
     ) -> Result<(Self, PinnedMemory), DeviceError> {
-        let layout = ArenaLayout::new(buffers);
-        let mut image = device.pinned(layout.bytes())?;
-        layout.write_fresh(buffers, contents, image.as_mut_slice());
-        let memory = device.allocate(layout.bytes())?;
-        device.upload(&memory, &image)?;
-        Ok((Self { layout, memory }, image))
+        let mut image = device.pinned(ArenaLayout::new(buffers).bytes())?;
+        Ok((Self::through(device, buffers, contents, &mut image)?, image))
     }
 
     /// Makes it hold what the image holds, by a copy from the host.

@@ -7,7 +7,7 @@ use crate::gpu::BufferSpec;
 use crate::model::{BuiltKernel, VariantId};
 use crate::plan::{Arg, FunctionPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Variant, reference_id};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
-use crate::time::{HiddenSeeds, TimingSettings};
+use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &P
 
 /// How the phase is timed, with hidden seeds that are drawn now. Where the right answers are in files there are none but
 /// for the phase's own seeds: those take turns.
-pub(super) fn timing(phase: &Phase) -> Result<TimingSettings, JobError> {
+pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSettings, JobError> {
     let bench = &phase.bench;
     let mut settings = TimingSettings {
         warmup: bench.warmup,
@@ -91,6 +91,7 @@ pub(super) fn timing(phase: &Phase) -> Result<TimingSettings, JobError> {
         max_launches: bench.max_launches.max(1),
         buffer_sets: bench.buffer_sets.max(1),
         l2: bench.l2,
+        effort,
         hidden: HiddenSeeds { inputs: Vec::new(), schedule: drawn_seed()? },
     };
     let seeds = &phase.workload.seeds;

@@ -7,6 +7,7 @@ use crate::config::{Phase, Shape};
 use crate::model::{BuiltKernel, VariantId};
 use crate::plan::Plan;
 use crate::prove::ReferenceSpec;
+use crate::time::AuditEffort;
 use std::collections::BTreeMap;
 
 /// Which job to make of a phase.
@@ -32,11 +33,17 @@ impl WorkerJob {
         let (mode, reference, timed) = match purpose {
             JobPurpose::Bench => {
                 check_provable(phase)?;
-                (JobMode::Bench(timing(phase)?), job_reference(phase, plan, cubins, &shapes)?, &phase.bench.shapes)
+                (
+                    JobMode::Bench(timing(phase, AuditEffort::Sweep)?),
+                    job_reference(phase, plan, cubins, &shapes)?,
+                    &phase.bench.shapes,
+                )
             }
-            JobPurpose::Time => {
-                (JobMode::Bench(timing(phase)?), job_reference(phase, plan, cubins, &shapes)?, &phase.bench.shapes)
-            }
+            JobPurpose::Time => (
+                JobMode::Bench(timing(phase, AuditEffort::Verdict)?),
+                job_reference(phase, plan, cubins, &shapes)?,
+                &phase.bench.shapes,
+            ),
             JobPurpose::Profile => {
                 (JobMode::Profile { repeat: phase.profile.repeat }, ReferenceSpec::None, &phase.profile.shapes)
             }

@@ -1,6 +1,6 @@
 //! What a run measured, decoded: every report is decoded once, however often the run grows and is judged again.
 
-use super::witness::{ChipFacts, Inquiry, Witness};
+use super::witness::{ChipFacts, Witness, WitnessInput};
 use super::{Correctness, Evidence, JudgeError, correctness, name_cheats};
 use crate::config::Phase;
 use crate::frame::launches::{Capture, LaunchFrames, Origin};
@@ -181,7 +181,7 @@ impl<'a> Measurements<'a> {
         let (capability, sms) = (self.capability(), self.sms());
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms };
         self.quantities = quantities(&measured, &self.metrics);
-        self.witness = self.hear(&measured)?;
+        self.witness = self.held_against_counters(&measured)?;
         self.correctness = match self.evidence {
             Evidence::Measured => {
                 let proofs = correctness(phase, plan, &run.checks, &run.builds);
@@ -206,10 +206,10 @@ impl<'a> Measurements<'a> {
 
 impl Measurements<'_> {
     /// Holds every latency against the counters.
-    fn hear(&self, measured: &Measured<'_>) -> Result<Witness, JudgeError> {
+    fn held_against_counters(&self, measured: &Measured<'_>) -> Result<Witness, JudgeError> {
         let chip = ChipFacts::read(&self.reports, measured.capability)?;
         let counters = quantities(measured, &wanted::witness_metrics(self.phase));
-        Ok(Witness::hear(&Inquiry {
+        Ok(Witness::compare(&WitnessInput {
             phase: self.phase,
             plan: self.plan,
             run: &self.run,

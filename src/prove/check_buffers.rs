@@ -77,7 +77,7 @@ impl CheckBuffers {
         tolerance: &Tolerance,
     ) -> Result<DrawResult, DeviceError> {
         let (mut launches, mut place) = (Vec::new(), None);
-        for poison in &draw.poisons(shape) {
+        for poison in draw.poisons(shape) {
             self.launch_once(device, kernel, shape, poison)?;
             launches.push(self.tally(shape, &draw.expected, |output| draw.yardstick(output, tolerance)));
             place = place.or_else(|| self.out_of_bounds_write(shape));

@@ -50,13 +50,31 @@ impl DifferenceTally {
     }
 
     fn of_chunk(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: Yardstick) -> Self {
-        let mut values = vec![0.0; expected.len()];
-        element::decode_into(dtype, after, &mut values);
-        let mut tally = Self::of_values(&values, expected, yardstick);
+        let mut tally = Self::of_decoded(dtype, expected, after, yardstick);
         let size = dtype.size();
         let elements = before.chunks_exact(size).zip(after.chunks_exact(size)).enumerate();
         tally.untouched = elements.filter(|(_, (b, a))| b == a).map(|(index, _)| index as u64).collect();
         tally
+    }
+
+    /// Compares a buffer with its expected values; elements that are missing at its end are not numbers. That an element
+    /// was not written is not looked for.
+    pub fn of_bytes(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
+        let size = dtype.size();
+        let held = (bytes.len() / size).min(expected.len());
+        let (present, missing) = expected.split_at(held);
+        let compared = present
+            .par_chunks(CHUNK)
+            .zip(bytes[..held * size].par_chunks(CHUNK * size))
+            .map(|(expected, bytes)| Self::of_decoded(dtype, expected, bytes, yardstick))
+            .reduce(Self::default, Self::and);
+        compared.and(Self::of_values(&vec![f64::NAN; missing.len()], missing, yardstick))
+    }
+
+    fn of_decoded(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
+        let mut values = vec![0.0; expected.len()];
+        element::decode_into(dtype, bytes, &mut values);
+        Self::of_values(&values, expected, yardstick)
     }
 
     /// Compares values that no launch wrote.

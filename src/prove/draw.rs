@@ -32,8 +32,8 @@ pub struct CaseDraw {
     scales: Vec<f64>,
     /// What a plain evaluation errs by, over the scale; none where no bound asks for it.
     plain_error: Option<f64>,
-    /// The values of its poisons, once they are asked for.
-    poison: OnceLock<Poison>,
+    /// Its two poisons, once they are asked for.
+    poisons: OnceLock<[Poison; 2]>,
 }
 
 /// What one case's launches on one draw gave.
@@ -53,7 +53,7 @@ impl CaseDraw {
             Some(_) | None => 1.0,
         };
         let scales = magnitudes(&expected).into_iter().enumerate().map(scale).collect();
-        Self { law, inputs, expected, scales, plain_error: None, poison: OnceLock::new() }
+        Self { law, inputs, expected, scales, plain_error: None, poisons: OnceLock::new() }
     }
 
     /// The same with the error of `plain`, what a plain evaluation gives; half a unit in the last place of the largest
@@ -70,16 +70,17 @@ impl CaseDraw {
         self
     }
 
-    /// Two poisons for the outputs, by a fresh key.
-    pub fn poisons(&self, shape: &ShapeSpec) -> [Poison; 2] {
-        let drawn = self.poison.get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()));
-        drawn.pair(shape, PoisonKey::random())
+    /// Two poisons for the outputs, by a fresh key: the same for every kernel that is launched on this draw. A kernel meets
+    /// each of them once, and to draw them anew for each took most of the time of checking.
+    pub fn poisons(&self, shape: &ShapeSpec) -> &[Poison; 2] {
+        self.poisons
+            .get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()).pair(shape, PoisonKey::random()))
     }
 
     /// What buffers hold before a launch: the inputs, and a fresh poison in outputs.
     pub fn poisoned(&self, shape: &ShapeSpec) -> Vec<Vec<u8>> {
         let [Poison(poison), _] = self.poisons(shape);
-        let held = |(input, poison): (&Vec<u8>, Vec<u8>)| if poison.is_empty() { input.clone() } else { poison };
+        let held = |(input, poison): (&Vec<u8>, &Vec<u8>)| if poison.is_empty() { input } else { poison }.clone();
         self.inputs.bytes.iter().zip(poison).map(held).collect()
     }
 
@@ -95,6 +96,28 @@ impl CaseDraw {
             tally.and(self.tally(at, &values, self.yardstick(at, tolerance)))
         });
         DrawResult { differences: self.differences(&tally, tolerance), defects: tally.defects() }
+    }
+
+    /// Compares the bytes of a buffer, by its place among the shape's, with the right ones. Where bytes are missing it is not a
+    /// number, and neither is a buffer that nothing is right for.
+    pub fn tally_bytes(
+        &self,
+        shape: &ShapeSpec,
+        buffer: usize,
+        bytes: &[u8],
+        tolerance: &Tolerance,
+    ) -> DifferenceTally {
+        let Some(output) = self.expected.iter().position(|expected| expected.buffer == buffer) else {
+            return DifferenceTally::of_values(&[f64::NAN], &[0.0], Yardstick::default());
+        };
+        let (dtype, values) = (shape.buffers[buffer].dtype, &self.expected[output].values);
+        DifferenceTally::of_bytes(dtype, values, bytes, self.yardstick(output, tolerance))
+    }
+
+    /// The outcome of one launch on it, from what comparing all of its outputs gave.
+    pub fn outcome(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> CheckOutcome {
+        let result = DrawResult { differences: self.differences(tally, tolerance), defects: tally.defects() };
+        case_outcome(vec![result], tolerance)
     }
 
     fn tally(&self, output: usize, values: &[f64], yardstick: Yardstick) -> DifferenceTally {
@@ -206,6 +229,20 @@ mod tests {
         let CheckOutcome::Wrong { reason, .. } = case_outcome(holes, &TOLERANCE) else { unreachable!() };
         assert!(reason.contains("1 of 2 output elements were never written"), "{reason}");
         assert!(matches!(case_outcome(Vec::new(), &TOLERANCE), CheckOutcome::Wrong { .. }), "nothing proves nothing");
+    }
+
+    #[test]
+    fn right_bytes_are_correct_and_poison_or_missing_bytes_are_wrong() {
+        let shape = shape(vec![buffer("y", Dtype::F32, &[2], Role::Output)]);
+        let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
+        let outcome = |values: &[f32]| {
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            draw.outcome(&draw.tally_bytes(&shape, 0, &bytes, &TOLERANCE), &TOLERANCE)
+        };
+        assert!(matches!(outcome(&[1.0, 2.0]), CheckOutcome::Correct { .. }));
+        for wrong in [&[1.0, 3.0][..], &[1.0, f32::NAN], &[1.0], &[]] {
+            assert!(matches!(outcome(wrong), CheckOutcome::Wrong { .. }), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -14,20 +14,19 @@ mod inputs;
 mod laws;
 mod minifloat;
 mod mutant;
-mod output_bytes;
 mod poison;
 mod reference;
 mod shape;
 mod trial;
 
 pub use check_buffers::CheckBuffers;
+pub use compare::DifferenceTally;
 pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
 };
 pub use inputs::CaseInputs;
 pub use mutant::MutantStanding;
-pub use output_bytes::outputs_outcome;
 pub use reference::{Builtin, ReferenceError};
 pub use shape::ShapeSpec;
 pub use trial::{MutantOutcome, Trial};

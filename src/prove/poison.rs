@@ -76,8 +76,7 @@ impl Poison {
         Self(shape.buffers.iter().enumerate().map(of_buffer).collect())
     }
 
-    /// Two poisons that differ in every element: these values, each time from another element on. To draw all of them anew
-    /// for each launch took most of the time of checking.
+    /// Two poisons that differ in every element: these values, each time from another element on.
     pub fn pair(&self, shape: &ShapeSpec, key: PoisonKey) -> [Self; 2] {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         let mut turned = |bytes: &Vec<u8>, buffer: &BufferSpec| {

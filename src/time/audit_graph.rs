@@ -61,6 +61,10 @@ impl AuditGraph {
         let start = schedule.assignment(buffers.contents(), sets);
         let mut held = start.clone();
         let mut contents = Vec::with_capacity(launches);
+        // At least one disturbance of a graph changes the inputs: a kernel that leaves outputs alone unless they are poison is
+        // met in each.
+        let disturbances = launches.saturating_sub(sets);
+        let changed = schedule.below(disturbances.max(1));
         let graph = device.capture(|| {
             for index in 0..launches {
                 let set = index % sets;
@@ -68,7 +72,8 @@ impl AuditGraph {
                 contents.push(held[set]);
                 buffers.snapshot(device, set, index)?;
                 if index + sets < launches {
-                    held[set] = disturb(device, buffers, schedule, set, held[set])?;
+                    let disturbance = if index == changed { Disturbance::Inputs } else { schedule.disturbance() };
+                    held[set] = disturb(device, buffers, (schedule, disturbance), set, held[set])?;
                 }
             }
             Ok(())
@@ -92,6 +97,7 @@ impl AuditGraph {
         lead_in: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<Audited, DeviceError> {
         buffers.refresh(device, &self.start)?;
+        buffers.forget_held();
         lead_in()?;
         buffers.clear_digests();
         let untouched: Vec<Vec<PendingDigests>> =
@@ -144,11 +150,11 @@ impl AuditGraph {
 fn disturb(
     device: &Device,
     buffers: &TimedBuffers,
-    schedule: &mut AuditSchedule,
+    (schedule, disturbance): (&mut AuditSchedule, Disturbance),
     set: usize,
     content: usize,
 ) -> Result<usize, DeviceError> {
-    match schedule.disturbance() {
+    match disturbance {
         Disturbance::Poison => buffers.poison(device, set, content).map(|()| content),
         Disturbance::Spot => {
             let outputs = buffers.outputs();

@@ -10,6 +10,6 @@ mod timed_kernel;
 
 pub use round::order;
 pub use schedule::{AuditSchedule, VERIFIED_LAUNCHES};
-pub use settings::{HiddenSeeds, TimingSettings};
+pub use settings::{AuditEffort, HiddenSeeds, TimingSettings};
 pub use timed_buffers::{HiddenCase, TimedBuffers};
 pub use timed_kernel::{TimedKernel, TimedLaunch};

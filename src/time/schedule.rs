@@ -6,8 +6,9 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
 
 /// Launches whose outputs are compared, over all shapes that a variant is timed at: with so many, one wrong launch in a
-/// hundred is met with a chance of 99 % (`0.99^459 < 0.01`; see [`crate::model::Audit::chance_after`]).
-pub const VERIFIED_LAUNCHES: u32 = 459;
+/// hundred is met with a chance of 95 % (`0.99^299 < 0.05`; see [`crate::model::Audit::chance_after`]). The confirmation
+/// compares as many again of what is selected, in each of its processes.
+pub const VERIFIED_LAUNCHES: u32 = 299;
 /// Least audited graphs of a variant at a shape: only there are repeats on one set of buffers looked at one by one.
 const LEAST_AUDITS: u32 = 2;
 /// Audited graphs that are enough where memory allows; each costs a lead-in and a wait beside its launches.
@@ -15,6 +16,10 @@ const AUDITS: u32 = 4;
 /// Most microseconds that the audited launches of a variant at a shape may take; what slower kernels miss is in the
 /// chance that is stated.
 const MOST_AUDITED_US: f64 = 1e6;
+/// Of how many samples one is taken on inputs that were changed just before. To write inputs anew leaves them in the L2
+/// cache otherwise than launches do, which is in the time of the first launch on each set: were it done before every sample,
+/// the median of honest kernels would be another.
+const REFILLED: u32 = 4;
 /// Of how many verified samples one is verified where every one of them needs a comparison in full.
 const SPARSE: u32 = 8;
 
@@ -97,6 +102,11 @@ impl AuditSchedule {
     /// Another of `contents` than `than`; the same where there is one.
     pub fn other(&mut self, contents: usize, than: usize) -> usize {
         if contents < 2 { than } else { (than + 1 + self.below(contents - 1)) % contents }
+    }
+
+    /// Whether inputs are changed before a sample.
+    pub fn is_refill_turn(&mut self) -> bool {
+        self.below(REFILLED as usize) == 0
     }
 
     /// Whether a sample is verified whose outputs can only be compared in full.

@@ -18,8 +18,31 @@ pub struct TimingSettings {
     pub buffer_sets: u32,
     /// What the L2 cache holds when a launch starts.
     pub l2: L2State,
+    /// How much time audits may take.
+    pub effort: AuditEffort,
     /// What no kernel and no phase knows.
     pub hidden: HiddenSeeds,
+}
+
+/// How much time the audits of a variant at a shape may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditEffort {
+    /// A tenth of what the samples take: enough for a sweep, of which most variants are not selected. Slow kernels have fewer
+    /// launches verified, and the chance that is stated says so.
+    Sweep,
+    /// Whatever all wanted launches take: for what a verdict rests on.
+    Verdict,
+}
+
+impl AuditEffort {
+    /// Most launches that are verified beside samples, where `rounds` samples of `launches` launches are taken.
+    pub fn most_launches(self, rounds: u32, launches: u32) -> u32 {
+        match self {
+            Self::Sweep => rounds.saturating_mul(launches) / 10,
+            Self::Verdict => u32::MAX,
+        }
+    }
 }
 
 /// Seeds drawn from the operating system for one job: of the inputs that are timed, and of which launches are verified.
@@ -51,5 +74,17 @@ impl TimingSettings {
             L2State::Rotate | L2State::Warm => (self.max_launches, self.min_sample_us),
             L2State::Cold => (1, 0.0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audits_of_a_sweep_take_a_tenth_of_the_samples_and_those_of_a_verdict_what_they_need() {
+        assert_eq!(AuditEffort::Sweep.most_launches(60, 2), 12);
+        assert_eq!(AuditEffort::Sweep.most_launches(60, 50), 300);
+        assert_eq!(AuditEffort::Verdict.most_launches(60, 2), u32::MAX);
     }
 }

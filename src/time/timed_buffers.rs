@@ -7,8 +7,8 @@ use crate::gpu::{
     PinnedMemory,
 };
 use crate::model::{CheckOutcome, Tolerance};
-use crate::prove::{CaseDraw, CaseInputs, ShapeSpec, outputs_outcome};
-use std::collections::{HashMap, HashSet};
+use crate::prove::{CaseDraw, CaseInputs, DifferenceTally, ShapeSpec};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Most bytes of device memory that keep the outputs of audited launches until they are compared.
@@ -82,8 +82,10 @@ pub struct TimedBuffers {
     contents: Vec<TimedContent>,
     digester: Digester,
     copier: Copier,
-    /// For outputs that are compared on the host.
-    download: PinnedMemory,
+    /// An image of one set on the host: what is uploaded to the contents, and where outputs are downloaded to.
+    image: PinnedMemory,
+    /// The content that each set holds; none of a set whose contents are not known.
+    held: Vec<Option<usize>>,
     /// Twice the L2 cache, to be written over it.
     flush: Option<DeviceMemory>,
     /// Outputs of audited launches.
@@ -116,11 +118,12 @@ impl TimedBuffers {
         Ok(Self {
             shape: shape.clone(),
             tolerance: *tolerance,
+            held: vec![None; sets.len()],
             sets,
             contents: Vec::new(),
             digester: Digester::new(device, settings.hidden.schedule)?,
             copier: Copier::new(device)?,
-            download: device.pinned(outputs.into_iter().max().unwrap_or(0))?,
+            image: device.pinned(layout.bytes())?,
             flush,
             snapshots,
             lead_in,
@@ -134,8 +137,8 @@ impl TimedBuffers {
     pub fn add(&mut self, device: &Device, case: HiddenCase) -> Result<(), DeviceError> {
         let layout = self.lead_in.layout();
         let contents = case.draw.poisoned(&self.shape);
-        let (staging, image) = BufferSet::with_image(device, &self.shape.buffers, &contents)?;
-        let image = image.as_slice();
+        let staging = BufferSet::through(device, &self.shape.buffers, &contents, &mut self.image)?;
+        let image = self.image.as_slice();
         let poison = layout
             .regions_of(&self.shape.buffers, Role::Output)
             .map(|region| self.digester.of_host(&image[region]))
@@ -172,8 +175,33 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn refresh(&self, device: &Device, assignment: &[usize]) -> Result<(), DeviceError> {
-        self.sets.iter().zip(assignment).try_for_each(|(set, &content)| self.refill(device, set, content))
+    pub fn refresh(&mut self, device: &Device, assignment: &[usize]) -> Result<(), DeviceError> {
+        for (set, &content) in assignment.iter().enumerate().take(self.sets.len()) {
+            self.held[set] = Some(content);
+            self.refill(device, &self.sets[set], content)?;
+        }
+        Ok(())
+    }
+
+    /// Which contents the first sets hold, if that is known of all of them.
+    pub fn held(&self, sets: usize) -> Option<Vec<usize>> {
+        self.held.iter().take(sets).copied().collect()
+    }
+
+    /// Takes note that sets do not hold what they were refreshed with any more.
+    pub fn forget_held(&mut self) {
+        self.held.fill(None);
+    }
+
+    /// Queues that each set's outputs are poisoned and its scratch is zero again, while its inputs stay.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn refresh_outputs(&self, device: &Device, held: &[usize]) -> Result<(), DeviceError> {
+        held.iter().enumerate().try_for_each(|(set, &content)| {
+            self.poison(device, set, content)?;
+            self.copy_regions(device, set, content, Role::Scratch)
+        })
     }
 
     /// Queues that the buffers of the lead-in get a content, whole.
@@ -346,11 +374,10 @@ impl TimedBuffers {
     }
 
     fn in_full(&mut self, device: &Device, place: OutputPlace, content: usize) -> Result<CheckOutcome, DeviceError> {
-        let mut outputs: HashMap<usize, Vec<u8>> = HashMap::new();
-        let is_output = |index: &usize| self.shape.buffers[*index].role == Role::Output;
-        let indices = (0..self.shape.buffers.len()).filter(is_output);
-        let mut at = 0;
-        for (index, region) in indices.zip(self.lead_in.layout().regions_of(&self.shape.buffers, Role::Output)) {
+        let (mut tally, mut at) = (DifferenceTally::default(), 0);
+        let buffers = self.shape.buffers.iter().enumerate();
+        let outputs: Vec<usize> = buffers.filter(|(_, b)| b.role == Role::Output).map(|(index, _)| index).collect();
+        for (buffer, region) in outputs.into_iter().zip(self.outputs()) {
             let (memory, range) = match place {
                 OutputPlace::Set(set) => (self.sets[set].memory(), region.clone()),
                 OutputPlace::LeadIn => (self.lead_in.memory(), region.clone()),
@@ -360,10 +387,11 @@ impl TimedBuffers {
                 }
             };
             at += region.len().next_multiple_of(16);
-            outputs.insert(index, device.download_range(&mut self.download, memory, &range)?.to_vec());
+            let bytes = device.download_range(&mut self.image, memory, &range)?;
+            let draw = &self.contents[content].draw;
+            tally = tally.and(draw.tally_bytes(&self.shape, buffer, bytes, &self.tolerance));
         }
-        let bytes = |index: usize| outputs.get(&index).map_or(&[][..], Vec::as_slice);
-        Ok(outputs_outcome(&self.shape, &self.contents[content].draw, bytes, &self.tolerance))
+        Ok(self.contents[content].draw.outcome(&tally, &self.tolerance))
     }
 
     /// What a set's launches wrote beside outputs and scratch, if anything, when it held `content` last.
@@ -387,6 +415,19 @@ impl TimedBuffers {
         device.download(&mut after, self.sets[set].memory())?;
         let place = layout.out_of_bounds_write(&self.shape.buffers, &before, after.as_slice());
         Ok(Some(place.unwrap_or_else(|| "inputs or guard bands were written and restored".to_owned())))
+    }
+
+    /// Whether inputs or guard bands of the sets that hold `contents` are not what they were filled with.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn is_damaged(&mut self, device: &Device, contents: &[usize]) -> Result<bool, DeviceError> {
+        for (set, &content) in contents.iter().enumerate() {
+            if self.digests_of_kept(device, self.sets[set].memory().address())? != self.contents[content].kept {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn digests_of_kept(&mut self, device: &Device, address: u64) -> Result<Vec<MemoryDigest>, DeviceError> {

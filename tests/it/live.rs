@@ -108,7 +108,7 @@ fn a_kernel_whose_timed_launches_are_not_what_was_checked_cheats_and_the_run_goe
             assert_eq!(outcome["status"], "timed", "{outcome}");
             assert_eq!(outcome["samples"].as_array().unwrap().len(), 60);
             let audit = &outcome["audit"];
-            assert!(audit["launches"].as_u64().unwrap() >= 459 && audit["chance"].as_f64().unwrap() >= 0.99, "{audit}");
+            assert!(audit["launches"].as_u64().unwrap() >= 299 && audit["chance"].as_f64().unwrap() >= 0.95, "{audit}");
             assert_eq!((audit["samples"].as_u64(), audit["seeds"].as_array().unwrap().len()), (Some(60), 4));
             assert_eq!(audit["l2_share"], 0.5, "4 sets of 8 KiB in a cache of 64 KiB");
         } else {

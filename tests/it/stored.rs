@@ -5,6 +5,7 @@ use crate::crafted::{Message, file, message, metric};
 use jiff::Timestamp;
 use ncugate::config::{Phase, parse};
 use ncugate::judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
+use ncugate::model::Audit;
 use ncugate::model::Gpu;
 use ncugate::model::ShapeName;
 use ncugate::model::VariantId;
@@ -282,7 +283,7 @@ impl Stored {
 
 fn timed(latency: &Latency, variant: &VariantId, shape: &ShapeName, rounds: u32) -> LatencyRecord {
     let samples = (0..rounds as usize).map(|round| latency(variant, round)).collect();
-    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: None };
+    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: Some(audit()) };
     LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
 }
 
@@ -353,4 +354,10 @@ pub fn calibrate(place: &Place, text: &str, percent: f64) {
     };
     let mut book = NoiseBook::open(&place.path().join("profiles"), &phase.name).unwrap();
     book.keep(calibration).unwrap();
+}
+
+/// What was verified of a kernel's timed launches.
+fn audit() -> Audit {
+    let launches = 480;
+    Audit { launches, samples: 60, graphs: 2, seeds: vec![1, 2], chance: Audit::chance_after(launches), l2_share: None }
 }

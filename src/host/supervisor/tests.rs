@@ -29,6 +29,7 @@ fn job() -> WorkerJob {
         max_launches: 1,
         buffer_sets: 1,
         l2: L2State::Rotate,
+        effort: crate::time::AuditEffort::Sweep,
         hidden: HiddenSeeds::default(),
     };
     WorkerJob {

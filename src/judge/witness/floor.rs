@@ -1,15 +1,15 @@
 //! The least time that the declared work takes on a chip.
 
-use super::{Objection, Testimony};
+use super::{CaseCounters, Mismatch};
 use crate::number::short;
 
-impl Testimony<'_> {
+impl CaseCounters<'_> {
     /// Floors that the median lies below.
-    pub(super) fn floors(&self) -> Vec<Objection> {
+    pub(super) fn floors(&self) -> Vec<Mismatch> {
         let floors = [("DRAM", self.dram_floor()), ("L2", self.l2_floor()), ("arithmetic", self.arithmetic_floor())];
         let under = |(what, seconds): (&str, Option<f64>)| {
             let floor = seconds.filter(|s| s.is_finite())? * 1e6;
-            (self.latency < floor).then(|| Objection {
+            (self.latency < floor).then(|| Mismatch {
                 factor: floor / self.latency,
                 reason: format!(
                     "{} µs is below what the chip can do: the declared work takes at least {} µs by its {what} peak",

@@ -32,7 +32,7 @@ pub const GRADED_BY_ITSELF: &str = "graded by itself: the program takes its own 
 
 /// What the counters say of a variant's latency at a shape.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Account {
+pub enum Agreement {
     /// Every comparison that could be made fits.
     Agrees,
     /// The latency does not count, and why: nothing was counted, or a comparison does not fit.
@@ -43,7 +43,7 @@ pub enum Account {
 
 /// One comparison that does not fit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Objection {
+pub struct Mismatch {
     /// By which factor it is off, above 1.
     pub factor: f64,
     /// The numbers in words.
@@ -53,12 +53,12 @@ pub struct Objection {
 /// What the counters say of every latency of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Witness {
-    accounts: HashMap<ShapeName, HashMap<VariantId, Account>>,
+    agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>>,
 }
 
 /// What is asked, and where the answers are.
 #[derive(Debug, Clone, Copy)]
-pub struct Inquiry<'a> {
+pub struct WitnessInput<'a> {
     /// The phase.
     pub phase: &'a Phase,
     /// Its variants.
@@ -74,7 +74,7 @@ pub struct Inquiry<'a> {
 }
 
 /// A variant at a shape whose latency is looked at.
-pub(super) struct Testimony<'a> {
+pub(super) struct CaseCounters<'a> {
     phase: &'a Phase,
     chip: &'a ChipFacts,
     shape: &'a Shape,
@@ -88,32 +88,32 @@ pub(super) struct Testimony<'a> {
 
 impl Witness {
     /// Looks at every latency of a run.
-    pub fn hear(inquiry: &Inquiry<'_>) -> Self {
-        let launches = Launches::read(inquiry.run);
-        let mut accounts: HashMap<ShapeName, HashMap<VariantId, Account>> = HashMap::new();
-        for shape in &inquiry.phase.workload.shapes {
-            let at_shape = accounts.entry(shape.name.clone()).or_default();
-            for variant in &inquiry.plan.variants {
-                let account = inquiry.account(variant, shape, &launches);
-                at_shape.insert(variant.id.clone(), account);
+    pub fn compare(input: &WitnessInput<'_>) -> Self {
+        let launches = Launches::read(input.run);
+        let mut agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>> = HashMap::new();
+        for shape in &input.phase.workload.shapes {
+            let at_shape = agreements.entry(shape.name.clone()).or_default();
+            for variant in &input.plan.variants {
+                let agreement = input.agreement(variant, shape, &launches);
+                at_shape.insert(variant.id.clone(), agreement);
             }
         }
-        Self { accounts }
+        Self { agreements }
     }
 
     /// What keeps a variant's latency at a shape from counting; none where the counters agree with it.
     pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<str>> {
-        match self.accounts.get(shape)?.get(variant)? {
-            Account::Agrees => None,
-            Account::Doubtful(reason) | Account::Cheats(reason) => Some(reason),
+        match self.agreements.get(shape)?.get(variant)? {
+            Agreement::Agrees => None,
+            Agreement::Doubtful(reason) | Agreement::Cheats(reason) => Some(reason),
         }
     }
 
     /// Marks the variants that are proven by their checks, and whose counters say that other launches were timed.
     pub fn name_cheats(&self, proofs: &mut BTreeMap<VariantId, Correctness>) {
-        for (shape, accounts) in &self.accounts {
-            for (variant, account) in accounts {
-                if let (Account::Cheats(reason), Some(proof)) = (account, proofs.get_mut(variant)) {
+        for (shape, agreements) in &self.agreements {
+            for (variant, agreement) in agreements {
+                if let (Agreement::Cheats(reason), Some(proof)) = (agreement, proofs.get_mut(variant)) {
                     proof.accuse(format!("at shape '{shape}' {reason}"));
                 }
             }
@@ -155,33 +155,32 @@ impl<'a> Launches<'a> {
         self.of.get(&(measured_as, shape)).copied()
     }
 
-    /// Whether outputs of its timed launches were not looked at although those of others were.
+    /// Whether outputs of its timed launches were not looked at, in the rounds of the sweep or in those of the confirmation.
     fn unverified(&self, variant: &VariantId, shape: &ShapeName) -> bool {
         let verified = |audit: Option<&Audit>| audit.is_some_and(|audit| audit.launches > 0);
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
         let anew = self.anew.get(&(measured_as, shape)).is_none_or(|(_, audit)| verified(*audit));
-        self.of.values().any(|(_, audit)| verified(*audit))
-            && !(anew && self.of(variant, shape).is_some_and(|(_, audit)| verified(audit)))
+        !(anew && self.of(variant, shape).is_some_and(|(_, audit)| verified(audit)))
     }
 }
 
-impl Inquiry<'_> {
-    fn account(&self, variant: &Variant, shape: &Shape, launches: &Launches<'_>) -> Account {
+impl WitnessInput<'_> {
+    fn agreement(&self, variant: &Variant, shape: &Shape, launches: &Launches<'_>) -> Agreement {
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
             Cell::Value(latency) => self.confirmed(&variant.id, &shape.name).map_or(latency, |anew| anew.min(latency)),
-            Cell::Missing(reason) => return Account::Doubtful(reason),
+            Cell::Missing(reason) => return Agreement::Doubtful(reason),
         };
         match (&variant.method, variant.standing) {
-            (Method::Command(_), Standing::Candidate) => Account::Doubtful(GRADED_BY_ITSELF.into()),
+            (Method::Command(_), Standing::Candidate) => Agreement::Doubtful(GRADED_BY_ITSELF.into()),
             (Method::Command(_), Standing::Baseline) => self.seen(variant),
             (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
-                Account::Doubtful("outputs of its timed launches were not verified".into())
+                Agreement::Doubtful("outputs of its timed launches were not verified".into())
             }
             (Method::Kernel(_) | Method::Function(_), _) => {
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
                 let Self { phase, counters, chip, .. } = *self;
-                Testimony { phase, chip, shape, variant: &variant.id, counters, latency, sets }.account()
+                CaseCounters { phase, chip, shape, variant: &variant.id, counters, latency, sets }.agreement()
             }
         }
     }
@@ -193,19 +192,19 @@ impl Inquiry<'_> {
     }
 
     /// A program that is compared with grades itself; ncu has to have seen a kernel of it, at any shape.
-    fn seen(&self, variant: &Variant) -> Account {
+    fn seen(&self, variant: &Variant) -> Agreement {
         let duration = |shape: &Shape| self.counters.read(&variant.id, &shape.name, &id::DURATION);
         let cells: Vec<Cell> = self.phase.workload.shapes.iter().map(duration).collect();
         if cells.iter().any(|cell| cell.value().is_some_and(|ns| ns > 0.0)) {
-            return Account::Agrees;
+            return Agreement::Agrees;
         }
         let asked = self.run.profiles.iter().any(|record| record.variant == variant.id);
         let why = if asked { "the profiler saw no kernel of it" } else { "it was never profiled" };
-        Account::Doubtful(format!("a program that grades itself is compared with, and {why}").into())
+        Agreement::Doubtful(format!("a program that grades itself is compared with, and {why}").into())
     }
 }
 
-impl Testimony<'_> {
+impl CaseCounters<'_> {
     /// A counter that is a finite number.
     fn counted(&self, metric: MetricId) -> Option<f64> {
         self.named(&metric)
@@ -215,24 +214,24 @@ impl Testimony<'_> {
         self.counters.read(self.variant, &self.shape.name, metric).value().filter(|v| v.is_finite())
     }
 
-    fn account(&self) -> Account {
+    fn agreement(&self) -> Agreement {
         let duration = match self.counters.read(self.variant, &self.shape.name, &id::DURATION) {
             Cell::Value(ns) if ns > 0.0 => ns,
-            Cell::Value(ns) => return Account::Doubtful(format!("the profiler gives a duration of {ns} ns").into()),
+            Cell::Value(ns) => return Agreement::Doubtful(format!("the profiler gives a duration of {ns} ns").into()),
             Cell::Missing(reason) => {
-                return Account::Doubtful(format!("no counter saw this kernel: {reason}").into());
+                return Agreement::Doubtful(format!("no counter saw this kernel: {reason}").into());
             }
         };
-        let mut objections: Vec<Objection> = self.durations(duration).into_iter().collect();
-        objections.extend(self.bytes());
-        objections.extend(self.operations());
-        objections.extend(self.floors());
-        verdict(&objections)
+        let mut mismatches: Vec<Mismatch> = self.durations(duration).into_iter().collect();
+        mismatches.extend(self.bytes());
+        mismatches.extend(self.operations());
+        mismatches.extend(self.floors());
+        verdict(&mismatches)
     }
 
-    fn durations(&self, duration_ns: f64) -> Option<Objection> {
+    fn durations(&self, duration_ns: f64) -> Option<Mismatch> {
         let found = durations::disagreement(self.latency, duration_ns / 1e3, self.cold_us(), self.clock_share())?;
-        Some(Objection { factor: found.factor, reason: format!("two durations disagree: {}", found.numbers) })
+        Some(Mismatch { factor: found.factor, reason: format!("two durations disagree: {}", found.numbers) })
     }
 
     /// Bytes of all buffers of one set.
@@ -255,12 +254,14 @@ impl Testimony<'_> {
     }
 }
 
-/// What a list of objections comes to: the gravest leads.
-fn verdict(objections: &[Objection]) -> Account {
-    let Some(gravest) = objections.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) else { return Account::Agrees };
-    let others = objections.iter().filter(|other| *other != gravest).map(|other| other.reason.as_str());
+/// What a list of mismatches comes to: the gravest leads.
+fn verdict(mismatches: &[Mismatch]) -> Agreement {
+    let Some(gravest) = mismatches.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) else {
+        return Agreement::Agrees;
+    };
+    let others = mismatches.iter().filter(|other| *other != gravest).map(|other| other.reason.as_str());
     let reason: Arc<str> = std::iter::once(gravest.reason.as_str()).chain(others).collect::<Vec<_>>().join("; ").into();
-    if gravest.factor >= CLEAR { Account::Cheats(reason) } else { Account::Doubtful(reason) }
+    if gravest.factor >= CLEAR { Agreement::Cheats(reason) } else { Agreement::Doubtful(reason) }
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ const CHIP: ChipFacts = ChipFacts {
 };
 
 /// What the counters say of a launch of `latency` microseconds.
-fn account(latency: f64, counted: &[(&str, f64)]) -> Account {
+fn agreement(latency: f64, counted: &[(&str, f64)]) -> Agreement {
     let phase = parse(Path::new("copy.toml"), PHASE).unwrap();
     let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
     let mut counters = Quantities::new([(variant.clone(), shape.name.clone())]);
@@ -46,38 +46,38 @@ fn account(latency: f64, counted: &[(&str, f64)]) -> Account {
         counters.set_column(metric, vec![Cell::Value(*value)]);
     }
     let testimony =
-        Testimony { phase: &phase, chip: &CHIP, shape, variant: &variant, counters: &counters, latency, sets: 4.0 };
-    testimony.account()
+        CaseCounters { phase: &phase, chip: &CHIP, shape, variant: &variant, counters: &counters, latency, sets: 4.0 };
+    testimony.agreement()
 }
 
-fn reason(account: &Account) -> &str {
-    match account {
-        Account::Agrees => "",
-        Account::Doubtful(reason) | Account::Cheats(reason) => reason,
+fn reason(agreement: &Agreement) -> &str {
+    match agreement {
+        Agreement::Agrees => "",
+        Agreement::Doubtful(reason) | Agreement::Cheats(reason) => reason,
     }
 }
 
 #[test]
 fn a_launch_that_no_counter_saw_is_doubtful() {
-    let found = account(10.0, &[]);
+    let found = agreement(10.0, &[]);
     assert!(
-        matches!(found, Account::Doubtful(_)) && reason(&found).starts_with("no counter saw this kernel"),
+        matches!(found, Agreement::Doubtful(_)) && reason(&found).starts_with("no counter saw this kernel"),
         "{found:?}"
     );
     for duration in [0.0, -1.0] {
-        assert!(matches!(account(10.0, &[("duration", duration)]), Account::Doubtful(_)));
+        assert!(matches!(agreement(10.0, &[("duration", duration)]), Agreement::Doubtful(_)));
     }
 }
 
 #[test]
 fn durations_have_to_agree_within_the_band() {
-    let at = |latency, duration_us: f64| account(latency, &[("duration", duration_us * 1e3)]);
-    assert_eq!(at(60.0, 62.0), Account::Agrees);
-    assert_eq!(at(4.5, 6.4), Account::Agrees, "the front end of a small kernel");
-    assert!(matches!(at(20.0, 62.0), Account::Doubtful(_)));
-    assert!(matches!(at(3.1, 62.0), Account::Cheats(_)), "20 times shorter than the launch that ncu saw");
-    assert!(matches!(at(200.0, 62.0), Account::Doubtful(_)), "too slow proves no cheat");
-    assert!(matches!(at(20_000.0, 62.0), Account::Doubtful(_)));
+    let at = |latency, duration_us: f64| agreement(latency, &[("duration", duration_us * 1e3)]);
+    assert_eq!(at(60.0, 62.0), Agreement::Agrees);
+    assert_eq!(at(4.5, 6.4), Agreement::Agrees, "the front end of a small kernel");
+    assert!(matches!(at(20.0, 62.0), Agreement::Doubtful(_)));
+    assert!(matches!(at(3.1, 62.0), Agreement::Cheats(_)), "20 times shorter than the launch that ncu saw");
+    assert!(matches!(at(200.0, 62.0), Agreement::Doubtful(_)), "too slow proves no cheat");
+    assert!(matches!(at(20_000.0, 62.0), Agreement::Doubtful(_)));
     assert_eq!(
         reason(&at(3.1, 62.0)),
         "two durations disagree: 3.1 µs undisturbed, 62 µs under the profiler: a factor of 20"
@@ -90,39 +90,39 @@ fn a_clock_that_was_low_under_ncu_and_cold_caches_excuse_a_long_duration() {
     assert_eq!(durations::disagreement(10.0, 40.0, 0.0, 0.4), None);
     assert_eq!(durations::disagreement(10.0, 40.0, 25.0, 1.0), None);
     let low = [("duration", 40e3), ("sm_clock", 0.4 * 1.98e9)];
-    assert_eq!(account(10.0, &low), Account::Agrees);
+    assert_eq!(agreement(10.0, &low), Agreement::Agrees);
     let cold = [("duration", 40e3), ("dram_bytes", 25e-6 * 4.8e12)];
-    assert_eq!(account(10.0, &cold), Account::Agrees, "four sets of 8 MB stay in L2, and ncu flushes it");
+    assert_eq!(agreement(10.0, &cold), Agreement::Agrees, "four sets of 8 MB stay in L2, and ncu flushes it");
 }
 
 #[test]
 fn bytes_and_operations_below_the_declared_are_work_that_was_not_done() {
     let timed = ("duration", 10e3);
     // 8 MB are declared, of which the output's 4 MB may stay in L2
-    assert_eq!(account(10.0, &[timed, ("dram_bytes", 4.0e6)]), Account::Agrees);
-    let half = account(10.0, &[timed, ("dram_bytes", 2.0e6)]);
-    assert!(matches!(half, Account::Doubtful(_)) && reason(&half).contains("bytes of DRAM counted"), "{half:?}");
-    assert!(matches!(account(10.0, &[timed, ("dram_bytes", 1e5)]), Account::Cheats(_)));
+    assert_eq!(agreement(10.0, &[timed, ("dram_bytes", 4.0e6)]), Agreement::Agrees);
+    let half = agreement(10.0, &[timed, ("dram_bytes", 2.0e6)]);
+    assert!(matches!(half, Agreement::Doubtful(_)) && reason(&half).contains("bytes of DRAM counted"), "{half:?}");
+    assert!(matches!(agreement(10.0, &[timed, ("dram_bytes", 1e5)]), Agreement::Cheats(_)));
 
     let operations = |single: f64, tensor: f64, busy: f64| {
         let mut counted = vec![timed, ("fp32_flop", single), ("tensor_ops_fp16", tensor), ("tensor_pct", busy)];
         counted.extend(crate::frame::wanted::OTHER_ARITHMETIC.iter().map(|(name, _)| (*name, 0.0)));
-        account(10.0, &counted)
+        agreement(10.0, &counted)
     };
-    assert_eq!(operations(1e8, 0.0, 0.0), Account::Agrees);
-    assert_eq!(operations(0.0, 1e8, 10.0), Account::Agrees);
-    assert!(matches!(operations(5e7, 0.0, 0.0), Account::Doubtful(_)));
-    assert!(matches!(operations(1e6, 0.0, 0.0), Account::Cheats(_)));
-    assert_eq!(operations(0.0, 0.0, 10.0), Account::Agrees, "a type of the tensor pipe that is not counted");
-    assert_eq!(account(10.0, &[timed, ("fp32_flop", 0.0)]), Account::Agrees, "other arithmetic was not counted");
+    assert_eq!(operations(1e8, 0.0, 0.0), Agreement::Agrees);
+    assert_eq!(operations(0.0, 1e8, 10.0), Agreement::Agrees);
+    assert!(matches!(operations(5e7, 0.0, 0.0), Agreement::Doubtful(_)));
+    assert!(matches!(operations(1e6, 0.0, 0.0), Agreement::Cheats(_)));
+    assert_eq!(operations(0.0, 0.0, 10.0), Agreement::Agrees, "a type of the tensor pipe that is not counted");
+    assert_eq!(agreement(10.0, &[timed, ("fp32_flop", 0.0)]), Agreement::Agrees, "other arithmetic was not counted");
 }
 
 #[test]
 fn a_median_below_what_the_chip_can_do_does_not_count() {
     // 8 MB through the ports of 132 multiprocessors take 0.24 us
-    let found = account(0.2, &[("duration", 2e3)]);
+    let found = agreement(0.2, &[("duration", 2e3)]);
     assert!(reason(&found).contains("by its L2 peak"), "{found:?}");
-    assert!(matches!(account(0.01, &[("duration", 0.01)]), Account::Cheats(_)));
+    assert!(matches!(agreement(0.01, &[("duration", 0.01)]), Agreement::Cheats(_)));
 }
 
 #[test]
@@ -131,7 +131,8 @@ fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
     let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
     let counters = Quantities::new([]);
     let of = |sets, latency| {
-        Testimony { phase: &phase, chip: &CHIP, shape, variant: &variant, counters: &counters, latency, sets }.floors()
+        CaseCounters { phase: &phase, chip: &CHIP, shape, variant: &variant, counters: &counters, latency, sets }
+            .floors()
     };
     // 800 MB over 4.8 TB/s are 166 us, less the 63 MB that may still be in L2
     assert!(of(1.0, 155.0).is_empty());

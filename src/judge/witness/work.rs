@@ -1,6 +1,6 @@
 //! What ncu counted against the useful work that the workload declares.
 
-use super::{Objection, Testimony};
+use super::{CaseCounters, Mismatch};
 use crate::config::Role;
 use crate::frame::wanted;
 use crate::metric::id;
@@ -11,10 +11,10 @@ use crate::number::short;
 /// `cargo test --lib honest_variants -- --nocapture` prints the range.
 const LEAST_SHARE: f64 = 0.9;
 
-impl Testimony<'_> {
+impl CaseCounters<'_> {
     /// DRAM bytes below what the launch has to read and write there. ncu flushes the caches before a launch, so that
     /// everything read comes from DRAM; what was written may still be in L2 at the end.
-    pub(super) fn bytes(&self) -> Option<Objection> {
+    pub(super) fn bytes(&self) -> Option<Mismatch> {
         let declared = self.phase.workload.bytes_at(self.shape).ok().flatten()?;
         let outputs = self.phase.workload.buffer_bytes(self.shape, |role| role == Role::Output)?;
         let kept = self.chip.l2_bytes.map_or(outputs, |l2| outputs.min(l2));
@@ -22,7 +22,7 @@ impl Testimony<'_> {
     }
 
     /// Operations below the declared ones. Looked at where every kind of arithmetic was counted.
-    pub(super) fn operations(&self) -> Option<Objection> {
+    pub(super) fn operations(&self) -> Option<Mismatch> {
         let declared = self.phase.workload.flops_at(self.shape).ok().flatten()?;
         below(self.operations_counted()?, declared, "operations", declared)
     }
@@ -42,8 +42,8 @@ impl Testimony<'_> {
     }
 }
 
-fn below(counted: f64, needed: f64, what: &str, declared: f64) -> Option<Objection> {
-    (needed > 0.0 && counted < LEAST_SHARE * needed).then(|| Objection {
+fn below(counted: f64, needed: f64, what: &str, declared: f64) -> Option<Mismatch> {
+    (needed > 0.0 && counted < LEAST_SHARE * needed).then(|| Mismatch {
         factor: needed / counted.max(f64::MIN_POSITIVE),
         reason: format!(
             "work was not done: {} {what} counted, at least {} needed of the {} that the workload declares",
