@@ -365,7 +365,7 @@ impl Line<'_> {
 }
 
 /// A kernel and its place in the plan.
-pub(super) type Placed<'p> = (usize, &'p KernelPlan);
+pub(super) type PlannedKernel<'p> = (usize, &'p KernelPlan);
 
 /// The variants of a plan by what is to be done for them.
 #[derive(Default)]
@@ -375,9 +375,9 @@ struct Sorted<'p> {
     /// What nvcc compiles.
     units: Units<'p>,
     /// Kernels that come as machine code.
-    cubins: Vec<Placed<'p>>,
+    cubins: Vec<PlannedKernel<'p>>,
     /// Kernels that Triton compiles.
-    triton: Vec<Placed<'p>>,
+    triton: Vec<PlannedKernel<'p>>,
 }
 
 fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {

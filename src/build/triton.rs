@@ -2,7 +2,7 @@
 //! needs neither a GPU nor PyTorch.
 
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, Compiled};
-use super::compile::{Attempt, Builder, Placed};
+use super::compile::{Attempt, Builder, PlannedKernel};
 use super::digest::{Digest, sha256};
 use super::error::BuildError;
 use crate::model::CompiledLaunch;
@@ -68,7 +68,7 @@ enum Answer {
 
 /// A kernel that the cache does not have.
 struct Missing<'p> {
-    placed: Placed<'p>,
+    placed: PlannedKernel<'p>,
     inputs: CacheInputs,
     request: UnitRequest,
 }
@@ -81,7 +81,11 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// There is no Triton, the cache cannot be used, or `done` fails.
-    pub(super) fn compile_by_triton(&self, kernels: &[Placed<'_>], done: &mut Sink<'_>) -> Result<(), BuildError> {
+    pub(super) fn compile_by_triton(
+        &self,
+        kernels: &[PlannedKernel<'_>],
+        done: &mut Sink<'_>,
+    ) -> Result<(), BuildError> {
         if kernels.is_empty() {
             return Ok(());
         }
@@ -150,7 +154,7 @@ impl Builder<'_> {
         }
         let capability = self.arch.capability();
         let units = batch.iter().map(|missing| &missing.request).collect();
-        let capability = 10 * u32::from(capability.major) + u32::from(capability.minor);
+        let capability = 10 * capability.major + capability.minor;
         let request = Request { capability, processes, units };
         let started = SystemTime::now();
         let (answers, said) = triton.run(&request, &self.cache.temporary())?;
