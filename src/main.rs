@@ -6,8 +6,7 @@ use ncugate::commands;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match commands::dispatch(&cli) {
+    match commands::dispatch(Cli::parse()) {
         Ok(outcome) => outcome.into(),
         Err(error) => commands::report_error(&error).into(),
     }

@@ -99,12 +99,14 @@ struct Stored {
 }
 
 impl Cache {
-    /// The user's: `$NCUGATE_CACHE`, else `$XDG_CACHE_HOME/ncugate`, else `~/.cache/ncugate`.
-    pub fn of_user() -> Result<Self, BuildError> {
+    /// The user's: `$NCUGATE_CACHE`, else the folder that `given` names, else `$XDG_CACHE_HOME/ncugate`, else
+    /// `~/.cache/ncugate`.
+    pub fn of_user(given: Option<&Path>) -> Result<Self, BuildError> {
         let folder = |name: &str, below: &str| {
             env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(below))
         };
         let root = folder("NCUGATE_CACHE", "")
+            .or_else(|| given.map(Path::to_owned))
             .or_else(|| folder("XDG_CACHE_HOME", "ncugate"))
             .or_else(|| folder("HOME", ".cache/ncugate"));
         Self::at(&root.ok_or(BuildError::NoCache)?)

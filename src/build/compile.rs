@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
     fn cached(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
         let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
             Ok(inputs) => inputs,
-            Err(e) => return Ok(Err(format!("cannot read `{}`: {e}", unit.source.display()))),
+            Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
         };
         if let Some(artifact) = self.cache.lookup(&inputs) {
             return Ok(Ok(artifact));
@@ -384,7 +384,9 @@ fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
     let mut sorted = Sorted::default();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
-            Method::Function(_) | Method::Command(_) => sorted.known.push((index, BuildOutcome::NotNeeded)),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => {
+                sorted.known.push((index, BuildOutcome::NotNeeded))
+            }
             Method::Kernel(kernel) => {
                 if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.launches) {
                     sorted.known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
@@ -446,6 +448,18 @@ fn message(printed: &str, ending: Ending) -> String {
         text.push_str("\n... (cut)");
     }
     text
+}
+
+/// Why a source cannot be read, and the folder that it was looked for in.
+fn unreadable(source: &Path, error: &std::io::Error) -> String {
+    let message = format!("cannot read `{}`: {error}", source.display());
+    match std::env::current_dir() {
+        Ok(folder) if source.is_relative() => format!(
+            "{message}\nlooked in {}; paths are relative to the nearest folder above the phase that has an `ncugate.toml`, else to the phase's own",
+            folder.display()
+        ),
+        _ => message,
+    }
 }
 
 /// `text` with paths under the current folder relative to it.

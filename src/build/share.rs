@@ -26,6 +26,6 @@ fn code(record: &BuildRecord) -> Option<(&str, Option<&CompiledLaunch>)> {
 fn launches<'a>(plan: &'a Plan, id: &VariantId) -> Option<&'a [Launch]> {
     match &plan.variant(id)?.method {
         Method::Kernel(kernel) => Some(&kernel.launches),
-        Method::Function(_) | Method::Command(_) => None,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     }
 }

@@ -83,7 +83,7 @@ fn built<'a>(
     asked: Option<&str>,
     tools: &Tools,
 ) -> Result<Option<(&'a Variant, BuiltKernel)>, CampaignError> {
-    let (arch, cache) = (tools.arch(phase)?, Cache::of_user()?);
+    let (arch, cache) = (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref())?);
     let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Each).with_python(phase.build.python.as_deref());
     let wanted = |variant: &&Variant| asked.is_none_or(|id| variant.id.0 == id);
     for variant in plan.candidates().filter(|v| matches!(v.method, Method::Kernel(_))).filter(wanted) {

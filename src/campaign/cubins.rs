@@ -12,7 +12,7 @@ pub fn cubins(
 ) -> BTreeMap<VariantId, BuiltKernel> {
     let function = |id: &VariantId| match &plan.variant(id)?.method {
         Method::Function(function) => Some(BuiltKernel { cubin: function.file.clone(), launch: None }),
-        Method::Kernel(_) | Method::Command(_) => None,
+        Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
     };
     builds
         .iter()

@@ -102,7 +102,8 @@ impl<'a> LiveRun<'a> {
         let (phase, plan) = (self.phase, self.plan);
         match self.earlier(&fresh) {
             Some((run, lock)) => {
-                let manifest = Manifest { config_sha256: fresh.config_sha256, ..run.manifest.clone() };
+                let project = fresh.project.clone();
+                let manifest = Manifest { config_sha256: fresh.config_sha256, project, ..run.manifest.clone() };
                 let writer = RunWriter::continuing(lock, &run.folder, manifest, &phase.text, plan, &phase.workload)?;
                 Ok((writer, Some(run)))
             }

@@ -26,5 +26,5 @@ pub use gpu_turn::{GpuTurn, Patience};
 pub use live::{LiveError, LiveRun, MeasuredRun, Start};
 pub use progress::{Progress, Silent, Terminal};
 pub use stages::Campaign;
-pub use static_check::{build_for, target};
+pub use static_check::{absent_programs, build_for, reference_problem, target};
 pub use tools::{Tools, device, gpu};

@@ -25,7 +25,7 @@ pub(super) struct ReferenceCubin {
 /// It does not build, or the compiler cannot be used.
 pub(super) fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Result<ReferenceCubin, CampaignError> {
     let Some(plan) = reference_plan(phase, plan) else { return Ok(ReferenceCubin::default()) };
-    let (arch, cache) = (tools.arch(phase)?, Cache::of_user()?);
+    let (arch, cache) = (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref())?);
     let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Each);
     let builds = builder.build(&plan, &|_| {}, &mut |_| Ok(()))?;
     match builds.iter().find_map(|build| failure(&build.outcome)) {

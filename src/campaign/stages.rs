@@ -100,7 +100,7 @@ impl Campaign<'_> {
     fn build(&mut self) -> Result<Vec<BuildRecord>, CampaignError> {
         self.progress.stage("build", self.plan.variants.len());
         let arch = self.tools.arch(self.phase)?;
-        let cache = Cache::of_user()?;
+        let cache = Cache::of_user(self.phase.build.cache.as_deref())?;
         let builder =
             Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python(self.phase.build.python.as_deref());
         let (writer, progress) = (&mut self.writer, self.progress);

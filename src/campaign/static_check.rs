@@ -4,9 +4,10 @@ use super::{CampaignError, device};
 use crate::build::{Arch, BuildError, Builder, Cache, Nvcc, Sharing};
 use crate::config::Phase;
 use crate::judge::TargetGpu;
-use crate::model::{BuildRecord, ComputeCapability};
-use crate::plan::Plan;
+use crate::model::{BuildOutcome, BuildRecord, ComputeCapability};
+use crate::plan::{Method, Plan, Variant, reference_entry_plan};
 use std::io;
+use std::path::Path;
 
 /// What is built for where neither the command line nor the phase says.
 const USUAL: ComputeCapability = ComputeCapability::new(9, 0);
@@ -23,13 +24,21 @@ pub fn target(asked: Option<Arch>, sms: Option<u32>) -> Result<(Arch, TargetGpu)
     Ok((arch, TargetGpu { capability, sms: sms.or(present) }))
 }
 
-/// Builds every variant.
+/// Builds every variant; a plan of external commands alone needs no compiler.
 ///
 /// # Errors
 /// nvcc or its cache cannot be used. A variant that does not build is a record.
 pub fn build_for(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRecord>, BuildError> {
+    if !plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_))) {
+        let record = |variant: &Variant| BuildRecord {
+            variant: variant.id.clone(),
+            shares: None,
+            outcome: BuildOutcome::NotNeeded,
+        };
+        return Ok(plan.variants.iter().map(record).collect());
+    }
     let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
-    let cache = Cache::of_user()?;
+    let cache = Cache::of_user(phase.build.cache.as_deref())?;
     let mut sink = |_: &BuildRecord| io::Result::Ok(());
     Builder::new(&nvcc, arch, &cache, Sharing::Share).with_python(phase.build.python.as_deref()).build(
         plan,
@@ -37,3 +46,39 @@ pub fn build_for(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRec
         &mut sink,
     )
 }
+
+/// Why the reference entry cannot be built or launched; none where it can, and where there is none.
+///
+/// # Errors
+/// nvcc or its cache cannot be used.
+pub fn reference_problem(phase: &Phase, plan: &Plan, arch: &Arch) -> Result<Option<String>, BuildError> {
+    let Some(plan) = reference_entry_plan(phase, plan) else { return Ok(None) };
+    let problem = |record: BuildRecord| match record.outcome {
+        BuildOutcome::Failed { message } => Some(format!("the reference entry does not build: {message}")),
+        BuildOutcome::Refused { reasons, .. } => {
+            Some(format!("the reference entry cannot be launched: {}", reasons.join("; ")))
+        }
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+    };
+    Ok(build_for(&plan, phase, arch)?.into_iter().find_map(problem))
+}
+
+/// Programs of external commands that are not there, and scripts that they are given and cannot read, a sentence each.
+pub fn absent_programs(plan: &Plan) -> Vec<String> {
+    let here = std::env::current_dir().map_or_else(|_| ".".to_owned(), |folder| folder.display().to_string());
+    let mut said: Vec<String> = Vec::new();
+    for (variant, command) in plan.commands() {
+        let program = command.argv.first().filter(|name| which::which(name).is_err());
+        let program = program
+            .map(|name| format!("{variant}: there is no program `{name}` (looked on PATH, and in {here} for a path)"));
+        let is_script =
+            |word: &&String| Path::new(word.as_str()).extension().is_some_and(|e| SCRIPTS.iter().any(|s| e == *s));
+        let scripts = command.argv.iter().skip(1).filter(is_script).filter(|word| !Path::new(word.as_str()).is_file());
+        let scripts = scripts.map(|word| format!("{variant}: there is no file `{word}` (looked in {here})"));
+        said.extend(program.into_iter().chain(scripts));
+    }
+    said
+}
+
+/// Arguments with one of these extensions are scripts, which have to be there.
+const SCRIPTS: [&str; 2] = ["py", "sh"];

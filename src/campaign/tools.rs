@@ -97,8 +97,8 @@ pub fn gpu(device: &DeviceAttributes) -> Gpu {
         name: device.name.clone(),
         compute_capability: device.compute_capability,
         sms: device.sms,
-        memory: device.memory,
-        shared_memory_optin: device.shared_memory_optin,
+        memory: Some(device.memory),
+        shared_memory_optin: Some(device.shared_memory_optin),
     }
 }
 

@@ -1,9 +1,9 @@
 //! `ncugate calibrate`: the A/A test, how small a difference this machine can resolve.
 
+use super::project::open_phase;
 use super::{CommandError, signal};
 use crate::campaign::{self, GpuTurn, Terminal, Tools};
 use crate::cli::CalibrateArgs;
-use crate::config;
 use crate::exit::Outcome;
 use crate::number;
 use crate::plan::unroll;
@@ -11,7 +11,7 @@ use std::io::Write;
 
 /// Times a variant against itself, keeps the noise, and says what differences can be resolved.
 pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let phase = config::load(&args.config)?;
+    let phase = open_phase(&args.config)?;
     let plan = unroll(&phase)?;
     if let Some(id) = args.variant.as_ref().filter(|id| !plan.candidates().any(|v| v.id.0 == **id)) {
         return Err(CommandError::Usage(format!("--variant {id}: the phase has no such candidate")));

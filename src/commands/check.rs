@@ -1,26 +1,29 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
+use super::project::open_phase;
 use super::{CommandError, signal};
 use crate::build::Arch;
-use crate::campaign::{build_for, target};
+use crate::campaign::{absent_programs, build_for, reference_problem, target};
 use crate::cli::CheckArgs;
-use crate::config::{self, Phase, Waiver};
+use crate::config::{Phase, Waiver};
 use crate::exit::Outcome;
-use crate::host::{NullTest, mutant_table, null_test};
+use crate::host::{NullTest, check_reference, mutant_table, null_test};
 use crate::judge::{loosened, preconditions, static_gates, unlikely_limits};
-use crate::model::Level;
+use crate::model::{Level, Verdict};
 use crate::number::counted;
 use crate::plan::unroll;
 use crate::report::{mutants, static_check};
 use std::io::Write;
 use std::path::Path;
 
-/// Checks every phase; the gravest outcome counts.
+/// Checks every phase, each from the root of its project; the gravest outcome counts.
 pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     signal::watch();
+    let here = std::env::current_dir()?;
     let mut outcome = Outcome::Passed;
     for config in &args.configs {
         outcome = outcome.and(one(config, args, out)?);
+        std::env::set_current_dir(&here)?;
     }
     Ok(outcome)
 }
@@ -43,16 +46,24 @@ fn prove_tolerance(phase: &Phase, args: &CheckArgs, out: &mut dyn Write) -> Resu
 }
 
 fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let phase = config::load(config)?;
+    let phase = open_phase(config)?;
     let plan = unroll(&phase)?;
     let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());
     let (candidates, baselines) = (counted(candidates, "candidate"), counted(baselines, "baseline"));
     writeln!(out, "{}: {candidates}, {baselines}", config.display())?;
-    prove_tolerance(&phase, args, out)?;
+    if !phase.is_of_reports() {
+        check_reference(&phase)?;
+        prove_tolerance(&phase, args, out)?;
+    }
     for caution in loosened(&phase, Waiver::today()).into_iter().chain(unlikely_limits(&phase)) {
         writeln!(out, "  {caution}")?;
     }
     if args.no_build {
+        return Ok(Outcome::Passed);
+    }
+    if phase.is_of_reports() {
+        let file = config.display();
+        writeln!(out, "  nothing is built: `ncugate gate {file} --profile REPORT` judges launches of ncu reports")?;
         return Ok(Outcome::Passed);
     }
     let asked = args.arch.as_ref().or(phase.build.arch.as_ref()).map(|text| text.parse::<Arch>()).transpose()?;
@@ -66,9 +77,18 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
         writeln!(out, "  nothing is built: a precondition does not hold")?;
         return Ok(outcome);
     }
+    let programs = absent_programs(&plan);
+    programs.iter().try_for_each(|problem| writeln!(out, "  {} {problem}", Verdict::Fail.mark()))?;
+    if !programs.is_empty() {
+        outcome = Outcome::Failed;
+    }
     let builds = build_for(&plan, &phase, &arch)?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     write!(out, "{text}")?;
+    if let Some(problem) = reference_problem(&phase, &plan, &arch)? {
+        writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
+        outcome = Outcome::Failed;
+    }
     let gates = static_gates(&phase, &plan, builds, target);
     write!(out, "{}", static_check::gates(&gates))?;
     if gates.impossible.is_some() {

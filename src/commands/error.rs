@@ -119,7 +119,7 @@ impl CommandError {
         match self {
             Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Trial(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
-            Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_)) => Outcome::Usage,
+            Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
             Self::Campaign(_)

@@ -2,28 +2,66 @@
 
 use super::CommandError;
 use super::conclude::conclude;
+use super::project::open_phase;
 use crate::cli::GateArgs;
-use crate::config;
+use crate::config::Phase;
 use crate::exit::Outcome;
 use crate::judge::{Evidence, PhaseRun, foreign_run, paths};
-use crate::plan::unroll;
+use crate::plan::{Plan, unroll};
 use crate::report::RunSource;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Judges a run, a recording, or ncu reports by a phase as it is now.
 pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let phase = config::load(&args.config)?;
+    let phase = open_phase(&args.config)?;
     let plan = unroll(&phase)?;
     if let Some(absent) = args.profile.iter().find(|path| !path.exists()) {
         return Err(CommandError::Usage(format!("--profile names {}, which does not exist", absent.display())));
     }
-    let run = match args.profile.as_slice() {
-        [folder] if folder.is_dir() => PhaseRun::of_phase(phase, plan, folder, |_| Vec::new())?,
-        files => {
-            let evidence = if args.assume_correct { Evidence::AssumedCorrect } else { Evidence::Unproven };
-            foreign_run(phase, files, evidence)?
+    match args.profile.as_slice() {
+        [folder] if folder.is_dir() => {
+            refuse_run(&phase, folder)?;
+            let run = PhaseRun::of_phase(phase, plan, folder, |_| Vec::new())?;
+            let source = RunSource::Recorded { folder: paths(&args.profile) };
+            conclude(&run, source, &args.against, &args.folders, &args.saying, out)
         }
+        files => foreign(args, phase, plan, files, out),
+    }
+}
+
+/// Judges reports of another program.
+fn foreign(
+    args: &GateArgs,
+    phase: Phase,
+    plan: Plan,
+    files: &[PathBuf],
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
+    let names: Vec<_> = files.iter().map(|file| file.file_name()).collect();
+    if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        let file = files[at].display();
+        let message =
+            format!("--profile names two reports whose file name is that of {file}: give each a name of its own");
+        return Err(CommandError::Usage(message));
+    }
+    let evidence = match (phase.is_of_reports(), args.assume_correct) {
+        (true, _) => Evidence::Counters,
+        (false, true) => Evidence::AssumedCorrect,
+        (false, false) => Evidence::Unproven,
     };
-    let source = RunSource::Recorded { folder: paths(&args.profile) };
-    conclude(&run, source, &args.against, &args.folders, &args.saying, out)
+    let foreign = foreign_run(phase, plan, files, evidence)?;
+    let files = files.iter().map(|file| file.display().to_string()).collect();
+    let source = RunSource::Foreign { files, made: foreign.made, captured: foreign.captured };
+    conclude(&foreign.run, source, &args.against, &args.folders, &args.saying, out)
+}
+
+fn refuse_run(phase: &Phase, folder: &Path) -> Result<(), CommandError> {
+    match phase.is_of_reports() {
+        true => Err(CommandError::Usage(format!(
+            "{} is a folder, and the phase judges ncu reports: give the files",
+            folder.display()
+        ))),
+        false => Ok(()),
+    }
 }

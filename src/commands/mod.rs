@@ -12,6 +12,7 @@ mod index;
 mod live;
 mod open;
 mod print;
+mod project;
 mod promote;
 mod record;
 mod redact;
@@ -34,7 +35,8 @@ use std::io;
 ///
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
-pub fn dispatch(cli: &Cli) -> Result<Outcome, CommandError> {
+pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
+    project::settle(&mut cli.command)?;
     signal::refuse_large_files();
     let mut out = io::stdout().lock();
     match &cli.command {

@@ -2,10 +2,11 @@
 
 use super::conclude::conclude;
 use super::live::{live, no_go};
+use super::project::open_phase;
 use super::{CommandError, signal};
 use crate::campaign::{CampaignError, Tools};
 use crate::cli::{MeasurementSource, RunArgs};
-use crate::config::{self, Phase};
+use crate::config::Phase;
 use crate::exit::Outcome;
 use crate::frame::wanted;
 use crate::judge::PhaseRun;
@@ -18,8 +19,9 @@ use std::io::{self, Write};
 
 /// Runs a phase.
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let phase = config::load(&args.config)?;
+    let phase = open_phase(&args.config)?;
     let plan = unroll(&phase)?;
+    refuse_reports(&phase)?;
     prove_writable(&args.folders.reports.join(&phase.name))?;
     if args.source == MeasurementSource::Recorded {
         return recorded(args, phase, plan, None, out);
@@ -38,6 +40,17 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
             recorded(args, phase, plan, Some(&why), out)
         }
         Err(why) => Err(why.into()),
+    }
+}
+
+/// A phase of ncu reports measures nothing.
+pub fn refuse_reports(phase: &Phase) -> Result<(), CommandError> {
+    let file = phase.file.display();
+    match phase.is_of_reports() {
+        true => Err(CommandError::Usage(format!(
+            "{file} measures nothing: its variants are launches of ncu reports; judge them with `ncugate gate {file} --profile REPORT`"
+        ))),
+        false => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
 
 use crate::expr::{Expr, Template, Value};
+use serde::{Deserialize, Serialize};
 
 /// A kernel source and how to build and launch it; expressions see shape dimensions and variant parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +124,19 @@ pub struct FunctionTemplate {
     pub kernel_filter: Option<String>,
 }
 
+/// Launches of ncu reports that another program made. A launch has to fit every part that is given.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LaunchPattern {
+    /// Glob over the kernel's name: the function's, the qualified name with template arguments, or the whole signature.
+    pub kernel: Option<String>,
+    /// Glob over one of the NVTX ranges that were open, or over all of them (`outer > inner`).
+    pub nvtx: Option<String>,
+    /// Numbers of launches in their report, as ncu and `ncugate show` write them; any where there are none.
+    pub launches: Vec<u32>,
+    /// Glob over the report's file name.
+    pub report: Option<String>,
+}
+
 /// How a named variant computes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum VariantSpecKind {
@@ -132,14 +146,16 @@ pub enum VariantSpecKind {
     Function(FunctionTemplate),
     /// An external command.
     Command(CommandTemplate),
+    /// Nothing is run: launches of reports that another program made.
+    Captured(LaunchPattern),
 }
 
 impl VariantSpecKind {
-    /// The kernel; none for a function or command.
+    /// The kernel; none for a function, a command and launches of a report.
     pub fn kernel(&self) -> Option<&KernelTemplate> {
         match self {
             Self::Kernel(kernel) => Some(kernel),
-            Self::Function(_) | Self::Command(_) => None,
+            Self::Function(_) | Self::Command(_) | Self::Captured(_) => None,
         }
     }
 }

@@ -112,7 +112,11 @@ pub static ROOT: Spec = spec(
         key("build", KeyKind::Table(&BUILD), "How variants are compiled."),
         key("bench", KeyKind::Table(&BENCH), "How latency is measured."),
         key("profile", KeyKind::Table(&PROFILE), "How counters are collected."),
-        key("workload", KeyKind::Table(&WORKLOAD), "What is computed, and what counts as right.").required(),
+        key(
+            "workload",
+            KeyKind::Table(&WORKLOAD),
+            "What is computed, and what counts as right. A phase whose variants are launches of ncu reports (`match`) has none; every other phase has to have it.",
+        ),
         key("kernel", KeyKind::Table(&KERNEL), "The kernel that is swept."),
         key("sweep", KeyKind::Table(&SWEEP), "Parameter values to combine."),
         key("variant", KeyKind::List(&KeyKind::Table(&VARIANT)), "A variant named by itself."),
@@ -135,6 +139,17 @@ pub static ROOT: Spec = spec(
             "A go/no-go condition, checked before anything is built.",
         ),
         key("waiver", KeyKind::List(&KeyKind::Table(&WAIVER)), "A gate that may fail for a while."),
+    ],
+);
+
+/// `ncugate.toml`.
+pub static PROJECT: Spec = spec(
+    "ncugate.toml",
+    "What all phases below its folder share. A key of a phase goes before it.",
+    &[
+        key("build", KeyKind::Table(&BUILD), "How variants are compiled."),
+        key("bench", KeyKind::Table(&BENCH), "How latency is measured."),
+        key("profile", KeyKind::Table(&PROFILE), "How counters are collected."),
     ],
 );
 
@@ -172,6 +187,8 @@ pub static BUILD: Spec = spec(
         key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
         key("python", KeyKind::Text, "The Python whose Triton compiles kernels, and in which Python functions run.")
             .default("`python3` on `PATH`"),
+        key("cache", KeyKind::Text, "Folder that keeps what was built; `$NCUGATE_CACHE` goes before it.")
+            .default("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`"),
     ],
 );
 
@@ -251,7 +268,7 @@ pub static KERNEL: Spec = spec(
     "[kernel]",
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
     &[
-        key("source", KeyKind::Template, "The `.cu` file, relative to the working directory. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`."),
+        key("source", KeyKind::Template, "The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`."),
         key("ptx", KeyKind::Template, "A file of PTX, which nvcc assembles for the architecture."),
         key("cubin", KeyKind::Template, "A cubin, whoever compiled it; it is launched as it is."),
         key(
@@ -374,6 +391,38 @@ pub static VARIANT: Spec = spec(
         ),
         key("kernel_filter", KeyKind::Text, "Regular expression of the function's or command's kernels that count.")
             .default("every kernel in the variant's NVTX range"),
+        key(
+            "match",
+            KeyKind::Table(&LAUNCH_PATTERN),
+            "Launches of ncu reports that another program made, instead of a kernel: `ncugate gate CONFIG --profile REPORT` judges \
+             them. Then every variant and baseline has `match`, and the file has no `[workload]`.",
+        ),
+    ],
+);
+
+/// `match`.
+pub static LAUNCH_PATTERN: Spec = spec(
+    "match = { ... }",
+    "Which launches of a report are the variant: those that fit every key given, at least one. A launch is of one variant alone. \
+     Where several launches match, each metric is the median over them, and a gate holds or fails only where every launch agrees.",
+    &[
+        key(
+            "kernel",
+            KeyKind::Text,
+            "Glob over the kernel's name: of the function (`softmax_warp_forward`), with scopes and template arguments \
+             (`at::native::reduce<float>`), or the whole signature.",
+        ),
+        key(
+            "nvtx",
+            KeyKind::Text,
+            "Glob over one of the NVTX ranges that were open, or over all of them (`outer > inner`).",
+        ),
+        key(
+            "launch",
+            KeyKind::Either(&[KeyKind::Whole(0), KeyKind::List(&KeyKind::Whole(0))]),
+            "Number of the launch in its report, or several, as ncu and `ncugate show` write it; the first is 0.",
+        ),
+        key("report", KeyKind::Text, "Glob over the file name of the report, where several are given."),
     ],
 );
 

@@ -10,6 +10,7 @@ pub mod kernel;
 pub mod keys;
 mod locate;
 pub mod phase;
+mod project;
 mod reader;
 mod reference;
 mod resolve;
@@ -23,13 +24,17 @@ pub mod workload;
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use kernel::{
-    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, Sweep, TensorMapTemplate, VariantSpec,
-    VariantSpecKind,
+    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchPattern, Sweep, TensorMapTemplate,
+    VariantSpec, VariantSpecKind,
 };
 pub use locate::{locate, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};
+pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
-pub use resolve::{load, parse};
+pub use resolve::{load, parse, parse_in};
 pub use schema::schema;
-pub use workload::{Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+pub use workload::{
+    Buffer, Dtype, Init, Laws, ProgramKind, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
+    WorkloadReference,
+};

@@ -29,6 +29,9 @@ pub struct BuildSettings {
     /// Python instead of `python3` on `PATH`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub python: Option<PathBuf>,
+    /// Folder that keeps what was built, instead of the user's. It decides nothing that is measured.
+    #[serde(skip)]
+    pub cache: Option<PathBuf>,
 }
 
 /// How latency is measured.
@@ -106,6 +109,13 @@ pub enum CloseLookAt {
     None,
 }
 
+impl Phase {
+    /// Whether it judges launches of ncu reports that another program made, and nothing is built or run for it.
+    pub fn is_of_reports(&self) -> bool {
+        self.workload.is_of_reports()
+    }
+}
+
 /// A phase: one experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
@@ -113,6 +123,8 @@ pub struct Phase {
     pub file: PathBuf,
     /// The file's text, as run.
     pub text: String,
+    /// The text of the project's `ncugate.toml`, whose settings are those of the phase where it has none of its own.
+    pub project: Option<String>,
     /// Short name, used for folders.
     pub name: String,
     /// Title for people.

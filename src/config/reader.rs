@@ -100,6 +100,11 @@ impl<'a> Item<'a> {
         matches!(self.value, DeValue::String(_))
     }
 
+    /// Whether it is an array.
+    pub fn is_list(&self) -> bool {
+        matches!(self.value, DeValue::Array(_))
+    }
+
     /// Whether it is a table.
     pub fn is_table(&self) -> bool {
         matches!(self.value, DeValue::Table(_))

@@ -178,6 +178,33 @@ pub struct Scalar {
     pub value: Expr,
 }
 
+/// A program that gives the right outputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReferenceProgram {
+    /// Which.
+    pub program: ProgramKind,
+    /// One call may take this many seconds.
+    pub timeout_s: u32,
+}
+
+/// What is called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ProgramKind {
+    /// A function that is given arrays by the names of its parameters.
+    Python {
+        /// The file.
+        file: PathBuf,
+        /// The function.
+        function: String,
+    },
+    /// A program that is given a folder as its last argument.
+    Command {
+        /// Program and arguments.
+        argv: Vec<String>,
+    },
+}
+
 /// Where the right answer comes from. All built-ins are evaluated in float64 on the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -203,9 +230,13 @@ pub enum WorkloadReference {
     },
     /// A NumPy file; `{{ shape }}` and `{{ seed }}` in the path are substituted.
     Npy {
-        /// Path, relative to the working directory.
+        /// Path, relative to the root of the project.
         path: PathBuf,
     },
+    /// A program, called for every draw of inputs.
+    Program(ReferenceProgram),
+    /// Nothing is computed here: the phase judges launches of ncu reports that another program made.
+    Absent,
 }
 
 /// The laws that the inputs of correctness cases are drawn by, at least one.
@@ -256,6 +287,29 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The shape of launches of ncu reports.
+    pub const CAPTURED: &str = "captured";
+
+    /// What is known of launches of ncu reports that another program made: nothing, at one shape without dimensions.
+    pub fn of_reports() -> Self {
+        Self {
+            seeds: Vec::new(),
+            laws: Laws::Given(Vec::new()),
+            reference: WorkloadReference::Absent,
+            tolerance: Tolerance::default(),
+            scalars: Vec::new(),
+            shapes: vec![Shape { name: ShapeName(Self::CAPTURED.to_owned()), dims: Vec::new() }],
+            buffers: Vec::new(),
+            flops: None,
+            bytes: None,
+        }
+    }
+
+    /// Whether it is that of launches of ncu reports.
+    pub fn is_of_reports(&self) -> bool {
+        self.reference == WorkloadReference::Absent
+    }
+
     /// The smallest shape: that with the fewest points in all its dimensions together, the first of several.
     pub fn smallest_shape(&self) -> Option<&Shape> {
         let points = |shape: &&Shape| shape.dims.iter().fold(1i64, |product, (_, n)| product.saturating_mul(*n));

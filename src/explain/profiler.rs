@@ -112,7 +112,7 @@ pub fn observations(
         .iter()
         .map(|v| match &v.method {
             Method::Kernel(kernel) => (&v.id, Some(KernelName::parse(&kernel.entry))),
-            Method::Function(_) | Method::Command(_) => (&v.id, None),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => (&v.id, None),
         })
         .collect();
     let mut known: HashSet<(VariantId, ShapeName)> = HashSet::new();

@@ -78,7 +78,7 @@ fn sampling(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Sampling {
     let key = (index.measured_as(&variant.id), &shape.name);
     let program = match &variant.method {
         Method::Kernel(_) | Method::Function(_) => Program::Kernel,
-        Method::Command(_) => Program::Command,
+        Method::Command(_) | Method::Captured(_) => Program::Command,
     };
     let fresh = index.confirmations.get(&key).map(|record| fresh(record));
     Sampling { program, launches, fresh, code: code(index, variant, shape) }
@@ -171,7 +171,9 @@ impl MetricSource<'_> {
 
     /// What is known of launches that are planned here; what a command launches is known from its reports alone.
     fn launchable(&self, metric: &str, cell: impl Fn(&Variant, &Shape) -> Cell) -> MetricCells {
-        let is_command = |variant: &Variant| matches!(variant.method, Method::Function(_) | Method::Command(_));
+        let is_command = |variant: &Variant| {
+            matches!(variant.method, Method::Function(_) | Method::Command(_) | Method::Captured(_))
+        };
         if !self.rows.iter().any(|(variant, _)| is_command(variant)) {
             return self.by_row(cell);
         }
@@ -243,6 +245,7 @@ impl MetricSource<'_> {
                 .ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name))),
             Method::Function(_) => Err(missing("a Python function: its launches are its own")),
             Method::Command(_) => Err(missing("an external command: its launches are its own")),
+            Method::Captured(_) => Err(missing("a launch of another program")),
         }
     }
 

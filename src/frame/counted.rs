@@ -20,6 +20,7 @@ use polars::prelude::{
     Column, DataFrame, Float64Chunked, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
 };
 
+use super::captured::{CapturedLaunch, CapturedVariants};
 use super::cells::MetricCells;
 use super::formula;
 use super::groups::RowGroups;
@@ -43,8 +44,8 @@ type Case = (VariantId, ShapeName);
 pub enum Ownership<'a> {
     /// Its NVTX range, where a record says that this report has the case, and the kernel that the plan launches.
     Recorded(&'a ProfiledCases),
-    /// Every launch is a variant of its own, at this shape: reports that this program did not make.
-    Launch(&'a ShapeName),
+    /// The patterns of the plan, at this shape: reports that this program did not make.
+    Captured(&'a ShapeName),
 }
 
 /// Which report each case was profiled into, by the records of a run: what else a report holds is not a measurement of it.
@@ -66,11 +67,6 @@ impl ProfiledCases {
     fn has(&self, report: &str, case: &Case) -> bool {
         self.0.get(report).is_some_and(|cases| cases.contains(case))
     }
-}
-
-/// The variant that a launch of a report is by itself.
-pub fn launch_variant(report: &str, launch: u32) -> VariantId {
-    VariantId(format!("{report}#{launch}"))
 }
 
 /// Counters of every profiled case: one wide frame, a row a case and repeat, a column a counter by ncu's name.
@@ -123,9 +119,14 @@ impl Counted {
         let strays = frames.launches.height() - owned.height();
         let together = match ownership {
             Ownership::Recorded(_) => of_programs(owned, plan)?,
-            Ownership::Launch(_) => owned,
+            Ownership::Captured(_) => owned,
         };
-        let launches = numbered(&together)?;
+        let alike: &[&str] = match ownership {
+            Ownership::Recorded(_) => &[VARIANT, SHAPE, REPORT],
+            // Each launch of another program is one of its own, whatever report it is in.
+            Ownership::Captured(_) => &[VARIANT, SHAPE],
+        };
+        let launches = numbered(&together, alike)?;
         let repeats = RowGroups::of(&launches, &[VARIANT, SHAPE, REPEAT])?;
         let cases = Cases::of(&repeats.keys)?;
         let names = counters.columns().iter().map(|column| column.name().as_str());
@@ -200,10 +201,7 @@ fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<
             };
             reports.iter().zip(ranges.iter()).map(case).collect()
         }
-        Ownership::Launch(shape) => {
-            let variant = |(report, launch)| (launch_variant(report, launch), shape.clone());
-            ids(launches)?.map(|id| id.map(variant)).collect()
-        }
+        Ownership::Captured(shape) => captured(launches, plan, shape)?,
     };
     let demangled = launches.column(DEMANGLED)?.str()?;
     let accepted = |((case, kernel), demangled): ((Option<Case>, Option<&str>), Option<&str>)| {
@@ -219,6 +217,24 @@ fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<
         StringChunked::from_iter_options(SHAPE.into(), shapes).into_column(),
     ];
     launches.select([REPORT, KERNEL])?.hstack(&columns)
+}
+
+/// The case of each launch by the patterns of the plan; none where no pattern or more than one fits.
+fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<Option<Case>>, PolarsError> {
+    let variants = CapturedVariants::of(plan);
+    let texts = [launches.column(KERNEL)?.str()?, launches.column(DEMANGLED)?.str()?, launches.column(NVTX)?.str()?];
+    let case = |(row, id): (usize, Option<(&str, u32)>)| {
+        let (report, launch) = id?;
+        let [kernel, demangled, nvtx] = texts.map(|column| column.get(row));
+        let kernel = kernel.unwrap_or_default();
+        let demangled = demangled.unwrap_or(kernel);
+        let found = CapturedLaunch { report, launch, kernel, demangled, nvtx: nvtx.unwrap_or_default() };
+        match variants.owners(&found).as_slice() {
+            [owner] => Some(((*owner).clone(), shape.clone())),
+            _ => None,
+        }
+    };
+    Ok(ids(launches)?.enumerate().map(case).collect())
 }
 
 /// Which kernels count for a variant.
@@ -250,6 +266,7 @@ impl<'a> Filters<'a> {
             Method::Kernel(kernel) => Filter::Entry(KernelName::parse(&kernel.entry)),
             Method::Function(function) => Filter::matching(function.kernel_filter.as_deref()),
             Method::Command(command) => Filter::matching(command.kernel_filter.as_deref()),
+            Method::Captured(_) => Filter::Any,
         };
         Self { methods: plan.variants.iter().map(|v| (&v.id, filter(&v.method))).collect() }
     }
@@ -264,8 +281,9 @@ impl<'a> Filters<'a> {
     }
 }
 
-/// The launches by variant, shape and report, in the order they ran; the n-th of a case in its report is repeat n.
-fn numbered(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
+/// The launches by variant, shape and report, in the order they ran; the n-th of those that have the columns of `alike`
+/// in common is repeat n.
+fn numbered(launches: &DataFrame, alike: &[&str]) -> Result<DataFrame, PolarsError> {
     let texts = [launches.column(VARIANT)?.str()?, launches.column(SHAPE)?.str()?, launches.column(REPORT)?.str()?];
     let mut order: Vec<usize> = (0..launches.height()).collect();
     order.sort_by_key(|&row| texts.map(|text| text.get(row)));
@@ -274,7 +292,7 @@ fn numbered(launches: &DataFrame) -> Result<DataFrame, PolarsError> {
     let columns = launches.columns().iter().map(|column| column.take(&order)).collect::<Result<_, _>>()?;
     let mut launches = DataFrame::new(order.len(), columns)?;
     let mut repeats = vec![0; launches.height()];
-    for group in RowGroups::of(&launches, &[VARIANT, SHAPE, REPORT])?.iter() {
+    for group in RowGroups::of(&launches, alike)?.iter() {
         for (repeat, row) in group.into_iter().enumerate() {
             repeats[row] = repeat as IdxSize;
         }

@@ -1,6 +1,7 @@
 //! Every polars frame of the program: typed in, typed out. Column names and types are in [`schema`].
 
 mod assemble;
+mod captured;
 mod cells;
 mod close;
 mod counted;
@@ -22,9 +23,10 @@ mod texts;
 pub mod wanted;
 
 pub use assemble::{Measured, quantities};
+pub use captured::{CapturedLaunch, CapturedVariants};
 pub use cells::MetricCells;
 pub use close::{CloseRow, close_quantities};
-pub use counted::{Counted, Ownership, ProfiledCases, launch_variant};
-pub use nvtx::case_of;
+pub use counted::{Counted, Ownership, ProfiledCases};
+pub use nvtx::{case_of, nvtx_text};
 pub use quantities::{FreshSamples, Program, Quantities, Sampling, Spreads};
 pub use run_table::{TableFormat, run_table, write_table};

@@ -90,9 +90,9 @@ impl ArenaLayout {
         for ((buffer, region), content) in buffers.iter().zip(&self.regions).zip(contents) {
             let target = &mut image[region.clone()];
             match buffer.role {
-                Role::Input => target.copy_from_slice(content),
+                Role::Input => copy(target, content),
                 Role::Scratch => target.fill(0),
-                Role::Output if content.len() == target.len() => target.copy_from_slice(content),
+                Role::Output if content.len() == target.len() => copy(target, content),
                 Role::Output => target.fill(POISON),
             }
         }
@@ -133,6 +133,14 @@ impl ArenaLayout {
         let ends = self.regions.iter().map(|r| r.start).chain(std::iter::once(self.bytes));
         starts.zip(ends).map(|(start, end)| start..end)
     }
+}
+
+/// Copies bytes on many threads; both slices are of one length.
+pub fn copy(target: &mut [u8], source: &[u8]) {
+    target
+        .par_chunks_mut(CHUNK)
+        .zip(source.par_chunks(CHUNK))
+        .for_each(|(target, source)| target.copy_from_slice(source));
 }
 
 /// A pattern that differs from byte to byte and is not what fills buffers.

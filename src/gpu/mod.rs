@@ -19,7 +19,7 @@ mod memory;
 mod nvtx;
 mod transfer;
 
-pub use arena::ArenaLayout;
+pub use arena::{ArenaLayout, copy};
 pub use arguments::KernelArguments;
 pub use attributes::{DeviceAttributes, query_attributes};
 pub use buffer::BufferSpec;

@@ -18,7 +18,7 @@ pub(super) fn built<'a>(
 ) -> impl Iterator<Item = (&'a VariantId, &'a KernelPlan, &'a BuiltKernel)> {
     plan.variants.iter().filter_map(|v| match &v.method {
         Method::Kernel(kernel) => cubins.get(&v.id).map(|cubin| (&v.id, kernel, cubin)),
-        Method::Function(_) | Method::Command(_) => None,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     })
 }
 
@@ -29,7 +29,7 @@ pub(super) fn functions<'a>(
 ) -> impl Iterator<Item = (&'a Variant, &'a FunctionPlan)> {
     plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Function(function) => wanted.contains_key(&variant.id).then_some((variant, function)),
-        Method::Kernel(_) | Method::Command(_) => None,
+        Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
     })
 }
 
@@ -96,8 +96,9 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
     };
     let seeds = &phase.workload.seeds;
     settings.hidden.inputs = match &phase.workload.reference {
+        WorkloadReference::Absent => Vec::new(),
         WorkloadReference::Npy { .. } => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
-        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } => {
+        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Program(_) => {
             (0..settings.contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
         }
     };
@@ -183,6 +184,8 @@ pub(super) fn job_reference(
             shapes.iter().try_for_each(|shape| builtin.bind(shape).map(drop))?;
             Ok(ReferenceSpec::Builtin(builtin))
         }
+        WorkloadReference::Absent => Err(JobError::NoReference),
+        WorkloadReference::Program(program) => Ok(ReferenceSpec::Program(program.clone())),
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         WorkloadReference::Entry { entry, source, grid, block } => {
             let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());

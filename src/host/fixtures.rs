@@ -29,6 +29,7 @@ pub fn phase() -> Phase {
     Phase {
         file: PathBuf::new(),
         text: String::new(),
+        project: None,
         name: "copy".to_owned(),
         title: "Copy".to_owned(),
         objective: Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape: large.clone() },

@@ -35,6 +35,9 @@ pub enum JobError {
     /// No bound of the tolerance is given, or one is not a number that can be held.
     #[error("the tolerance has no usable bound; give `max_abs`, `rel_l2`, `atol` or `rtol`, finite and not negative")]
     Tolerance,
+    /// The phase judges ncu reports: nothing is computed for it.
+    #[error("the phase judges ncu reports, so it has nothing to measure")]
+    NoReference,
     /// There is no seed.
     #[error("the workload has no seeds; give at least one")]
     NoSeeds,

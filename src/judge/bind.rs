@@ -118,7 +118,8 @@ impl<'a> Binder<'_, 'a> {
         let at =
             at.ok_or_else(|| format!("'{name}' is neither a variant that was measured, a stage, nor a stored run"))?;
         match (context.correctness(at), context.proof) {
-            (Correctness::Proven { .. }, _) | (Correctness::Unproven { .. }, Proof::NotYet) => Ok(Target::Planned(at)),
+            (Correctness::Proven { .. } | Correctness::Unchecked { .. }, _)
+            | (Correctness::Unproven { .. }, Proof::NotYet) => Ok(Target::Planned(at)),
             (Correctness::Wrong { reason } | Correctness::Unproven { reason }, _) => {
                 Err(format!("'{name}' is not proven correct: {reason}").into())
             }

@@ -224,7 +224,7 @@ impl<'a> BoundGate<'a> {
             Operand::Correct => match self.context.correctness(variant) {
                 Correctness::Proven { .. } => Ok(Value::Bool(true)),
                 Correctness::Wrong { .. } | Correctness::Cheats { .. } => Ok(Value::Bool(false)),
-                Correctness::Unproven { reason } => Err(reason.as_str().into()),
+                Correctness::Unproven { reason } | Correctness::Unchecked { reason } => Err(reason.as_str().into()),
             },
             Operand::Speedup { over, cells } => {
                 let own = read(cells, &|| SPEED.to_owned())?;

@@ -269,7 +269,7 @@ impl<'a> EvalContext<'a> {
     }
 
     fn measured_objective(&self, at: usize) -> Option<f64> {
-        if !matches!(self.correctness[at], Correctness::Proven { .. }) {
+        if !self.correctness[at].may_hold() {
             return None;
         }
         let row = self.row(at, &self.phase.objective.shape)?;

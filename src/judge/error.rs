@@ -45,6 +45,12 @@ pub enum JudgeError {
         /// Why.
         reason: String,
     },
+    /// Reports of another program hold no launch of a variant.
+    #[error("{0}")]
+    NoLaunch(String),
+    /// A launch is of more than one variant.
+    #[error("{0}")]
+    Overlap(String),
     /// What was named is not there.
     #[error("{0}")]
     NotFound(String),

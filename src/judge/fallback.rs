@@ -3,7 +3,7 @@
 use super::context::EvalContext;
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
-use super::grounds::Grounds;
+use super::grounds::{Choice, Grounds};
 use super::results::FallbackResult;
 use crate::metric::Catalogue;
 use crate::model::Verdict;
@@ -40,7 +40,7 @@ pub fn judge(
         (_, Some(gate)) => format!("fallback {id}, gate '{}': {}", gate.result.name, gate.result.reason),
         (_, None) => format!("fallback {id} has no required gate of its own, so it cannot pass"),
     };
-    Grounds::new(Some(id), required.iter().map(|g| &g.result)).hold(&mut verdict, &mut reason);
+    Grounds::new(Choice::Selected(id), required.iter().map(|g| &g.result)).hold(&mut verdict, &mut reason);
     warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
     Some(FallbackResult {
         variant: Some(id.clone()),

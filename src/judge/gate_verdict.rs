@@ -118,7 +118,9 @@ fn of_rows(
     let verdict = combine.verdict(rows.iter().map(|r| r.verdict));
     let mut judged = bare(bound, verdict, String::new());
     let excused = |row: &VariantOutcome| match context.correctness(row.variant) {
-        Correctness::Proven { .. } => waivers.excuse(row, &context.variant(row.variant).id),
+        Correctness::Proven { .. } | Correctness::Unchecked { .. } => {
+            waivers.excuse(row, &context.variant(row.variant).id)
+        }
         Correctness::Wrong { .. } | Correctness::Cheats { .. } | Correctness::Unproven { .. } => None,
     };
     let counted = |row: &VariantOutcome| if excused(row).is_some() { Verdict::Pass } else { row.verdict };

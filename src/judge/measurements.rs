@@ -170,7 +170,9 @@ impl<'a> Measurements<'a> {
             ProfiledCases::of(run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outcome)));
         let ownership = match self.evidence {
             Evidence::Measured => Ownership::Recorded(&profiled),
-            Evidence::Unproven | Evidence::AssumedCorrect => Ownership::Launch(&phase.objective.shape),
+            Evidence::Unproven | Evidence::Counters | Evidence::AssumedCorrect => {
+                Ownership::Captured(&phase.objective.shape)
+            }
         };
         let counted = match &self.frames {
             Some(frames) => {
@@ -198,7 +200,14 @@ impl<'a> Measurements<'a> {
                             .to_owned(),
                 },
             ),
-            Evidence::AssumedCorrect => unchecked(plan, &Correctness::Proven { cases: 0, max_abs: 0.0 }),
+            Evidence::Counters => {
+                let reason = "not checked: counters of another program's launches are judged, not their results";
+                unchecked(plan, &Correctness::Unchecked { reason: reason.to_owned() })
+            }
+            Evidence::AssumedCorrect => {
+                let reason = "not checked: assumed to be correct (--assume-correct)";
+                unchecked(plan, &Correctness::Unchecked { reason: reason.to_owned() })
+            }
         };
         Ok(())
     }

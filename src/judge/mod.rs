@@ -53,7 +53,7 @@ pub use clock::Clock;
 pub use context::{BetweenRuns, Context, Noise, Stored};
 pub use correctness::{correctness, name_cheats};
 pub use error::JudgeError;
-pub use foreign::{foreign_run, paths};
+pub use foreign::{CapturedVariant, ForeignRun, foreign_run, paths};
 pub use limits::unlikely_limits;
 pub use measurements::{Growth, Measurements};
 pub use phase_run::{Evidence, PhaseRun};

@@ -14,7 +14,9 @@ pub enum Evidence {
     Measured,
     /// Another program, which did not compare the results: gates are inconclusive.
     Unproven,
-    /// Somebody else, and the user says that the results are right.
+    /// Another program, and nothing is asked but what its counters say.
+    Counters,
+    /// Another program, and the user says that the results are right.
     AssumedCorrect,
 }
 
@@ -45,7 +47,7 @@ impl PhaseRun {
     /// # Errors
     /// Its phase cannot be read.
     pub fn of_run(run: Run) -> Result<Self, JudgeError> {
-        let phase = config::parse(&run.folder.join("phase.toml"), &run.phase)?;
+        let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
         let plan = unroll(&phase)?;
         Ok(Self { phase, plan, run: Arc::new(run), evidence: Evidence::Measured })
     }

@@ -3,7 +3,7 @@
 use super::context::{Context, EvalContext, Proof, finite};
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
-use super::grounds::Grounds;
+use super::grounds::{Choice, Grounds};
 use super::precondition::preconditions;
 use super::results::{Correctness, Judgement, SelectedVariant, Shortfall, VariantResult};
 use super::shortfall::Shortfalls;
@@ -30,6 +30,10 @@ pub fn judge(
     let evaluator = GateEvaluator { context: &context };
     let stages = stages::judge(&evaluator);
     let mut candidates = Candidates::new(&context, &all);
+    if phase.is_of_reports() {
+        // launches of unlike kernels do not compete
+        candidates.selected = None;
+    }
     if !phase.gate_plan.stages.is_empty() {
         // the plan says what ships: the step that it kept, not the fastest step that there is
         candidates.selected = stages.kept;
@@ -64,7 +68,7 @@ pub fn judge(
     let (mut verdict, mut reason) = tally.verdict();
     let selected = candidates.selected.map(|at| &context.variant(at).id);
     let required = gates.iter().filter(|g| g.is_required()).map(|g| &g.result);
-    let grounds = Grounds::new(selected, required.chain(tiers.required()).chain(stages.required()));
+    let grounds = Grounds::new(Choice::of(phase, selected), required.chain(tiers.required()).chain(stages.required()));
     grounds.hold(&mut verdict, &mut reason);
     let go = preconditions.iter().all(|p| p.verdict == Verdict::Pass);
     let fallback = || fallback::judge(&evaluator, candidates.selected, &mut warnings);
@@ -102,7 +106,7 @@ fn selection(context: &EvalContext<'_>, at: usize, among: usize) -> Option<Selec
 }
 
 fn selection_warnings(context: &EvalContext<'_>, candidates: &[usize]) -> Vec<String> {
-    let proven = |at: &&usize| matches!(context.correctness(**at), Correctness::Proven { .. });
+    let proven = |at: &&usize| context.correctness(**at).may_hold();
     let unmeasured: Vec<usize> =
         candidates.iter().filter(proven).filter(|at| context.objective(**at).is_none()).copied().collect();
     let objective = &context.phase.objective;
@@ -130,7 +134,9 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
             (Correctness::Wrong { reason }, _) => alone_by(Verdict::Fail, reason),
             (Correctness::Cheats { reason }, _) => alone_by(Verdict::Fail, &format!("cheats: {reason}")),
             (Correctness::Unproven { reason }, Standing::Baseline) => alone_by(Verdict::Inconclusive, reason),
-            (Correctness::Proven { .. }, Standing::Baseline) => (Verdict::Pass, Vec::new()),
+            (Correctness::Proven { .. } | Correctness::Unchecked { .. }, Standing::Baseline) => {
+                (Verdict::Pass, Vec::new())
+            }
             (_, Standing::Candidate) => (alone, lacks),
         };
         VariantResult {

@@ -118,6 +118,12 @@ pub enum Correctness {
         /// What the launches that were timed did, or what the counters say of them.
         reason: String,
     },
+    /// Nothing was checked, and gates are judged all the same: launches of another program, by counters alone or as the user
+    /// asks for.
+    Unchecked {
+        /// Who says so.
+        reason: String,
+    },
     /// A case is missing.
     Unproven {
         /// What is missing.
@@ -130,7 +136,7 @@ impl Correctness {
     /// accusation stays.
     pub fn accuse(&mut self, reason: String) {
         match self {
-            Self::Proven { .. } | Self::Unproven { .. } => *self = Self::Cheats { reason },
+            Self::Proven { .. } | Self::Unchecked { .. } | Self::Unproven { .. } => *self = Self::Cheats { reason },
             Self::Wrong { .. } | Self::Cheats { .. } => {}
         }
     }
@@ -140,7 +146,15 @@ impl Correctness {
         match self {
             Self::Wrong { reason } => Some(reason.clone()),
             Self::Cheats { reason } => Some(format!("cheats: {reason}")),
-            Self::Proven { .. } | Self::Unproven { .. } => None,
+            Self::Proven { .. } | Self::Unchecked { .. } | Self::Unproven { .. } => None,
+        }
+    }
+
+    /// Whether it is ranked among the others and a gate may hold for it.
+    pub fn may_hold(&self) -> bool {
+        match self {
+            Self::Proven { .. } | Self::Unchecked { .. } => true,
+            Self::Wrong { .. } | Self::Cheats { .. } | Self::Unproven { .. } => false,
         }
     }
 }

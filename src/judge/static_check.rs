@@ -98,7 +98,8 @@ fn measured() -> String {
 }
 
 fn unknown_metric(metric: &Metric, context: &EvalContext<'_>) -> Option<String> {
-    if !metric.is_static() {
+    let is_kernel = |at: &usize| matches!(context.variant(*at).method, Method::Kernel(_));
+    if !metric.is_static() || !context.candidates().iter().any(is_kernel) {
         return Some(measured());
     }
     (metric.name == WAVES && context.given.sms.is_none())
@@ -117,6 +118,7 @@ fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
         Some(Method::Function(_)) => {
             Some(format!("'{name}' is a Python function; its launches are known only after it ran"))
         }
+        Some(Method::Captured(_)) => Some(format!("'{name}' is known only from a report")),
         Some(Method::Command(_)) => {
             Some(format!("'{name}' is an external command; its launches are known only after it ran"))
         }

@@ -12,8 +12,8 @@ pub struct Gpu {
     pub compute_capability: ComputeCapability,
     /// Streaming multiprocessors.
     pub sms: u32,
-    /// Device memory in bytes.
-    pub memory: u64,
-    /// Largest dynamic shared memory a block can opt in to, in bytes.
-    pub shared_memory_optin: u32,
+    /// Device memory in bytes; none where a report of ncu is all that is known.
+    pub memory: Option<u64>,
+    /// Largest dynamic shared memory a block can opt in to, in bytes; none where a report does not say.
+    pub shared_memory_optin: Option<u32>,
 }

@@ -61,6 +61,15 @@ impl KernelName {
     }
 }
 
+/// `ns::reduce<float, 256>`, with spaces after commas.
+impl std::fmt::Display for KernelName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.scopes.iter().try_for_each(|scope| write!(f, "{scope}::"))?;
+        f.write_str(&self.function)?;
+        self.arguments.as_ref().map_or(Ok(()), |arguments| write!(f, "<{}>", arguments.replace(',', ", ")))
+    }
+}
+
 /// A mangled name as people read it; any other text as it is.
 #[must_use]
 pub fn demangled(name: &str) -> String {

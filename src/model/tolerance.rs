@@ -29,9 +29,21 @@ pub struct AllClose {
     pub atol: f64,
     /// What it may be off by for each unit of its answer.
     pub rtol: f64,
+    /// The share of elements that may be farther off, from 0 to 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub mismatches: f64,
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 impl AllClose {
+    /// Whether what was measured for one says how far elements are by the other: the shares may differ.
+    fn is_measured_as(&self, other: Self) -> bool {
+        self.atol == other.atol && self.rtol == other.rtol
+    }
+
     /// What an element may be off by; `scale` is how many times larger than usual the answers of its case are.
     pub fn allowed(&self, expected: f64, scale: f64) -> f64 {
         self.atol * scale + self.rtol * expected.abs()
@@ -87,6 +99,17 @@ pub struct Farthest {
     pub bound: AllClose,
     /// Its difference over what it was allowed; up to 1 is within.
     pub ratio: f64,
+    /// The share of elements that are off by more than they were allowed; none where nobody counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mismatches: Option<f64>,
+}
+
+impl Farthest {
+    /// The worse of both.
+    fn and(self, other: Self) -> Self {
+        let worse = if other.ratio <= self.ratio { self } else { other };
+        Self { mismatches: self.mismatches.zip(other.mismatches).map(|(a, b)| larger(a, b)), ..worse }
+    }
 }
 
 impl Differences {
@@ -96,17 +119,13 @@ impl Differences {
         let badness = |d: &Self| (tolerance.violations(d).len(), d.max_abs);
         let (a, b) = (badness(&self), badness(&other));
         let worse = if b.0 > a.0 || b.0 == a.0 && b.1 > a.1 { &other } else { &self };
-        let farthest = [self.allclose, other.allclose].into_iter().flatten();
         Self {
             max_abs: larger(self.max_abs, other.max_abs),
             rel_l2: larger(self.rel_l2, other.rel_l2),
             nonfinite: self.nonfinite + other.nonfinite,
             compared: self.compared + other.compared,
             // Measured for one and not for the other is not measured.
-            allclose: self
-                .allclose
-                .and(other.allclose)
-                .and_then(|_| farthest.reduce(|a, b| if b.ratio <= a.ratio { a } else { b })),
+            allclose: self.allclose.zip(other.allclose).map(|(a, b)| a.and(b)),
             times_error: self.times_error.zip(other.times_error).map(|(a, b)| larger(a, b)),
             law: worse.law,
         }
@@ -182,6 +201,17 @@ pub enum Violation {
         /// What is allowed.
         bound: AllClose,
     },
+    /// More elements than may are farther from their answers than `atol + rtol |expected|`.
+    #[error(
+        "{:.3} % of the elements are off by more than atol {:e} + rtol {:e} x |expected| allows, where {} % may be",
+        100.0 * share, bound.atol, bound.rtol, 100.0 * bound.mismatches
+    )]
+    TooMany {
+        /// The share that is.
+        share: f64,
+        /// What is allowed.
+        bound: AllClose,
+    },
     /// A bound is given, and what it bounds was not measured, or was measured for another bound.
     #[error("{difference} of this tolerance was not measured")]
     Unmeasured {
@@ -196,7 +226,7 @@ pub enum Violation {
 impl Tolerance {
     /// Whether there is a bound, and every one that is given is finite and not negative.
     pub fn is_usable(&self) -> bool {
-        let elements = self.allclose.map_or([None, None], |a| [Some(a.atol), Some(a.rtol)]);
+        let elements = self.allclose.map_or([None; 3], |a| [Some(a.atol), Some(a.rtol), Some(a.mismatches)]);
         let bounds = [self.max_abs, self.rel_l2, self.times_error].into_iter().chain(elements);
         let mut bounds = bounds.flatten().peekable();
         bounds.peek().is_some() && bounds.all(is_distance)
@@ -240,9 +270,13 @@ fn apart(bound: AllClose, farthest: Option<Farthest>) -> Option<Violation> {
         Some(Farthest { ratio, .. }) if !is_distance(ratio) => {
             Some(Violation::Meaningless { difference, value: ratio })
         }
-        Some(Farthest { bound: measured, ratio }) if measured == bound => {
-            (ratio > 1.0).then_some(Violation::Apart { ratio, bound })
-        }
+        Some(Farthest { bound: measured, ratio, mismatches }) if measured.is_measured_as(bound) => match mismatches {
+            Some(share) if ratio > 1.0 && bound.mismatches > 0.0 => {
+                let within = is_distance(share) && share <= bound.mismatches;
+                (!within).then_some(Violation::TooMany { share, bound })
+            }
+            _ => (ratio > 1.0).then_some(Violation::Apart { ratio, bound }),
+        },
         Some(_) | None => Some(Violation::Unmeasured { difference }),
     }
 }
@@ -316,10 +350,10 @@ mod tests {
 
     #[test]
     fn an_elementwise_bound_needs_the_ratio_that_was_measured_for_it() {
-        let bound = AllClose { atol: 1e-3, rtol: 1e-2 };
+        let bound = AllClose { atol: 1e-3, rtol: 1e-2, mismatches: 0.0 };
         assert_eq!(bound.allowed(-5.0, 2.0), 2e-3 + 5e-2);
         let tolerance = Tolerance { allclose: Some(bound), ..Tolerance::default() };
-        let measured = |ratio| Differences { allclose: Some(Farthest { bound, ratio }), ..NEAR };
+        let measured = |ratio| Differences { allclose: Some(Farthest { bound, ratio, mismatches: None }), ..NEAR };
         assert!(words(tolerance, measured(1.0)).is_empty(), "inclusive");
         assert_eq!(
             words(tolerance, measured(1.5)),
@@ -330,7 +364,30 @@ mod tests {
         let looser = Tolerance { allclose: Some(AllClose { rtol: 1.0, ..bound }), ..tolerance };
         assert_eq!(words(looser, measured(0.5)), unmeasured, "nor does one of another bound");
         assert_eq!(words(tolerance, measured(f64::NAN)).len(), 1);
-        assert!(!Tolerance { allclose: Some(AllClose { atol: -1.0, rtol: 0.0 }), ..tolerance }.is_usable());
+        assert!(!Tolerance { allclose: Some(AllClose { atol: -1.0, ..AllClose::default() }), ..tolerance }.is_usable());
+    }
+
+    #[test]
+    fn a_share_of_elements_may_be_farther_off() {
+        let bound = AllClose { atol: 1e-3, rtol: 0.0, mismatches: 0.01 };
+        let tolerance = Tolerance { allclose: Some(bound), ..Tolerance::default() };
+        let measured =
+            |ratio, mismatches| Differences { allclose: Some(Farthest { bound, ratio, mismatches }), ..NEAR };
+        assert!(words(tolerance, measured(80.0, Some(0.01))).is_empty(), "inclusive");
+        assert_eq!(
+            words(tolerance, measured(80.0, Some(0.02))),
+            ["2.000 % of the elements are off by more than atol 1e-3 + rtol 0e0 x |expected| allows, where 1 % may be"]
+        );
+        assert_eq!(words(tolerance, measured(80.0, None)).len(), 1, "nobody counted them");
+        assert_eq!(words(tolerance, measured(80.0, Some(f64::NAN))).len(), 1);
+        let stricter = Tolerance { allclose: Some(AllClose { mismatches: 0.0, ..bound }), ..tolerance };
+        assert_eq!(
+            words(stricter, measured(80.0, Some(0.001))).len(),
+            1,
+            "what was measured can be judged by another share"
+        );
+        let both = measured(2.0, Some(0.001)).and(measured(1.5, Some(0.02)), &tolerance);
+        assert_eq!(both.allclose, Some(Farthest { bound, ratio: 2.0, mismatches: Some(0.02) }));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod unroll;
 mod variant;
 
 pub use fault::PlanErrors;
-pub use reference::{reference_id, reference_plan};
+pub use reference::{reference_entry_plan, reference_id, reference_plan};
 pub use unroll::unroll;
 pub use variant::{
     Arg, CommandPlan, FunctionPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle,

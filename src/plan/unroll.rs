@@ -116,6 +116,9 @@ impl Unrolling<'_> {
                 });
                 Some(Variant { id, standing, params: spec.params.clone(), method })
             }
+            VariantSpecKind::Captured(pattern) => {
+                Some(Variant { id, standing, params: Vec::new(), method: Method::Captured(pattern.clone()) })
+            }
             VariantSpecKind::Command(command) => {
                 let scope: Names = spec.params.iter().cloned().collect();
                 let argv = self.rendered(&command.argv, &format!("{table}.command"), &scope, &id)?;

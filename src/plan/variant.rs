@@ -1,5 +1,6 @@
 //! The types of a plan.
 
+use crate::config::LaunchPattern;
 use crate::expr::Value;
 use crate::model::CompiledLaunch;
 use crate::model::ShapeName;
@@ -40,6 +41,8 @@ pub enum Method {
     Function(FunctionPlan),
     /// A program that does everything itself.
     Command(CommandPlan),
+    /// Launches of ncu reports that another program made.
+    Captured(LaunchPattern),
 }
 
 /// A kernel with one choice of defines and flags.
@@ -256,14 +259,14 @@ impl Plan {
     pub fn triton_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
             Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Triton(_)) => Some((&variant.id, kernel)),
-            Method::Kernel(_) | Method::Function(_) | Method::Command(_) => None,
+            Method::Kernel(_) | Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
         })
     }
 
     /// External commands.
     pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Kernel(_) | Method::Function(_) => None,
+            Method::Kernel(_) | Method::Function(_) | Method::Captured(_) => None,
             Method::Command(command) => Some((&variant.id, command)),
         })
     }

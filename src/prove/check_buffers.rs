@@ -9,7 +9,7 @@ use super::inputs::CaseInputs;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::config::Role;
-use crate::gpu::{ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedKernel, PinnedMemory};
+use crate::gpu::{ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedKernel, PinnedMemory, copy};
 use crate::model::Tolerance;
 use crate::plan::Launch;
 use std::path::Path;
@@ -56,7 +56,7 @@ impl CheckBuffers {
         let arguments = device.arguments(&launch.args, |name| self.layout.find(&shape.buffers, name, base))?;
         kernel.allow(launch)?;
         for (index, bytes) in poison.0.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
-            self.fresh.as_mut_slice()[self.layout.region(index)].copy_from_slice(bytes);
+            copy(&mut self.fresh.as_mut_slice()[self.layout.region(index)], bytes);
         }
         device.upload(&self.memory, &self.fresh)?;
         device.launch(kernel, launch, &arguments)?;

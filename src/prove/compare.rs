@@ -31,6 +31,7 @@ pub struct DifferenceTally {
     squared_difference: f64,
     squared_reference: f64,
     farthest: f64,
+    mismatches: u64,
     nonfinite: u64,
     finite: u64,
     compared: u64,
@@ -51,9 +52,12 @@ impl DifferenceTally {
 
     fn of_chunk(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: Yardstick) -> Self {
         let mut tally = Self::of_decoded(dtype, expected, after, yardstick);
-        let size = dtype.size();
-        let elements = before.chunks_exact(size).zip(after.chunks_exact(size)).enumerate();
-        tally.untouched = elements.filter(|(_, (b, a))| b == a).map(|(index, _)| index as u64).collect();
+        tally.untouched = match dtype.size() {
+            1 => alike::<1>(before, after),
+            2 => alike::<2>(before, after),
+            4 => alike::<4>(before, after),
+            _ => alike::<8>(before, after),
+        };
         tally
     }
 
@@ -96,7 +100,9 @@ impl DifferenceTally {
             self.squared_difference += difference * difference;
             self.squared_reference += expected * expected;
             if let Some(bound) = yardstick.allclose.filter(|_| difference > 0.0) {
-                self.farthest = self.farthest.max(difference / bound.allowed(expected, yardstick.scale));
+                let ratio = difference / bound.allowed(expected, yardstick.scale);
+                self.farthest = self.farthest.max(ratio);
+                self.mismatches += u64::from(ratio > 1.0);
             }
             self.finite += 1;
         } else {
@@ -113,6 +119,7 @@ impl DifferenceTally {
             squared_difference: self.squared_difference + other.squared_difference,
             squared_reference: self.squared_reference + other.squared_reference,
             farthest: self.farthest.max(other.farthest),
+            mismatches: self.mismatches + other.mismatches,
             nonfinite: self.nonfinite + other.nonfinite,
             finite: self.finite + other.finite,
             compared: self.compared + other.compared,
@@ -132,7 +139,11 @@ impl DifferenceTally {
             rel_l2: held(rel_l2),
             nonfinite: self.nonfinite,
             compared: self.compared,
-            allclose: allclose.map(|bound| Farthest { bound, ratio: held(self.farthest) }),
+            allclose: allclose.map(|bound| Farthest {
+                bound,
+                ratio: held(self.farthest),
+                mismatches: Some(self.mismatches as f64 / self.compared.max(1) as f64),
+            }),
             times_error: plain_error.map(times),
             law,
         }
@@ -142,6 +153,12 @@ impl DifferenceTally {
     pub fn defects(&self) -> Vec<Defect> {
         if self.finite == 0 { vec![Defect::NothingFinite] } else { Vec::new() }
     }
+}
+
+/// Places of the elements of so many bytes that both have alike.
+fn alike<const BYTES: usize>(before: &[u8], after: &[u8]) -> Vec<u64> {
+    let elements = before.as_chunks::<BYTES>().0.iter().zip(after.as_chunks::<BYTES>().0).enumerate();
+    elements.filter(|(_, (before, after))| before == after).map(|(index, _)| index as u64).collect()
 }
 
 /// Elements that held their poison after every one of the launches, where no two poisons have an element alike: those that
@@ -248,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_difference_is_measured_by_the_size_of_the_answers() {
-        let bound = AllClose { atol: 0.1, rtol: 0.01 };
+        let bound = AllClose { atol: 0.1, rtol: 0.01, mismatches: 0.0 };
         let larger = Yardstick { scale: 4.0, allclose: Some(bound) };
         let tally = DifferenceTally::of_values(&[10.5, 0.0], &[10.0, 0.4], larger);
         let differences = tally.differences(larger.allclose, Some(Law::Large), Some(0.25));

@@ -8,13 +8,14 @@ use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::config::Dtype;
 use crate::model::{CheckOutcome, Defect, Differences, Law, Tolerance};
+use rayon::prelude::*;
 use std::sync::OnceLock;
 
 /// The largest finite magnitude of each expected output.
 pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
     let largest = |output: &ExpectedOutput| {
-        let finite = output.values.iter().filter(|v| v.is_finite());
-        finite.fold(0.0, |largest: f64, v| largest.max(v.abs()))
+        let finite = output.values.par_iter().filter(|v| v.is_finite());
+        finite.map(|v| v.abs()).reduce(|| 0.0, f64::max)
     };
     expected.iter().map(largest).collect()
 }

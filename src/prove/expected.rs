@@ -1,12 +1,13 @@
 //! The outputs that are right, computed on the host or read from files.
 
 use super::element;
-use super::reference::{BufferValues, Builtin, NpyError, ReferenceError, read_npy};
+use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, read_npy};
 use super::shape::ShapeSpec;
-use crate::config::Role;
+use crate::config::{ReferenceProgram, Role};
 use crate::expr::{ExprError, Names, Value, render};
 use crate::model::NanRule;
 use crate::plan::Launch;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,8 @@ pub enum ReferenceSpec {
         /// The template.
         path: String,
     },
+    /// A program, called for every draw.
+    Program(ReferenceProgram),
     /// None: nothing is checked in this mode.
     None,
 }
@@ -52,6 +55,9 @@ pub enum ExpectedOutputError {
     /// The file does not give it.
     #[error(transparent)]
     Npy(#[from] NpyError),
+    /// The program does not give it.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     /// The path does not render.
     #[error("path of the reference file")]
     Path(#[from] ExprError),
@@ -116,6 +122,10 @@ pub fn expected_on_host(
             Ok(Some(vec![ExpectedOutput { buffer, values }]))
         }
         ReferenceSpec::Npy { path } => from_files(path, shape, seed).map(Some),
+        ReferenceSpec::Program(program) => {
+            let outputs = program.outputs(shape, seed, inputs)?;
+            Ok(Some(outputs.into_iter().map(|(buffer, values)| ExpectedOutput { buffer, values }).collect()))
+        }
         ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),
     }
 }
@@ -152,13 +162,16 @@ pub fn held_by_outputs(
         let given = expected.iter_mut().find(|e| e.buffer == index);
         let uncovered = || ExpectedOutputError::Uncovered { buffer: buffer.name.clone() };
         let values = &mut given.filter(|e| e.values.len() == buffer.elements()).ok_or_else(uncovered)?.values;
-        let elements = values.iter().filter(|v| v.is_nan()).count();
+        let elements = values.par_iter().filter(|v| v.is_nan()).count();
         if elements > 0 && nan == NanRule::Refused {
             return Err(ExpectedOutputError::Nan { buffer: buffer.name.clone(), elements });
         }
         let largest = element::largest(buffer.dtype);
         let beyond = |value: f64| buffer.dtype.has_nan() && element::rounded(buffer.dtype, value).is_infinite();
-        values.iter_mut().filter(|v| v.abs() > largest && beyond(**v)).for_each(|v| *v = f64::INFINITY.copysign(*v));
+        values
+            .par_iter_mut()
+            .filter(|v| v.abs() > largest && beyond(**v))
+            .for_each(|v| *v = f64::INFINITY.copysign(*v));
     }
     Ok(expected)
 }

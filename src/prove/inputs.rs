@@ -29,7 +29,10 @@ impl CaseInputs {
         let mut values = declared(shape, seed);
         let builtin = match reference {
             ReferenceSpec::Builtin(builtin) => builtin.bind(shape).ok(),
-            ReferenceSpec::Entry { .. } | ReferenceSpec::Npy { .. } | ReferenceSpec::None => None,
+            ReferenceSpec::Entry { .. }
+            | ReferenceSpec::Npy { .. }
+            | ReferenceSpec::Program(_)
+            | ReferenceSpec::None => None,
         };
         laws::apply(law, builtin.as_ref(), shape, seed, &mut values);
         Self::rounded(shape, values)

@@ -9,6 +9,7 @@ use super::reference::{BoundBuiltin, Sdpa};
 use super::shape::ShapeSpec;
 use crate::config::{Init, Role};
 use crate::model::Law;
+use rayon::prelude::*;
 use std::f64::consts::LOG2_E;
 
 /// The score that laws reach: `exp` of it overflows single precision (above 88.7) and, above 11.1, half precision.
@@ -52,7 +53,7 @@ pub fn apply(law: Law, builtin: Option<&BoundBuiltin>, shape: &ShapeSpec, seed: 
 /// Finite values that the dtype cannot hold become the largest that it can.
 fn within_range(shape: &ShapeSpec, index: usize, values: &mut [Vec<f64>]) {
     let largest = element::largest(shape.buffers[index].dtype);
-    values[index].iter_mut().filter(|v| v.is_finite()).for_each(|v| *v = v.clamp(-largest, largest));
+    values[index].par_iter_mut().filter(|v| v.is_finite()).for_each(|v| *v = v.clamp(-largest, largest));
 }
 
 fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
@@ -62,10 +63,10 @@ fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
     let (risen, high) = (reach(RISEN_SCORE), reach(HIGH_SCORE));
     let first = |row: &mut [f64], value: f64| row[0] = value;
     let sign = |row: usize| if row.is_multiple_of(2) { sdpa.scale.signum() } else { -sdpa.scale.signum() };
-    let each = |values: &mut Vec<f64>, change: &dyn Fn(usize, &mut [f64])| {
-        values.chunks_exact_mut(depth).enumerate().for_each(|(row, values)| change(row, values));
+    let each = |values: &mut Vec<f64>, change: &(dyn Fn(usize, &mut [f64]) + Sync)| {
+        values.par_chunks_exact_mut(depth).enumerate().for_each(|(row, values)| change(row, values));
     };
-    let smaller = |values: &mut Vec<f64>| values.iter_mut().for_each(|v| *v *= SMALLER);
+    let smaller = |values: &mut Vec<f64>| values.par_iter_mut().for_each(|v| *v *= SMALLER);
     match law {
         Law::Growing => {
             each(&mut values[sdpa.q], &|_, row| first(row, risen * sdpa.scale.signum()));
@@ -100,7 +101,7 @@ fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
 }
 
 fn rows(law: Law, width: usize, seed: u64, values: &mut [f64]) {
-    for (row, values) in values.chunks_exact_mut(width).enumerate() {
+    values.par_chunks_exact_mut(width).enumerate().for_each(|(row, values)| {
         let high = if row % 2 == 0 { HIGH_SCORE } else { -HIGH_SCORE };
         let share = |at: usize| at as f64 / (width.max(2) - 1) as f64;
         match law {
@@ -115,7 +116,7 @@ fn rows(law: Law, width: usize, seed: u64, values: &mut [f64]) {
             Law::Masked => values.iter_mut().skip(1).step_by(3).for_each(|v| *v = f64::NEG_INFINITY),
             Law::Declared => {}
         }
-    }
+    });
 }
 
 /// Laws of single elements: answers are no larger than to the declared inputs, or not by much.
@@ -124,10 +125,10 @@ fn elements(law: Law, seed: u64, values: &mut [f64]) {
     let count = values.len().max(2) - 1;
     match law {
         Law::Large => {
-            values.iter_mut().enumerate().for_each(|(at, v)| *v *= power(-((mix(seed, at as u64) % 13) as i32)));
+            values.par_iter_mut().enumerate().for_each(|(at, v)| *v *= power(-((mix(seed, at as u64) % 13) as i32)));
         }
-        Law::Outlier => values.iter_mut().enumerate().filter(|(at, _)| !rare(*at)).for_each(|(_, v)| *v *= 0.0625),
-        Law::Growing => values.iter_mut().enumerate().for_each(|(at, v)| *v *= at as f64 / count as f64),
+        Law::Outlier => values.par_iter_mut().enumerate().filter(|(at, _)| !rare(*at)).for_each(|(_, v)| *v *= 0.0625),
+        Law::Growing => values.par_iter_mut().enumerate().for_each(|(at, v)| *v *= at as f64 / count as f64),
         Law::Shifted => values.iter_mut().for_each(|v| *v += 4.0),
         Law::Ties => ties(values),
         Law::Constant => values.fill(1.0),

@@ -8,7 +8,7 @@ use super::element;
 use super::expected::ExpectedOutput;
 use super::shape::ShapeSpec;
 use crate::config::{Dtype, Role};
-use crate::gpu::BufferSpec;
+use crate::gpu::{BufferSpec, copy};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -82,9 +82,7 @@ impl Poison {
         let mut turned = |bytes: &Vec<u8>, buffer: &BufferSpec| {
             let elements = buffer.elements().max(1) as u64;
             let from = (rng.next_u64() % elements) as usize * buffer.dtype.size();
-            let mut turned = bytes.clone();
-            turned.rotate_left(from.min(bytes.len()));
-            turned
+            rotated(bytes, from.min(bytes.len()))
         };
         let pairs = self.0.iter().zip(&shape.buffers).map(|(bytes, buffer)| {
             let (first, mut second) = (turned(bytes, buffer), turned(bytes, buffer));
@@ -111,13 +109,30 @@ fn bytes(buffer: &BufferSpec, range: Range, key: PoisonKey, stream: u64) -> Vec<
     element::encode(buffer.dtype, &values)
 }
 
+/// The bytes from `from` on, then those before.
+fn rotated(bytes: &[u8], from: usize) -> Vec<u8> {
+    let (before, after) = bytes.split_at(from);
+    let mut rotated = vec![0; bytes.len()];
+    let (first, second) = rotated.split_at_mut(after.len());
+    copy(first, after);
+    copy(second, before);
+    rotated
+}
+
 /// Turns the last bit of the elements that both have alike.
 fn keep_apart(dtype: Dtype, first: &[u8], second: &mut [u8]) {
-    let size = dtype.size();
-    for (a, b) in first.chunks_exact(size).zip(second.chunks_exact_mut(size)) {
-        if a == b {
-            b[0] ^= 1;
-        }
+    let size = CHUNK * dtype.size();
+    first.par_chunks(size).zip(second.par_chunks_mut(size)).for_each(|(first, second)| match dtype.size() {
+        1 => turn_last_bits::<1>(first, second),
+        2 => turn_last_bits::<2>(first, second),
+        4 => turn_last_bits::<4>(first, second),
+        _ => turn_last_bits::<8>(first, second),
+    });
+}
+
+fn turn_last_bits<const BYTES: usize>(first: &[u8], second: &mut [u8]) {
+    for (a, b) in first.as_chunks::<BYTES>().0.iter().zip(second.as_chunks_mut::<BYTES>().0) {
+        b[0] ^= u8::from(a == b);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The banner: what a reader has to know in ten seconds, written by rules from the data.
 
-use super::inputs::ReportInputs;
+use super::inputs::{ReportInputs, RunSource};
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
 use super::{number, text};
@@ -153,6 +153,14 @@ fn scope(inputs: &ReportInputs<'_>) -> String {
     let right = |v: &&VariantResult| matches!(v.correctness, Correctness::Proven { .. });
     let candidates: HashSet<&VariantId> = inputs.plan.candidates().map(|v| &v.id).collect();
     let proven = inputs.judgement.variants.iter().filter(right).filter(|r| candidates.contains(&r.variant)).count();
+    if let RunSource::Foreign { .. } = inputs.source {
+        return format!(
+            "{} on {} of ncu reports, whose results nothing here checked; {}",
+            number::counted(gates(inputs.judgement), "gate"),
+            number::counted(candidates.len(), "variant"),
+            number::counted(inputs.plan.baselines().count(), "baseline"),
+        );
+    }
     format!(
         "{} on {}, {} proven correct over {}; {}",
         number::counted(gates(inputs.judgement), "gate"),

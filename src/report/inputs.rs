@@ -3,7 +3,7 @@
 use crate::config::Phase;
 use crate::explain;
 use crate::frame::Quantities;
-use crate::judge::Judgement;
+use crate::judge::{CapturedVariant, Judgement};
 use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileRecord, VariantId};
 use crate::plan::Plan;
 use crate::store::Manifest;
@@ -18,6 +18,15 @@ pub enum RunSource {
     Recorded {
         /// The folder.
         folder: String,
+    },
+    /// ncu reports that another program made.
+    Foreign {
+        /// The files, as the reader would write them.
+        files: Vec<String>,
+        /// When the first and the last of the launches were profiled, where the reports say.
+        made: Option<(Timestamp, Timestamp)>,
+        /// What the variants are.
+        captured: Vec<CapturedVariant>,
     },
     /// The recording of the phase, shown because nothing could be measured. It was not asked for: it never passes.
     Unasked {

@@ -78,7 +78,7 @@ fn case(report: &Report, gate: &GateRow) -> TestCase {
     case.set_classname(format!("{}.{}", report.phase, gate.on));
     case.extra.insert("file".into(), report.file.as_str().into());
     case.extra.insert("line".into(), gate.line.to_string().as_str().into());
-    case.set_system_out(details(gate));
+    case.set_system_out(details(report, gate));
     case
 }
 
@@ -110,7 +110,7 @@ fn status(report: &Report, gate: &GateRow) -> TestCaseStatus {
     status
 }
 
-fn details(gate: &GateRow) -> String {
+fn details(report: &Report, gate: &GateRow) -> String {
     let value = |n: &Option<number::Number>| {
         n.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::with_unit(n.value, &gate.unit))
     };
@@ -134,6 +134,8 @@ fn details(gate: &GateRow) -> String {
     }
     if let Some(decider) = &gate.decided_by {
         lines.push(format!("decided by: {} at {}", decider.variant, decider.shape));
+        let row = report.variants.iter().find(|row| row.id == decider.variant || row.label == decider.variant);
+        lines.extend(row.and_then(|row| row.captured.as_ref()).map(|launches| format!("which is: {launches}")));
     }
     lines.push(format!("reason: {}", gate.reason));
     lines.join("\n")

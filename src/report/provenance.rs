@@ -8,6 +8,7 @@ use crate::model::ProfileOutcome;
 use crate::model::ShapeName;
 use crate::model::{CheckOutcome, LatencyOutcome};
 use crate::store::{Fingerprint, Git, Manifest, RunState};
+use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,12 +63,15 @@ pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
     let gpu = manifest.fingerprint.gpu.as_ref().map_or_else(|| "an unknown GPU".to_owned(), |g| text::line(&g.name));
     let date = manifest.started.strftime("%Y-%m-%d");
     let ncu = manifest.fingerprint.ncu.as_ref().map_or_else(String::new, |v| format!(", ncu {}", text::line(v)));
+    if let RunSource::Foreign { made, .. } = &inputs.source {
+        return foreign(inputs, *made, &gpu, &ncu);
+    }
     let (replay, how) = match &inputs.source {
         RunSource::Live => (false, "measured on"),
-        RunSource::Recorded { .. } | RunSource::Unasked { .. } => (true, "recorded on"),
+        RunSource::Recorded { .. } | RunSource::Unasked { .. } | RunSource::Foreign { .. } => (true, "recorded on"),
     };
     let unasked = match &inputs.source {
-        RunSource::Live | RunSource::Recorded { .. } => None,
+        RunSource::Live | RunSource::Recorded { .. } | RunSource::Foreign { .. } => None,
         RunSource::Unasked { folder, why } => Some(text::line(&format!(
             "{why}, so nothing was measured and nothing passes: this is the recording in {folder}; --source recorded judges the recording"
         ))),
@@ -76,11 +80,23 @@ pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
     RunOrigin { replay, sentence: format!("{how} {gpu}, {date}{ncu}"), age, unasked }
 }
 
+/// `reports of another program, profiled on NVIDIA H200, 2026-11-20, ncu 2025.3.1`; their age is that of the last launch.
+fn foreign(inputs: &ReportInputs<'_>, made: Option<(Timestamp, Timestamp)>, gpu: &str, ncu: &str) -> RunOrigin {
+    let when = made
+        .map_or_else(|| "at a time that they do not say".to_owned(), |(_, last)| last.strftime("%Y-%m-%d").to_string());
+    let age = inputs.now.zip(made).map(|(now, (_, last))| number::age(now.as_second() - last.as_second()));
+    let sentence = format!("reports of another program, profiled on {gpu}, {when}{ncu}");
+    RunOrigin { replay: true, sentence, age, unasked: None }
+}
+
 /// Machine, tools, source and command line.
 pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
     let manifest = inputs.manifest;
     let [gpu, driver, ncu, nvcc, clock_control, cache_control, replay_mode] = conditions(&manifest.fingerprint);
-    let finished = manifest.finished.map_or_else(|| "not finished".to_owned(), second);
+    let (started, finished) = match &inputs.source {
+        RunSource::Foreign { made: None, .. } => ("not known".to_owned(), "not known".to_owned()),
+        _ => (second(manifest.started), manifest.finished.map_or_else(|| "not finished".to_owned(), second)),
+    };
     let facts = [
         gpu,
         driver,
@@ -91,7 +107,7 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         cache_control,
         replay_mode,
         ("ncugate", text::line(&manifest.ncugate)),
-        ("started", second(manifest.started)),
+        ("started", started),
         ("finished", finished),
         ("state", state(manifest)),
         ("timed at", shapes(inputs, inputs.latencies.iter().map(|l| &l.shape))),
@@ -133,7 +149,9 @@ pub fn conditions(fingerprint: &Fingerprint) -> [(&'static str, String); 7] {
     let gpu = fingerprint.gpu.as_ref().map_or_else(
         || "unknown".to_owned(),
         |g| {
-            let memory = number::with_unit(g.memory as f64, "bytes");
+            let memory = g
+                .memory
+                .map_or_else(|| "memory not known".to_owned(), |bytes| number::with_unit(bytes as f64, "bytes"));
             format!("{} (compute capability {}, {} SMs, {memory})", text::line(&g.name), g.compute_capability, g.sms)
         },
     );
@@ -273,6 +291,10 @@ impl Reasons {
 /// Commands that judge and render the same run, and that measure it again.
 pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
     let file = quoted(&text::line(&inputs.phase.file.display().to_string()));
+    if let RunSource::Foreign { files, .. } = &inputs.source {
+        let files: Vec<String> = files.iter().map(|file| format!(" --profile {}", quoted(&text::line(file)))).collect();
+        return vec![format!("ncugate gate {file}{}", files.concat())];
+    }
     let mut commands = Vec::new();
     if let Some(git) = &inputs.manifest.git {
         commands.push(format!("git checkout {}", text::line(&git.commit)));

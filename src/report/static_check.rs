@@ -34,10 +34,11 @@ pub fn gates(ahead: &StaticCheck) -> String {
 
 /// What was built for an architecture, in words and as a verdict.
 ///
-/// Failed when no candidate that is a kernel is left, inconclusive when there is none: an external command proves nothing
-/// here, nor does a baseline that builds.
+/// Failed when no candidate that is a kernel is left. A phase whose candidates are external commands alone has nothing to
+/// build, and passes.
 pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdict) {
-    let (mut text, mut standing, mut kernels, mut built) = (String::new(), 0, 0, 0);
+    let (mut standing, mut kernels, mut built) = (0, 0, 0);
+    let mut failures = Failures::default();
     for (variant, build) in plan.variants.iter().zip(builds) {
         let candidate = usize::from(variant.standing == Standing::Candidate);
         if build.outcome != BuildOutcome::NotNeeded {
@@ -50,32 +51,51 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
                 built += candidate;
             }
             BuildOutcome::Failed { message } => {
-                let _ = writeln!(text, "  {}: does not build for {arch}\n{}", variant.id, indented(message));
+                failures.add(&variant.id.0, format!("does not build for {arch}"), message.clone());
             }
             BuildOutcome::Refused { reasons, .. } => {
-                let reasons = indented(&reasons.join("\n"));
-                let _ = writeln!(text, "  {}: cannot be launched on {arch}\n{reasons}", variant.id);
+                failures.add(&variant.id.0, format!("cannot be launched on {arch}"), reasons.join("\n"));
             }
         }
     }
+    let mut text = failures.text();
     for warning in warnings(builds) {
         let _ = writeln!(text, "  {warning}");
     }
-    let shared = builds.iter().filter(|b| b.shares.is_some()).count();
     let candidates = plan.candidates().count();
+    if kernels == 0 {
+        let _ = writeln!(text, "  nothing is built: {candidates} of {candidates} candidates are external commands");
+        return (text, if candidates > 0 { Verdict::Pass } else { Verdict::Inconclusive });
+    }
+    let shared = builds.iter().filter(|b| b.shares.is_some()).count();
     let _ = writeln!(
         text,
         "  {standing} of {candidates} candidates build for {arch}; {shared} share another's machine code"
     );
-    let verdict = match (kernels, built) {
-        (0, _) => {
-            text.push_str("  nothing is built: all variants are external commands\n");
-            Verdict::Inconclusive
-        }
-        (_, 0) => Verdict::Fail,
-        (_, _) => Verdict::Pass,
-    };
-    (text, verdict)
+    (text, if built == 0 { Verdict::Fail } else { Verdict::Pass })
+}
+
+/// Variants that cannot be used, by why: one cause is said once.
+#[derive(Default)]
+struct Failures(IndexMap<(String, String), Vec<String>>);
+
+/// Variants that are named for one cause.
+const NAMED: usize = 3;
+
+impl Failures {
+    fn add(&mut self, variant: &str, what: String, why: String) {
+        self.0.entry((what, why)).or_default().push(variant.to_owned());
+    }
+
+    fn text(&self) -> String {
+        let block = |((what, why), variants): (&(String, String), &Vec<String>)| {
+            let more = variants.len().saturating_sub(NAMED);
+            let named = variants.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("  {named}{more}: {what}\n{}\n", indented(why))
+        };
+        self.0.iter().map(block).collect()
+    }
 }
 
 fn indented(text: &str) -> String {

@@ -1,8 +1,8 @@
 //! What the numbers rest on: variants that cheat, programs that grade themselves, launches that were verified while timed.
 
-use super::inputs::ReportInputs;
+use super::inputs::{ReportInputs, RunSource};
 use super::{number, text};
-use crate::judge::{Correctness, VariantResult};
+use crate::judge::{CapturedVariant, Correctness, VariantResult};
 use crate::model::{Audit, Better, LatencyOutcome, ShapeName, VariantId};
 use crate::plan::{Method, Standing, Variant};
 use schemars::JsonSchema;
@@ -11,6 +11,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Variants named in a sentence.
 const NAMED: usize = 3;
+/// Launches of a report that are listed.
+const LISTED: usize = 8;
 
 /// What the numbers rest on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -94,10 +96,8 @@ impl<'a> Audits<'a> {
 /// What the numbers of a run rest on.
 pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
-    let lines = [said(&cheats), passed_over(inputs), graded_by_itself(inputs), verified(inputs)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let lines = [said(&cheats), passed_over(inputs), graded_by_itself(inputs), verified(inputs)];
+    let lines = lines.into_iter().flatten().chain(captured(inputs)).collect();
     Trust { cheats, lines }
 }
 
@@ -106,9 +106,51 @@ fn cheats(inputs: &ReportInputs<'_>) -> Vec<CheatRow> {
         Correctness::Cheats { reason } => {
             Some(CheatRow { variant: text::line(&result.variant.0), reason: text::line(reason) })
         }
-        Correctness::Proven { .. } | Correctness::Wrong { .. } | Correctness::Unproven { .. } => None,
+        Correctness::Proven { .. }
+        | Correctness::Wrong { .. }
+        | Correctness::Unchecked { .. }
+        | Correctness::Unproven { .. } => None,
     };
     inputs.judgement.variants.iter().filter_map(row).collect()
+}
+
+/// Variants of ncu reports that are described on the first screen.
+const DESCRIBED: usize = 20;
+
+/// What each variant is, where it is launches of ncu reports: a line each.
+fn captured(inputs: &ReportInputs<'_>) -> Vec<String> {
+    let RunSource::Foreign { captured, .. } = &inputs.source else { return Vec::new() };
+    let each = |one: &CapturedVariant| {
+        format!("{} is {}.", text::clip(&text::line(&one.variant.0), text::LABEL), launches(one))
+    };
+    let more = captured.len().saturating_sub(DESCRIBED);
+    let more = (more > 0).then(|| format!("{more} more variants are launches of the reports, each named for its own."));
+    captured.iter().take(DESCRIBED).map(each).chain(more).collect()
+}
+
+/// `launch 9 of torch.ncu-rep, softmax_warp_forward<float, 10>`; of several launches with how they count.
+pub fn launches(one: &CapturedVariant) -> String {
+    let mut reports: Vec<(&str, Vec<String>)> = Vec::new();
+    for (report, launch) in &one.launches {
+        match reports.last_mut().filter(|(name, _)| name == report) {
+            Some((_, launches)) => launches.push(launch.to_string()),
+            None => reports.push((report, vec![launch.to_string()])),
+        }
+    }
+    let of = |(report, launches): &(&str, Vec<String>)| {
+        let word = if launches.len() == 1 { "launch" } else { "launches" };
+        let more = launches.len().saturating_sub(LISTED);
+        let shown = launches.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{word} {shown}{more} of {}", text::line(report))
+    };
+    let places = reports.iter().map(of).collect::<Vec<_>>().join(", ");
+    let more = one.kernels.len().saturating_sub(NAMED);
+    let names: Vec<String> = one.kernels.iter().take(NAMED).map(|name| text::clip(&text::line(name), 120)).collect();
+    let more = if more > 0 { format!(" and {more} other kernels") } else { String::new() };
+    let count = one.launches.len();
+    let how = if count > 1 { format!("; its metrics are medians over the {count} launches") } else { String::new() };
+    format!("{places}, {}{more}{how}", names.join(", "))
 }
 
 /// `2 variants cheat: skip (at shape 'wide' ...) and count (...).`

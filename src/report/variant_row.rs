@@ -43,6 +43,8 @@ pub struct VariantRow {
     pub shares: Option<String>,
     /// How it was built.
     pub build: BuildRow,
+    /// The launches of ncu reports that it is, with their kernels.
+    pub captured: Option<String>,
     /// Values by shape, aligned with [`Report::shapes`](super::Report::shapes).
     pub shapes: Vec<ShapeValues>,
     /// What ncu's own rules and sampler say, a shape each; empty where the report holds gate metrics alone.
@@ -103,7 +105,7 @@ pub struct CheckRow {
 pub struct BuildRow {
     /// Whether there is something to launch.
     pub verdict: Verdict,
-    /// `built for sm_90`, `external command`, or why there is nothing to launch.
+    /// `built for sm_90`, `external command`, the launches of a report that it is, or why there is nothing to launch.
     pub text: String,
     /// What the compiler printed.
     pub log: String,

@@ -1,14 +1,14 @@
 //! Variants as rows.
 
-use super::inputs::ReportInputs;
+use super::inputs::{ReportInputs, RunSource};
 use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
 use super::number::{self, Number};
 use super::text;
-use super::trust::{Audits, is_graded_by_itself};
+use super::trust::{Audits, is_graded_by_itself, launches};
 use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use crate::explain::NcuObservations;
-use crate::judge::{Case, Correctness, GateResult, VariantResult};
+use crate::judge::{CapturedVariant, Case, Correctness, GateResult, VariantResult};
 use crate::model::Cell;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -101,7 +101,8 @@ fn row(
         ),
         stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(&s.text)).collect()),
         shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
-        build: build_row(variant, build.map(|b| &b.outcome)),
+        captured: captured(inputs, variant).map(launches),
+        build: build_row(inputs, variant, build.map(|b| &b.outcome)),
         shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, index, variant, &s.name, metrics)).collect(),
         advice: index.said.get(&variant.id).map_or_else(Vec::new, |said| said.iter().map(|s| advice(s)).collect()),
         gates: inputs
@@ -148,7 +149,7 @@ fn cell(
         return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text) });
     }
     let judged_alone = gate.on.glob().is_none();
-    let proven = matches!(result.correctness, Correctness::Proven { .. });
+    let proven = result.correctness.may_hold();
     (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(gate.require.text()) })
 }
 
@@ -173,7 +174,9 @@ fn correctness(
         }
         Some(Correctness::Wrong { reason }) => (Verdict::Fail, text::line(reason)),
         Some(Correctness::Cheats { reason }) => (Verdict::Fail, text::line(&format!("cheats: {reason}"))),
-        Some(Correctness::Unproven { reason }) => (Verdict::Inconclusive, text::line(reason)),
+        Some(Correctness::Unproven { reason } | Correctness::Unchecked { reason }) => {
+            (Verdict::Inconclusive, text::line(reason))
+        }
         None => (Verdict::Inconclusive, "not judged".to_owned()),
     };
     let cases = checks.map_or_else(Vec::new, |checks| checks.iter().map(|c| check(c, tolerance)).collect());
@@ -198,7 +201,7 @@ fn check(record: &CheckRecord, tolerance: &Tolerance) -> CheckRow {
     }
 }
 
-fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
+fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
     let command = match &variant.method {
         Method::Kernel(plan) => {
             let defines = plan.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
@@ -211,6 +214,7 @@ fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
         }
         Method::Function(plan) => format!("{}:{}", plan.file.display(), plan.function),
         Method::Command(plan) => plan.argv.join(" "),
+        Method::Captured(_) => String::new(),
     };
     let (verdict, words, log, code, resources) = match outcome {
         Some(BuildOutcome::Built { arch, log, code_sha256, resources, .. }) => {
@@ -224,11 +228,8 @@ fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
             (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, rows)
         }
         Some(BuildOutcome::NotNeeded) => {
-            let what = match &variant.method {
-                Method::Function(_) => "Python function",
-                Method::Kernel(_) | Method::Command(_) => "external command",
-            };
-            (Verdict::Pass, what.to_owned(), "", None, Vec::new())
+            let words = captured(inputs, variant).map_or_else(|| without_build(variant).to_owned(), launches);
+            (Verdict::Pass, words, "", None, Vec::new())
         }
         None => (Verdict::Inconclusive, "was not built".to_owned(), "", None, Vec::new()),
     };
@@ -239,6 +240,20 @@ fn build_row(variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
         command: text::line(&command),
         code_sha256: code.map(|c| text::line(c)),
         resources,
+    }
+}
+
+/// What a variant is in reports of another program.
+fn captured<'i>(inputs: &'i ReportInputs<'_>, variant: &Variant) -> Option<&'i CapturedVariant> {
+    let RunSource::Foreign { captured, .. } = &inputs.source else { return None };
+    captured.iter().find(|one| one.variant == variant.id)
+}
+
+/// What a variant is that nothing is built for.
+fn without_build(variant: &Variant) -> &'static str {
+    match &variant.method {
+        Method::Function(_) => "Python function",
+        Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => "external command",
     }
 }
 
@@ -270,7 +285,7 @@ fn values(
             let dynamic = number::with_unit(f64::from(l.dynamic_shared), "bytes");
             format!("grid {}, block {}, dynamic shared memory {dynamic}", dims(l.grid), dims(l.block))
         }),
-        Method::Function(_) | Method::Command(_) => String::new(),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => String::new(),
     };
     let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
         Cell::Value(value) => Measure::Number(Number::new(value)),

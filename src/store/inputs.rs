@@ -6,7 +6,7 @@
 use super::Manifest;
 use super::seal::file_sha256;
 use crate::build::flag_files;
-use crate::config::{Phase, Role, WorkloadReference};
+use crate::config::{Phase, ProgramKind, Role, WorkloadReference};
 use crate::expr::{Value, render};
 use crate::plan::{Method, Plan, reference_plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +44,7 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
                 paths.insert(inside(&function.file));
                 paths.extend(beside(&inside(&function.file), &CODE));
             }
+            Method::Captured(_) => {}
             Method::Command(command) => paths.extend(scripts(&command.argv)),
         }
     }
@@ -115,9 +116,26 @@ fn scripts(argv: &[String]) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Paths of NumPy files that hold expected outputs.
+/// Files of a program that gives expected outputs, with the code beside them.
+fn program_files(program: &ProgramKind) -> BTreeSet<PathBuf> {
+    match program {
+        ProgramKind::Command { argv } => scripts(argv),
+        ProgramKind::Python { file, .. } => {
+            let file = inside(file);
+            beside(&file, &CODE).into_iter().chain([file]).collect()
+        }
+    }
+}
+
+/// Files that hold expected outputs, or the program that gives them.
 fn references(phase: &Phase) -> BTreeSet<PathBuf> {
-    let WorkloadReference::Npy { path } = &phase.workload.reference else { return BTreeSet::new() };
+    let path = match &phase.workload.reference {
+        WorkloadReference::Npy { path } => path,
+        WorkloadReference::Program(reference) => return program_files(&reference.program),
+        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Absent => {
+            return BTreeSet::new();
+        }
+    };
     let template = path.to_string_lossy();
     let outputs = || phase.workload.buffers.iter().filter(|buffer| buffer.role == Role::Output);
     let mut paths = BTreeSet::new();

@@ -135,6 +135,9 @@ pub struct Manifest {
     /// How it was built, timed and profiled, by key of the phase's file (`bench.rounds`); empty in a run of an earlier version.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
+    /// The text of the project's `ncugate.toml`, whose settings are those of the phase where it has none of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// The commit.
     pub git: Option<Git>,
     /// Wall seconds by stage (`build`, `bench`, `profile`).

@@ -34,6 +34,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         sources: inputs::hashes(inputs::sources(plan)).into_iter().collect(),
         inputs: Some(inputs::hashes(inputs::named(phase, plan))),
         settings,
+        project: phase.project.clone(),
         git: git(),
         stage_seconds: Vec::new(),
         software: BTreeMap::new(),

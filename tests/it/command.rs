@@ -17,7 +17,10 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        // phases in folders of their own have the paths of the repository
+        place.write("ncugate.toml", "");
+        place
     }
 
     pub fn path(&self) -> &Path {

@@ -54,8 +54,8 @@ pub fn h200() -> Fingerprint {
         name: "NVIDIA H200".to_owned(),
         compute_capability: (9, 0).into(),
         sms: 132,
-        memory: 150_109_880_320,
-        shared_memory_optin: 232_448,
+        memory: Some(150_109_880_320),
+        shared_memory_optin: Some(232_448),
     };
     Fingerprint {
         gpu: Some(gpu),
@@ -184,7 +184,7 @@ impl Stored {
         for variant in &plan.variants {
             let outcome = match variant.method {
                 Method::Kernel(_) => self.built(),
-                Method::Function(_) | Method::Command(_) => BuildOutcome::NotNeeded,
+                Method::Function(_) | Method::Command(_) | Method::Captured(_) => BuildOutcome::NotNeeded,
             };
             let kernel = outcome != BuildOutcome::NotNeeded;
             writer.build(&BuildRecord { variant: variant.id.clone(), shares: None, outcome }).unwrap();
@@ -230,7 +230,7 @@ impl Stored {
         let launches = cases().map(|(variant, shape)| {
             let entry = match &variant.method {
                 Method::Kernel(kernel) => kernel.entry.as_str(),
-                Method::Function(_) | Method::Command(_) => "library",
+                Method::Function(_) | Method::Command(_) | Method::Captured(_) => "library",
             };
             let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();
             samples.sort_by(f64::total_cmp);
@@ -314,7 +314,7 @@ fn launch(kernel: &str, range: &str, duration: f64) -> Message {
 fn sources(plan: &Plan, place: &Place) -> BTreeMap<String, String> {
     let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
-        Method::Function(_) | Method::Command(_) => None,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     });
     let hash = |name: String| {
         let path = place.path().join(&name);

@@ -1,6 +1,6 @@
 //! Keys of `[workload]` and the tables in it.
 
-use super::{EXPRS, KeyKind, Spec, key, spec};
+use super::{EXPRS, KeyKind, Spec, TEXTS, key, spec};
 use crate::config::workload::Dtype;
 use crate::model::Law;
 
@@ -78,7 +78,7 @@ pub static WORKLOAD: Spec = spec(
 /// `reference = { ... }`.
 pub static REFERENCE: Spec = Spec {
     title: "reference = { ... }",
-    doc: "Exactly one of `builtin`, `entry` and `npy`. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
+    doc: "Exactly one of `builtin`, `entry`, `npy`, `python` and `command`; [references.md](references.md) says what each computes. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
     keys: &[
         key("builtin", KeyKind::OneOf(BUILTINS), "A built-in reference with options."),
         key("entry", KeyKind::Name, "Another kernel, launched with the same arguments."),
@@ -94,6 +94,19 @@ pub static REFERENCE: Spec = Spec {
             KeyKind::Text,
             "A NumPy file; `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions in its path are replaced.",
         ),
+        key(
+            "python",
+            KeyKind::Text,
+            "A function of a Python file, `\"ref.py:softmax\"`: it gets inputs, dimensions and scalars by the names of its parameters \
+             (float64 NumPy arrays; tensors where a parameter is annotated as `torch.Tensor`) and returns the outputs.",
+        ),
+        key(
+            "command",
+            TEXTS,
+            "A program and its arguments. It is given a folder as its last argument, reads `inputs/NAME.npy` there and writes `outputs/NAME.npy`.",
+        ),
+        key("timeout_s", KeyKind::Whole(1), "One call of `python` or `command` may take this many seconds.")
+            .default("60"),
     ],
     free: Some(KeyKind::Param),
 };
@@ -111,6 +124,12 @@ pub static TOLERANCE: Spec = spec(
             "Every element is within `atol + rtol * |expected|`; 0 where only `rtol` is given.",
         ),
         key("rtol", KeyKind::Number, "See `atol`; 0 where only `atol` is given."),
+        key(
+            "mismatches",
+            KeyKind::Number,
+            "Share of the elements that may be farther off than `atol` and `rtol` say, from 0 to 0.05.",
+        )
+        .default("0"),
         key(
             "times_error",
             KeyKind::Number,

@@ -7,7 +7,7 @@ use crate::config::keys::{self, Spec};
 use crate::config::reader::{Item, Table};
 use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 use crate::expr::{Owner, Quantity, Reference, Requirement, Source, Span};
-use crate::metric::Catalogue;
+use crate::metric::{Catalogue, MetricSource};
 use crate::model::{self, GlobError, Level, OnInconclusive, Scope, ShapeName};
 
 /// What requirements may name beside metrics.
@@ -22,6 +22,8 @@ pub struct Vocabulary<'n> {
     pub shapes: &'n [Shape],
     /// Where a gate is judged that names no shapes.
     pub default_shape: Option<ShapeName>,
+    /// Whether the variants are launches of ncu reports: then nothing is timed, compared or selected.
+    pub of_reports: bool,
 }
 
 /// Defaults of a group of gates.
@@ -91,6 +93,9 @@ impl Vocabulary<'_> {
         for (reference, span) in requirement.references() {
             if let Reference::Quantity(quantity) = reference {
                 self.check_quantity(item, &requirement, quantity, span);
+            }
+            if let (Reference::Speedup { .. }, true) = (reference, self.of_reports) {
+                self.report_unseen(item, &requirement, "a speedup, which is of latencies,", span);
             }
             self.check_owner(item, &requirement, reference.owner(), span);
         }
@@ -167,6 +172,17 @@ impl Vocabulary<'_> {
             let message = format!("`{}` is \"{requirement}\", whose `{name}` is unknown", item.place.key);
             item.report_within(requirement.text(), Some(span), message, Some(self.unknown(name, values)));
         }
+        let unseen = matches!(self.metrics.source(name), Some(MetricSource::Latency | MetricSource::Check));
+        if self.of_reports && unseen {
+            self.report_unseen(item, requirement, &format!("`{name}`"), span);
+        }
+    }
+
+    /// Reports what no report of ncu holds.
+    fn report_unseen(&self, item: &Item<'_>, requirement: &Requirement, what: &str, span: Span) {
+        let message = format!("`{}` is \"{requirement}\": {what} is not in a report of ncu", item.place.key);
+        let help = "reports hold counters; the time under ncu is `duration`".to_owned();
+        item.report_within(requirement.text(), Some(span), message, Some(help));
     }
 
     fn check_owner(&self, item: &Item<'_>, requirement: &Requirement, owner: &Owner, span: Span) {
@@ -178,6 +194,21 @@ impl Vocabulary<'_> {
             let help = suggest(name, words.chain(self.subjects.iter().map(String::as_str)));
             item.report_within(requirement.text(), Some(span), message, Some(help));
         }
+    }
+
+    /// Whom a gate judges that does not say.
+    fn default_scope(&self) -> Scope {
+        if self.of_reports { Scope::Each } else { Scope::Selected }
+    }
+
+    fn scope(&self, item: &Item<'_>) -> Option<Scope> {
+        let parsed = item.text()?.parse();
+        let scope = parsed.map_err(|e: GlobError| item.expected("a glob of variant ids", Some(e.reason))).ok()?;
+        if self.of_reports && scope == Scope::Selected {
+            let help = "name the variant, or a glob; `best:GLOB` takes that with the shortest duration".to_owned();
+            item.report("nothing is selected among launches of ncu reports", Some(help));
+        }
+        Some(scope)
     }
 
     /// Reads a gate written as a table, or as the text of its requirement.
@@ -198,7 +229,7 @@ impl Vocabulary<'_> {
         let table = item.table(&keys::GATE)?;
         let name = table.get("name").map(|item| item.text());
         let require = table.need("require").and_then(|item| self.requirement(&item));
-        let on = table.get("on").map_or_else(|| Some(defaults.on.clone()), |item| scope(&item));
+        let on = table.get("on").map_or_else(|| Some(defaults.on.clone()), |item| self.scope(&item));
         let levels = [("required", Level::Required), ("advisory", Level::Advisory)];
         let level = table.get("level").map_or(Some(defaults.level), |item| item.one_of(&levels));
         let given = table.get("shapes").map(|item| self.shape_list(&item));
@@ -239,7 +270,7 @@ impl Vocabulary<'_> {
 
     /// Reads `[[gate]]`.
     pub fn flat(&self, items: &[Item<'_>]) -> Vec<Gate> {
-        self.gates(items, &Defaults { on: Scope::Selected, level: Level::Required })
+        self.gates(items, &Defaults { on: self.default_scope(), level: Level::Required })
     }
 
     /// Reads everything about gates beyond `[[gate]]`, whose gates are `flat`.
@@ -282,9 +313,9 @@ impl Vocabulary<'_> {
 
     fn tier(&self, table: &Table<'_>, name: String) -> Option<Tier> {
         let required = table.get("required").map_or(Some(false), |item| item.boolean());
-        let on = table.get("on").map_or(Some(Scope::Selected), |item| scope(&item));
+        let on = table.get("on").map_or(Some(self.default_scope()), |item| self.scope(&item));
         let level = if required == Some(true) { Level::Required } else { Level::Advisory };
-        let defaults = Defaults { on: on.clone().unwrap_or(Scope::Selected), level };
+        let defaults = Defaults { on: on.clone().unwrap_or(self.default_scope()), level };
         let gates = self.gates(&table.need("require")?.some_list(), &defaults);
         on?;
         Some(Tier { name, gates, required: required?, line: table.line() })
@@ -316,11 +347,6 @@ impl Vocabulary<'_> {
         let name = table.get("name").map_or_else(|| Some(condition.text().to_owned()), |item| item.text());
         Some(Precondition { name: name?, condition, line: table.line() })
     }
-}
-
-fn scope(item: &Item<'_>) -> Option<Scope> {
-    let parsed = item.text()?.parse();
-    parsed.map_err(|e: GlobError| item.expected("a glob of variant ids", Some(e.reason))).ok()
 }
 
 fn glob(item: &Item<'_>) -> Option<String> {

@@ -7,9 +7,11 @@ use crate::config::keys;
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{
-    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind,
+    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchPattern, Sweep, VariantSpec,
+    VariantSpecKind,
 };
 use crate::expr::{Expr, Template, Value};
+use crate::model::glob;
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
 #[derive(Debug, Clone, Default)]
@@ -336,6 +338,13 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     let shown = name.as_deref().unwrap_or("?").to_owned();
     let whose = format!("the parameters of variant `{shown}`");
     let command = table.get("command");
+    if let Some(pattern) = table.get("match") {
+        let refused =
+            ["params", "kernel", "python", "command", "kernel_filter"].into_iter().filter_map(|key| table.get(key));
+        refused.for_each(|item| item.report(format!("`{}` means nothing beside `match`", item.place.key), None));
+        let kind = VariantSpecKind::Captured(launch_pattern(&pattern)?);
+        return Some(VariantSpec { name: name?, params: Vec::new(), kind, line: table.line() });
+    }
     let function = table.get("python");
     if let (Some(command), Some(_)) = (&command, &function) {
         command.report(format!("variant `{shown}` has both `python` and `command`"), Some("keep one".to_owned()));
@@ -424,6 +433,32 @@ fn kernel_of(
             None
         }
     }
+}
+
+/// Reads `match`.
+fn launch_pattern(item: &Item<'_>) -> Option<LaunchPattern> {
+    let table = item.table(&keys::LAUNCH_PATTERN)?;
+    let keys = ["kernel", "nvtx", "launch", "report"];
+    if !keys.into_iter().any(|key| table.has(key)) {
+        let help = "match = { kernel = \"softmax*\" }".to_owned();
+        item.expected(&format!("at least one of {}", keys.join(", ")), Some(help));
+        return None;
+    }
+    let glob = |key| table.get(key).map_or(Some(None), |item: Item<'_>| launch_glob(&item).map(Some));
+    let number = |item: &Item<'_>| u32::try_from(item.whole(0..=i64::from(u32::MAX))?).ok();
+    let launches = table.get("launch").map_or(Some(Vec::new()), |item| match item.is_list() {
+        true => item.some_list().iter().map(number).collect(),
+        false => number(&item).map(|launch| vec![launch]),
+    });
+    let (kernel, nvtx, report) = (glob("kernel"), glob("nvtx"), glob("report"));
+    Some(LaunchPattern { kernel: kernel?, nvtx: nvtx?, launches: launches?, report: report? })
+}
+
+fn launch_glob(item: &Item<'_>) -> Option<String> {
+    let text = item.text()?;
+    let checked = glob(&text);
+    checked.map_err(|e| item.expected("a glob such as \"softmax*\"", Some(e.reason))).ok()?;
+    Some(text)
 }
 
 fn filter(item: &Item<'_>) -> Option<String> {

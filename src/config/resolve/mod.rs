@@ -1,7 +1,9 @@
 //! From the text of a phase to what it means; every error of the file in one go.
 
+mod captured;
 mod gates;
 mod kernel;
+mod layers;
 mod names;
 mod phase;
 mod reference;
@@ -10,10 +12,11 @@ mod tensor_map;
 mod workload;
 
 use super::error::{ConfigErrors, Place, Problem};
-use super::keys::ROOT;
+use super::keys::{PROJECT, ROOT};
 use super::phase::Phase;
+use super::project::{PROJECT_FILE, Project};
 use super::reader::{Table, TomlText};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 /// Reads and understands the phase in a file.
@@ -26,11 +29,36 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
         };
         ConfigErrors::new(path, "", vec![problem])
     })?;
-    parse(path, &text)
+    let project = Project::of(path)?;
+    parse_with(path, &text, project.text.as_deref().map(|text| (project.file(), text)))
 }
 
-/// Understands the text of a phase; `path` is only named in errors.
+/// Understands the text of a phase without a project; `path` is only named in errors.
 pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
+    parse_with(path, text, None)
+}
+
+/// Understands the text of a phase in a project whose `ncugate.toml` has this text; `path` is only named in errors.
+pub fn parse_in(path: &Path, text: &str, project: Option<&str>) -> Result<Phase, ConfigErrors> {
+    parse_with(path, text, project.map(|text| (path.with_file_name(PROJECT_FILE), text)))
+}
+
+fn parse_with(path: &Path, text: &str, project: Option<(PathBuf, &str)>) -> Result<Phase, ConfigErrors> {
+    let Some((file, defaults)) = project else { return read(path, text, None) };
+    let document = document(&file, defaults)?;
+    let source = TomlText::new(defaults);
+    let place = Place { key: String::new(), span: 0..0 };
+    let table = Table::new(&source, &PROJECT, place, document.get_ref());
+    layers::project(&table);
+    let phase = read(path, text, Some(&table));
+    let problems = source.into_problems();
+    if !problems.is_empty() {
+        return Err(ConfigErrors::new(&file, defaults, problems));
+    }
+    Ok(Phase { project: Some(defaults.to_owned()), ..phase? })
+}
+
+fn document<'t>(path: &Path, text: &'t str) -> Result<toml::Spanned<DeTable<'t>>, ConfigErrors> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let problems = errors.iter().map(|e| Problem {
@@ -40,10 +68,15 @@ pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
         });
         return Err(ConfigErrors::new(path, text, problems.collect()));
     }
+    Ok(document)
+}
+
+fn read(path: &Path, text: &str, project: Option<&Table<'_>>) -> Result<Phase, ConfigErrors> {
+    let document = document(path, text)?;
     let source = TomlText::new(text);
     let place = Place { key: String::new(), span: 0..0 };
     let root = Table::new(&source, &ROOT, place, document.get_ref());
-    let phase = phase::phase(&root, path, text);
+    let phase = phase::phase(&root, project, path, text);
     let problems = source.into_problems();
     match phase {
         Some(phase) if problems.is_empty() => Ok(phase),

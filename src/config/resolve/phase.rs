@@ -1,7 +1,9 @@
 //! The file as a whole: order of reading, settings, objective, and names that must not collide.
 
+use super::captured;
 use super::gates::Vocabulary;
 use super::kernel::{self, KernelParts};
+use super::layers::Layers;
 use super::names::KernelNames;
 use super::workload::{self, dims_of};
 use crate::config::Gate;
@@ -19,14 +21,20 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Reads the file; none when something it needs could not be read (an error says what).
-pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
+pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, text: &str) -> Option<Phase> {
     let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
     let params = all_params(&sweep, &[list(root, "variant"), list(root, "baseline")].concat());
-    let Some(table) = root.need("workload").and_then(|item| item.table(&keys::WORKLOAD)) else {
-        return without_workload(root);
+    let workload = match captured::is_of_reports(root) {
+        true => captured::workload(root),
+        false => {
+            let Some(table) = root.need("workload").and_then(|item| item.table(&keys::WORKLOAD)) else {
+                return without_workload(root);
+            };
+            let workload = workload::workload(&table, &params);
+            Collisions { metrics: Catalogue::embedded(), workload: &workload, params: &params }.report(&table);
+            workload
+        }
     };
-    let workload = workload::workload(&table, &params);
-    Collisions { metrics: Catalogue::embedded(), workload: &workload, params: &params }.report(&table);
     let ways = ways(root, &sweep, &workload, &params);
 
     let mut vocabulary = Vocabulary {
@@ -35,6 +43,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
         subjects: subjects(&ways.variants, &ways.baselines, &list(root, "stage")),
         shapes: &workload.shapes,
         default_shape: workload.shapes.last().map(|shape| shape.name.clone()),
+        of_reports: workload.is_of_reports(),
     };
     let head = root.need("phase").and_then(|item| item.table(&keys::PHASE)).map(|table| head(&table, &vocabulary));
     if let Some(head) = &head {
@@ -43,15 +52,18 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
     let gates = vocabulary.flat(&list(root, "gate"));
     let gate_plan = vocabulary.plan(root, &gates);
     let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
-    let build = build(root);
+    let build = build(root, project);
     let (bench, profile) = (
-        bench(root, &vocabulary, &judged(MetricSource::Latency)),
-        profile(root, &vocabulary, &judged(MetricSource::Ncu)),
+        Layers::of(root, project, "bench", &keys::BENCH)
+            .and_then(|layers| bench(&layers, &vocabulary, &judged(MetricSource::Latency))),
+        Layers::of(root, project, "profile", &keys::PROFILE)
+            .and_then(|layers| profile(&layers, &vocabulary, &judged(MetricSource::Ncu))),
     );
     let head = head?;
     Some(Phase {
         file: path.to_owned(),
         text: text.to_owned(),
+        project: None,
         title: head.title.or_else(|| head.name.clone())?,
         name: head.name?,
         objective: head.objective?,
@@ -59,7 +71,7 @@ pub fn phase(root: &Table<'_>, path: &Path, text: &str) -> Option<Phase> {
         build,
         bench: bench?,
         profile: profile?,
-        counting: counting(root)?,
+        counting: counting(root, project)?,
         kernel: ways.kernel,
         sweep,
         variants: ways.variants,
@@ -113,7 +125,7 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
     if let Some(table) = root.need("phase").and_then(|item| item.table(&keys::PHASE)) {
         let _name: Option<String> = table.need("name").and_then(|item| item.name());
     }
-    build(root);
+    build(root, None);
     for (key, spec) in [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL)] {
         root.get(key).and_then(|item| item.table(spec));
     }
@@ -215,7 +227,8 @@ fn head(table: &Table<'_>, vocabulary: &Vocabulary<'_>) -> Head {
 
 fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<ShapeName>) -> Option<Objective> {
     let Some(item) = table.get("objective") else {
-        return Some(Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape: shape? });
+        let metric = if vocabulary.of_reports { "duration" } else { "latency_p50" };
+        return Some(Objective { metric: metric.to_owned(), better: Better::Lower, shape: shape? });
     };
     let (metric, better) = if item.is_table() {
         let inner = item.table(&keys::OBJECTIVE)?;
@@ -267,11 +280,9 @@ fn reads(requirement: &Requirement, kind: MetricSource) -> bool {
     named || (kind == MetricSource::Latency && !reads.speedups.is_empty())
 }
 
-fn build(root: &Table<'_>) -> BuildSettings {
-    let Some(table) = root.get("build").and_then(|item| item.table(&keys::BUILD)) else {
-        return BuildSettings::default();
-    };
-    let arch = table.get("arch").and_then(|item| {
+fn build<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> BuildSettings {
+    let Some(layers) = Layers::of(root, project, "build", &keys::BUILD) else { return BuildSettings::default() };
+    let arch = layers.get("arch").and_then(|item| {
         let text = item.text()?;
         let digits = text.strip_prefix("sm_").unwrap_or_default().trim_end_matches(['a', 'f']);
         if digits.len() < 2 || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -279,23 +290,19 @@ fn build(root: &Table<'_>) -> BuildSettings {
         }
         Some(text)
     });
-    let program = |key| table.get(key).and_then(|item| item.text()).map(Into::into);
-    BuildSettings { nvcc: program("nvcc"), python: program("python"), arch }
+    let path = |key| layers.get(key).and_then(|item: Item<'_>| item.text()).map(Into::into);
+    BuildSettings { nvcc: path("nvcc"), arch, python: path("python"), cache: path("cache") }
 }
 
-fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<BenchSettings> {
-    let table = match root.get("bench") {
-        Some(item) => Some(item.table(&keys::BENCH)?),
-        None => None,
-    };
-    let count = |key, low, default| settled(table.as_ref(), key, default, |item| item.count(low));
+fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<BenchSettings> {
+    let count = |key, low, default| settled(layers, key, default, |item| item.count(low));
     let (warmup, rounds) = (count("warmup", 0, 5), count("rounds", 1, 60));
     let (max_rounds, min_sample) = (count("max_rounds", 1, 240), count("min_sample_us", 1, 200));
     let (max_launches, buffer_sets) = (count("max_launches", 1, 50), count("buffer_sets", 1, 4));
     let (processes, timeout) = (count("processes", 1, 5), count("timeout_s", 1, 30));
     let states = [("cold", L2State::Cold), ("rotate", L2State::Rotate), ("warm", L2State::Warm)];
-    let l2 = settled(table.as_ref(), "l2", L2State::default(), |item| item.one_of(&states));
-    let shapes = measured(table.as_ref(), vocabulary, judged);
+    let l2 = settled(layers, "l2", L2State::default(), |item| item.one_of(&states));
+    let shapes = measured(layers, vocabulary, judged);
     Some(BenchSettings {
         warmup: warmup?,
         rounds: rounds?,
@@ -310,22 +317,18 @@ fn bench(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) ->
     })
 }
 
-fn profile(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<ProfileSettings> {
-    let table = match root.get("profile") {
-        Some(item) => Some(item.table(&keys::PROFILE)?),
-        None => None,
-    };
-    let count = |key, default| settled(table.as_ref(), key, default, |item| item.count(1));
+fn profile(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<ProfileSettings> {
+    let count = |key, default| settled(layers, key, default, |item| item.count(1));
     let (timeout, repeat) = (count("timeout_s", 300), count("repeat", 1));
     let words = [("selected", CloseLookAt::Selected), ("none", CloseLookAt::None)];
-    let close_look = settled(table.as_ref(), "close_look", CloseLookAt::default(), |item| item.one_of(&words));
-    let get = |key| table.as_ref().and_then(|table| table.get(key));
-    let metrics = get("metrics")
+    let close_look = settled(layers, "close_look", CloseLookAt::default(), |item| item.one_of(&words));
+    let metrics = layers
+        .get("metrics")
         .map(|item| item.list().iter().filter_map(|item| vocabulary.metric(item)).collect())
         .unwrap_or_default();
     Some(ProfileSettings {
-        ncu: get("ncu").and_then(|item| item.text()).map(Into::into),
-        shapes: measured(table.as_ref(), vocabulary, judged),
+        ncu: layers.get("ncu").and_then(|item| item.text()).map(Into::into),
+        shapes: measured(layers, vocabulary, judged),
         metrics,
         timeout: Duration::from_secs(u64::from(timeout?)),
         repeat: repeat?,
@@ -333,28 +336,20 @@ fn profile(root: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) 
     })
 }
 
-fn counting(root: &Table<'_>) -> Option<Counting> {
-    let table = match root.get("profile") {
-        Some(item) => Some(item.table(&keys::PROFILE)?),
-        None => None,
-    };
-    let required = settled(table.as_ref(), "require", false, |item| item.boolean())?;
+fn counting<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> Option<Counting> {
+    let layers = Layers::of(root, project, "profile", &keys::PROFILE)?;
+    let required = settled(&layers, "require", false, |item| item.boolean())?;
     Some(if required { Counting::Required } else { Counting::IfPossible })
 }
 
-/// A key's value, or the default where the file does not have the key.
-fn settled<T>(
-    table: Option<&Table<'_>>,
-    key: &'static str,
-    default: T,
-    read: impl Fn(&Item<'_>) -> Option<T>,
-) -> Option<T> {
-    table.and_then(|table| table.get(key)).map_or(Some(default), |item| read(&item))
+/// A key's value, or the default where no file has the key.
+fn settled<T>(layers: &Layers<'_>, key: &'static str, default: T, read: impl Fn(&Item<'_>) -> Option<T>) -> Option<T> {
+    layers.get(key).map_or(Some(default), |item| read(&item))
 }
 
 /// The `shapes` of `[bench]` or `[profile]`: they have to hold those that are judged.
-fn measured(table: Option<&Table<'_>>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Vec<ShapeName> {
-    let Some(item) = table.and_then(|table| table.get("shapes")) else { return judged.to_vec() };
+fn measured(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Vec<ShapeName> {
+    let Some(item) = layers.get("shapes") else { return judged.to_vec() };
     let shapes = vocabulary.shape_list(&item);
     for missing in judged.iter().filter(|shape| !shapes.contains(shape)) {
         let help = "add it, or leave `shapes` out".to_owned();

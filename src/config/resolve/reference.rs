@@ -4,7 +4,7 @@ use super::names::suggest;
 use super::scope::InScope;
 use crate::config::keys::{self, BUILTINS};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Init, Role, WorkloadReference};
+use crate::config::{Buffer, Init, ProgramKind, ReferenceProgram, Role, WorkloadReference};
 use crate::expr::{Expr, Value};
 use crate::model::Law;
 
@@ -44,6 +44,9 @@ const TAKES: [Takes; 5] = [
     Takes { name: "copy", inputs: &["x"], optional: &[], options: &[], laws: NUMBERS },
 ];
 
+/// Where a reference may come from.
+const KINDS: [&str; 5] = ["builtin", "entry", "npy", "python", "command"];
+
 /// Reads `workload.reference`.
 pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
     let builtins: Vec<(&'static str, &'static str)> = BUILTINS.iter().map(|name| (*name, *name)).collect();
@@ -52,16 +55,18 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
         return Some(WorkloadReference::Builtin { name: name.to_owned(), options: Vec::new() });
     }
     let table = item.table(&keys::REFERENCE)?;
-    let given: Vec<&str> = ["builtin", "entry", "npy"].into_iter().filter(|key| table.has(key)).collect();
+    let given: Vec<&str> = KINDS.into_iter().filter(|key| table.has(key)).collect();
     let [kind] = given.as_slice() else {
-        item.expected("exactly one of builtin, entry, npy", None);
+        item.expected(&format!("exactly one of {}", KINDS.join(", ")), None);
         return None;
     };
     let strays = table.free().into_iter().map(|(_, item)| item);
     let geometry = ["source", "grid", "block"].into_iter().filter_map(|key| table.get(key));
+    let limit = table.get("timeout_s");
     let refused: Vec<Item<'_>> = match *kind {
-        "builtin" => geometry.collect(),
-        "entry" => strays.collect(),
+        "builtin" => geometry.chain(limit).collect(),
+        "entry" => strays.chain(limit).collect(),
+        "npy" => geometry.chain(strays).chain(limit).collect(),
         _ => geometry.chain(strays).collect(),
     };
     for stray in refused {
@@ -85,8 +90,32 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
             let source = table.get("source").and_then(|item| item.text()).map(Into::into);
             Some(WorkloadReference::Entry { entry: table.get("entry")?.name()?, source, grid: grid?, block: block? })
         }
-        _ => npy(&table.get("npy")?, dims),
+        "npy" => npy(&table.get("npy")?, dims),
+        _ => program(&table, kind).map(WorkloadReference::Program),
     }
+}
+
+/// A function of a Python file, or a command.
+fn program(table: &Table<'_>, kind: &str) -> Option<ReferenceProgram> {
+    let timeout_s = table.get("timeout_s").map_or(Some(60), |item| item.count(1));
+    let program = match kind {
+        "python" => {
+            let item = table.get("python")?;
+            let text = item.text()?;
+            let (file, function) = text.rsplit_once(':').unwrap_or((text.as_str(), ""));
+            let named = function.chars().all(|c| c.is_alphanumeric() || c == '_') && !function.is_empty();
+            if file.is_empty() || !named {
+                item.expected("a file and a function of it, such as \"ref.py:softmax\"", None);
+                return None;
+            }
+            ProgramKind::Python { file: file.into(), function: function.to_owned() }
+        }
+        _ => {
+            let argv = table.get("command")?.some_list();
+            ProgramKind::Command { argv: argv.iter().map(Item::text).collect::<Option<_>>()? }
+        }
+    };
+    Some(ReferenceProgram { program, timeout_s: timeout_s? })
 }
 
 /// An option of a built-in as text: `true`, `false`, a number or a word.
@@ -145,7 +174,10 @@ pub fn suited_laws(reference: &WorkloadReference, buffers: &[Buffer]) -> Vec<Law
     let free = |buffer: &Buffer| buffer.role == Role::Input && matches!(buffer.init, None | Some(Init::Normal { .. }));
     let takes = match reference {
         WorkloadReference::Builtin { name, .. } => TAKES.iter().find(|takes| takes.name == name),
-        WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. } => None,
+        WorkloadReference::Entry { .. }
+        | WorkloadReference::Npy { .. }
+        | WorkloadReference::Program(_)
+        | WorkloadReference::Absent => None,
     };
     let laws = takes.filter(|_| buffers.iter().any(free)).map_or(&[Law::Declared][..], |takes| takes.laws);
     laws.to_vec()

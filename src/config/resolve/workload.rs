@@ -30,8 +30,10 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     if let (Some(reference), true) = (&reference, buffers_right) {
         reference::check_buffers(table, reference, &buffers);
     }
-    if let (Some(times), Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. })) =
-        (tolerance.and_then(|t| t.times_error), &reference)
+    if let (
+        Some(times),
+        Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. } | WorkloadReference::Program(_)),
+    ) = (tolerance.and_then(|t| t.times_error), &reference)
     {
         let message =
             format!("`times_error = {times}` asks for a plain evaluation, which only built-in references have");
@@ -263,7 +265,20 @@ fn tolerance(item: &Item<'_>) -> Option<Tolerance> {
     let bound = |key| table.get(key).and_then(|item| item.number("a number of at least 0", |v| v >= 0.0));
     let (atol, rtol) = (bound("atol"), bound("rtol"));
     let either = atol.or(rtol).is_some();
-    let allclose = either.then(|| AllClose { atol: atol.unwrap_or(0.0), rtol: rtol.unwrap_or(0.0) });
+    let mismatches = table.get("mismatches").map(|item| {
+        if !either {
+            item.report(
+                "`mismatches` is of the elements that `atol` and `rtol` bound",
+                Some("give one of them".to_owned()),
+            );
+        }
+        item.number("a share from 0 to 0.05", |v| (0.0..=0.05).contains(&v)).unwrap_or(0.0)
+    });
+    let allclose = either.then(|| AllClose {
+        atol: atol.unwrap_or(0.0),
+        rtol: rtol.unwrap_or(0.0),
+        mismatches: mismatches.unwrap_or(0.0),
+    });
     let allow_nan = table.get("allow_nan").and_then(|item| item.boolean()).unwrap_or(false);
     let nan = if allow_nan { NanRule::Allowed } else { NanRule::Refused };
     let (max_abs, rel_l2, times_error) = (bound("max_abs"), bound("rel_l2"), bound("times_error"));

@@ -23,7 +23,7 @@ fn kernels(text: &str) -> Vec<KernelPlan> {
     let plan = unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
     let kernel = |method| match method {
         Method::Kernel(kernel) => Some(kernel),
-        Method::Function(_) | Method::Command(_) => None,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     };
     plan.variants.into_iter().filter_map(|variant| kernel(variant.method)).collect()
 }

@@ -9,9 +9,19 @@ use std::collections::BTreeSet;
 
 const EVERY_KEY: &str = include_str!("every_key.toml");
 
+/// A phase of launches of ncu reports: keys that none of the others can have.
+const CAPTURED: &str = "[phase]\nname = \"p\"\n[[variant]]\nname = \"v\"\n\
+    match = { kernel = \"k*\", nvtx = \"r\", launch = [1, 2], report = \"*.ncu-rep\" }\n[[gate]]\nrequire = \"registers <= 64\"\n";
+
 /// Reads phases that have every key, and gives what was asked for.
 fn read_keys() -> BTreeSet<(&'static str, &'static str)> {
-    let others = ["{ builtin = \"copy\" }", "{ npy = \"a.npy\" }"].map(|reference| {
+    let others = [
+        "{ builtin = \"copy\" }",
+        "{ npy = \"a.npy\" }",
+        "{ python = \"ref.py:f\", timeout_s = 3 }",
+        "{ command = [\"./ref\"] }",
+    ]
+    .map(|reference| {
         EVERY_KEY
             .replace("{ entry = \"reference\", source = \"reference.cu\", grid = [\"N\"], block = [32] }", reference)
     });
@@ -20,6 +30,7 @@ fn read_keys() -> BTreeSet<(&'static str, &'static str)> {
         // The built-in takes fewer inputs than the file has, which is an error after everything was read.
         let _phase_or_that_error = read(text);
     }
+    let _launches = read(CAPTURED);
     asked::all()
 }
 

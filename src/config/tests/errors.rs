@@ -134,7 +134,7 @@ fn missing_key() {
     16 | [kernel]
        | ^^^^^^^^
        |
-       = help: The `.cu` file, relative to the working directory. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
+       = help: The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
     "##);
 }
 
@@ -201,7 +201,7 @@ fn reference_with_other_buffers() {
 #[test]
 fn reference_of_two_kinds() {
     assert_snapshot!(shown(&[(r#"reference = "copy""#, r#"reference = { builtin = "copy", npy = "a.npy" }"#)]), @r##"
-    error: `workload.reference` is `{ builtin = "copy", npy = "a.npy" }`, expected exactly one of builtin, entry, npy
+    error: `workload.reference` is `{ builtin = "copy", npy = "a.npy" }`, expected exactly one of builtin, entry, npy, python, command
      --> phase.toml:6:13
       |
     6 | reference = { builtin = "copy", npy = "a.npy" }
@@ -935,7 +935,7 @@ fn a_wrong_workload_does_not_hide_other_errors() {
     15 | [kernel]
        | ^^^^^^^^
        |
-       = help: The `.cu` file, relative to the working directory. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
+       = help: The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
 
     error: `gate[0].require` is "spils == 0", whose `spils` is unknown
       --> phase.toml:29:12

@@ -150,7 +150,11 @@ impl<'a> ExpectedRecords<'a> {
             rel_l2: check.rel_l2,
             nonfinite: check.nonfinite,
             compared: check.compared,
-            allclose: self.tolerance.allclose.zip(check.allclose).map(|(bound, ratio)| Farthest { bound, ratio }),
+            allclose: self.tolerance.allclose.zip(check.allclose).map(|(bound, ratio)| Farthest {
+                bound,
+                ratio,
+                mismatches: None,
+            }),
             ..Differences::default()
         };
         CheckOutcome::of(differences, Vec::new(), &self.tolerance)

@@ -121,7 +121,8 @@ fn word(state: L2State) -> String {
 }
 
 fn described(gpu: &Gpu) -> String {
-    format!("{} (compute capability {}, {} SMs, {} bytes)", gpu.name, gpu.compute_capability, gpu.sms, gpu.memory)
+    let memory = gpu.memory.map_or_else(|| "memory not known".to_owned(), |bytes| format!("{bytes} bytes"));
+    format!("{} (compute capability {}, {} SMs, {memory})", gpu.name, gpu.compute_capability, gpu.sms)
 }
 
 fn difference((what, now, then): (&str, Option<String>, Option<String>)) -> Option<String> {

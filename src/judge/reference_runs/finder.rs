@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// # Errors
 /// The phase that was kept with the run cannot be read.
 pub fn conditions_of(run: &Run) -> Result<Conditions, JudgeError> {
-    let phase = config::parse(&run.folder.join("phase.toml"), &run.phase)?;
+    let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
     let conditions = Conditions::new(&run.manifest.fingerprint, &run.workload, &phase.bench);
     Ok(Conditions { software: run.manifest.software.clone(), ..conditions })
 }

@@ -17,8 +17,8 @@ fn conditions() -> Conditions {
         name: "NVIDIA H200".to_owned(),
         compute_capability: ComputeCapability::new(9, 0),
         sms: 132,
-        memory: 1 << 37,
-        shared_memory_optin: 232_448,
+        memory: Some(1 << 37),
+        shared_memory_optin: Some(232_448),
     };
     Conditions {
         fingerprint: Fingerprint {
@@ -59,6 +59,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         sources: Vec::new(),
         inputs: None,
         settings: std::collections::BTreeMap::new(),
+        project: None,
         git: None,
         stage_seconds: Vec::new(),
         software: std::collections::BTreeMap::new(),

@@ -195,7 +195,10 @@ fn a_case_beyond_an_older_tolerance_is_judged_by_the_one_of_today() {
     let found = |at: usize| &map[&fixture.plan.variants[at].id];
     let reason = |at: usize| match found(at) {
         Correctness::Wrong { reason } => reason.rsplit(": ").next().unwrap_or_default(),
-        Correctness::Proven { .. } | Correctness::Cheats { .. } | Correctness::Unproven { .. } => "",
+        Correctness::Proven { .. }
+        | Correctness::Cheats { .. }
+        | Correctness::Unchecked { .. }
+        | Correctness::Unproven { .. } => "",
     };
     assert_eq!(*found(0), Correctness::Proven { cases: 9, max_abs: 1e-3 });
     assert_eq!(reason(1), "max_abs 3.000e-3 exceeds the tolerance 2e-3");

@@ -171,6 +171,7 @@ impl WitnessInput<'_> {
             Cell::Missing(reason) => return Agreement::Doubtful(reason),
         };
         match (&variant.method, variant.standing) {
+            (Method::Captured(_), _) => Agreement::Doubtful("a launch of another program".into()),
             (Method::Command(_), Standing::Candidate) => Agreement::Doubtful(GRADED_BY_ITSELF.into()),
             (Method::Command(_), Standing::Baseline) => self.seen(variant),
             (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {

@@ -1,15 +1,14 @@
 //! Matrix product: `c = alpha * a b + beta * c_in`.
 
 use super::arithmetic::{Kept, Rounding};
-use super::dense::{add_scaled, dot};
+use super::dense::{Matrix, add_scaled, multiply};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;
 
-/// Rows of `c` computed by one task.
+/// Rows of `c` that one task computes, at least and at most.
 const ROWS: usize = 16;
-/// Columns of `c` that stay in cache while `b` streams by.
-const COLUMNS: usize = 512;
+const MOST_ROWS: usize = 256;
 
 /// A product fitted to a shape: `a` is `[M, K]`, `b` `[K, N]` or `[N, K]`, `c` and `c_in` `[M, N]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,16 +49,19 @@ impl Gemm {
 
     pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
         let mut c = vec![0.0; self.rows * self.columns];
-        c.par_chunks_mut(ROWS * self.columns).enumerate().for_each(|(block, c)| {
-            let a = &values[self.a][block * ROWS * self.inner..];
-            if self.transpose_b {
-                self.by_dots(a, &values[self.b], c);
-            } else {
-                self.by_rows(a, &values[self.b], c);
-            }
-            c.iter_mut().for_each(|c| *c *= self.alpha);
+        // Every task packs all of `b` anew, so that few rows a task would be slow, and too many leave threads idle.
+        let rows = (self.rows / (2 * rayon::current_num_threads())).clamp(ROWS, MOST_ROWS);
+        c.par_chunks_mut(rows * self.columns).enumerate().for_each(|(block, c)| {
+            let count = c.len() / self.columns;
+            let a = Matrix::new(&values[self.a][block * rows * self.inner..], count, self.inner);
+            let b = &values[self.b];
+            let b = match self.transpose_b {
+                true => Matrix::new(b, self.columns, self.inner).transposed(),
+                false => Matrix::new(b, self.inner, self.columns),
+            };
+            multiply(self.alpha, a, b, c);
             if let Some(c_in) = self.c_in.filter(|_| self.beta != 0.0) {
-                add_scaled(c, self.beta, &values[c_in][block * ROWS * self.columns..]);
+                add_scaled(c, self.beta, &values[c_in][block * rows * self.columns..]);
             }
         });
         c
@@ -78,24 +80,5 @@ impl Gemm {
             self.alpha * total + carried
         };
         (0..self.rows * self.columns).into_par_iter().map(element).collect()
-    }
-
-    fn by_dots(&self, a: &[f64], b: &[f64], c: &mut [f64]) {
-        for (column, b) in b.chunks_exact(self.inner).enumerate() {
-            for (a, c) in a.chunks_exact(self.inner).zip(c.chunks_exact_mut(self.columns)) {
-                c[column] = dot(a, b);
-            }
-        }
-    }
-
-    fn by_rows(&self, a: &[f64], b: &[f64], c: &mut [f64]) {
-        for left in (0..self.columns).step_by(COLUMNS) {
-            let right = (left + COLUMNS).min(self.columns);
-            for (k, b) in b.chunks_exact(self.columns).enumerate() {
-                for (a, c) in a.chunks_exact(self.inner).zip(c.chunks_exact_mut(self.columns)) {
-                    add_scaled(&mut c[left..right], a[k], &b[left..right]);
-                }
-            }
-        }
     }
 }

@@ -7,6 +7,7 @@ mod error;
 mod fit;
 mod gemm;
 mod npy;
+mod program;
 mod rows;
 mod sdpa;
 
@@ -15,4 +16,5 @@ pub use builtin::{BoundBuiltin, Builtin};
 pub use error::ReferenceError;
 pub use fit::BufferValues;
 pub use npy::{NpyError, read as read_npy};
+pub use program::ProgramError;
 pub use sdpa::Sdpa;

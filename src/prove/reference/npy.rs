@@ -2,6 +2,7 @@
 
 use crate::config::Dtype;
 use crate::prove::element;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -31,6 +32,26 @@ pub enum NpyError {
 pub fn read(path: &Path, extents: &[usize]) -> Result<Vec<f64>, NpyError> {
     let bytes = std::fs::read(path).map_err(|source| NpyError::Read { path: path.to_owned(), source })?;
     parse(&bytes, extents).map_err(|what| NpyError::Format { path: path.to_owned(), what })
+}
+
+/// Writes an array of float64 in C order.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, extents: &[usize], values: &[f64]) -> std::io::Result<()> {
+    let shape: String = extents.iter().map(|extent| format!("{extent}, ")).collect();
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
+    // The header ends with a line feed, at a multiple of 64 bytes.
+    let whole = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
+    header.push_str(&" ".repeat(whole - header.len() - 1));
+    header.push('\n');
+    let length = u16::try_from(header.len()).map_err(std::io::Error::other)?.to_le_bytes();
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    for part in [MAGIC, &[1, 0], &length, header.as_bytes()] {
+        file.write_all(part)?;
+    }
+    file.write_all(&element::encode(Dtype::F64, values))?;
+    file.flush()
 }
 
 fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {

@@ -42,8 +42,9 @@ impl Softmax {
 
     /// The same by another arithmetic.
     pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
-        let mut y = values[self.x].clone();
-        y.par_chunks_mut(self.width).for_each(|row| {
+        let mut y = vec![0.0; values[self.x].len()];
+        y.par_chunks_mut(self.width).zip(values[self.x].par_chunks(self.width)).for_each(|(row, x)| {
+            row.copy_from_slice(x);
             let total = arithmetic.soften(row);
             row.iter_mut().for_each(|v| *v /= total);
         });

@@ -1,7 +1,7 @@
 //! Scaled dot-product attention: `o = softmax(scale * q k^T) v` for every batch and head.
 
 use super::arithmetic::SoftmaxArithmetic;
-use super::dense::{add_scaled, dot};
+use super::dense::{Matrix, add_scaled, dot, multiply};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;
@@ -79,6 +79,11 @@ impl Sdpa {
         let v = of_head(self.v, self.keys * self.value_depth);
         let factor = |buffer: Option<usize>| buffer.map_or(1.0, |b| values[b][head]);
         let (scale, v_scale) = (self.scale * factor(self.k_scale), factor(self.v_scale));
+        if *arithmetic == SoftmaxArithmetic::default() && v.iter().all(|v| v.is_finite()) {
+            let seen = |row: usize| if self.causal { first + row + 1 } else { self.keys };
+            let q = &q[first * self.depth..];
+            return self.block((q, k, v), (scale, v_scale), seen, output);
+        }
         let mut weights = Vec::with_capacity(self.keys);
         for (row, output) in output.chunks_exact_mut(self.value_depth).enumerate() {
             let row = first + row;
@@ -91,5 +96,28 @@ impl Sdpa {
                 add_scaled(output, weight / total * v_scale, value);
             }
         }
+    }
+
+    /// The same in exact arithmetic, by products of matrices: a weight of 0 takes out what a row does not see, which is right
+    /// for finite values.
+    fn block(
+        &self,
+        (q, k, v): (&[f64], &[f64], &[f64]),
+        (scale, v_scale): (f64, f64),
+        seen: impl Fn(usize) -> usize,
+        output: &mut [f64],
+    ) {
+        let rows = output.len() / self.value_depth;
+        let keys = seen(rows - 1);
+        let mut weights = vec![0.0; rows * keys];
+        let k = Matrix::new(k, keys, self.depth).transposed();
+        multiply(scale, Matrix::new(q, rows, self.depth), k, &mut weights);
+        for (row, weights) in weights.chunks_exact_mut(keys).enumerate() {
+            let (own, others) = weights.split_at_mut(seen(row));
+            let total = SoftmaxArithmetic::default().soften(own);
+            own.iter_mut().for_each(|weight| *weight /= total);
+            others.fill(0.0);
+        }
+        multiply(v_scale, Matrix::new(&weights, rows, keys), Matrix::new(v, keys, self.value_depth), output);
     }
 }

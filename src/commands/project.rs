@@ -1,0 +1,49 @@
+//! The folder that paths of a phase are relative to: commands go there, and what the command line names stays what it was.
+
+use super::CommandError;
+use crate::cli::{Command, Folders, Saying};
+use crate::config::{self, Phase, Project};
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// Reads a phase, and goes to the root of its project: from here on relative paths are those of the phase.
+pub fn open_phase(config: &Path) -> Result<Phase, CommandError> {
+    let phase = config::load(config)?;
+    let root = Project::of(config)?.root;
+    env::set_current_dir(&root).map_err(|e| {
+        CommandError::Usage(format!(
+            "cannot go to {}, which the paths of {} are relative to: {e}",
+            root.display(),
+            config.display()
+        ))
+    })?;
+    Ok(phase)
+}
+
+/// Makes the paths of a command line absolute where its phase has another root than the working directory. The folders of
+/// profiles and reports that are not given lie in the root.
+pub fn settle(command: &mut Command) -> Result<(), CommandError> {
+    let (config, paths) = match command {
+        Command::Run(args) => (&args.config, paths(&mut args.folders, &mut args.saying)),
+        Command::Gate(args) => {
+            let given = args.profile.iter_mut();
+            (&args.config, paths(&mut args.folders, &mut args.saying).into_iter().chain(given).collect())
+        }
+        Command::Calibrate(args) => (&args.config, vec![&mut args.profiles]),
+        _ => return Ok(()),
+    };
+    let root = Project::of(config)?.root;
+    let Ok(here) = env::current_dir() else { return Ok(()) };
+    if here == root || here.canonicalize().ok() == root.canonicalize().ok() {
+        return Ok(());
+    }
+    for path in paths.into_iter().filter(|path| path.is_relative()) {
+        let of_root = ["profiles", "reports"].map(Path::new).contains(&path.as_path());
+        *path = if of_root { root.join(&path) } else { here.join(&path) };
+    }
+    Ok(())
+}
+
+fn paths<'a>(folders: &'a mut Folders, saying: &'a mut Saying) -> Vec<&'a mut PathBuf> {
+    [&mut folders.profiles, &mut folders.reports].into_iter().chain(saying.comment.as_mut()).collect()
+}

@@ -1,0 +1,103 @@
+"""Runs the reference function of a phase: NumPy files in, NumPy files out.
+
+Called by ncugate as `python3 runner.py FOLDER FILE FUNCTION`. FOLDER has `request.json` and `inputs/NAME.npy`; the answers
+go to `outputs/NAME.npy` as float64.
+"""
+
+import importlib.util
+import inspect
+import json
+import pathlib
+import sys
+
+try:
+    import numpy as np
+except ImportError as error:
+    sys.exit(f"the reference needs NumPy: {error}")
+
+
+def load(path, name):
+    """The function of that name in a file; other files beside it can be imported."""
+    if not pathlib.Path(path).is_file():
+        sys.exit(f"there is no file `{path}` (looked in {pathlib.Path.cwd()})")
+    sys.path.insert(0, str(pathlib.Path(path).resolve().parent))
+    spec = importlib.util.spec_from_file_location("reference", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["reference"] = module
+    spec.loader.exec_module(module)
+    function = getattr(module, name, None)
+    if not callable(function):
+        functions = [key for key, value in vars(module).items() if inspect.isfunction(value)]
+        sys.exit(f"`{path}` has no function `{name}`; it has {', '.join(functions) or 'none'}")
+    return function
+
+
+def asks_for_torch(parameter):
+    """Whether a parameter is annotated as `torch.Tensor`."""
+    asked = parameter.annotation
+    if not isinstance(asked, str):
+        asked = f"{getattr(asked, '__module__', '')}.{getattr(asked, '__qualname__', '')}"
+    return asked in ("torch.Tensor", "Tensor")
+
+
+def value(parameter, array):
+    """An input as the function asks for it."""
+    if not asks_for_torch(parameter):
+        return array
+    import torch
+
+    return torch.from_numpy(array)
+
+
+def arguments(function, request, folder):
+    """Arguments by the names of the function's parameters."""
+    inputs = {one["name"]: folder / "inputs" / f"{one['name']}.npy" for one in request["inputs"]}
+    known = {**request["dims"], **request["scalars"], "shape": request["shape"], "seed": request["seed"]}
+    given = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            rest = {key: np.load(path) for key, path in inputs.items() if key not in given}
+            given.update(rest)
+        elif name in inputs:
+            given[name] = value(parameter, np.load(inputs[name]))
+        elif name in known:
+            given[name] = known[name]
+        elif parameter.default is parameter.empty or parameter.kind is parameter.VAR_POSITIONAL:
+            names = ", ".join([*inputs, *known])
+            sys.exit(f"`{function.__name__}` takes `{name}`, which is not an input, a dimension or a scalar: there are {names}")
+    return given
+
+
+def answers(result, outputs):
+    """What the function returned, by output."""
+    if isinstance(result, dict):
+        missing = [one["name"] for one in outputs if one["name"] not in result]
+        if missing:
+            sys.exit(f"the reference gives no output `{missing[0]}`; it gives {', '.join(map(str, result))}")
+        return {one["name"]: result[one["name"]] for one in outputs}
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    if len(results) != len(outputs):
+        names = ", ".join(one["name"] for one in outputs)
+        sys.exit(f"the reference gives {len(results)} arrays; the outputs are {names}")
+    return {one["name"]: array for one, array in zip(outputs, results)}
+
+
+def main(folder, path, name):
+    folder = pathlib.Path(folder)
+    request = json.loads((folder / "request.json").read_text())
+    function = load(path, name)
+    found = answers(function(**arguments(function, request, folder)), request["outputs"])
+    for one in request["outputs"]:
+        array = found[one["name"]]
+        if hasattr(array, "detach"):
+            array = array.detach().cpu().double().numpy()
+        array = np.asarray(array)
+        if array.dtype.kind not in "fiub":
+            sys.exit(f"the reference gives `{one['name']}` of type {array.dtype}, not of real numbers")
+        if list(array.shape) != one["extents"]:
+            sys.exit(f"the reference gives `{one['name']}` of shape {list(array.shape)}; the output has {one['extents']}")
+        np.save(folder / "outputs" / f"{one['name']}.npy", np.ascontiguousarray(array, dtype="<f8"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

@@ -1,0 +1,115 @@
+//! Reports of another program, judged by a phase that names launches of them.
+
+use crate::command::{Place, root};
+
+const HEAD: &str = "[phase]\nname = \"torch\"\n";
+const SOFTMAX: &str = "[[variant]]\nname = \"softmax\"\nmatch = { kernel = \"softmax_warp_forward*\" }\n";
+const GATE: &str = "[[gate]]\nrequire = \"registers <= 64\"\n";
+
+fn report() -> String {
+    root().join("tests/data/torch_nvtx.ncu-rep.zst").display().to_string()
+}
+
+fn place(config: &str) -> Place {
+    let place = Place::new();
+    place.write("phase.toml", config);
+    place
+}
+
+/// Status, standard output and standard error of `gate` on the capture.
+fn gate(config: &str, more: &[&str]) -> (Option<i32>, String, String) {
+    let report = report();
+    let args = [&["gate", "phase.toml", "--profile", report.as_str()], more].concat();
+    let finished = place(config).run(&args);
+    (finished.status, finished.stdout, finished.stderr)
+}
+
+#[test]
+fn a_phase_of_launches_needs_no_workload_and_names_kernels() {
+    let config = [HEAD, SOFTMAX, GATE].concat();
+    let (status, stdout, stderr) = gate(&config, &[]);
+    assert_eq!(status, Some(0), "{stdout}{stderr}");
+    for said in [
+        "softmax is launches 2, 4 of torch_nvtx.ncu-rep.zst, softmax_warp_forward<c10::Half",
+        "its metrics are medians over the 2 launches",
+        "whose results nothing here checked",
+        "reports of another program, profiled on NVIDIA H200, 2026-11-21",
+    ] {
+        assert!(stdout.contains(said), "{said}: {stdout}");
+    }
+    assert!(!stdout.contains("proven correct") && !stdout.contains("0 seconds ago"), "{stdout}");
+    let (status, json, _) = gate(&config, &["--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((status, json["variants"][0]["correct"].as_str()), (Some(0), Some("inconclusive")));
+    assert!(json["variants"][0]["build"].as_str().unwrap().contains("softmax_warp_forward"), "{json}");
+    assert_eq!(json["selected"], serde_json::Value::Null);
+    let place = place(&config);
+    place.run(&["gate", "phase.toml", "--profile", &report()]);
+    let folder = std::fs::read_dir(place.path().join("reports/torch")).unwrap().next().unwrap().unwrap().path();
+    for file in ["junit.xml", "report.md", "report.html"] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        assert!(text.contains("softmax_warp_forward"), "{file}");
+    }
+}
+
+#[test]
+fn a_gate_that_fails_is_status_1_and_one_on_what_no_report_holds_is_status_2() {
+    let failing = [HEAD, SOFTMAX, "[[gate]]\nrequire = \"registers <= 8\"\n"].concat();
+    assert_eq!(gate(&failing, &[]).0, Some(1));
+    for require in ["latency_p50 <= 5 us", "correct == 1", "speedup(\"softmax\") >= 1"] {
+        let config = format!("{HEAD}{SOFTMAX}[[gate]]\nrequire = '{require}'\n");
+        let (status, _, stderr) = gate(&config, &[]);
+        assert!(status == Some(2) && stderr.contains("is not in a report of ncu"), "{require}: {stderr}");
+    }
+    let selected = [HEAD, SOFTMAX, GATE, "on = \"selected\"\n"].concat();
+    assert!(gate(&selected, &[]).2.contains("nothing is selected among launches"));
+}
+
+#[test]
+fn nothing_matched_is_status_3_and_says_what_the_report_has() {
+    let config = [HEAD, "[[variant]]\nname = \"gone\"\nmatch = { kernel = \"nothing*\" }\n", GATE].concat();
+    let (status, stdout, stderr) = gate(&config, &[]);
+    assert_eq!((status, stdout.as_str()), (Some(3), ""), "{stderr}");
+    assert!(
+        stderr.contains("fits `match` of gone; it has the kernels") && stderr.contains("softmax_warp_forward"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_launch_is_of_one_variant_and_can_be_named_by_number() {
+    let other = "[[variant]]\nname = \"all\"\nmatch = { kernel = \"*\" }\n";
+    let (status, _, stderr) = gate(&[HEAD, SOFTMAX, other, GATE].concat(), &[]);
+    assert!(status == Some(2) && stderr.contains("fits `match` of both"), "{stderr}");
+    let by_number = "[[variant]]\nname = \"second\"\nmatch = { kernel = \"softmax*\", launch = 4 }\n";
+    let (status, stdout, stderr) = gate(&[HEAD, by_number, GATE].concat(), &[]);
+    assert!(status == Some(0) && stdout.contains("second is launch 4 of"), "{stdout}{stderr}");
+}
+
+#[test]
+fn a_phase_of_launches_has_nothing_to_build_or_measure() {
+    let config = [HEAD, SOFTMAX, GATE].concat();
+    let checked = place(&config).run(&["check", "phase.toml"]);
+    assert!(checked.status == Some(0) && checked.stdout.contains("nothing is built"), "{checked:?}");
+    let run = place(&config).run(&["run", "phase.toml"]);
+    assert!(run.status == Some(2) && run.stderr.contains("ncugate gate phase.toml --profile REPORT"), "{run:?}");
+    let mixed = format!("{config}[kernel]\nsource = \"k.cu\"\n");
+    let mixed = place(&mixed).run(&["check", "phase.toml"]);
+    assert!(mixed.status == Some(2) && mixed.stderr.contains("means nothing in a phase whose variants"), "{mixed:?}");
+}
+
+#[test]
+fn a_phase_of_kernels_judges_launches_by_name_only_as_assumed() {
+    let place = Place::new();
+    let report = root().join("tests/data/g12.ncu-rep.zst").display().to_string();
+    let text = std::fs::read_to_string(root().join("tests/data/copy.toml")).unwrap();
+    let text = text.replace("entry = \"copy\"", "entry = \"attn\"");
+    let gate = "[[gate]]\nrequire = \"registers <= 255\"\non = \"each\"\n";
+    place.write("phase.toml", &format!("{text}\n[sweep]\nTHREADS = [128]\n{gate}"));
+    let unproven = place.run(&["gate", "phase.toml", "--profile", &report]);
+    assert_eq!(unproven.status, Some(4), "{unproven:?}");
+    let assumed = place.run(&["gate", "phase.toml", "--profile", &report, "--assume-correct"]);
+    assert_eq!(assumed.status, Some(0), "{assumed:?}");
+    assert!(assumed.stdout.contains("#4 attn is launch 4 of g12.ncu-rep.zst, attn"), "{}", assumed.stdout);
+    assert!(!assumed.stdout.contains("proven correct"), "{}", assumed.stdout);
+}
