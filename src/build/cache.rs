@@ -351,8 +351,13 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("k.cu"), "").unwrap();
         let flags = vec![format!("--options-file={}", path("options").display())];
-        let unit =
-            CompileUnit { source: path("k.cu"), code: CodeForm::Cuda, flags, defines: Vec::new(), instance: None };
+        let unit = CompileUnit {
+            source: path("k.cu"),
+            code: CodeForm::Cuda,
+            flags,
+            defines: Vec::new(),
+            instances: Vec::new(),
+        };
         let key = |text: &str| {
             std::fs::write(path("options"), text).unwrap();
             Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()

@@ -3,14 +3,15 @@
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
 use super::cache::{Artifact, Cache, CacheError, Compiled, prerequisites};
-use super::cubin::Entry;
+use super::cubin::{CubinError, Entry};
+use super::digest::Digest;
 use super::error::BuildError;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{ptxas, refuse, share};
 use crate::config::CodeForm;
-use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, KernelName};
+use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, KernelName, Resources};
 use crate::occupancy::Chip;
-use crate::plan::{KernelCode, KernelPlan, Launch, Method, Plan};
+use crate::plan::{KernelCode, KernelPlan, Method, Plan, ShapeProgram};
 use crate::process::{self, Ending};
 use indexmap::IndexMap;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
@@ -158,8 +159,8 @@ impl<'a> Builder<'a> {
     /// namespace may be left out), the source may have the instance all the same.
     pub(super) fn compile(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
         let attempt = match self.cached(unit)? {
-            Err(message) if unit.instance.is_some() => {
-                self.cached(&CompileUnit { instance: None, ..unit.clone() })?.map_err(|_| message)
+            Err(message) if !unit.instances.is_empty() => {
+                self.cached(&CompileUnit { instances: Vec::new(), ..unit.clone() })?.map_err(|_| message)
             }
             attempt => attempt,
         };
@@ -236,7 +237,8 @@ impl<'a> Builder<'a> {
                 fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
                     .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
                 let flags = vec!["-x".to_owned(), "cu".to_owned()];
-                let unit = CompileUnit { source, code: CodeForm::Cuda, flags, defines: Vec::new(), instance: None };
+                let unit =
+                    CompileUnit { source, code: CodeForm::Cuda, flags, defines: Vec::new(), instances: Vec::new() };
                 let printed =
                     self.run(&mut self.nvcc.to_cubin(&unit, &unit.source, self.arch, &cubin, Path::new("/dev/null")));
                 let _ = fs::remove_file(&unit.source);
@@ -285,30 +287,48 @@ impl<'a> Builder<'a> {
             }
             (Err(message), None) => return Ok(BuildOutcome::Failed { message: message.clone() }),
         };
-        let mut entry = match Entry::read(&artifact.bytes, &kernel.entry, self.arch.capability()) {
-            Ok(entry) => entry,
+        let entries = match self.entries(kernel, artifact) {
+            Ok(entries) => entries,
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
         };
-        let printed = ptxas::report(&artifact.log, &entry.symbol);
-        count_spills(&mut entry, printed);
+        let each = || entries.iter().map(|(_, entry)| entry.resources);
+        let Some(resources) = each().reduce(Resources::together) else {
+            return Ok(BuildOutcome::Failed { message: format!("{}: nothing is launched", kernel.source.display()) });
+        };
         let chip = Chip::of(self.arch.capability());
-        let arrays = || unit.map_or_else(Vec::new, |unit| self.arrays(unit, &entry.symbol).unwrap_or_default());
-        let launch = artifact.launch.as_ref().map(|launch| fitted(launch, kernel, &entry));
-        let launches: Vec<Launch> = kernel.launches.iter().map(|plan| plan.compiled_as(launch.as_ref())).collect();
-        let reasons = refuse::reasons(chip.as_ref(), &entry, &launches, &arrays);
+        let arrays =
+            |entry: &Entry| unit.map_or_else(Vec::new, |unit| self.arrays(unit, &entry.symbol).unwrap_or_default());
+        let launch = artifact.launch.as_ref().map(|launch| fitted(launch, kernel, &entries));
+        let programs: Vec<ShapeProgram> =
+            kernel.programs.iter().map(|program| program.compiled_as(launch.as_ref())).collect();
+        let reasons = refuse::reasons(chip.as_ref(), &entries, &programs, &arrays);
         if !reasons.is_empty() {
-            return Ok(BuildOutcome::Refused { reasons, resources: Some(entry.resources) });
+            return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
         }
+        let named =
+            |(name, entry): &(&str, Entry)| EntryResources { entry: (*name).to_owned(), resources: entry.resources };
         Ok(BuildOutcome::Built {
             cubin: artifact.cubin.clone(),
             cubin_sha256: artifact.sha256.clone(),
-            code_sha256: entry.code_sha256,
-            resources: entry.resources,
+            code_sha256: code(kernel, &entries),
+            resources,
+            entries: if entries.len() > 1 { entries.iter().map(named).collect() } else { Vec::new() },
             arch: self.arch.to_string(),
             cached: artifact.cached,
             log: relative(&ptxas::without_reports(&artifact.log)),
             launch,
         })
+    }
+
+    /// The entries that a variant launches, by the names that the plan has.
+    fn entries<'k>(&self, kernel: &'k KernelPlan, artifact: &Artifact) -> Result<Vec<(&'k str, Entry)>, CubinError> {
+        let read = |name: &'k str| {
+            let mut entry = Entry::read(&artifact.bytes, name, self.arch.capability())?;
+            let printed = ptxas::report(&artifact.log, &entry.symbol);
+            count_spills(&mut entry, printed);
+            Ok((name, entry))
+        };
+        kernel.entries().into_iter().map(read).collect()
     }
 
     /// The message, with the arrays that take the shared memory where there is too much of it.
@@ -388,7 +408,7 @@ fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
                 sorted.known.push((index, BuildOutcome::NotNeeded))
             }
             Method::Kernel(kernel) => {
-                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.launches) {
+                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.programs) {
                     sorted.known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
                     continue;
                 }
@@ -406,21 +426,33 @@ fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
 }
 
 fn unit(kernel: &KernelPlan, code: CodeForm) -> CompileUnit {
-    let instance = || KernelName::parse(&kernel.entry).is_instance().then(|| kernel.entry.clone());
+    let is_instance = |entry: &&str| KernelName::parse(entry).is_instance();
+    let instances = || kernel.entries().into_iter().filter(is_instance).map(str::to_owned).collect();
     CompileUnit {
         source: kernel.source.clone(),
         code,
         flags: kernel.flags.clone(),
         defines: kernel.defines.clone(),
-        instance: if code == CodeForm::Cuda { instance() } else { None },
+        instances: if code == CodeForm::Cuda { instances() } else { Vec::new() },
     }
 }
 
 /// A launch with as many workspaces as the entry takes pointers after its arguments: versions of Triton differ in them.
-fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entry: &Entry) -> CompiledLaunch {
-    let given = kernel.launches.first().map_or(0, |launch| launch.args.len());
-    let trailing = entry.parameters.len().saturating_sub(given).min(launch.workspace.len());
+fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)]) -> CompiledLaunch {
+    let given = kernel.launches().next().map_or(0, |launch| launch.args.len());
+    let taken = entries.first().map_or(0, |(_, entry)| entry.parameters.len());
+    let trailing = taken.saturating_sub(given).min(launch.workspace.len());
     CompiledLaunch { workspace: launch.workspace[..trailing].to_vec(), ..launch.clone() }
+}
+
+/// SHA-256 of the code that is launched: that of the only launch, or of all of them in order.
+fn code(kernel: &KernelPlan, entries: &[(&str, Entry)]) -> String {
+    let of = |name: &&str| entries.iter().find(|(known, _)| known == name).map(|(_, entry)| entry.code_sha256.as_str());
+    let launched: Vec<&str> = kernel.launched_entries().iter().filter_map(of).collect();
+    match launched.as_slice() {
+        [only] => (*only).to_owned(),
+        several => Digest::default().list(several.iter()).hex(),
+    }
 }
 
 /// Where ptxas reports more spilled bytes than it marked in the machine code (older ones mark none), every load and store

@@ -13,7 +13,8 @@ use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::plan::{
-    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
+    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Standing, Step, Swizzle,
+    TensorMap, Variant, reference_launch,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
         code: CodeForm::Cuda,
         flags: flags.iter().map(|&f| f.to_owned()).collect(),
         defines: Vec::new(),
-        instance: None,
+        instances: Vec::new(),
     }
 }
 
@@ -48,23 +49,25 @@ fn args(list: &str) -> Vec<Arg> {
 }
 
 fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
-    let launch = Launch {
-        shape: ShapeName("mission".to_owned()),
-        grid: [16, 1, 1],
-        block: [128, 1, 1],
-        cluster: [1, 1, 1],
-        dynamic_shared: 0,
-        dynamic_arrays: Vec::new(),
-        args: args(signature),
-    };
-    KernelPlan {
-        source,
-        code: KernelCode::Cuda,
-        entry: entry.to_owned(),
-        flags: Vec::new(),
-        defines: Vec::new(),
-        launches: vec![launch],
-    }
+    let launch = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
+    let program = ShapeProgram { shape: ShapeName("mission".to_owned()), steps: vec![Step::Launch(launch)] };
+    KernelPlan { source, code: KernelCode::Cuda, flags: Vec::new(), defines: Vec::new(), programs: vec![program] }
+}
+
+/// The first launch of a kernel.
+fn launch(kernel: &mut KernelPlan) -> &mut Launch {
+    let first = kernel.programs[0].steps.iter_mut().find_map(|step| match step {
+        Step::Launch(launch) => Some(launch),
+        Step::Memset(_) | Step::Memcpy(_) => None,
+    });
+    first.unwrap()
+}
+
+/// The same with another launch behind the first, of this entry with these arguments.
+fn and_then(mut kernel: KernelPlan, entry: &str, signature: &str) -> KernelPlan {
+    let second = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
+    kernel.programs[0].steps.push(Step::Launch(second));
+    kernel
 }
 
 fn plan(methods: Vec<(&str, Method)>) -> Plan {
@@ -193,16 +196,16 @@ fn the_faulty_plan_is_refused_with_its_budget() {
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut whole = kernel(PathBuf::from("kernels/sdpa_scalar/sdpa_whole_kv.cu"), "sdpa_whole_kv", "ppppi");
-    whole.launches[0].args.push(Arg::Scalar(ScalarValue::F32(0.125)));
-    whole.launches[0].block = [192, 1, 1];
-    whole.launches[0].dynamic_shared = 209_152;
+    launch(&mut whole).args.push(Arg::Scalar(ScalarValue::F32(0.125)));
+    launch(&mut whole).block = [192, 1, 1];
+    launch(&mut whole).dynamic_shared = 209_152;
     let reason = refusal(one(&nvcc, folder.path(), "sm_89", whole.clone()));
     let expected = "shared memory of a block on compute capability 8.9: 209152 bytes, limit 101376, 107776 over";
     assert!(reason.starts_with(expected), "{reason}");
     assert!(!cached(&one(&nvcc, folder.path(), "sm_90", whole.clone())));
 
     whole.defines = vec![("MAX_S".to_owned(), "512".to_owned())];
-    whole.launches[0].dynamic_shared = 0;
+    launch(&mut whole).dynamic_shared = 0;
     for arch in ["sm_89", "sm_90"] {
         let message = failure(one(&nvcc, folder.path(), arch, whole.clone()));
         let arrays = "k_all 65536, scores 65536, v_all 65536, out 8192, q_tile 4096, row_sum 128; dynamic";
@@ -297,7 +300,7 @@ fn launches_that_cannot_work_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let shared = |change: &dyn Fn(&mut Launch)| {
         let mut kernel = kernel(data("shared_arrays.cu"), "shared_arrays", "pp");
-        change(&mut kernel.launches[0]);
+        change(launch(&mut kernel));
         kernel
     };
     let on = |arch: &str, kernel| one(&nvcc, folder.path(), arch, kernel);
@@ -311,11 +314,38 @@ fn launches_that_cannot_work_are_refused() {
     assert!(refusal(on("sm_90", shared(&|l| l.args = args("p")))).contains("1 arguments; the kernel takes 2"));
     assert!(refusal(on("sm_90", shared(&|l| l.args = args("pi")))).contains("argument 2 (scalar I32(1)) is 4 bytes"));
     let mut wide = kernel(data("spill.cu"), "spilling", "ppi");
-    wide.launches[0].block = [1024, 1, 1];
+    launch(&mut wide).block = [1024, 1, 1];
     assert!(refusal(on("sm_90", wide)).contains("a block has 65536"));
     let mut cluster = kernel(data("calls.cu"), "clustered", "p");
-    cluster.launches[0].grid = [3, 1, 1];
+    launch(&mut cluster).grid = [3, 1, 1];
     assert!(refusal(on("sm_90", cluster)).contains("not a multiple of the cluster"));
+}
+
+#[test]
+fn a_program_of_two_kernels_is_built_whole_and_refused_by_launch() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let first = || kernel(data("shared_arrays.cu"), "shared_arrays", "pp");
+    let two = and_then(first(), "second", "p");
+    let BuildOutcome::Built { resources, entries, code_sha256, .. } = one(&nvcc, folder.path(), "sm_90", two.clone())
+    else {
+        panic!("it builds")
+    };
+    let [a, b] = entries.as_slice() else { panic!("{entries:?}") };
+    assert_eq!((a.entry.as_str(), b.entry.as_str()), ("shared_arrays", "second"));
+    assert_eq!(resources, a.resources.together(b.resources));
+    assert_eq!(resources.static_shared, a.resources.static_shared.max(b.resources.static_shared));
+    let BuildOutcome::Built { code_sha256: alone, entries, .. } = one(&nvcc, folder.path(), "sm_90", first()) else {
+        panic!("it builds")
+    };
+    assert!(entries.is_empty() && alone != code_sha256);
+    let mut wrong = and_then(first(), "second", "pp");
+    launch(&mut wrong).block = [257, 1, 1];
+    let reason = refusal(one(&nvcc, folder.path(), "sm_90", wrong));
+    assert!(reason.contains("launch 1 (`shared_arrays`): a block of 257 threads"), "{reason}");
+    assert!(reason.contains("launch 2 (`second`): 2 arguments; the kernel takes 1"), "{reason}");
+    let absent = failure(one(&nvcc, folder.path(), "sm_90", and_then(two, "third", "p")));
+    assert!(absent.contains("no kernel `third`"), "{absent}");
 }
 
 #[test]
@@ -391,7 +421,7 @@ fn equal_code_with_equal_launches_is_shared() {
     let with = |define: &str, change: &dyn Fn(&mut Launch)| {
         let mut kernel = kernel(data("shared_arrays.cu"), "second", "p");
         kernel.defines = vec![(define.to_owned(), "1".to_owned())];
-        change(&mut kernel.launches[0]);
+        change(launch(&mut kernel));
         Method::Kernel(kernel)
     };
     let plan = plan(vec![

@@ -110,7 +110,7 @@ impl Builder<'_> {
                     let request = UnitRequest {
                         unit: index,
                         source: kernel.source.clone(),
-                        function: kernel.entry.clone(),
+                        function: function(kernel).to_owned(),
                         signature: about.signature.clone(),
                         constants: constants(about),
                         cubin: self.cache.temporary(),
@@ -241,7 +241,7 @@ impl<'a> Triton<'a> {
             .part(arch)
             .part(kernel.source.as_os_str().as_encoded_bytes())
             .part(source)
-            .part(&kernel.entry)
+            .part(function(kernel))
             .list(about.signature.iter())
             .list(constants.collect::<Vec<_>>().iter())
             .list(environment.iter());
@@ -267,6 +267,11 @@ impl<'a> Triton<'a> {
         let said = format!("Triton's compiler {}{}{last}", output.ending, if last.is_empty() { "" } else { "\n" });
         Ok((answers, said))
     }
+}
+
+/// The function that is compiled.
+fn function(kernel: &KernelPlan) -> &str {
+    kernel.entries().first().copied().unwrap_or_default()
 }
 
 /// The constants as JSON has them.

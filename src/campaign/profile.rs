@@ -123,7 +123,7 @@ impl Profiling<'_> {
             target: worker,
             selection: LaunchSelection::Everything,
             processes: Processes::Application,
-            expect: Expect::Exactly(self.phase.profile.repeat),
+            expect: expected(self.plan, self.phase.profile.repeat),
         }
     }
 
@@ -265,6 +265,15 @@ fn called(worker: &WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'_> {
         processes: Processes::Application,
         expect: Expect::Some,
     }
+}
+
+/// What a report has to hold of variants that are launched here.
+pub(super) fn expected(plan: &Plan, repeats: u32) -> Expect {
+    let several = plan.variants.iter().filter_map(|variant| match &variant.method {
+        Method::Kernel(kernel) => Some((variant.id.clone(), kernel.launched_entries().len() as u32)),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+    });
+    Expect::Exactly { repeats, launches: several.filter(|(_, launches)| *launches != 1).collect() }
 }
 
 fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]) -> Vec<ProfiledCase> {

@@ -3,9 +3,11 @@
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
 mod gate;
+mod launch;
 mod workload;
 
 pub use gate::*;
+pub use launch::*;
 pub use workload::*;
 
 /// What a value may be.
@@ -268,7 +270,11 @@ pub static KERNEL: Spec = spec(
     "[kernel]",
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
     &[
-        key("source", KeyKind::Template, "The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`."),
+        key(
+            "source",
+            KeyKind::Template,
+            "The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.",
+        ),
         key("ptx", KeyKind::Template, "A file of PTX, which nvcc assembles for the architecture."),
         key("cubin", KeyKind::Template, "A cubin, whoever compiled it; it is launched as it is."),
         key(
@@ -278,44 +284,30 @@ pub static KERNEL: Spec = spec(
              constexprs by name, or the compiler's options (`num_warps`, `num_stages`, `maxnreg`); `args` are its other parameters \
              in order. The compiler says how many threads and how much shared memory a block has.",
         ),
-        key(
-            "entry",
-            KeyKind::Template,
-            "Needed but for `python`. Name of the `__global__` function: an `extern \"C\"` one, a mangled one, or as in C++ (`reduce`, `ns::reduce`, \
-             `reduce<float, {{ THREADS }}>`). A template is instantiated with the arguments that are written, if the source \
-             does not. Namespaces may be left out while one kernel fits.",
-        ),
+        ENTRY.default("each launch has its own"),
         key("flags", TEMPLATES, "nvcc flags; `{{ NAME }}` is replaced by the parameter.")
             .default("[\"-O3\", \"-lineinfo\"]"),
         key("defines", NAMES, "Parameters passed as `-DNAME=value`.").default("[]"),
-        key("grid", EXPRS, "Blocks a grid, 1 to 3 axes.").required(),
-        key("block", EXPRS, "Threads a block, 1 to 3 axes; needed but for `python`."),
-        key("cluster", EXPRS, "Blocks a cluster, 1 to 3 axes.").default("no cluster"),
-        key(
-            "dynamic_shared",
-            KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&DYNAMIC_ARRAYS)]),
-            "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say what takes it.",
-        )
-        .default("0"),
+        GRID.default("each launch has its own"),
+        BLOCK.default("each launch has its own"),
+        CLUSTER.default("no cluster"),
+        DYNAMIC_SHARED.default("0"),
+        COOPERATIVE.default("false"),
+        CARVEOUT.default("the driver's choice"),
         key(
             "tensor_maps",
             KeyKind::Table(&TENSOR_MAPS),
             "Buffers as bulk tensor copies (TMA) see them, to name in `args`.",
         )
         .default("{}"),
+        ARGS.default("each launch has its own"),
+        WORKSPACE.default("[]"),
         key(
-            "args",
-            NAMES,
-            "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`).",
+            "launch",
+            KeyKind::List(&KeyKind::Table(&LAUNCH)),
+            "What one evaluation does, in order. Left out, it is one launch of `entry` with `grid`, `block` and `args`.",
         )
-        .required(),
-        key(
-            "workspace",
-            EXPRS,
-            "Bytes of memory behind each pointer that the kernel takes after `args`; 0 passes a null pointer. A cubin of Triton \
-             takes two: scratch memory and the profiler's. Not for `python`, whose compiler says what it needs.",
-        )
-        .default("[]"),
+        .default("one launch"),
     ],
 );
 

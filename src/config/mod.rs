@@ -24,8 +24,8 @@ pub mod workload;
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use kernel::{
-    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchPattern, Sweep, TensorMapTemplate,
-    VariantSpec, VariantSpecKind,
+    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchMode, LaunchPattern,
+    LaunchTemplate, StepAction, StepTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{locate, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};

@@ -216,7 +216,7 @@ pub enum WorkloadReference {
         /// Options of the built-in as strings, e.g. `causal = "true"`, `op = "max"`.
         options: Vec<(String, String)>,
     },
-    /// Another kernel, launched with the same arguments as one thread block grid of its own.
+    /// Another kernel, with a grid and a block of its own.
     Entry {
         /// Entry name.
         entry: String,
@@ -227,6 +227,9 @@ pub enum WorkloadReference {
         grid: Vec<Expr>,
         /// Block, expressions over the shape.
         block: Vec<Expr>,
+        /// Names of its arguments; those of the kernel's first launch where there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        args: Vec<String>,
     },
     /// A NumPy file; `{{ shape }}` and `{{ seed }}` in the path are substituted.
     Npy {
@@ -347,6 +350,14 @@ impl Workload {
     /// The expression cannot be evaluated at the shape.
     pub fn bytes_at(&self, shape: &Shape) -> Result<Option<f64>, ExprError> {
         self.bytes.as_ref().map(|bytes| bytes.eval_number(&shape.scope())).transpose()
+    }
+
+    /// Bytes of a buffer at a shape; none where there is no such buffer, or an extent cannot be evaluated.
+    pub fn bytes_of(&self, shape: &Shape, name: &str) -> Option<f64> {
+        let scope = shape.scope();
+        let buffer = self.buffers.iter().find(|buffer| buffer.name == name)?;
+        let extents = buffer.shape.iter().map(|extent| extent.eval_number(&scope).ok());
+        Some(extents.product::<Option<f64>>()? * buffer.dtype.size() as f64)
     }
 
     /// Bytes of all buffers with a role that is asked for, at a shape; none where an extent cannot be evaluated.

@@ -6,7 +6,7 @@
 
 use super::case_metrics::CaseMetrics;
 use crate::frame::Quantities;
-use crate::judge::witness::durations::disagreement;
+use crate::judge::witness::durations::Durations;
 use crate::metric::{Catalogue, id};
 use crate::model::MetricId;
 use crate::model::ShapeName;
@@ -326,7 +326,7 @@ fn spilling(r: &CaseMetrics<'_>) -> Option<Found> {
 /// Latency without the profiler and duration under it measure different things, within the band that verdicts demand.
 fn durations_disagree(r: &CaseMetrics<'_>) -> Option<Found> {
     let (latency, duration) = (r.value(id::LATENCY_P50)?, r.value(id::DURATION)? / 1000.0);
-    disagreement(latency, duration, 0.0, 1.0).map(|apart| Found {
+    Durations::plain(latency, duration, r.launches()).disagreement().map(|apart| Found {
         title: "Two durations disagree".into(),
         sentence: format!("{}.", apart.numbers),
         severity: Severity::Warning,

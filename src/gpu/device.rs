@@ -8,8 +8,9 @@ use super::attributes::{DeviceAttributes, attributes_of, find};
 use super::buffer::BufferSpec;
 use super::error::{DeviceError, cuda};
 use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
-use super::kernel::{ExecutableGraph, LoadedKernel};
+use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
+use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch};
 use cudarc::driver::{result, sys};
@@ -122,17 +123,26 @@ impl Device {
         self.synchronize()
     }
 
-    /// Loads a cubin and finds an entry in it.
-    pub fn load(&self, cubin: &Path, entry: &str) -> Result<LoadedKernel, DeviceError> {
+    /// Loads a cubin and finds the entries of a program in it.
+    ///
+    /// # Errors
+    /// The cubin cannot be read or loaded, or lacks an entry.
+    pub fn load(&self, cubin: &Path, entries: &[&str]) -> Result<LoadedProgram, DeviceError> {
         let unreadable = |reason: String| DeviceError::Cubin { path: cubin.to_owned(), reason };
         let mut image = std::fs::read(cubin).map_err(|e| unreadable(e.to_string()))?;
         if !image.starts_with(b"\x7fELF") {
             return Err(unreadable("it is not an ELF file".to_owned()));
         }
-        let symbol = crate::build::symbol(&image, entry).map_err(|e| unreadable(e.to_string()))?;
+        let symbol = |entry: &&str| {
+            let symbol = crate::build::symbol(&image, entry).map_err(|e| unreadable(e.to_string()))?;
+            let symbol = CString::new(symbol).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
+            Ok(((*entry).to_owned(), symbol))
+        };
+        let symbols: Vec<(String, CString)> = entries.iter().map(symbol).collect::<Result<_, DeviceError>>()?;
         image.push(0);
-        let name = CString::new(symbol).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
-        load_image(&image, name)
+        let module = load_image(&image)?;
+        let functions = symbols.into_iter().map(|(entry, symbol)| Ok((entry, function(&module, symbol)?)));
+        Ok(LoadedProgram::Module { functions: functions.collect::<Result<_, DeviceError>>()?, _module: module })
     }
 
     /// Loads PTX text that ends with NUL, which the driver compiles, and finds an entry in it.
@@ -144,7 +154,8 @@ impl Device {
         if !ptx.ends_with('\0') {
             return Err(DeviceError::Launch("a text of PTX that does not end with NUL".to_owned()));
         }
-        load_image(ptx.as_bytes(), name)
+        let module = load_image(ptx.as_bytes())?;
+        Ok(LoadedKernel { function: function(&module, name)?, _module: module })
     }
 
     /// The arguments of a launch on buffers that `buffer` knows with their addresses.
@@ -210,22 +221,14 @@ impl Device {
     }
 
     /// Launches a kernel on the stream, or adds it to the graph being captured.
-    pub fn launch(
+    pub(super) fn launch(
         &self,
-        kernel: &LoadedKernel,
+        function: sys::CUfunction,
         launch: &Launch,
         arguments: &KernelArguments,
     ) -> Result<(), DeviceError> {
-        let function = match *kernel {
-            LoadedKernel::Machine { function, .. } => function,
-            LoadedKernel::Function(number) => return self.call(number, arguments),
-        };
         let mut parameters = arguments.pointers();
-        // SAFETY: an all-zero attribute is a valid value of this plain C struct.
-        let mut cluster: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
-        cluster.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-        let [x, y, z] = launch.cluster;
-        cluster.value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+        let mut attributes = launch_attributes(launch);
         let config = sys::CUlaunchConfig {
             gridDimX: launch.grid[0],
             gridDimY: launch.grid[1],
@@ -235,19 +238,19 @@ impl Device {
             blockDimZ: launch.block[2],
             sharedMemBytes: launch.dynamic_shared,
             hStream: self.stream,
-            attrs: &raw mut cluster,
-            numAttrs: u32::from(launch.cluster != [1, 1, 1]),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
         };
         // SAFETY: parameters point at values as large as the kernel takes (builds whose cubin tells are held to that) that outlive the
-        // call, which copies them; what the kernel does with its pointers is the kernel's, and the reason that this runs
-        // in a process of its own.
+        // call, which copies them, as do the attributes; what the kernel does with its pointers is the kernel's, and the reason that
+        // this runs in a process of its own.
         unsafe { sys::cuLaunchKernelEx(&raw const config, function, parameters.as_mut_ptr(), std::ptr::null_mut()) }
             .result()
             .map_err(cuda("cuLaunchKernelEx"))
     }
 
     /// Calls a function; its arguments are the number of the shape and the address of every buffer.
-    fn call(&self, function: u32, arguments: &KernelArguments) -> Result<(), DeviceError> {
+    pub(super) fn call(&self, function: u32, arguments: &KernelArguments) -> Result<(), DeviceError> {
         let words = arguments.words();
         let (Some(caller), Some((&shape, addresses))) = (&self.caller, words.split_first()) else {
             return Err(DeviceError::Launch("nothing here calls functions".to_owned()));
@@ -295,9 +298,6 @@ impl Device {
         block: [u32; 3],
         parameters: &mut [*mut c_void],
     ) -> Result<(), DeviceError> {
-        let LoadedKernel::Machine { function, .. } = *kernel else {
-            return Err(DeviceError::Launch("a function where a kernel of this program is expected".to_owned()));
-        };
         let config = sys::CUlaunchConfig {
             gridDimX: grid[0],
             gridDimY: grid[1],
@@ -311,9 +311,11 @@ impl Device {
             numAttrs: 0,
         };
         // SAFETY: the caller's parameters are those of its own kernel, and the call copies them.
-        unsafe { sys::cuLaunchKernelEx(&raw const config, function, parameters.as_mut_ptr(), std::ptr::null_mut()) }
-            .result()
-            .map_err(cuda("cuLaunchKernelEx"))
+        unsafe {
+            sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
+        }
+        .result()
+        .map_err(cuda("cuLaunchKernelEx"))
     }
 
     /// A graph of everything that `body` launches.
@@ -380,19 +382,45 @@ impl Device {
     }
 }
 
-/// Loads a module from an image that ends with NUL, and finds an entry in it.
-fn load_image(image: &[u8], entry: CString) -> Result<LoadedKernel, DeviceError> {
-    // SAFETY: `image` is ELF or PTX that ends with NUL; the driver checks what is in it.
-    let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
-    // SAFETY: the module was just loaded.
-    match unsafe { result::module::get_function(module, entry) } {
-        Ok(function) => Ok(LoadedKernel::Machine { module, function }),
-        Err(error) => {
-            // SAFETY: as above.
-            let _ = unsafe { result::module::unload(module) };
-            Err(cuda("cuModuleGetFunction")(error))
+/// What a launch asks for beyond grid, block and memory.
+fn launch_attributes(launch: &Launch) -> Vec<sys::CUlaunchAttribute> {
+    use sys::CUlaunchAttributeID as Id;
+    // SAFETY: an all-zero attribute is a valid value of this plain C struct.
+    let attribute = |id| sys::CUlaunchAttribute { id, ..unsafe { std::mem::zeroed() } };
+    let mut attributes = Vec::new();
+    if launch.cluster != [1, 1, 1] {
+        let mut cluster = attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+        let [x, y, z] = launch.cluster;
+        cluster.value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+        attributes.push(cluster);
+    }
+    match launch.mode {
+        LaunchMode::Ordinary => {}
+        LaunchMode::Cooperative => {
+            let mut cooperative = attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+            cooperative.value.cooperative = 1;
+            attributes.push(cooperative);
+        }
+        LaunchMode::Programmatic => {
+            let mut programmatic = attribute(Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+            programmatic.value.programmaticStreamSerializationAllowed = 1;
+            attributes.push(programmatic);
         }
     }
+    attributes
+}
+
+/// Loads a module from an image that ends with NUL.
+fn load_image(image: &[u8]) -> Result<LoadedModule, DeviceError> {
+    // SAFETY: `image` is ELF or PTX that ends with NUL; the driver checks what is in it.
+    let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
+    Ok(LoadedModule { module })
+}
+
+/// An entry of a module.
+fn function(module: &LoadedModule, entry: CString) -> Result<sys::CUfunction, DeviceError> {
+    // SAFETY: the module is loaded.
+    unsafe { result::module::get_function(module.module, entry) }.map_err(cuda("cuModuleGetFunction"))
 }
 
 impl Drop for Device {

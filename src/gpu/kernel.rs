@@ -1,52 +1,98 @@
-//! A kernel in a loaded module, and a graph of launches, unloaded with the value.
+//! Kernels in loaded modules, and graphs of launches, unloaded with the value.
 
 use super::error::{DeviceError, cuda};
 use super::function::ResultCopy;
-use crate::plan::Launch;
+use crate::plan::ShapeProgram;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
 
+/// A loaded module.
+#[derive(Debug)]
+pub struct LoadedModule {
+    pub(super) module: sys::CUmodule,
+}
+
+impl Drop for LoadedModule {
+    fn drop(&mut self) {
+        // SAFETY: loaded by `Device::load` and unloaded once.
+        let _ = unsafe { result::module::unload(self.module) };
+    }
+}
+
+/// A loaded entry of this program's own.
+#[derive(Debug)]
+pub struct LoadedKernel {
+    pub(super) function: sys::CUfunction,
+    /// Keeps the function.
+    pub(super) _module: LoadedModule,
+}
+
 /// What a variant launches.
 #[derive(Debug)]
-pub enum LoadedKernel {
-    /// An entry of a module.
-    Machine {
-        /// The module, unloaded with the value.
-        module: sys::CUmodule,
-        /// The entry.
-        function: sys::CUfunction,
+pub enum LoadedProgram {
+    /// Its entries, in one module: what one launch leaves in a variable of the module, the next one finds.
+    Module {
+        /// By the name that the plan has.
+        functions: Vec<(String, sys::CUfunction)>,
+        /// Keeps the functions.
+        _module: LoadedModule,
     },
     /// A function of another language, by its number in the job.
     Function(u32),
 }
 
-impl LoadedKernel {
-    /// Lets it have the dynamic shared memory and the cluster that a launch asks for.
-    pub fn allow(&self, launch: &Launch) -> Result<(), DeviceError> {
-        let Self::Machine { function, .. } = *self else { return Ok(()) };
-        let set = |attribute, value: u32| {
-            let value = i32::try_from(value).unwrap_or(i32::MAX);
-            // SAFETY: the function lives as long as `self`.
-            unsafe { result::function::set_function_attribute(function, attribute, value) }
-                .map_err(cuda("cuFuncSetAttribute"))
-        };
-        if launch.dynamic_shared > 0 {
-            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.dynamic_shared)?;
-        }
-        // Eight blocks are the largest cluster that every chip with clusters can launch.
-        if launch.cluster.iter().product::<u32>() > 8 {
-            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
-        }
-        Ok(())
-    }
+/// What a launch launches.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LaunchTarget {
+    /// An entry of a module.
+    Entry(sys::CUfunction),
+    /// A function of another language.
+    Function(u32),
 }
 
-impl Drop for LoadedKernel {
-    fn drop(&mut self) {
-        if let Self::Machine { module, .. } = *self {
-            // SAFETY: loaded by `Device::load` and unloaded once.
-            let _ = unsafe { result::module::unload(module) };
+impl LoadedProgram {
+    /// Whether it is a function of another language.
+    pub const fn is_function(&self) -> bool {
+        matches!(self, Self::Function(_))
+    }
+
+    /// What a launch of an entry launches.
+    pub(super) fn target(&self, entry: &str) -> Result<LaunchTarget, DeviceError> {
+        let functions = match self {
+            Self::Function(number) => return Ok(LaunchTarget::Function(*number)),
+            Self::Module { functions, .. } => functions,
+        };
+        let found = functions.iter().find(|(name, _)| name == entry);
+        found
+            .map(|(_, function)| LaunchTarget::Entry(*function))
+            .ok_or_else(|| DeviceError::Launch(format!("entry '{entry}' is not loaded")))
+    }
+
+    /// Lets its functions have the dynamic shared memory, the carve-out and the cluster that the launches of a program ask
+    /// for; of several launches of one function the most.
+    pub(super) fn allow(&self, program: &ShapeProgram) -> Result<(), DeviceError> {
+        let Self::Module { functions, .. } = self else { return Ok(()) };
+        for (entry, function) in functions {
+            let launches = || program.launches().filter(|launch| &launch.entry == entry);
+            let set = |attribute, value: u32| {
+                let value = i32::try_from(value).unwrap_or(i32::MAX);
+                // SAFETY: the function lives as long as `self`.
+                unsafe { result::function::set_function_attribute(*function, attribute, value) }
+                    .map_err(cuda("cuFuncSetAttribute"))
+            };
+            let dynamic = launches().map(|launch| launch.dynamic_shared).max().unwrap_or(0);
+            if dynamic > 0 {
+                set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)?;
+            }
+            if let Some(carveout) = launches().filter_map(|launch| launch.carveout).max() {
+                set(FunctionAttribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout)?;
+            }
+            // Eight blocks are the largest cluster that every chip with clusters can launch.
+            if launches().any(|launch| launch.cluster.iter().product::<u32>() > 8) {
+                set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
+            }
         }
+        Ok(())
     }
 }
 

@@ -91,9 +91,9 @@ impl Worker<'_> {
         shape: &mut CheckedShape<'_>,
         draws: &[CaseDraw],
     ) -> Result<CheckOutcome, DeviceError> {
-        let launch = self.launch(index, shape.spec)?;
-        self.kernel(index)?;
-        let kernel = self.kernels[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
+        let program = self.program(index, shape.spec)?;
+        self.load(index)?;
+        let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
         let mut results = Vec::new();
         for draw in draws {
             if draws.len() > 1 {
@@ -102,7 +102,7 @@ impl Worker<'_> {
             let buffers = &mut shape.buffers;
             results.push(buffers.launch_draw(
                 &self.device,
-                (kernel, &launch),
+                (loaded, &program),
                 shape.spec,
                 draw,
                 &self.job.tolerance,
@@ -177,8 +177,8 @@ impl Worker<'_> {
         buffers: Option<&mut CheckBuffers>,
     ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
         match (&self.job.reference, buffers) {
-            (ReferenceSpec::Entry { entry, cubin, launches }, Some(buffers)) => {
-                buffers.expected_by_entry(&self.device, (entry, cubin, launches), shape, inputs)
+            (ReferenceSpec::Entry { entry, cubin, programs }, Some(buffers)) => {
+                buffers.expected_by_entry(&self.device, (entry, cubin, programs), shape, inputs)
             }
             _ => Err(ExpectedOutputError::NoReference),
         }

@@ -5,7 +5,10 @@ use crate::config::{Buffer, Init, KernelTemplate, Phase, Role, ScalarType, Shape
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::BufferSpec;
 use crate::model::{BuiltKernel, VariantId};
-use crate::plan::{Arg, FunctionPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Variant, reference_id};
+use crate::plan::{
+    Arg, FunctionPlan, KernelPlan, Method, Plan, ScalarValue, ShapeProgram, Step, Variant, reference_args,
+    reference_id, reference_launch,
+};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
 use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
@@ -34,16 +37,13 @@ pub(super) fn functions<'a>(
 }
 
 /// A call of a function at every shape: with the number of the shape and every buffer.
-pub(super) fn calls(phase: &Phase) -> Vec<Launch> {
+pub(super) fn calls(phase: &Phase, function: &FunctionPlan) -> Vec<ShapeProgram> {
     let buffers = || phase.workload.buffers.iter().map(|buffer| Arg::Buffer(buffer.name.clone()));
-    let call = |(number, shape): (usize, &Shape)| Launch {
-        shape: shape.name.clone(),
-        grid: [1; 3],
-        block: [1; 3],
-        cluster: [1; 3],
-        dynamic_shared: 0,
-        dynamic_arrays: Vec::new(),
-        args: std::iter::once(Arg::Scalar(ScalarValue::I64(number as i64))).chain(buffers()).collect(),
+    let call = |(number, shape): (usize, &Shape)| {
+        let number = Arg::Scalar(ScalarValue::I64(number as i64));
+        let args = std::iter::once(number).chain(buffers()).collect();
+        let launch = reference_launch(&function.function, ([1; 3], [1; 3]), args);
+        ShapeProgram { shape: shape.name.clone(), steps: vec![Step::Launch(launch)] }
     };
     phase.workload.shapes.iter().enumerate().map(call).collect()
 }
@@ -63,21 +63,34 @@ pub(super) fn check_provable(phase: &Phase) -> Result<(), JobError> {
 
 pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &Phase) -> Result<(), JobError> {
     for shape in &phase.workload.shapes {
-        if !kernel.launches.iter().any(|l| l.shape == shape.name) {
+        if kernel.program(&shape.name).is_none() {
             return Err(JobError::NoLaunch { variant: variant.clone(), shape: shape.name.clone() });
         }
     }
-    for arg in kernel.launches.iter().flat_map(|l| &l.args) {
-        let name = match arg {
-            Arg::Buffer(name) => name,
-            Arg::TensorMap(map) => &map.buffer,
-            Arg::Scalar(_) | Arg::Workspace(_) => continue,
-        };
-        if !phase.workload.buffers.iter().any(|b| &b.name == name) {
-            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.clone() });
+    for name in kernel.programs.iter().flat_map(|program| &program.steps).flat_map(buffers) {
+        if !phase.workload.buffers.iter().any(|b| b.name == name) {
+            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.to_owned() });
         }
     }
     Ok(())
+}
+
+/// The buffer that an argument names.
+fn named(arg: &Arg) -> Option<&str> {
+    match arg {
+        Arg::Buffer(name) => Some(name),
+        Arg::TensorMap(map) => Some(&map.buffer),
+        Arg::Scalar(_) | Arg::Workspace(_) => None,
+    }
+}
+
+/// Buffers that a step names.
+fn buffers(step: &Step) -> Vec<&str> {
+    match step {
+        Step::Launch(launch) => launch.args.iter().filter_map(named).collect(),
+        Step::Memset(fill) => vec![&fill.buffer],
+        Step::Memcpy(copy) => vec![&copy.from, &copy.to],
+    }
 }
 
 /// How the phase is timed, with hidden seeds that are drawn now. Where the right answers are in files there are none but
@@ -187,7 +200,7 @@ pub(super) fn job_reference(
         WorkloadReference::Absent => Err(JobError::NoReference),
         WorkloadReference::Program(program) => Ok(ReferenceSpec::Program(program.clone())),
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
-        WorkloadReference::Entry { entry, source, grid, block } => {
+        WorkloadReference::Entry { entry, source, grid, block, args: _ } => {
             let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());
             // A source over parameters is that of every variant of the sweep.
             let same = |k: &KernelTemplate, source: &Path| {
@@ -198,23 +211,14 @@ pub(super) fn job_reference(
             let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
             let (_, kernel, candidate) = host.ok_or_else(absent)?;
             let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?.cubin;
-            let launches = kernel
-                .launches
-                .iter()
-                .filter_map(|launch| shapes.iter().find(|s| s.name == launch.shape).map(|shape| (launch, shape)))
-                .map(|(launch, shape)| {
-                    Ok(Launch {
-                        shape: launch.shape.clone(),
-                        grid: extent3(grid, shape, entry, "grid")?,
-                        block: extent3(block, shape, entry, "block")?,
-                        cluster: [1, 1, 1],
-                        dynamic_shared: 0,
-                        dynamic_arrays: Vec::new(),
-                        args: launch.args.clone(),
-                    })
-                })
-                .collect::<Result<Vec<_>, JobError>>()?;
-            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, launches })
+            let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
+                let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);
+                let args = reference_args(phase, shape, kernel)?.unwrap_or_default();
+                let launch = reference_launch(entry, extents, args);
+                Ok(ShapeProgram { shape: shape.name.clone(), steps: vec![Step::Launch(launch)] })
+            });
+            let programs = programs.collect::<Result<Vec<_>, JobError>>()?;
+            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, programs })
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::expr::Expr;
 use crate::model::VariantId;
 use crate::model::{Better, Law};
 use crate::model::{ShapeName, Tolerance};
-use crate::plan::{Arg, KernelCode, KernelPlan, Launch, Method, Plan, Standing, Variant};
+use crate::plan::{Arg, KernelCode, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -78,14 +78,10 @@ pub fn phase() -> Phase {
 
 /// A plan of kernel variants with these names, launched at both shapes of [`phase`].
 pub fn plan(names: &[&str]) -> Plan {
-    let launch = |shape: &str| Launch {
-        shape: ShapeName(shape.to_owned()),
-        grid: [1, 1, 1],
-        block: [32, 1, 1],
-        cluster: [1, 1, 1],
-        dynamic_shared: 0,
-        dynamic_arrays: Vec::new(),
-        args: vec![Arg::Buffer("x".to_owned()), Arg::Buffer("y".to_owned())],
+    let program = |shape: &str| {
+        let args = vec![Arg::Buffer("x".to_owned()), Arg::Buffer("y".to_owned())];
+        let launch = reference_launch("copy", ([1, 1, 1], [32, 1, 1]), args);
+        ShapeProgram { shape: ShapeName(shape.to_owned()), steps: vec![Step::Launch(launch)] }
     };
     let variant = |name: &&str| Variant {
         id: VariantId((*name).to_owned()),
@@ -94,10 +90,9 @@ pub fn plan(names: &[&str]) -> Plan {
         method: Method::Kernel(KernelPlan {
             source: PathBuf::from("copy.cu"),
             code: KernelCode::Cuda,
-            entry: "copy".to_owned(),
             flags: Vec::new(),
             defines: Vec::new(),
-            launches: vec![launch("s"), launch("l")],
+            programs: vec![program("s"), program("l")],
         }),
     };
     Plan { variants: names.iter().map(variant).collect() }

@@ -5,10 +5,11 @@
 use crate::config::Workload;
 use crate::expr::Value;
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId};
-use crate::plan::Launch;
+use crate::plan::ShapeProgram;
 use crate::prove::{ReferenceSpec, ShapeSpec};
 use crate::time::TimingSettings;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What a worker is asked to do.
@@ -87,13 +88,11 @@ pub struct JobKernel {
     pub variant: VariantId,
     /// Its cubin.
     pub cubin: PathBuf,
-    /// Entry name.
-    pub entry: String,
     /// The Python function that takes the place of a cubin.
     #[serde(default)]
     pub function: Option<JobFunction>,
-    /// Its launch at every shape.
-    pub launches: Vec<Launch>,
+    /// What it runs at every shape.
+    pub programs: Vec<ShapeProgram>,
     /// Correctness cases to run.
     pub cases: Vec<CheckCase>,
     /// Shapes to time or to profile.
@@ -114,9 +113,15 @@ pub struct JobFunction {
 }
 
 impl JobKernel {
-    /// Its launch at a shape.
-    pub fn launch(&self, shape: &ShapeName) -> Option<&Launch> {
-        self.launches.iter().find(|l| &l.shape == shape)
+    /// What it runs at a shape.
+    pub fn program(&self, shape: &ShapeName) -> Option<&ShapeProgram> {
+        self.programs.iter().find(|program| &program.shape == shape)
+    }
+
+    /// The entries that it launches, each once.
+    pub fn entries(&self) -> Vec<&str> {
+        let all = self.programs.iter().flat_map(ShapeProgram::launches).map(|launch| launch.entry.as_str());
+        all.collect::<BTreeSet<&str>>().into_iter().collect()
     }
 
     /// Notes a case that is settled.

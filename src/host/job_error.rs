@@ -2,6 +2,7 @@
 
 use crate::expr::ExprError;
 use crate::model::{ShapeName, VariantId};
+use crate::plan::PlanErrors;
 use crate::prove::ReferenceError;
 
 /// Why a phase cannot be made into a job.
@@ -57,6 +58,9 @@ pub enum JobError {
         /// The name.
         buffer: String,
     },
+    /// An argument of the reference entry cannot be passed.
+    #[error(transparent)]
+    ReferenceArguments(#[from] PlanErrors),
     /// The built-in reference does not fit the workload.
     #[error(transparent)]
     Reference(#[from] ReferenceError),

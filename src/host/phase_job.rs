@@ -58,11 +58,10 @@ impl WorkerJob {
             kernels.push(JobKernel {
                 variant: variant.clone(),
                 cubin: built.cubin.clone(),
-                entry: kernel.entry.clone(),
-                launches: kernel.launches.iter().map(|plan| plan.compiled_as(built.launch.as_ref())).collect(),
+                function: None,
+                programs: kernel.programs.iter().map(|program| program.compiled_as(built.launch.as_ref())).collect(),
                 cases,
                 shapes: timed.clone(),
-                function: None,
                 unverified: None,
             });
         }
@@ -70,13 +69,12 @@ impl WorkerJob {
             kernels.push(JobKernel {
                 variant: variant.id.clone(),
                 cubin: function.file.clone(),
-                entry: function.function.clone(),
                 function: Some(JobFunction {
                     file: function.file.clone(),
                     name: function.function.clone(),
                     params: variant.params.clone(),
                 }),
-                launches: calls(phase),
+                programs: calls(phase, function),
                 cases: match purpose {
                     JobPurpose::Bench => cases(phase),
                     JobPurpose::Time | JobPurpose::Profile => Vec::new(),

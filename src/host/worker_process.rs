@@ -96,7 +96,7 @@ fn run(
         None => device,
     };
     reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
-    let mut worker = Worker { device, kernels: HashMap::new(), reporter, job };
+    let mut worker = Worker { device, loaded: HashMap::new(), reporter, job };
     if let Some(functions) = &functions {
         worker.report_software(functions)?;
     }
@@ -106,7 +106,7 @@ fn run(
                 return Ok(lost);
             }
             // What a kernel keeps in variables of its module from one launch to the next is gone with the module.
-            worker.kernels.clear();
+            worker.loaded.clear();
             worker.reporter.report(&WorkerEvent::Proven)?;
             io::copy(&mut io::stdin(), &mut io::sink())?;
             worker.time(&timing)

@@ -44,6 +44,7 @@ mod tiers;
 mod to_confirm;
 mod together;
 mod unchanged;
+mod uncounted;
 mod unresolved;
 mod waiver;
 pub mod witness;

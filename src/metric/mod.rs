@@ -3,6 +3,7 @@
 //! Says what to collect and how to compute; collecting is [`crate::ncu`]'s, filling tables [`crate::frame`]'s.
 
 mod catalogue;
+mod combination;
 mod definition;
 mod derivation;
 mod family;
@@ -10,6 +11,7 @@ pub mod id;
 mod peak;
 
 pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
+pub use combination::Combination;
 pub use definition::{Definition, Formula};
 pub use derivation::{
     BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, MetricSource, OccupancyFact,

@@ -2,8 +2,10 @@
 //!
 //! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
 
+mod arg;
 mod fault;
 mod launch;
+mod program;
 mod reference;
 mod tensor_map;
 #[cfg(test)]
@@ -11,12 +13,11 @@ mod tensor_map;
 mod tests;
 mod triton;
 mod unroll;
-mod variant;
+mod variants;
 
+pub use arg::{Arg, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
-pub use reference::{reference_entry_plan, reference_id, reference_plan};
+pub use program::{BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, TritonKernel};
+pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
 pub use unroll::unroll;
-pub use variant::{
-    Arg, CommandPlan, FunctionPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle,
-    TensorMap, TritonKernel, Variant,
-};
+pub use variants::{CommandPlan, FunctionPlan, Method, Plan, Standing, Variant};

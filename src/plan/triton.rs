@@ -1,6 +1,7 @@
 //! What Triton is told of a kernel's arguments.
 
-use super::variant::{Arg, Launch, ScalarValue};
+use super::arg::{Arg, ScalarValue};
+use super::program::ShapeProgram;
 use crate::config::{Dtype, Workload};
 
 /// What pointers and whole numbers are looked at for: Triton compiles wider accesses where addresses and strides are multiples
@@ -18,7 +19,8 @@ pub(super) const fn threads(warps: u32) -> u32 {
 
 /// Types of the arguments in Triton's notation. A whole number is said to be a multiple of 16 (`:16`) only where it is one at
 /// every shape: one cubin serves all of them.
-pub(super) fn signature(workload: &Workload, launches: &[Launch]) -> Vec<String> {
+pub(super) fn signature(workload: &Workload, programs: &[ShapeProgram]) -> Vec<String> {
+    let launches: Vec<_> = programs.iter().flat_map(ShapeProgram::launches).collect();
     let Some(first) = launches.first() else { return Vec::new() };
     let each = first.args.iter().enumerate();
     each.map(|(at, arg)| {

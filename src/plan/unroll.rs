@@ -2,11 +2,11 @@
 
 use super::fault::{Faults, PlanErrors};
 use super::launch::Launching;
+use super::program::{KernelCode, KernelPlan, ShapeProgram, TritonKernel};
+use super::reference::check_reference_args;
 use super::triton;
-use super::variant::{
-    CommandPlan, FunctionPlan, KernelCode, KernelPlan, Method, Plan, Standing, TritonKernel, Variant,
-};
-use crate::config::{CodeForm, KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
+use super::variants::{CommandPlan, FunctionPlan, Method, Plan, Standing, Variant};
+use crate::config::{CodeForm, KernelTemplate, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind, locate};
 use crate::expr::{Names, Template, Value};
 use crate::model::{KernelName, Scope, VariantId, glob};
 use std::path::PathBuf;
@@ -29,6 +29,7 @@ pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
     }
     let plan = Plan { variants };
     let mut faults = unrolling.faults;
+    check_reference_args(phase, &mut faults);
     if faults.is_empty() {
         check_globs(phase, &plan, &mut faults);
         check_ids(&plan, &mut faults);
@@ -52,7 +53,8 @@ impl Unrolling<'_> {
             if !phase.variants.is_empty() {
                 return Vec::new();
             }
-            let id = VariantId(KernelName::parse(kernel.entry.text()).function().to_owned());
+            let entry = kernel.launches().next().map_or("", |launch| launch.entry.text());
+            let id = VariantId(KernelName::parse(entry).function().to_owned());
             return self.kernel(id, Vec::new(), kernel, &kernel_key, Standing::Candidate).into_iter().collect();
         }
         let combinations = self.combinations();
@@ -139,41 +141,54 @@ impl Unrolling<'_> {
         let mut scope: Names = params.iter().cloned().collect();
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
         let source = self.text(&kernel.source, &key(kernel.code.key()), &scope, &id);
-        let entry_key = if kernel.code == CodeForm::Python { "python" } else { "entry" };
-        let entry = self.text(&kernel.entry, &key(entry_key), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
-        let mut launches = Vec::with_capacity(self.phase.workload.shapes.len());
+        let keys: Vec<StepKeys<'_>> = kernel
+            .steps
+            .iter()
+            .map(|step| StepKeys { text: &self.phase.text, table: key, place: step.place })
+            .collect();
+        let entries: Vec<Option<String>> =
+            kernel.steps.iter().zip(&keys).map(|(step, keys)| self.entry(step, keys, &scope, &id)).collect();
+        let mut programs = Vec::with_capacity(self.phase.workload.shapes.len());
         for shape in &self.phase.workload.shapes {
             scope.extend(shape.dims.iter().map(|(dim, extent)| (dim.clone(), Value::Int(*extent))));
-            let launching = Launching {
-                kernel,
-                key,
-                workload: &self.phase.workload,
-                shape,
-                scope: &scope,
-                subject: &format!("variant {id} at shape {}", shape.name),
-            };
-            launches.extend(launching.plan(&mut self.faults));
+            let subject = format!("variant {id} at shape {}", shape.name);
+            let steps = kernel.steps.iter().zip(&keys).zip(&entries).map(|((step, keys), entry)| {
+                let launching = Launching {
+                    tensor_maps: &kernel.tensor_maps,
+                    key: &|key| keys.key(key),
+                    workload: &self.phase.workload,
+                    shape,
+                    scope: &scope,
+                    subject: &subject,
+                };
+                launching.step(&step.action, entry.as_deref(), &mut self.faults)
+            });
+            // Every step is looked at, so that all faults are told at once.
+            let steps: Vec<Option<_>> = steps.collect();
+            let steps: Option<Vec<_>> = steps.into_iter().collect();
+            programs.extend(steps.map(|steps| ShapeProgram { shape: shape.name.clone(), steps }));
         }
-        let whole = launches.len() == self.phase.workload.shapes.len();
+        let whole = programs.len() == self.phase.workload.shapes.len();
         let code = match kernel.code {
             CodeForm::Cuda => KernelCode::Cuda,
             CodeForm::Ptx => KernelCode::Ptx,
             CodeForm::Cubin => KernelCode::Cubin,
             CodeForm::Python => KernelCode::Triton(TritonKernel {
-                signature: triton::signature(&self.phase.workload, &launches),
+                signature: triton::signature(&self.phase.workload, &programs),
                 constants: params.clone(),
             }),
         };
-        let plan = KernelPlan {
-            source: PathBuf::from(source?),
-            code,
-            entry: entry?,
-            flags: flags?,
-            defines: defines?,
-            launches,
-        };
+        let plan = KernelPlan { source: PathBuf::from(source?), code, flags: flags?, defines: defines?, programs };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
+    }
+
+    /// The entry of a step that is a launch.
+    fn entry(&mut self, step: &StepTemplate, keys: &StepKeys<'_>, scope: &Names, id: &VariantId) -> Option<String> {
+        match &step.action {
+            StepAction::Launch(launch) => self.text(&launch.entry, &keys.key("entry"), scope, id),
+            StepAction::Memset { .. } | StepAction::Memcpy { .. } => None,
+        }
     }
 
     /// The parameters that are passed as macros.
@@ -220,6 +235,20 @@ impl Unrolling<'_> {
             }
         }
         texts
+    }
+}
+
+/// Where the keys of a step are written: in its own table, else in the kernel's.
+struct StepKeys<'k> {
+    text: &'k str,
+    table: &'k dyn Fn(&str) -> String,
+    place: Option<usize>,
+}
+
+impl StepKeys<'_> {
+    fn key(&self, key: &str) -> String {
+        let own = self.place.map(|at| (self.table)(&format!("launch[{at}].{key}")));
+        own.filter(|own| locate(self.text, own).is_some()).unwrap_or_else(|| (self.table)(key))
     }
 }
 

@@ -9,9 +9,9 @@ use super::inputs::CaseInputs;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::config::Role;
-use crate::gpu::{ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedKernel, PinnedMemory, copy};
+use crate::gpu::{ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, copy};
 use crate::model::Tolerance;
-use crate::plan::Launch;
+use crate::plan::ShapeProgram;
 use std::path::Path;
 
 /// The buffers of a shape on the device, and their images on the host.
@@ -48,18 +48,17 @@ impl CheckBuffers {
     fn launch_once(
         &mut self,
         device: &Device,
-        (kernel, launch): (&LoadedKernel, &Launch),
+        (loaded, program): (&LoadedProgram, &ShapeProgram),
         shape: &ShapeSpec,
         poison: &Poison,
     ) -> Result<(), DeviceError> {
         let base = self.memory.address();
-        let arguments = device.arguments(&launch.args, |name| self.layout.find(&shape.buffers, name, base))?;
-        kernel.allow(launch)?;
+        let bound = device.bind(loaded, program, |name| self.layout.find(&shape.buffers, name, base))?;
         for (index, bytes) in poison.0.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
             copy(&mut self.fresh.as_mut_slice()[self.layout.region(index)], bytes);
         }
         device.upload(&self.memory, &self.fresh)?;
-        device.launch(kernel, launch, &arguments)?;
+        device.run(&bound)?;
         device.synchronize()?;
         device.download(&mut self.after, &self.memory)
     }
@@ -71,14 +70,14 @@ impl CheckBuffers {
     pub fn launch_draw(
         &mut self,
         device: &Device,
-        kernel: (&LoadedKernel, &Launch),
+        program: (&LoadedProgram, &ShapeProgram),
         shape: &ShapeSpec,
         draw: &CaseDraw,
         tolerance: &Tolerance,
     ) -> Result<DrawResult, DeviceError> {
         let (mut launches, mut place) = (Vec::new(), None);
         for poison in draw.poisons(shape) {
-            self.launch_once(device, kernel, shape, poison)?;
+            self.launch_once(device, program, shape, poison)?;
             launches.push(self.tally(shape, &draw.expected, |output| draw.yardstick(output, tolerance)));
             place = place.or_else(|| self.out_of_bounds_write(shape));
         }
@@ -110,19 +109,19 @@ impl CheckBuffers {
     pub fn expected_by_entry(
         &mut self,
         device: &Device,
-        (entry, cubin, launches): (&str, &Path, &[Launch]),
+        (entry, cubin, programs): (&str, &Path, &[ShapeProgram]),
         shape: &ShapeSpec,
         inputs: &CaseInputs,
     ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
         let failed = |reason: String| ExpectedOutputError::Entry { entry: entry.to_owned(), reason };
-        let launch = launches.iter().find(|l| l.shape == shape.name);
-        let launch = launch.ok_or_else(|| ExpectedOutputError::NoLaunch { entry: entry.to_owned() })?;
-        let kernel = device.load(cubin, entry).map_err(|e| failed(e.to_string()))?;
+        let program = programs.iter().find(|program| program.shape == shape.name);
+        let program = program.ok_or_else(|| ExpectedOutputError::NoLaunch { entry: entry.to_owned() })?;
+        let loaded = device.load(cubin, &[entry]).map_err(|e| failed(e.to_string()))?;
         self.prepare(shape, inputs);
         let (mut answers, mut tallies) = (Vec::new(), Vec::new());
         let poison = Poison::draw(shape, &[], PoisonKey::random());
         for poison in &poison.pair(shape, PoisonKey::random()) {
-            self.launch_once(device, (&kernel, launch), shape, poison).map_err(|e| failed(e.to_string()))?;
+            self.launch_once(device, (&loaded, program), shape, poison).map_err(|e| failed(e.to_string()))?;
             if let Some(place) = self.out_of_bounds_write(shape) {
                 return Err(failed(place));
             }

@@ -6,7 +6,7 @@ use super::shape::ShapeSpec;
 use crate::config::{ReferenceProgram, Role};
 use crate::expr::{ExprError, Names, Value, render};
 use crate::model::NanRule;
-use crate::plan::Launch;
+use crate::plan::ShapeProgram;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub enum ReferenceSpec {
         /// A cubin of the source it is in.
         cubin: PathBuf,
         /// Its launch at every shape.
-        launches: Vec<Launch>,
+        programs: Vec<ShapeProgram>,
     },
     /// NumPy files; a minijinja template over `shape`, `seed` and `buffer`.
     Npy {

@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::model::{FindingRow, MetricColumn};
 use super::report::Report;
-use super::{charted, deep_profile, deltas, gates, headline, provenance, text, trust, variants};
+use super::{charted, deep_profile, deltas, gates, headline, provenance, steps, text, trust, variants};
 use crate::chart;
 use crate::explain;
 use crate::metric::{Catalogue, ShownIn};
@@ -39,6 +39,7 @@ impl Report {
             fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
             preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
             waivers: gates::waivers(inputs.judgement),
+            steps: steps::table(&rows, &shapes, objective_shape, &metrics),
             deltas: deltas::deltas(inputs, &metrics),
             metrics,
             params,

@@ -14,6 +14,7 @@ use super::model::{FindingRow, Headline};
 use super::page;
 use super::provenance::{Provenance, RunOrigin};
 use super::report::Report;
+use super::steps::StepTable;
 use super::trust::Trust;
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
@@ -74,6 +75,7 @@ struct Shell<'a> {
     fallback: &'a Option<FallbackRow>,
     preconditions: &'a [PreconditionRow],
     waivers: &'a [WaiverRow],
+    steps: &'a Option<StepTable>,
     deltas: &'a [Delta],
     findings: &'a [FindingRow],
     deep_profile: &'a Option<DeepProfileRow>,
@@ -99,6 +101,7 @@ impl<'a> Shell<'a> {
             fallback: &report.fallback,
             preconditions: &report.preconditions,
             waivers: &report.waivers,
+            steps: &report.steps,
             deltas: &report.deltas,
             findings: &report.findings,
             deep_profile: &report.deep_profile,

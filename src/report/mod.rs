@@ -31,6 +31,7 @@ mod provenance;
 mod report;
 pub mod show;
 pub mod static_check;
+mod steps;
 pub mod terminal;
 mod trust;
 mod variant_row;

@@ -7,6 +7,7 @@ use super::deltas::Delta;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
+use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use crate::chart::Chart;
@@ -54,6 +55,8 @@ pub struct Report {
     pub objective_shape: usize,
     /// Candidates and baselines, best first.
     pub variants: Vec<VariantRow>,
+    /// The steps of the selected variant, where its evaluation is several.
+    pub steps: Option<StepTable>,
     /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.

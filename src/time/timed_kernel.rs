@@ -5,9 +5,8 @@ use super::audit_graph::{AuditGraph, WrongLaunch};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::TimingSettings;
 use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
-use crate::gpu::{Device, DeviceError, ExecutableGraph, KernelArguments, LoadedKernel, PendingDigests};
+use crate::gpu::{BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests};
 use crate::model::{Audit, LatencyOutcome, VariantId};
-use crate::plan::Launch;
 
 /// Launches whose mean is the first guess of how long one takes.
 const PILOT: u32 = 4;
@@ -16,17 +15,14 @@ const PILOT: u32 = 4;
 /// in it; it also brings the code of the variant back into the caches.
 const LEAD_IN_US: f64 = 60.0;
 
-/// A variant's kernel, how it is launched, and on what: arguments for each set of buffers, and for the lead-in's own.
+/// What a variant runs, bound to each set of buffers and to the lead-in's own. What is called a launch of it here is all of
+/// its steps, once.
 #[derive(Debug)]
-pub struct TimedLaunch<'a> {
-    /// The kernel.
-    pub kernel: &'a LoadedKernel,
-    /// Its launch.
-    pub launch: &'a Launch,
-    /// Arguments by set.
-    pub arguments: Vec<KernelArguments>,
-    /// Arguments on the buffers of the lead-in.
-    pub lead_in: KernelArguments,
+pub struct TimedProgram<'a> {
+    /// By set.
+    pub sets: Vec<BoundProgram<'a>>,
+    /// On the buffers of the lead-in.
+    pub lead_in: BoundProgram<'a>,
 }
 
 /// A variant being timed at a shape.
@@ -74,14 +70,14 @@ impl TimedKernel {
     pub fn prepare(
         variant: VariantId,
         device: &Device,
-        timed: &TimedLaunch<'_>,
+        timed: &TimedProgram<'_>,
         buffers: &TimedBuffers,
         settings: &TimingSettings,
         mut schedule: AuditSchedule,
         wanted: u32,
     ) -> Result<Self, DeviceError> {
         device.reset_persisting_l2()?;
-        let graph = |launches| graph(device, timed, timed.arguments.iter(), launches);
+        let graph = |launches| graph(device, &timed.sets, launches);
         let replay = |graph: &ExecutableGraph| device.time(|| device.replay(graph));
         // The first replay pays for loading; the second is the guess, and what it says is checked once.
         let pilot = graph(PILOT)?;
@@ -90,7 +86,7 @@ impl TimedKernel {
         let mut chosen = graph(launches)?;
         let mut elapsed = replay(&chosen)?;
         let lead_in = lead_in_launches(settings, elapsed, launches);
-        let lead_in = self::graph(device, timed, std::iter::once(&timed.lead_in), lead_in)?;
+        let lead_in = self::graph(device, std::slice::from_ref(&timed.lead_in), lead_in)?;
         let (most, least_us) = settings.extent();
         if elapsed < least_us && launches < most {
             launches = sample_launches(settings, elapsed, launches);
@@ -104,7 +100,7 @@ impl TimedKernel {
         device.synchronize()?;
         let sets = launches.min(settings.sets());
         let extent = GraphExtent { launches, sets, launch_us: elapsed / f64::from(launches) };
-        let launch = |set: usize| device.launch(timed.kernel, timed.launch, &timed.arguments[set]);
+        let launch = |set: usize| device.run(&timed.sets[set]);
         let most = settings.effort.most_launches(settings.rounds, launches);
         let missing = missing_launches(wanted, settings.rounds, &extent).min(most);
         let audit_graph = AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?;
@@ -285,16 +281,9 @@ fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> String {
     format!("output of {launch} differs: {}, round {round}, set {}", wrong.reason, wrong.set)
 }
 
-fn graph<'a>(
-    device: &Device,
-    timed: &TimedLaunch<'_>,
-    arguments: impl Iterator<Item = &'a KernelArguments> + Clone,
-    launches: u32,
-) -> Result<ExecutableGraph, DeviceError> {
-    device.capture_timed(|| {
-        let mut rotation = arguments.cycle().take(launches as usize);
-        rotation.try_for_each(|arguments| device.launch(timed.kernel, timed.launch, arguments))
-    })
+/// A graph of that many launches, over the sets in turn.
+fn graph(device: &Device, sets: &[BoundProgram<'_>], launches: u32) -> Result<ExecutableGraph, DeviceError> {
+    device.capture_timed(|| sets.iter().cycle().take(launches as usize).try_for_each(|program| device.run(program)))
 }
 
 /// How many launches make a sample, when so many took `elapsed`.

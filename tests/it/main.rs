@@ -27,6 +27,7 @@ mod recorded;
 mod safety;
 mod show;
 mod status;
+mod steps;
 mod stored;
 mod table;
 mod tensor_maps;

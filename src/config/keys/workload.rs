@@ -1,6 +1,6 @@
 //! Keys of `[workload]` and the tables in it.
 
-use super::{EXPRS, KeyKind, Spec, TEXTS, key, spec};
+use super::{EXPRS, KeyKind, NAMES, Spec, TEXTS, key, spec};
 use crate::config::workload::Dtype;
 use crate::model::Law;
 
@@ -81,7 +81,7 @@ pub static REFERENCE: Spec = Spec {
     doc: "Exactly one of `builtin`, `entry`, `npy`, `python` and `command`; [references.md](references.md) says what each computes. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
     keys: &[
         key("builtin", KeyKind::OneOf(BUILTINS), "A built-in reference with options."),
-        key("entry", KeyKind::Name, "Another kernel, launched with the same arguments."),
+        key("entry", KeyKind::Name, "Another kernel, launched with the same arguments, or with `args`."),
         key(
             "source",
             KeyKind::Text,
@@ -89,6 +89,8 @@ pub static REFERENCE: Spec = Spec {
         ),
         key("grid", EXPRS, "Grid of `entry`, over the dimensions."),
         key("block", EXPRS, "Block of `entry`, over the dimensions."),
+        key("args", NAMES, "Arguments of `entry`: buffers, scalars, or dimensions.")
+            .default("those of the kernel's first launch"),
         key(
             "npy",
             KeyKind::Text,

@@ -3,6 +3,7 @@
 mod captured;
 mod gates;
 mod kernel;
+mod launch;
 mod layers;
 mod names;
 mod phase;

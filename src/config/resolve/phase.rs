@@ -2,7 +2,7 @@
 
 use super::captured;
 use super::gates::Vocabulary;
-use super::kernel::{self, KernelParts};
+use super::kernel::{self, KernelParts, KernelUse};
 use super::layers::Layers;
 use super::names::KernelNames;
 use super::workload::{self, dims_of};
@@ -99,12 +99,18 @@ fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String])
     let args = arg_names(workload);
     let taken = declared(workload, params);
     let names = KernelNames { dims: &dims, buffers: &workload.buffers, args: &args, taken: &taken };
+    let (variants, baselines) = (list(root, "variant"), list(root, "baseline"));
+    // A variant without keys of its own runs `[kernel]` as it is.
+    let own = |item: &Item<'_>| item.peek("kernel").is_some() || item.peek("command").is_some();
+    let all_own = !variants.is_empty() && variants.iter().chain(&baselines).all(own);
     let parts = root.get("kernel").and_then(|item| item.table(&keys::KERNEL)).map(|table| {
-        let parts = kernel::parts(&table);
+        let mut parts = kernel::parts(&table);
+        if all_own && !root.has("sweep") {
+            parts.runs = KernelUse::Common;
+        }
         (table, parts)
     });
     let base = parts.as_ref().map(|(_, parts)| parts);
-    let (variants, baselines) = (list(root, "variant"), list(root, "baseline"));
     kernel::no_shared_names(&[variants.as_slice(), &baselines].concat());
     let ways = Ways {
         variants: kernel::variants(&variants, base, &names),
@@ -193,7 +199,9 @@ fn swept(
         }
         return None;
     };
-    parts.complete(table);
+    if parts.runs == KernelUse::Whole {
+        parts.complete(table);
+    }
     parts.check_maps(table, names);
     if root.has("sweep") || !root.has("variant") {
         let params: Vec<&String> = sweep.axes.iter().map(|(name, _)| name).collect();

@@ -61,7 +61,7 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
         return None;
     };
     let strays = table.free().into_iter().map(|(_, item)| item);
-    let geometry = ["source", "grid", "block"].into_iter().filter_map(|key| table.get(key));
+    let geometry = ["source", "grid", "block", "args"].into_iter().filter_map(|key| table.get(key));
     let limit = table.get("timeout_s");
     let refused: Vec<Item<'_>> = match *kind {
         "builtin" => geometry.chain(limit).collect(),
@@ -88,7 +88,10 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
             };
             let (grid, block) = (axes("grid"), axes("block"));
             let source = table.get("source").and_then(|item| item.text()).map(Into::into);
-            Some(WorkloadReference::Entry { entry: table.get("entry")?.name()?, source, grid: grid?, block: block? })
+            let names = |item: Item<'_>| item.some_list().iter().filter_map(Item::name).collect();
+            let args = table.get("args").map(names).unwrap_or_default();
+            let entry = table.get("entry")?.name()?;
+            Some(WorkloadReference::Entry { entry, source, grid: grid?, block: block?, args })
         }
         "npy" => npy(&table.get("npy")?, dims),
         _ => program(&table, kind).map(WorkloadReference::Program),

@@ -39,7 +39,7 @@ fn a_python_function_has_its_parameters_and_what_its_arguments_are_multiples_of(
     let KernelCode::Triton(triton) = &kernels[1].code else { panic!("{:?}", kernels[1].code) };
     assert_eq!(triton.signature, ["*fp32:16", "*fp32:16", "i32:16", "fp32"]);
     assert_eq!(triton.constants.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["BLOCK", "num_warps"]);
-    assert_eq!((kernels[1].entry.as_str(), kernels[1].launches[0].block), ("copy", [256, 1, 1]));
+    assert_eq!((kernels[1].entries(), kernels[1].launches().next().unwrap().block), (vec!["copy"], [256, 1, 1]));
     assert_eq!(kernels[1].source.to_str(), Some("k.py"));
 }
 
@@ -70,7 +70,7 @@ fn a_cubin_needs_an_entry_and_a_block_and_has_a_workspace() {
     let text = with_kernel(&whole, "").replace("[sweep]\n", "");
     let kernels = kernels(&text);
     assert_eq!(kernels[0].code, KernelCode::Cubin);
-    assert_eq!(kernels[0].launches[1].args[2..], [Arg::Workspace(0), Arg::Workspace(8 * 4096)]);
+    assert_eq!(kernels[0].launches().nth(1).unwrap().args[2..], [Arg::Workspace(0), Arg::Workspace(8 * 4096)]);
     assert_eq!(kernels[0].flags, Vec::<String>::new());
 }
 
@@ -80,7 +80,7 @@ fn a_variant_of_another_kind_takes_over_grid_and_arguments_alone() {
     let kernels = kernels(&format!("{SMALL}{variant}"));
     let last = kernels.last().unwrap();
     assert!(matches!(last.code, KernelCode::Triton(_)));
-    assert_eq!((last.flags.len(), last.defines.len(), last.launches[1].grid[0]), (0, 0, 64));
+    assert_eq!((last.flags.len(), last.defines.len(), last.launches().nth(1).unwrap().grid[0]), (0, 0, 64));
 }
 
 #[test]

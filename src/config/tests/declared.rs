@@ -22,8 +22,10 @@ fn read_keys() -> BTreeSet<(&'static str, &'static str)> {
         "{ command = [\"./ref\"] }",
     ]
     .map(|reference| {
-        EVERY_KEY
-            .replace("{ entry = \"reference\", source = \"reference.cu\", grid = [\"N\"], block = [32] }", reference)
+        EVERY_KEY.replace(
+            "{ entry = \"reference\", source = \"reference.cu\", grid = [\"N\"], block = [32], args = [\"a\", \"y\"] }",
+            reference,
+        )
     });
     let minimise = EVERY_KEY.replace("maximise = \"tflops\"", "minimise = \"latency_p50\"");
     for text in [EVERY_KEY.to_owned(), minimise].iter().chain(&others) {

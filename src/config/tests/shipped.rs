@@ -92,8 +92,9 @@ fn a_variant_overrides_keys_of_the_kernel() {
         "[[variant]]\nname = \"wide\"\nparams = { THREADS = 32, CAP = 255 }\nkernel = { block = [\"2 * THREADS\"] }\n\n[sweep]",
     )]);
     let crate::config::VariantSpecKind::Kernel(kernel) = &phase.variants[0].kind else { panic!("a kernel") };
-    assert_eq!(kernel.block[0].text(), "2 * THREADS");
-    assert_eq!(kernel.entry.text(), "copy");
+    let launch = kernel.launches().next().unwrap();
+    assert_eq!(launch.block[0].text(), "2 * THREADS");
+    assert_eq!(launch.entry.text(), "copy");
     assert_eq!(crate::plan::unroll(&phase).unwrap().variants.len(), 5);
 }
 

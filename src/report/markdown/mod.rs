@@ -14,6 +14,7 @@ use super::error::RenderError;
 use super::gate_row::{GateRow, StageRow};
 use super::number::{self, Number};
 use super::report::Report;
+use super::steps::StepTable;
 use super::text;
 use super::variant_row::VariantRow;
 use crate::chart::Chart;
@@ -49,6 +50,7 @@ pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
     sections.extend(stages(report));
     sections.extend(waivers(report));
     sections.push(variants(report));
+    sections.extend(report.steps.as_ref().map(steps));
     sections.extend(deltas(report));
     sections.extend(findings(report));
     sections.extend(report.deep_profile.as_ref().map(deep_profile));
@@ -105,6 +107,17 @@ fn verdict(report: &Report) -> String {
     let (word, source) = (report.source.word(), report.source.words());
     let _ = writeln!(out, "_{word}: {}. {}._", escape(&source), escape(&headline.scope));
     out
+}
+
+/// The steps of the selected variant.
+fn steps(steps: &StepTable) -> String {
+    let heads = ["step", "launch"].into_iter().chain(steps.columns.iter().map(String::as_str));
+    let mut table = MarkdownTable::new(&heads.collect::<Vec<_>>());
+    for (name, about, cells) in &steps.rows {
+        let cells = cells.iter().map(|cell| escape(cell));
+        table.row([escape(name), escape(about)].into_iter().chain(cells).collect());
+    }
+    format!("## Steps of {} at shape {}\n\n{table}", escape(&steps.variant), escape(&steps.shape))
 }
 
 fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
