@@ -1,6 +1,13 @@
 //! The command line as typed. What it means is the commands' business.
 
 use crate::campaign::Patience;
+mod upkeep;
+
+pub use upkeep::{
+    BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
+    WorkerArgs,
+};
+
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -13,7 +20,7 @@ use std::time::Duration;
 /// Exit status: 0 all required gates passed; 1 a required gate failed; 2 the command line or the config is wrong;
 /// 3 the environment or a tool failed; 4 inconclusive.
 #[derive(Debug, Parser)]
-#[command(name = "ncugate", version, max_term_width = 100)]
+#[command(name = "ncugate", version = env!("NCUGATE_VERSION"), max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -52,6 +59,10 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Print the JSON Schema of the config, for editors, or of the results
     Schema(SchemaArgs),
+    /// Print completions for a shell: `ncugate completions bash > /etc/bash_completion.d/ncugate`
+    Completions(CompletionsArgs),
+    /// Write man pages to a folder
+    Man(ManArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -176,9 +187,19 @@ pub struct RunArgs {
 /// `ncugate check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The phases
-    #[arg(value_name = "CONFIG", required = true)]
+    /// The phases; or built files: libraries, executables, object files, archives of them, cubins, fat binaries
+    #[arg(value_name = "CONFIG|LIBRARY", required = true)]
     pub configs: Vec<PathBuf>,
+    /// What the kernels of a library used before (TOML): a kernel that uses more fails, and one that uses less, is new or
+    /// is gone asks for `--update`
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write the baseline anew, as the library is now
+    #[arg(long, requires = "baseline")]
+    pub update: bool,
+    /// What standard output carries, for a library
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Architecture to build for; else the phase's, else the GPU's, else sm_90
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
@@ -243,8 +264,12 @@ pub struct ShowArgs {
     /// Write the metrics instead of a table: base units, full precision, one row a launch and metric
     #[arg(long, value_name = "FORMAT")]
     pub export: Option<ExportFormat>,
-    /// Where the export goes; `-` is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-", requires = "export")]
+    /// Write a page instead, one file that opens from disk: kernels by time and NVTX range, throughputs, roofline, warp
+    /// states, source, ncu's rules; of two reports a comparison
+    #[arg(long, conflicts_with_all = ["export", "rules", "session", "metrics"])]
+    pub html: bool,
+    /// Where the export or the page goes; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
     /// Export one row a launch with one column a metric
     #[arg(long, requires = "export")]
@@ -332,9 +357,22 @@ pub struct TableArgs {
     /// File format; arrow is an IPC file (Feather)
     #[arg(long = "to", value_enum, value_name = "FORMAT", default_value_t = TableTo::Csv)]
     pub format: TableTo,
+    /// Write instead which variant to use at which shape; the status is the verdict of the phase, and a phase that does not
+    /// pass has no such table
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "format")]
+    pub dispatch: Option<DispatchTo>,
     /// File to write, replaced if it is there; else standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// File format of a dispatch table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DispatchTo {
+    /// A C header
+    Header,
+    /// JSON
+    Json,
 }
 
 /// File format of a run's table.
@@ -371,96 +409,4 @@ pub struct RedactArgs {
     /// Drop cubins and imported source files too
     #[arg(long)]
     pub drop_sources: bool,
-}
-
-/// `ncugate baseline`
-#[derive(Debug, Subcommand)]
-pub enum BaselineCommand {
-    /// Put a run on the leaderboard of its phase; shows the difference to the entry it replaces
-    Promote(PromoteArgs),
-    /// List the entries that count now
-    List(ListArgs),
-    /// Show the history of an entry and its values
-    Show(ShowBaselineArgs),
-}
-
-/// `ncugate baseline promote`
-#[derive(Debug, Args)]
-pub struct PromoteArgs {
-    /// The run's folder
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Name of the entry; the entry `best` is `best.` in requirements
-    #[arg(long, value_name = "NAME", default_value = "best")]
-    pub name: String,
-    /// Take the run although its objective is worse than that of the present entry
-    #[arg(long)]
-    pub accept_worse: bool,
-    /// Folder of runs and leaderboards
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
-}
-
-/// `ncugate baseline list`
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    /// Name of a phase; all without it
-    #[arg(value_name = "PHASE")]
-    pub phase: Option<String>,
-    /// Folder of runs and leaderboards
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
-}
-
-/// `ncugate baseline show`
-#[derive(Debug, Args)]
-pub struct ShowBaselineArgs {
-    /// Name of the phase
-    #[arg(value_name = "PHASE")]
-    pub phase: String,
-    /// Name of the entry
-    #[arg(long, value_name = "NAME", default_value = "best")]
-    pub name: String,
-    /// Folder of runs and leaderboards
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
-}
-
-/// `ncugate calibrate`
-#[derive(Debug, Args)]
-pub struct CalibrateArgs {
-    /// The phase
-    #[arg(value_name = "CONFIG")]
-    pub config: PathBuf,
-    /// The variant to time; else the first candidate that builds
-    #[arg(long, value_name = "ID")]
-    pub variant: Option<String>,
-    /// Fresh processes to time it in; how much they differ is what latencies of two runs may differ by
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub runs: u32,
-    /// Waiting
-    #[command(flatten)]
-    pub waiting: Waiting,
-    /// Folder of runs, and of the result
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
-}
-
-/// `ncugate schema`
-#[derive(Debug, Args)]
-pub struct SchemaArgs {
-    /// The schema of `results.json` and `--format json` instead
-    #[arg(long)]
-    pub results: bool,
-}
-
-/// `ncugate worker`
-#[derive(Debug, Args)]
-pub struct WorkerArgs {
-    /// The job
-    #[arg(value_name = "JOB", required_unless_present = "probe")]
-    pub job: Option<PathBuf>,
-    /// Describe this machine's GPU instead
-    #[arg(long)]
-    pub probe: bool,
 }

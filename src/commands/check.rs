@@ -1,10 +1,10 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
 use super::project::open_phase;
-use super::{CommandError, signal};
+use super::{CommandError, library, signal};
 use crate::build::Arch;
 use crate::campaign::{absent_programs, build_for, reference_problem, target};
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{Phase, Waiver};
 use crate::exit::Outcome;
 use crate::host::{NullTest, check_reference, mutant_table, null_test};
@@ -19,6 +19,17 @@ use std::path::Path;
 /// Checks every phase, each from the root of its project; the gravest outcome counts.
 pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     signal::watch();
+    let libraries = args.configs.iter().filter(|path| library::is_library(path)).count();
+    if libraries > 0 {
+        if libraries < args.configs.len() {
+            return Err(CommandError::Usage("check phases and libraries by commands of their own".to_owned()));
+        }
+        return library::check(args, out);
+    }
+    if args.baseline.is_some() || args.format != OutputFormat::Text {
+        let why = "--baseline and --format are for libraries, cubins and fat binaries; these are phases";
+        return Err(CommandError::Usage(why.to_owned()));
+    }
     let here = std::env::current_dir()?;
     let mut outcome = Outcome::Passed;
     for config in &args.configs {

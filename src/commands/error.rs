@@ -1,6 +1,6 @@
 //! Why a command could not do what it was asked, how that is printed, and the exit status it means.
 
-use crate::build::BuildError;
+use crate::build::{BuildError, CubinError, FatbinError};
 use crate::campaign::{CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
 use crate::exit::Outcome;
@@ -8,6 +8,7 @@ use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
 use crate::host::{TrialError, WorkError};
 use crate::judge::JudgeError;
+use crate::judge::kernel_ratchet::BaselineError;
 use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::show::ShowError;
@@ -61,6 +62,33 @@ pub enum CommandError {
         /// What the system said.
         source: io::Error,
     },
+    /// A file that was named cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A built file cannot be looked into.
+    #[error("{}: {source}", path.display())]
+    Library {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: FatbinError,
+    },
+    /// The kernels of a built file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Kernels {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: CubinError,
+    },
+    /// What kernels used before cannot be read.
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
     /// A report cannot be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
@@ -117,7 +145,7 @@ impl CommandError {
     /// The exit status it means.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Trial(_) => Outcome::Usage,
+            Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Trial(_) | Self::Baseline(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
@@ -132,6 +160,9 @@ impl CommandError {
             | Self::Frame(_)
             | Self::Table(_)
             | Self::Output { .. }
+            | Self::Input { .. }
+            | Self::Library { .. }
+            | Self::Kernels { .. }
             | Self::Render(_)
             | Self::Write(_)
             | Self::Compare(_)
@@ -142,9 +173,6 @@ impl CommandError {
 
 /// Prints an error and what caused it on standard error, once; gives the status it means.
 pub fn report_error(error: &CommandError) -> Outcome {
-    if matches!(error, CommandError::Print(e) if e.kind() == io::ErrorKind::BrokenPipe) {
-        return error.outcome(); // the reader of the output has gone
-    }
     let mut text = match error {
         // Rendered whole, each with its place in the file.
         CommandError::Config(_) | CommandError::Plan(_) => error.to_string(),

@@ -9,8 +9,11 @@ mod doctor;
 mod error;
 mod gate;
 mod index;
+mod install;
+mod library;
 mod live;
 mod open;
+mod output;
 mod print;
 mod project;
 mod promote;
@@ -29,6 +32,7 @@ pub use error::{CommandError, report_error};
 use crate::cli::{Cli, Command};
 use crate::exit::Outcome;
 use crate::process;
+use output::Output;
 use std::io;
 
 /// Does what the command line asks.
@@ -38,10 +42,12 @@ use std::io;
 pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
     project::settle(&mut cli.command)?;
     signal::refuse_large_files();
-    let mut out = io::stdout().lock();
+    let mut out = Output::new(io::stdout().lock());
     match &cli.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Check(args) => check::check(args, &mut out),
+        Command::Completions(args) => install::completions(args, &mut out),
+        Command::Man(args) => install::man(args, &mut out),
         Command::Doctor => doctor::doctor(&mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),

@@ -19,7 +19,8 @@ pub use clocks::Clocks;
 pub use deep_profile::DeepProfiles;
 pub use pareto::{ParetoAxis, ParetoFront, ParetoPoint, pareto};
 pub use profiler::{
-    HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, source_of, texts,
+    HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, observe, source_of,
+    texts,
 };
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};

@@ -158,6 +158,23 @@ impl Seen<'_> {
     }
 }
 
+/// What ncu says about one launch of any kernel, with every sampled line: from the report alone. `variant` and `shape` are
+/// the names it is to have.
+///
+/// # Errors
+/// A damaged report.
+pub fn observe(
+    report: &Report,
+    launch: &Launch<'_>,
+    variant: VariantId,
+    shape: ShapeName,
+) -> Result<NcuObservations, ReportError> {
+    let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
+    let listing = listed(report, launch, &samples)?.unwrap_or_default();
+    let (hot, lines) = (samples.hottest(&listing), samples.lines(&listing));
+    Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks })
+}
+
 /// The lines of the sampled instructions from the report alone, where it holds the machine code.
 fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) -> Result<Option<Listing>, ReportError> {
     if samples.places.is_empty() {
@@ -269,6 +286,13 @@ impl InstructionSamples {
     }
 
     fn hottest_lines(&self, listing: &Listing) -> Vec<HotLine> {
+        let mut lines = self.lines(listing);
+        lines.truncate(HOTTEST);
+        lines
+    }
+
+    /// Every sampled line, the hottest first.
+    fn lines(&self, listing: &Listing) -> Vec<HotLine> {
         let total = self.total();
         let mut lines: BTreeMap<&Line, Reasons> = BTreeMap::new();
         for (offset, reasons) in &self.places {
@@ -283,7 +307,6 @@ impl InstructionSamples {
         };
         let mut lines: Vec<HotLine> = lines.iter().filter_map(|(line, reasons)| hot((line, reasons))).collect();
         lines.sort_by_key(|hot| Reverse(hot.samples));
-        lines.truncate(HOTTEST);
         lines
     }
 }

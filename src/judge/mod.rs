@@ -18,6 +18,7 @@ mod fallback;
 mod foreign;
 mod gate_verdict;
 mod grounds;
+pub mod kernel_ratchet;
 mod launches;
 mod limits;
 mod measurements;

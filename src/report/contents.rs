@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::model::{FindingRow, MetricColumn};
 use super::report::Report;
-use super::{charted, deep_profile, deltas, gates, headline, provenance, steps, text, trust, variants};
+use super::{charted, deep_profile, deltas, gates, headline, in_use, matrix, provenance, steps, text, trust, variants};
 use crate::chart;
 use crate::explain;
 use crate::metric::{Catalogue, ShownIn};
@@ -24,12 +24,14 @@ impl Report {
         let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
         let objective_shape =
             inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
+        let used = in_use::in_use(inputs, &metrics);
         let mut report = Self {
             title: text::line(&inputs.phase.title),
             phase: text::line(&inputs.phase.name),
             run: text::line(&inputs.manifest.run),
             file: text::line(&inputs.phase.file.display().to_string()),
             headline: headline::headline(inputs, &metrics),
+            matrix: None,
             trust: trust::trust(inputs),
             objective: headline::objective(inputs, &metrics),
             source: provenance::origin(inputs),
@@ -41,6 +43,8 @@ impl Report {
             waivers: gates::waivers(inputs.judgement),
             steps: steps::table(&rows, &shapes, objective_shape, &metrics),
             deltas: deltas::deltas(inputs, &metrics),
+            shape_deltas: deltas::by_shape(inputs, &metrics, &used),
+            in_use: used,
             metrics,
             params,
             shapes,
@@ -62,6 +66,7 @@ impl Report {
                 .collect(),
             reproduce: provenance::reproduce(inputs),
         };
+        report.matrix = matrix::matrix(&report);
         report.charts = chart::charts(&charted::run(&report, inputs));
         report
     }

@@ -3,10 +3,12 @@
 //! Holds values and the text that people read; knows no clock, disk or environment.
 
 use super::deep_profile::DeepProfileRow;
-use super::deltas::Delta;
+use super::deltas::{Delta, ShapeDelta};
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
+use super::in_use::InUse;
 use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
+use super::shape_matrix::ShapeMatrix;
 use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
@@ -27,6 +29,10 @@ pub struct Report {
     pub file: String,
     /// What a reader has to know in ten seconds.
     pub headline: Headline,
+    /// What ships: the variant to use at each shape.
+    pub in_use: InUse,
+    /// Variants by shapes; none where fewer than two shapes were measured.
+    pub matrix: Option<ShapeMatrix>,
     /// What the numbers rest on.
     pub trust: Trust,
     /// Where the numbers come from.
@@ -59,6 +65,8 @@ pub struct Report {
     pub steps: Option<StepTable>,
     /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
+    /// The objective at every shape beside a stored run, else beside the first baseline.
+    pub shape_deltas: Vec<ShapeDelta>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.
     pub findings: Vec<FindingRow>,
     /// The deep profile of the selected variant, where there is one.

@@ -68,6 +68,7 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     for caution in &headline.cautions {
         paragraph(&mut out, caution, columns);
     }
+    paragraph(&mut out, &report.in_use.sentence, columns);
     let label = headline.conclusion.label();
     let reason = format!("{} {}", "#".repeat(label.len()), headline.reason);
     let label = paint(&label.to_uppercase(), headline.conclusion.tone(), screen.colours);

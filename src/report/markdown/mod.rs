@@ -14,11 +14,13 @@ use super::error::RenderError;
 use super::gate_row::{GateRow, StageRow};
 use super::number::{self, Number};
 use super::report::Report;
+use super::shape_matrix::ShapeMatrix;
 use super::steps::StepTable;
 use super::text;
 use super::variant_row::VariantRow;
 use crate::chart::Chart;
 use crate::model::{Level, Verdict};
+use crate::plan::Standing;
 use std::fmt::Write as _;
 
 /// Variants in the table.
@@ -49,6 +51,7 @@ pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
     );
     sections.extend(stages(report));
     sections.extend(waivers(report));
+    sections.extend(report.matrix.as_ref().map(by_shape));
     sections.push(variants(report));
     sections.extend(report.steps.as_ref().map(steps));
     sections.extend(deltas(report));
@@ -67,6 +70,7 @@ fn verdict(report: &Report) -> String {
     let headline = &report.headline;
     let mut out = format!("# {}: {}\n\n", escape(&report.title), headline.conclusion);
     let _ = writeln!(out, "**{}** {}\n", headline.verdict.mark(), escape(&headline.reason));
+    let _ = writeln!(out, "**{}**\n", escape(&report.in_use.sentence));
     for line in &report.trust.lines {
         let _ = writeln!(out, "{}\n", escape(line));
     }
@@ -92,7 +96,11 @@ fn verdict(report: &Report) -> String {
                 format!("{} **{}**{note}", escape(&f.label), escape(&f.text))
             })
             .collect();
-        let _ = writeln!(out, "Selected: **{}**: {}\n", escape(selected), facts.join(", "));
+        let (word, variant) = match report.fallback.as_ref().filter(|_| report.falls_back()) {
+            Some(fallback) => ("Fallback", fallback.variant.as_deref().unwrap_or(selected)),
+            None => ("Selected", selected.as_str()),
+        };
+        let _ = writeln!(out, "{word}: **{}**: {}\n", escape(variant), facts.join(", "));
     }
     for condition in &report.preconditions {
         let (name, reason) = (escape(&condition.name), escape(&condition.reason));
@@ -210,6 +218,28 @@ fn waivers(report: &Report) -> Option<String> {
         table.row(cells.into_iter().map(|c| escape(c)).collect());
     }
     Some(format!("## Waivers\n\n{table}"))
+}
+
+/// Variants by shapes: the best candidate of a shape is bold, the one to use has a mark.
+fn by_shape(matrix: &ShapeMatrix) -> String {
+    let heads: Vec<&str> = std::iter::once("variant").chain(matrix.shapes.iter().map(String::as_str)).collect();
+    let mut table = MarkdownTable::new(&heads);
+    for row in &matrix.rows {
+        let cells = row.cells.iter().map(|cell| {
+            let Some(cell) = cell else { return "n/a".to_owned() };
+            let value = if cell.best { format!("**{}**", escape(&cell.text)) } else { escape(&cell.text) };
+            let beside = if cell.beside_best.is_empty() { String::new() } else { format!(" ({})", cell.beside_best) };
+            let mark = if cell.in_use { " ←" } else { "" };
+            format!("{value}{beside}{mark}")
+        });
+        let name = match row.standing {
+            Standing::Candidate => escape(&row.label),
+            Standing::Baseline => format!("{} (baseline)", escape(&row.label)),
+        };
+        table.row(std::iter::once(name).chain(cells).collect());
+    }
+    let key = "The best candidate of a shape is bold, and others are beside it; ← is the one to use.";
+    format!("## By shape: {}\n\n{table}\n{key}\n", escape(&matrix.title))
 }
 
 fn variants(report: &Report) -> String {
