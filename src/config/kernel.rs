@@ -1,5 +1,6 @@
 //! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
 
+use super::argument::ArgTemplate;
 use crate::expr::{Expr, Template, Value};
 use serde::{Deserialize, Serialize};
 
@@ -79,8 +80,8 @@ pub struct LaunchTemplate {
     /// Share of a multiprocessor's L1 and shared memory that is asked for as shared memory, in percent; none leaves it to
     /// the driver.
     pub carveout: Option<Expr>,
-    /// Names of buffers, tensor maps, scalars, or shape dimensions (passed as `int`), in the order of the signature.
-    pub args: Vec<String>,
+    /// Arguments in the order of the signature.
+    pub args: Vec<ArgTemplate>,
     /// Bytes of memory behind each pointer that follows `args`; 0 for a null pointer.
     pub workspace: Vec<Expr>,
 }
@@ -189,6 +190,8 @@ pub struct Sweep {
     pub axes: Vec<(String, Vec<Value>)>,
     /// Keeps the combinations for which it is true.
     pub condition: Option<Expr>,
+    /// The combinations that are candidates, where not all are.
+    pub points: Option<Vec<Vec<(String, Value)>>>,
 }
 
 /// A program that computes, checks and times the workload itself (docs/external-commands.md).

@@ -42,6 +42,8 @@ pub struct NcuObservations {
 /// A rule's message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NcuRuleMessage {
+    /// Name of the rule: `CPIStall`.
+    pub rule: String,
     /// Title of the message, or the rule's name.
     pub title: String,
     /// The message without markup.
@@ -175,6 +177,31 @@ pub fn observe(
     Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks })
 }
 
+/// What ncu says about one launch, where it says something.
+///
+/// # Errors
+/// A damaged report.
+pub fn launch_observations(
+    report: &Report,
+    launch: &Launch<'_>,
+    variant: &VariantId,
+    shape: &ShapeName,
+) -> Result<Option<NcuObservations>, ReportError> {
+    let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
+    if rules.is_empty() && samples.places.is_empty() {
+        return Ok(None);
+    }
+    let listing = listed(report, launch, &samples)?.unwrap_or_default();
+    Ok(Some(NcuObservations {
+        variant: variant.clone(),
+        shape: shape.clone(),
+        rules,
+        hot: samples.hottest(&listing),
+        lines: samples.hottest_lines(&listing),
+        lacks: listing.lacks,
+    }))
+}
+
 /// The lines of the sampled instructions from the report alone, where it holds the machine code.
 fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) -> Result<Option<Listing>, ReportError> {
     if samples.places.is_empty() {
@@ -211,7 +238,12 @@ fn rules(launch: &Launch<'_>) -> Result<Vec<NcuRuleMessage>, ReportError> {
             let Some(message) = &item.message else { continue };
             let title = if message.title.is_empty() { &rule.name } else { &message.title };
             let speedup = item.speedup.map(|estimate| (estimate.scope, estimate.percent));
-            notes.push(NcuRuleMessage { title: title.to_string(), text: message.plain_text(), speedup });
+            notes.push(NcuRuleMessage {
+                rule: rule.name.to_string(),
+                title: title.to_string(),
+                text: message.plain_text(),
+                speedup,
+            });
         }
     }
     let gain = |note: &NcuRuleMessage| note.speedup.map_or(-1.0, |(_, percent)| percent);

@@ -3,7 +3,7 @@
 use crate::config::Gate;
 use crate::config::Phase;
 use crate::expr::{Owner, Requirement};
-use crate::metric::{Catalogue, MetricSource, ShownIn, id};
+use crate::metric::{Catalogue, MetricSource, ShownIn, asked_signals, id};
 use crate::model::{ComputeCapability, ShapeName};
 use std::collections::BTreeSet;
 
@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 pub fn close_counters(capability: Option<ComputeCapability>) -> Vec<String> {
     let mut names = counters(&close_metrics(), capability);
     names.retain(|name| !name.starts_with("derived__"));
+    names.extend(asked_signals(capability).iter().map(|name| (*name).to_owned()));
     names
 }
 

@@ -36,6 +36,8 @@ pub struct Device {
     caller: Option<Caller>,
     /// Where their results go.
     delivery: RefCell<Delivery>,
+    /// Arrays of pointers that arguments point to.
+    tables: RefCell<Vec<DeviceMemory>>,
 }
 
 impl Device {
@@ -55,6 +57,7 @@ impl Device {
             stream,
             start: event()?,
             end: event()?,
+            tables: RefCell::default(),
             workspaces: RefCell::default(),
             caller: None,
             delivery: RefCell::default(),
@@ -164,7 +167,13 @@ impl Device {
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     ) -> Result<KernelArguments, DeviceError> {
-        KernelArguments::new(args, buffer, |tiling| self.encode(tiling), |at, bytes| self.workspace(at, bytes))
+        KernelArguments::new(
+            args,
+            buffer,
+            |tiling| self.encode(tiling),
+            |addresses| self.table(addresses),
+            |at, bytes| self.workspace(at, bytes),
+        )
     }
 
     /// Memory of so many bytes for the argument at a place, the same each time.
@@ -179,6 +188,19 @@ impl Device {
             }
         };
         Ok(memory.address())
+    }
+
+    /// The address of an array of pointers, which stays where it is as long as the device is open: graphs may have it.
+    fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
+        let mut image = self.pinned(size_of_val(addresses))?;
+        for (bytes, address) in image.as_mut_slice().chunks_exact_mut(size_of::<u64>()).zip(addresses) {
+            bytes.copy_from_slice(&address.to_le_bytes());
+        }
+        let memory = self.allocate(image.as_slice().len())?;
+        self.upload(&memory, &image)?;
+        let address = memory.address();
+        self.tables.borrow_mut().push(memory);
+        Ok(address)
     }
 
     /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.

@@ -1,10 +1,13 @@
 //! The job that a phase and its plan make.
 
-use super::evaluate::{built, calls, check_launches, check_provable, functions, job_reference, job_shape, timing};
+use super::evaluate::{
+    built, calls, check_launches, check_provable, functions, job_reference, job_shape, timing, variant_extents,
+};
 use super::job::{CaseLaws, CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
 use crate::config::{Phase, Shape};
-use crate::model::{BuiltKernel, VariantId};
+use crate::gpu::VariantExtents;
+use crate::model::{BuiltKernel, ShapeName, VariantId};
 use crate::plan::Plan;
 use crate::prove::ReferenceSpec;
 use crate::time::AuditEffort;
@@ -29,7 +32,8 @@ impl WorkerJob {
         cubins: &BTreeMap<VariantId, BuiltKernel>,
         purpose: JobPurpose,
     ) -> Result<Self, JobError> {
-        let shapes = phase.workload.shapes.iter().map(|s| job_shape(phase, s)).collect::<Result<Vec<_>, _>>()?;
+        let shapes =
+            phase.workload.shapes.iter().map(|s| job_shape(phase, Some(plan), s)).collect::<Result<Vec<_>, _>>()?;
         let (mode, reference, timed) = match purpose {
             JobPurpose::Bench => {
                 check_provable(phase)?;
@@ -55,11 +59,13 @@ impl WorkerJob {
                 JobPurpose::Bench => cases(phase),
                 JobPurpose::Time | JobPurpose::Profile => Vec::new(),
             };
+            let extents = own_extents(phase, plan, variant)?;
             kernels.push(JobKernel {
                 variant: variant.clone(),
                 cubin: built.cubin.clone(),
                 function: None,
                 programs: kernel.programs.iter().map(|program| program.compiled_as(built.launch.as_ref())).collect(),
+                extents,
                 cases,
                 shapes: timed.clone(),
                 unverified: None,
@@ -75,6 +81,7 @@ impl WorkerJob {
                     params: variant.params.clone(),
                 }),
                 programs: calls(phase, function),
+                extents: Vec::new(),
                 cases: match purpose {
                     JobPurpose::Bench => cases(phase),
                     JobPurpose::Time | JobPurpose::Profile => Vec::new(),
@@ -96,6 +103,15 @@ impl WorkerJob {
             python: phase.build.python.clone(),
         })
     }
+}
+
+/// The extents of a variant's own at each shape; none where no buffer differs between variants.
+fn own_extents(phase: &Phase, plan: &Plan, id: &VariantId) -> Result<Vec<(ShapeName, VariantExtents)>, JobError> {
+    let Some(variant) = plan.variant(id) else { return Ok(Vec::new()) };
+    let shapes = phase.workload.shapes.iter();
+    let own = shapes.map(|shape| Ok((shape.name.clone(), variant_extents(phase, variant, shape)?)));
+    let own = own.collect::<Result<Vec<_>, JobError>>()?;
+    Ok(own.into_iter().filter(|(_, extents)| *extents != VariantExtents::default()).collect())
 }
 
 /// Every correctness case of a phase, shape by shape.

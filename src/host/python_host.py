@@ -24,7 +24,14 @@ TYPES = {
     "bf16": ("<i2", "bfloat16"),
     "fp8-e4m3": ("|u1", "float8_e4m3fn"),
     "fp8-e5m2": ("|u1", "float8_e5m2"),
+    "i64": ("<i8", "int64"),
+    "u64": ("<u8", "uint64"),
     "i32": ("<i4", "int32"),
+    "u32": ("<u4", "uint32"),
+    "i16": ("<i2", "int16"),
+    "u16": ("<u2", "uint16"),
+    "bool": ("|b1", "bool"),
+    "complex64": ("<c8", "complex64"),
     "i8": ("|i1", "int8"),
     "u8": ("|u1", "uint8"),
 }
@@ -157,6 +164,9 @@ class Host:
         arguments = {name: values[name] for name in function.names if name in values}
         arguments.update(function.params)
         buffers = self.shapes[shape]["buffers"]
+        varying = [buffer["name"] for buffer in buffers if buffer.get("partial")]
+        if varying:
+            raise TypeError(f"the extents of {', '.join(varying)} follow parameters, which a function does not have")
         outputs = [(at, buffer) for at, buffer in enumerate(buffers) if buffer["role"] == "output"]
         with self.stream(stream):
             returned = self.without_gradients(function.call, arguments)

@@ -28,6 +28,7 @@ mod owner;
 mod phase_run;
 mod phase_verdict;
 mod precondition;
+mod reach;
 pub mod reference_runs;
 mod resample;
 mod results;
@@ -61,12 +62,13 @@ pub use measurements::{Growth, Measurements};
 pub use phase_run::{Evidence, PhaseRun};
 pub use phase_verdict::judge;
 pub use precondition::preconditions;
+pub use reach::out_of_reach;
 pub use results::{
     Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SampleOrigin,
     SelectedVariant, Shortfall, StageResult, TierResult, VariantResult,
 };
 pub use session::Session;
 pub use static_check::{StaticCheck, Unjudged, static_check};
-pub use static_gates::{TargetGpu, known_failures, static_gates, unmet};
+pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};
 pub use to_confirm::to_confirm;
 pub use unresolved::unresolved;

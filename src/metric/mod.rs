@@ -9,6 +9,7 @@ mod derivation;
 mod family;
 pub mod id;
 mod peak;
+mod signal;
 
 pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
 pub use combination::Combination;
@@ -18,3 +19,4 @@ pub use derivation::{
 };
 pub use family::Family;
 pub use peak::most_operations;
+pub use signal::{SIGNALS, asked_signals, signal_counters};

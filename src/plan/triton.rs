@@ -37,14 +37,17 @@ fn is_aligned(arg: &Arg) -> bool {
         Arg::Scalar(ScalarValue::I32(value)) => i64::from(*value) % ALIGNMENT == 0,
         Arg::Scalar(ScalarValue::I64(value)) => value % ALIGNMENT == 0,
         Arg::Scalar(ScalarValue::U32(value)) => i64::from(*value) % ALIGNMENT == 0,
-        Arg::Scalar(ScalarValue::F32(_) | ScalarValue::F64(_)) | Arg::TensorMap(_) | Arg::Workspace(_) => false,
+        Arg::Scalar(ScalarValue::U64(value)) => value % 16 == 0,
+        Arg::Element(element) => element.bytes % 16 == 0,
+        Arg::Scalar(_) | Arg::Null | Arg::Struct(_) | Arg::Pointers(_) | Arg::TensorMap(_) | Arg::Workspace(_) => false,
     }
 }
 
 fn type_name(workload: &Workload, arg: &Arg) -> String {
     match arg {
-        Arg::Buffer(name) => {
-            let dtype = workload.buffers.iter().find(|buffer| &buffer.name == name).map(|buffer| buffer.dtype);
+        Arg::Buffer(_) | Arg::Element(_) => {
+            let name = arg.buffer().unwrap_or_default();
+            let dtype = workload.buffers.iter().find(|buffer| buffer.name == name).map(|buffer| buffer.dtype);
             format!("*{}", dtype.map_or("i8", element))
         }
         Arg::Scalar(ScalarValue::F32(_)) => "fp32".to_owned(),
@@ -52,7 +55,17 @@ fn type_name(workload: &Workload, arg: &Arg) -> String {
         Arg::Scalar(ScalarValue::I32(_)) => "i32".to_owned(),
         Arg::Scalar(ScalarValue::I64(_)) => "i64".to_owned(),
         Arg::Scalar(ScalarValue::U32(_)) => "u32".to_owned(),
-        Arg::TensorMap(_) | Arg::Workspace(_) => "*i8".to_owned(),
+        Arg::Scalar(ScalarValue::U64(_)) => "u64".to_owned(),
+        Arg::Scalar(ScalarValue::I16(_)) => "i16".to_owned(),
+        Arg::Scalar(ScalarValue::U16(_)) => "u16".to_owned(),
+        Arg::Scalar(ScalarValue::I8(_)) => "i8".to_owned(),
+        Arg::Scalar(ScalarValue::U8(_)) => "u8".to_owned(),
+        Arg::Scalar(ScalarValue::Bool(_)) => "u1".to_owned(),
+        Arg::Scalar(ScalarValue::F16(_)) => "fp16".to_owned(),
+        Arg::Scalar(ScalarValue::Bf16(_)) => "bf16".to_owned(),
+        Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => "*i8".to_owned(),
+        // Triton's compiler does not know these, and says so.
+        Arg::TensorMap(_) | Arg::Struct(_) => "struct".to_owned(),
     }
 }
 
@@ -65,6 +78,14 @@ const fn element(dtype: Dtype) -> &'static str {
         Dtype::Bf16 => "bf16",
         Dtype::Fp8E4m3 => "fp8e4nv",
         Dtype::Fp8E5m2 => "fp8e5",
+        Dtype::I64 => "i64",
+        Dtype::U64 => "u64",
+        Dtype::U32 => "u32",
+        Dtype::I16 => "i16",
+        Dtype::U16 => "u16",
+        Dtype::Bool => "i1",
+        // Triton has no complex numbers, and says so.
+        Dtype::Complex64 => "complex64",
         Dtype::I32 => "i32",
         Dtype::I8 => "i8",
         Dtype::U8 => "u8",

@@ -17,6 +17,7 @@ fn job() -> WorkerJob {
         cubin: PathBuf::new(),
         function: None,
         programs: Vec::new(),
+        extents: Vec::new(),
         cases: [0, 1].map(|seed| CheckCase { shape: shape.clone(), seed }).to_vec(),
         shapes: vec![shape.clone()],
         unverified: None,

@@ -8,9 +8,10 @@ mod values;
 
 use self::values::{DeepProfileValues, DeltaValues, VariantValues};
 use super::error::RenderError;
+use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::in_use::InUse;
-use super::model::{FindingRow, MetricColumn};
+use super::model::MetricColumn;
 use super::report::Report;
 use super::trust::CheatRow;
 use crate::model::Verdict;

@@ -3,7 +3,9 @@
 use super::group::{KernelKey, LaunchGroup, ProfiledReport};
 use super::source::{self, SourceView};
 use crate::chart::{Chart, kernel_roofline};
-use crate::explain::{self, Finding, HotLine};
+use crate::explain::{
+    self, ChipKnowledge, Compilation, DeclaredWork, Diagnosis, Finding, HotLine, RuleBook, ShapeFacts,
+};
 use crate::metric::{Catalogue, id};
 use crate::model::{Better, Cell, MetricId};
 use crate::report::change::{MetricChange, MetricFacts, ranges};
@@ -12,6 +14,7 @@ use crate::report::{number, text};
 use indexmap::IndexSet;
 use ncu_rep::SourceFile;
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// Kernels with a section of their own: those that take the most time.
 const DETAILED: usize = 40;
@@ -237,7 +240,17 @@ struct FindingTable {
 impl FindingTable {
     fn new(report: &ProfiledReport) -> Self {
         let (table, shape, ids) = report.table();
-        Self { findings: explain::findings(&table, &ids, &[(shape, None)], report.sms) }
+        let diagnosis = Diagnosis {
+            rules: RuleBook::shipped(),
+            quantities: &table,
+            plan: None,
+            compilation: Compilation::default(),
+            shapes: &[ShapeFacts { name: shape, dims: Vec::new(), work: DeclaredWork::default() }],
+            chip: &ChipKnowledge { capability: None, sms: report.sms, dram_peak: None },
+            observations: &[],
+            reports: &HashMap::new(),
+        };
+        Self { findings: diagnosis.findings(&ids) }
     }
 
     /// Findings about the group at a place of its report.
@@ -245,9 +258,9 @@ impl FindingTable {
         let id = (at + 1).to_string();
         let found = self.findings.iter().filter(|finding| finding.variant.0 == id).take(FINDINGS);
         let row = |finding: &Finding| KernelFinding {
-            title: text::line(&finding.title),
+            title: text::line(&finding.cause),
             sentence: text::sentence(&text::line(&finding.sentence)),
-            advice: text::sentence(&text::line(&finding.advice)),
+            advice: finding.advice.first().map_or_else(String::new, |first| text::sentence(&text::line(first))),
             severity: finding.severity,
         };
         found.map(row).collect()

@@ -11,6 +11,7 @@ pub use self::table::MarkdownTable;
 use self::deep_profile::deep_profile;
 use self::deltas::deltas;
 use super::error::RenderError;
+use super::finding_row::FindingRow;
 use super::gate_row::{GateRow, StageRow};
 use super::number::{self, Number};
 use super::report::Report;
@@ -55,6 +56,7 @@ pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
     sections.push(variants(report));
     sections.extend(report.steps.as_ref().map(steps));
     sections.extend(deltas(report));
+    sections.extend(search(report));
     sections.extend(findings(report));
     sections.extend(report.deep_profile.as_ref().map(deep_profile));
     sections.extend(list("Missing", &report.missing));
@@ -280,20 +282,48 @@ fn variants(report: &Report) -> String {
     out
 }
 
+fn search(report: &Report) -> Option<String> {
+    let search = report.search.as_ref()?;
+    let decides = search.importance.iter().map(|(axis, share)| format!("{axis} {} %", share.text));
+    let decides: Vec<String> = decides.collect();
+    let decides = (!decides.is_empty()).then(|| format!("What decides: {}.", decides.join(", ")));
+    let lines: Vec<String> =
+        [Some(search.summary.clone()), search.model.clone(), decides].into_iter().flatten().collect();
+    list("Search", &lines)
+}
+
 fn findings(report: &Report) -> Option<String> {
     if report.findings.is_empty() {
         return None;
     }
     let mut out = "## Findings\n\n".to_owned();
-    for (at, finding) in report.findings.iter().enumerate() {
+    let (leading, folded): (Vec<&FindingRow>, Vec<&FindingRow>) =
+        report.findings.iter().partition(|finding| finding.leading || finding.rule == NCU);
+    if leading.iter().all(|finding| finding.rule == NCU) {
+        let _ = writeln!(out, "Nothing that the rules know would save much of the time.\n");
+    }
+    for (at, finding) in leading.into_iter().enumerate() {
         let (title, about) = (escape(&finding.title), escape(&text::clip(&finding.variant, text::LABEL)));
         let _ = writeln!(out, "{}. **{title}** ({about}): {}", at + 1, escape(&finding.sentence));
+        if let Some(saving) = finding.saving.as_ref().filter(|_| finding.rule != NCU) {
+            let _ = writeln!(out, "   Could save {}.", escape(&saving.words));
+        }
         if !finding.advice.is_empty() {
             let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
         }
     }
+    if !folded.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n{} more, smaller or about other variants, are in results.json.",
+            number::counted(folded.len(), "finding")
+        );
+    }
     Some(out)
 }
+
+/// The rule of what Nsight Compute itself says.
+const NCU: &str = "ncu";
 
 fn list(title: &str, lines: &[String]) -> Option<String> {
     if lines.is_empty() {
