@@ -31,7 +31,6 @@ TYPES = {
     "i16": ("<i2", "int16"),
     "u16": ("<u2", "uint16"),
     "bool": ("|b1", "bool"),
-    "complex64": ("<c8", "complex64"),
     "i8": ("|i1", "int8"),
     "u8": ("|u1", "uint8"),
 }

@@ -84,8 +84,6 @@ const fn element(dtype: Dtype) -> &'static str {
         Dtype::I16 => "i16",
         Dtype::U16 => "u16",
         Dtype::Bool => "i1",
-        // Triton has no complex numbers, and says so.
-        Dtype::Complex64 => "complex64",
         Dtype::I32 => "i32",
         Dtype::I8 => "i8",
         Dtype::U8 => "u8",
