@@ -177,31 +177,6 @@ pub fn observe(
     Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks })
 }
 
-/// What ncu says about one launch, where it says something.
-///
-/// # Errors
-/// A damaged report.
-pub fn launch_observations(
-    report: &Report,
-    launch: &Launch<'_>,
-    variant: &VariantId,
-    shape: &ShapeName,
-) -> Result<Option<NcuObservations>, ReportError> {
-    let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
-    if rules.is_empty() && samples.places.is_empty() {
-        return Ok(None);
-    }
-    let listing = listed(report, launch, &samples)?.unwrap_or_default();
-    Ok(Some(NcuObservations {
-        variant: variant.clone(),
-        shape: shape.clone(),
-        rules,
-        hot: samples.hottest(&listing),
-        lines: samples.hottest_lines(&listing),
-        lacks: listing.lacks,
-    }))
-}
-
 /// The lines of the sampled instructions from the report alone, where it holds the machine code.
 fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) -> Result<Option<Listing>, ReportError> {
     if samples.places.is_empty() {

@@ -129,7 +129,7 @@ fn of_program(names: &[KernelName], launches: &[SeenLaunch<'_>], rows: &[usize])
     let fits = |name: &KernelName, row: usize| name.launched_as(launches[row].kernel, launches[row].demangled);
     let own: Vec<usize> = rows.iter().copied().filter(|row| names.iter().any(|name| fits(name, *row))).collect();
     let in_order = || own.iter().enumerate().all(|(at, row)| fits(&names[at % names.len()], *row));
-    if names.is_empty() || own.len() % names.len() != 0 || (names.len() > 1 && !in_order()) {
+    if names.is_empty() || !own.len().is_multiple_of(names.len()) || (names.len() > 1 && !in_order()) {
         return Vec::new();
     }
     own.into_iter().enumerate().map(|(at, row)| (row, (at % names.len()) as u32)).collect()

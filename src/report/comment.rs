@@ -114,7 +114,8 @@ fn facts(report: &Report) -> String {
 
 /// The gravest finding and what to try, where the phase does not simply pass.
 fn next_step(report: &Report) -> String {
-    let Some(finding) = report.findings.first().filter(|_| report.headline.conclusion != Conclusion::Pass) else {
+    let leading = report.findings.iter().find(|finding| finding.leading);
+    let Some(finding) = leading.filter(|_| report.headline.conclusion != Conclusion::Pass) else {
         return String::new();
     };
     let cause = escape(&text::clip(&finding.sentence, FINDING));
