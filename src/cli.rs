@@ -14,6 +14,7 @@ pub use upkeep::{
 
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
+use crate::plan::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::Regex;
 use std::path::PathBuf;
@@ -47,7 +48,7 @@ pub enum Command {
     /// How many blocks of a kernel a multiprocessor holds, what limits that, and what to change for one more
     Occupancy(OccupancyArgs),
     /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
-    Doctor,
+    Doctor(DoctorArgs),
     /// Render the report of a stored run again
     Report(ReportArgs),
     /// Show two runs, recordings or ncu reports side by side: changes, their noise, verdicts that turned
@@ -56,6 +57,10 @@ pub enum Command {
     Index(IndexArgs),
     /// Write everything a run measured as one table: a row a variant and shape, a column a metric
     Table(TableArgs),
+    /// Put the shards of a phase together, as a run that `run` confirms and judges
+    Merge(MergeArgs),
+    /// Write what the buffers of a phase hold before a launch, as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
+    Inputs(InputsArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report
@@ -71,6 +76,14 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Write man pages to a folder
     Man(ManArgs),
+    /// Build, prove, time, profile and judge one source against the best so far; answers in one line of JSON
+    Try(TryArgs),
+    /// Say what to try next, by a run, in one line of JSON
+    Next(NextArgs),
+    /// Serve `try`, `next` and `check` to an agent: the Model Context Protocol over standard input and output
+    Mcp,
+    /// Try a search strategy on spaces that were measured before, without a GPU
+    Search(SearchArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -178,6 +191,9 @@ pub struct RunArgs {
     /// Start anew instead of continuing an unfinished run
     #[arg(long)]
     pub fresh: bool,
+    /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `merge` puts parts together
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open"])]
+    pub shard: Option<Shard>,
     /// Waiting
     #[command(flatten)]
     pub waiting: Waiting,
@@ -394,6 +410,25 @@ pub enum TableTo {
     Arrow,
 }
 
+/// `ncugate merge`
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The folders of all shards of a phase (`run --shard`)
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Folder of runs, and of the merged one
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print the checks as JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `ncugate record`
 #[derive(Debug, Args)]
 pub struct RecordArgs {
@@ -401,6 +436,17 @@ pub struct RecordArgs {
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Folder of the recording: new, empty, or an older recording, which is replaced
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// `ncugate inputs`
+#[derive(Debug, Args)]
+pub struct InputsArgs {
+    /// The phase
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// The folder to write
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 }
@@ -417,4 +463,87 @@ pub struct RedactArgs {
     /// Drop cubins and imported source files too
     #[arg(long)]
     pub drop_sources: bool,
+}
+
+/// `ncugate search`
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Recorded spaces: cache files of kernel_tuner (JSON, unpacked), or folders of runs whose sweep was measured
+    #[arg(long, value_name = "SPACE", required = true, num_args = 1..)]
+    pub simulate: Vec<PathBuf>,
+    /// How points are proposed
+    #[arg(long, value_enum, default_value_t = SearchWith::Model)]
+    pub strategy: SearchWith,
+    /// What the model learns from beside parameters
+    #[arg(long, value_enum, default_value_t = SearchLearning::Facts)]
+    pub learn: SearchLearning,
+    /// Points that a search tries; those that fail count
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(4..))]
+    pub evaluations: u32,
+    /// Points that are proposed together
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch: u32,
+    /// Searches of each space, each with a seed of its own
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: u32,
+    /// The first seed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+}
+
+/// Strategies of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SearchWith {
+    /// A forest over parameters and what else is known of trials
+    Model,
+    /// At random
+    Random,
+    /// In the order of the space
+    Exhaustive,
+}
+
+/// What a model learns from beside parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SearchLearning {
+    /// Times alone
+    Times,
+    /// Times, and what a run has of each variant: registers, occupancy, counters
+    Facts,
+}
+
+/// `ncugate try`
+#[derive(Debug, Args)]
+pub struct TryArgs {
+    /// The phase, whose [kernel] says how the source is launched
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// The source to try
+    #[arg(long, value_name = "FILE")]
+    pub source: PathBuf,
+    /// What it tries, for the history
+    #[arg(long, value_name = "TEXT")]
+    pub idea: Option<String>,
+    /// The attempt that it was made from; else the best so far
+    #[arg(long, value_name = "N")]
+    pub parent: Option<usize>,
+    /// A parameter that differs from that of the best so far
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
+    /// Whether to wait
+    #[command(flatten)]
+    pub waiting: Waiting,
+    /// Folders
+    #[command(flatten)]
+    pub folders: Folders,
+}
+
+/// `ncugate next`
+#[derive(Debug, Args)]
+pub struct NextArgs {
+    /// The folder of a run or recording
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
 }

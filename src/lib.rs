@@ -60,6 +60,8 @@ pub(crate) mod prove;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
+pub mod search;
+#[doc(hidden)]
 pub mod stats;
 #[doc(hidden)]
 pub mod store;

@@ -5,7 +5,7 @@ use super::cubin::Entry;
 use crate::config::LaunchMode;
 use crate::model::{ComputeCapability, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
 use crate::occupancy::{Chip, REGISTERS_PER_SM, WARP};
-use crate::plan::{Arg, Launch, ScalarValue, ShapeProgram};
+use crate::plan::{Arg, Launch, ShapeProgram};
 
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
@@ -66,9 +66,9 @@ pub fn unsupported(capability: ComputeCapability, programs: &[ShapeProgram]) -> 
         return None;
     }
     let launches = || programs.iter().flat_map(ShapeProgram::launches);
-    let map = launches().flat_map(|launch| &launch.args).find_map(|arg| match arg {
+    let map = launches().flat_map(|launch| &launch.args).flat_map(Arg::parts).find_map(|arg| match arg {
         Arg::TensorMap(map) => Some(format!("tensor map `{}`", map.name)),
-        Arg::Buffer(_) | Arg::Scalar(_) => None,
+        _ => None,
     });
     if let Some(map) = map {
         return Some(format!(
@@ -142,11 +142,7 @@ fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
         return Some(format!("{} arguments; the kernel takes {}", launch.args.len(), sizes.len()));
     }
     let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
-    let name = match &launch.args[wrong] {
-        Arg::Buffer(name) => format!("buffer `{name}`"),
-        Arg::TensorMap(map) => format!("tensor map `{}`", map.name),
-        Arg::Scalar(value) => format!("scalar {value:?}"),
-    };
+    let name = launch.args[wrong].described();
     let (given, taken) = (arg_bytes(&launch.args[wrong]), sizes[wrong]);
     let hint = match (&launch.args[wrong], taken) {
         (Arg::Buffer(_), TENSOR_MAP) => "; hint: a `CUtensorMap` has 128 bytes: declare one in `kernel.tensor_maps`",
@@ -155,12 +151,9 @@ fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
     Some(format!("argument {} ({name}) is {given} bytes; the kernel takes {taken} there{hint}", wrong + 1))
 }
 
-const fn arg_bytes(arg: &Arg) -> u32 {
-    match arg {
-        Arg::Buffer(_) | Arg::Scalar(ScalarValue::F64(_) | ScalarValue::I64(_)) => 8,
-        Arg::Scalar(ScalarValue::F32(_) | ScalarValue::I32(_) | ScalarValue::U32(_)) => 4,
-        Arg::TensorMap(_) => TENSOR_MAP,
-    }
+fn arg_bytes(arg: &Arg) -> u32 {
+    let (bytes, _) = arg.layout();
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() -> Vec<SharedArray>) -> Option<String> {

@@ -505,3 +505,20 @@ fn a_struct_of_6000_bytes_is_not_passed_as_a_pointer() {
     let reasons = refusal(one(&nvcc, folder.path(), "sm_90", kernel(data("names.cu"), "large", "ppi")));
     assert!(reasons.contains("6000"), "{reasons}");
 }
+
+#[test]
+fn a_cache_that_others_can_write_to_is_not_believed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("cache");
+    Cache::at(&root).unwrap();
+    for (path, mode) in [("", 0o777), ("cubins", 0o722), ("results", 0o720)] {
+        let open = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(root.join(path), open).unwrap();
+        let refused = Cache::at(&root).unwrap_err();
+        let why = std::error::Error::source(&refused).unwrap().to_string();
+        assert!(why.contains("others can write"), "{path}: {why}");
+        std::fs::set_permissions(root.join(path), std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    assert!(Cache::at(&root).is_ok());
+}

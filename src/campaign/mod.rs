@@ -20,11 +20,13 @@ mod tools;
 
 pub use aa_test::{CalibrationError, calibrate};
 pub use confirmation::{Confirmation, TimedCases, Wanted};
+pub use cubins::cubins;
 pub use deep_profile::DeepProfiler;
 pub use error::CampaignError;
 pub use gpu_turn::{GpuTurn, Patience};
 pub use live::{LiveError, LiveRun, MeasuredRun, Start};
 pub use progress::{Progress, Silent, Terminal};
+pub use reference_cubin::{ReferenceCubin, reference_cubin};
 pub use stages::Campaign;
 pub use static_check::{absent_programs, build_for, reference_problem, target};
 pub use tools::{Tools, device, gpu};

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// A reference entry that was built, and what it was made of.
 #[derive(Debug, Default)]
-pub(super) struct ReferenceCubin {
+pub struct ReferenceCubin {
     /// Its cubin by the id that stands for it; none where no entry has a source of its own.
     pub cubin: BTreeMap<VariantId, PathBuf>,
     /// Files that the compiler read, with their SHA-256.
@@ -23,7 +23,7 @@ pub(super) struct ReferenceCubin {
 ///
 /// # Errors
 /// It does not build, or the compiler cannot be used.
-pub(super) fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Result<ReferenceCubin, CampaignError> {
+pub fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Result<ReferenceCubin, CampaignError> {
     let Some(plan) = reference_plan(phase, plan) else { return Ok(ReferenceCubin::default()) };
     let (arch, cache) = (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref())?);
     let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Each);

@@ -30,12 +30,23 @@ pub struct ChartedRun<'a> {
     pub warp_states: Option<WarpStates<'a>>,
     /// The roof at the objective's shape, and the variants under it.
     pub roofline: Option<Roofline>,
+    /// The search that chose the candidates, where one did.
+    pub search: Option<ChartedSearch<'a>>,
     /// What each parameter does to the objective, the strongest first.
     pub effects: Vec<Effect>,
     /// The metric of occupancy that was measured.
     pub occupancy: Option<&'a str>,
     /// Occupancy and objective of the correct variants that no other beats on both, by occupancy.
     pub front: Vec<(f64, f64)>,
+}
+
+/// A search that chose the candidates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChartedSearch<'a> {
+    /// The best so far wherever there was a better one: variants tried, seconds, microseconds.
+    pub progress: &'a [(u32, f64, f64)],
+    /// Every trial that was timed: how many were tried until it, microseconds.
+    pub trials: &'a [(u32, f64)],
 }
 
 /// A problem size.

@@ -16,6 +16,7 @@ mod parameters;
 mod roofline;
 mod rounds;
 mod scaling;
+mod search;
 mod sensitivity;
 mod spec;
 mod stages;
@@ -23,8 +24,8 @@ mod stalls;
 pub mod svg;
 
 pub use charted::{
-    ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant, ChartedVerdict,
-    WarpState, WarpStates,
+    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
+    ChartedVerdict, WarpState, WarpStates,
 };
 pub use kernel_roofline::kernel_roofline;
 pub use spec::{
@@ -37,7 +38,7 @@ pub use spec::{
 mod tests;
 
 /// Ids of charts of which a report has one at most.
-const SINGLE: [&str; 10] = [
+const SINGLE: [&str; 11] = [
     "gates-by-variant",
     "latency-distribution",
     "latency-occupancy",
@@ -45,6 +46,7 @@ const SINGLE: [&str; 10] = [
     "occupancy-limiters",
     "parameter-effects",
     "roofline",
+    "search",
     "sensitivity",
     "stages",
     "stalls",
@@ -65,6 +67,7 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts.extend(latency_occupancy::chart(run));
     charts.extend(distribution::chart(run));
     charts.extend(rounds::chart(run));
+    charts.extend(search::chart(run));
     charts.extend(gate_metric::charts(run));
     charts.extend(parameters::chart(run));
     charts.extend(stages::chart(run));

@@ -65,6 +65,7 @@ fn run<'a>(
             states: vec![WarpState { name: "stall_wait", cycles: vec![gain, None] }],
         }),
         roofline: None,
+        search: None,
         effects: Vec::new(),
         occupancy: Some("achieved_occupancy"),
         front: values.iter().map(|values| (values[1], values[0])).collect(),

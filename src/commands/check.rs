@@ -18,12 +18,12 @@ use std::path::Path;
 
 /// Checks every phase, each from the root of its project; the gravest outcome counts.
 pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    signal::watch();
     let libraries = args.configs.iter().filter(|path| library::is_library(path)).count();
     if libraries > 0 {
         if libraries < args.configs.len() {
             return Err(CommandError::Usage("check phases and libraries by commands of their own".to_owned()));
         }
+        signal::watch();
         return library::check(args, out);
     }
     if args.baseline.is_some() || args.format != OutputFormat::Text {
@@ -59,6 +59,8 @@ fn prove_tolerance(phase: &Phase, args: &CheckArgs, out: &mut dyn Write) -> Resu
 fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = open_phase(config)?;
     let plan = unroll(&phase)?;
+    // From here on there may be children; what was done before ends with the first signal.
+    signal::watch();
     let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());
     let (candidates, baselines) = (counted(candidates, "candidate"), counted(baselines, "baseline"));
     writeln!(out, "{}: {candidates}, {baselines}", config.display())?;

@@ -6,14 +6,15 @@ use crate::config::ConfigErrors;
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
-use crate::host::{TrialError, WorkError};
+use crate::host::{InputArraysError, TrialError, WorkError};
 use crate::judge::JudgeError;
 use crate::judge::kernel_ratchet::BaselineError;
 use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
-use crate::store::StoreError;
+use crate::search::{AttemptError, ChosenError, RecordedError, SearchError};
+use crate::store::{MergeError, StoreError};
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -36,6 +37,9 @@ pub enum CommandError {
     /// A run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Shards cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// nvcc cannot be used.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -89,6 +93,18 @@ pub enum CommandError {
     /// What kernels used before cannot be read.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
+    /// A recorded space cannot be read.
+    #[error(transparent)]
+    Recorded(#[from] RecordedError),
+    /// A search cannot go on.
+    #[error(transparent)]
+    Search(SearchError),
+    /// There is nothing to try.
+    #[error(transparent)]
+    Attempt(AttemptError),
+    /// What a search chose cannot be written into the phase.
+    #[error(transparent)]
+    Chosen(#[from] ChosenError),
     /// A report cannot be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
@@ -104,6 +120,9 @@ pub enum CommandError {
     /// The tolerance proves nothing, or cannot be tried.
     #[error("in `workload`: {0}")]
     Trial(#[from] TrialError),
+    /// Inputs cannot be drawn.
+    #[error("in `workload`: {0}")]
+    Inputs(#[from] InputArraysError),
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -131,6 +150,26 @@ impl From<LiveError> for CommandError {
     }
 }
 
+impl From<AttemptError> for CommandError {
+    fn from(error: AttemptError) -> Self {
+        match error {
+            AttemptError::Config(errors) => Self::Config(errors),
+            other @ AttemptError::Form(_) => Self::Attempt(other),
+        }
+    }
+}
+
+impl From<SearchError> for CommandError {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Campaign(error) => Self::Campaign(error),
+            SearchError::Plan(errors) => Self::Plan(errors),
+            SearchError::Store(error) => Self::Store(error),
+            other @ (SearchError::Empty | SearchError::Objective(_)) => Self::Search(other),
+        }
+    }
+}
+
 impl From<CalibrationError> for CommandError {
     fn from(error: CalibrationError) -> Self {
         match error {
@@ -145,7 +184,9 @@ impl CommandError {
     /// The exit status it means.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Config(_) | Self::Plan(_) | Self::Usage(_) | Self::Trial(_) | Self::Baseline(_) => Outcome::Usage,
+            Self::Config(_) | Self::Plan(_) | Self::Usage(_) => Outcome::Usage,
+            Self::Trial(_) | Self::Inputs(_) | Self::Baseline(_) => Outcome::Usage,
+            Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
@@ -153,6 +194,7 @@ impl CommandError {
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)
+            | Self::Merge(_)
             | Self::Build(_)
             | Self::Work(_)
             | Self::Print(_)
@@ -166,6 +208,7 @@ impl CommandError {
             | Self::Render(_)
             | Self::Write(_)
             | Self::Compare(_)
+            | Self::Recorded(_)
             | Self::Calibration(_) => Outcome::Environment,
         }
     }

@@ -3,7 +3,7 @@
 use super::conclude::conclude_in;
 use super::{CommandError, report_error};
 use crate::build::Sharing;
-use crate::campaign::{LiveRun, MeasuredRun, Start, Terminal, Tools};
+use crate::campaign::{LiveRun, MeasuredRun, Patience, Start, Terminal, Tools};
 use crate::cli::RunArgs;
 use crate::config::Phase;
 use crate::exit::Outcome;
@@ -11,9 +11,11 @@ use crate::host::null_test;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::unmet;
 use crate::model::ComputeCapability;
-use crate::plan::Plan;
+use crate::plan::{Plan, unroll};
 use crate::report::RunSource;
+use crate::search::{Exploration, Explored, with_chosen};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Measures the phase and ends as every command does that gives a verdict.
 pub fn live(
@@ -33,15 +35,70 @@ pub fn live(
     let progress = Terminal::default();
     let (profiles, request) = (args.folders.profiles.as_path(), &request);
     let start = if args.fresh { Start::Anew } else { Start::Continue };
-    let patience = args.waiting.into();
+    let patience: Patience = args.waiting.into();
     let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
-    let run = LiveRun { phase, plan, tools, profiles, request, start, sharing, patience, progress: &progress };
+    if args.shard.is_some() && phase.search.is_some() {
+        let what =
+            "a search chooses its candidates on one machine: give the phase its sweep without [search] to shard it";
+        return Err(CommandError::Usage(what.to_owned()));
+    }
+    let searched = searched(phase, tools, profiles, start, patience, &progress)?;
+    let searched = searched.as_ref();
+    let (phase, plan) = searched.map_or((phase, plan), |(phase, plan, _)| (phase, plan));
+    let journal = searched.map(|(_, _, journal)| journal.as_path());
+    let run = LiveRun {
+        phase,
+        plan,
+        tools,
+        profiles,
+        request,
+        start,
+        sharing,
+        patience,
+        progress: &progress,
+        searched: journal,
+    };
+    if let Some(shard) = args.shard {
+        let measured = run.measure_shard(shard);
+        progress.clear();
+        let folder = measured?;
+        writeln!(
+            out,
+            "shard {shard} measured in {}\nnothing was judged: `ncugate merge` puts all shards together",
+            folder.display()
+        )?;
+        return Ok(Outcome::Inconclusive);
+    }
     let measured = run.measure();
     progress.clear();
     let MeasuredRun { session, ended } = measured?;
+    if let Some(journal) = journal.filter(|_| ended.is_ok()) {
+        // The run has it; what is left would make the next search one that has ended.
+        let _ = std::fs::remove_dir_all(journal.with_file_name(""));
+    }
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
     let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, out)?;
     Ok(ended.map_or_else(|error| report_error(&error.into()).and(judged), |()| judged))
+}
+
+/// What a phase with a search chooses, as a phase and plan of its own, and the journal of the search; none where nothing is left
+/// to choose.
+fn searched(
+    phase: &Phase,
+    tools: &Tools,
+    profiles: &Path,
+    start: Start,
+    patience: Patience,
+    progress: &Terminal,
+) -> Result<Option<(Phase, Plan, PathBuf)>, CommandError> {
+    let Some(settings) = phase.search.as_ref().filter(|_| phase.sweep.points.is_none()) else { return Ok(None) };
+    let anew = start == Start::Anew;
+    let explored = Exploration { phase, settings, tools, profiles, patience, anew, progress }.run();
+    progress.clear();
+    let Explored { chosen, journal } = explored?;
+    let phase = with_chosen(phase, &chosen)?;
+    let plan = unroll(&phase)?;
+    Ok(Some((phase, plan, journal)))
 }
 
 /// What stops a run before anything is built: the precondition that does not hold.

@@ -1,5 +1,6 @@
 //! One file a subcommand: parses, calls, prints.
 
+mod attempt;
 mod baseline;
 mod calibrate;
 mod check;
@@ -10,9 +11,13 @@ mod error;
 mod explain;
 mod gate;
 mod index;
+mod inputs;
 mod install;
 mod library;
 mod live;
+mod mcp;
+mod merge;
+mod next;
 mod occupancy;
 mod open;
 mod output;
@@ -24,6 +29,7 @@ mod redact;
 mod render;
 mod run;
 mod schema;
+mod search;
 mod show;
 mod signal;
 mod table;
@@ -50,18 +56,24 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Check(args) => check::check(args, &mut out),
         Command::Completions(args) => install::completions(args, &mut out),
         Command::Man(args) => install::man(args, &mut out),
-        Command::Doctor => doctor::doctor(&mut out),
+        Command::Doctor(args) => doctor::doctor(args, &mut out),
+        Command::Merge(args) => merge::merge(args, &mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),
         Command::Baseline(command) => baseline::baseline(command, &mut out),
         Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
         Command::Schema(args) => schema::schema(args, &mut out),
+        Command::Try(args) => attempt::attempt(args, &mut out),
+        Command::Next(args) => next::next_steps(args, &mut out),
+        Command::Mcp => mcp::mcp(&mut io::stdin().lock(), &mut out),
+        Command::Search(args) => search::search(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
         Command::Explain(args) => explain::explain(args, &mut out),
         Command::Occupancy(args) => occupancy::occupancy(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
+        Command::Inputs(args) => inputs::inputs(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),
         Command::Compare(args) => compare::compare(args, &mut out),
         Command::Guard => {

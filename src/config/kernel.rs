@@ -1,5 +1,6 @@
 //! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
 
+use super::argument::ArgTemplate;
 use crate::expr::{Expr, Template, Value};
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +78,8 @@ pub struct LaunchTemplate {
     /// Share of a multiprocessor's L1 and shared memory that is asked for as shared memory, in percent; none leaves it to
     /// the driver.
     pub carveout: Option<Expr>,
-    /// Names of buffers, tensor maps, scalars, or shape dimensions (passed as `int`), in the order of the signature.
-    pub args: Vec<String>,
+    /// Arguments in the order of the signature.
+    pub args: Vec<ArgTemplate>,
 }
 
 /// How a launch stands to the launch before it and to its own blocks.
@@ -131,6 +132,8 @@ pub struct Sweep {
     pub axes: Vec<(String, Vec<Value>)>,
     /// Keeps the combinations for which it is true.
     pub condition: Option<Expr>,
+    /// The combinations that are candidates, where not all are.
+    pub points: Option<Vec<Vec<(String, Value)>>>,
 }
 
 /// A program that computes, checks and times the workload itself (docs/external-commands.md).

@@ -2,14 +2,20 @@
 //!
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
+mod argument;
 mod gate;
+mod init;
 mod launch;
 mod rule;
+mod search;
 mod workload;
 
+pub use argument::*;
 pub use gate::*;
+pub use init::*;
 pub use launch::*;
 pub use rule::*;
+pub use search::*;
 pub use workload::*;
 
 /// What a value may be.
@@ -43,6 +49,8 @@ pub enum KeyKind {
     Table(&'static Spec),
     /// A table of which any part may be given.
     Part(&'static Spec),
+    /// A table of the kind that this one is in.
+    Again(&'static Spec),
     /// One of several kinds.
     Either(&'static [KeyKind]),
 }
@@ -123,6 +131,7 @@ pub static ROOT: Spec = spec(
         ),
         key("kernel", KeyKind::Table(&KERNEL), "The kernel that is swept."),
         key("sweep", KeyKind::Table(&SWEEP), "Parameter values to combine."),
+        key("search", KeyKind::Table(&SEARCH), "Which combinations are built, where not all are."),
         key("variant", KeyKind::List(&KeyKind::Table(&VARIANT)), "A variant named by itself."),
         key(
             "baseline",
@@ -343,7 +352,15 @@ pub static DYNAMIC_ARRAYS: Spec = Spec {
 pub static SWEEP: Spec = Spec {
     title: "[sweep]",
     doc: "`NAME = [values]`: every combination is a candidate, the last axis fastest.",
-    keys: &[key("where", KeyKind::Expr, "Keeps the combinations for which it is true.").default("all")],
+    keys: &[
+        key("where", KeyKind::Expr, "Keeps the combinations for which it is true.").default("all"),
+        key(
+            "points",
+            KeyKind::List(&KeyKind::Table(&PARAMS)),
+            "The candidates, a value of every axis each, instead of every combination. A run of a search has what it chose here.",
+        )
+        .default("every combination"),
+    ],
     free: Some(KeyKind::List(&KeyKind::Param)),
 };
 

@@ -1,7 +1,8 @@
 //! A phase as understood: every default filled in, every name checked.
 
-use super::{KernelTemplate, Sweep, VariantSpec, Workload};
+use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
 use crate::config::{Gate, GatePlan, Rule};
+use crate::expr::Value;
 use crate::model::Better;
 use crate::model::ShapeName;
 use serde::{Deserialize, Serialize};
@@ -144,6 +145,8 @@ pub struct Phase {
     pub kernel: Option<KernelTemplate>,
     /// The sweep over it.
     pub sweep: Sweep,
+    /// How it is searched, where not every combination is built.
+    pub search: Option<SearchSettings>,
     /// Variants named one by one.
     pub variants: Vec<VariantSpec>,
     /// What candidates are compared with; the first is the default.
@@ -154,4 +157,11 @@ pub struct Phase {
     pub gate_plan: GatePlan,
     /// Rules of the diagnosis that the phase adds or replaces.
     pub rules: Vec<Rule>,
+}
+
+impl Phase {
+    /// The phase with these combinations of its sweep as candidates, whatever else the sweep has.
+    pub fn with_points(self, points: Vec<Vec<(String, Value)>>) -> Self {
+        Self { sweep: Sweep { points: Some(points), ..self.sweep }, ..self }
+    }
 }

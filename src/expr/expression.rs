@@ -113,13 +113,22 @@ impl Expr {
             let reason = format!("`{}` is a unit, which only a limit of a requirement has", unit.word).into();
             return Err(ExprError::Syntax { text: text.into(), reason, span: Some(span) });
         }
-        let mut names: Vec<(String, Span)> = Vec::new();
-        for (name, span) in root.reads().map(|(reference, span)| (reference.to_string(), span)) {
-            if !names.iter().any(|(known, _)| *known == name) {
-                names.push((name, span));
+        Ok(Self { text: text.into(), names: names_of(&root), root: Arc::new(root) })
+    }
+
+    /// The parts that `and` joins, in their order; the expression itself where it is not such a chain.
+    pub fn conjuncts(&self) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut open = vec![&*self.root];
+        while let Some(node) = open.pop() {
+            if let NodeKind::And(left, right) = &node.kind {
+                open.extend([&**right, &**left]);
+            } else {
+                let (text, names) = (Arc::clone(&self.text), names_of(node));
+                parts.push(Self { text, root: Arc::new(node.clone()), names });
             }
         }
-        Ok(Self { text: text.into(), root: Arc::new(root), names: names.into() })
+        parts
     }
 
     /// The source text.
@@ -234,6 +243,17 @@ impl<'de> serde::Deserialize<'de> for Expr {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::parse(&<String as serde::Deserialize>::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
+}
+
+/// Names that are read below a node, each once with the first place it is at.
+fn names_of(root: &Node<Reference>) -> Arc<[(String, Span)]> {
+    let mut names: Vec<(String, Span)> = Vec::new();
+    for (name, span) in root.reads().map(|(reference, span)| (reference.to_string(), span)) {
+        if !names.iter().any(|(known, _)| *known == name) {
+            names.push((name, span));
+        }
+    }
+    names.into()
 }
 
 impl fmt::Display for Expr {

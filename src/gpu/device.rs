@@ -13,6 +13,7 @@ use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch};
 use cudarc::driver::{result, sys};
+use std::cell::RefCell;
 use std::ffi::{CString, c_void};
 use std::path::Path;
 
@@ -26,6 +27,8 @@ pub struct Device {
     stream: sys::CUstream,
     start: sys::CUevent,
     end: sys::CUevent,
+    /// Arrays of pointers that arguments point to.
+    tables: RefCell<Vec<DeviceMemory>>,
 }
 
 impl Device {
@@ -40,7 +43,7 @@ impl Device {
         }
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
         let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
-        Ok(Self { attributes, stream, start: event()?, end: event()? })
+        Ok(Self { attributes, stream, start: event()?, end: event()?, tables: RefCell::default() })
     }
 
     /// What it is.
@@ -138,7 +141,20 @@ impl Device {
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     ) -> Result<KernelArguments, DeviceError> {
-        KernelArguments::new(args, buffer, |tiling| self.encode(tiling))
+        KernelArguments::new(args, buffer, |tiling| self.encode(tiling), |addresses| self.table(addresses))
+    }
+
+    /// The address of an array of pointers, which stays where it is as long as the device is open: graphs may have it.
+    fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
+        let mut image = self.pinned(size_of_val(addresses))?;
+        for (bytes, address) in image.as_mut_slice().chunks_exact_mut(size_of::<u64>()).zip(addresses) {
+            bytes.copy_from_slice(&address.to_le_bytes());
+        }
+        let memory = self.allocate(image.as_slice().len())?;
+        self.upload(&memory, &image)?;
+        let address = memory.address();
+        self.tables.borrow_mut().push(memory);
+        Ok(address)
     }
 
     /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.

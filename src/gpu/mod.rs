@@ -21,7 +21,7 @@ mod transfer;
 
 pub use arena::{ArenaLayout, copy};
 pub use attributes::{DeviceAttributes, query_attributes};
-pub use buffer::BufferSpec;
+pub use buffer::{BufferSpec, PartialBuffer, VariantExtents};
 pub use buffer_set::BufferSet;
 pub use copier::Copier;
 pub use device::Device;

@@ -24,6 +24,7 @@ pub fn phase() -> Phase {
         shape: vec![Expr::parse("N").unwrap()],
         init: None,
         role,
+        reduce: None,
     };
     let large = ShapeName("l".to_owned());
     Phase {
@@ -69,6 +70,7 @@ pub fn phase() -> Phase {
         },
         kernel: None,
         sweep: Sweep::default(),
+        search: None,
         variants: Vec::new(),
         baselines: Vec::new(),
         gates: Vec::new(),

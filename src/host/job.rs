@@ -3,6 +3,7 @@
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
 use crate::config::Workload;
+use crate::gpu::VariantExtents;
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId};
 use crate::plan::ShapeProgram;
 use crate::prove::{ReferenceSpec, ShapeSpec};
@@ -86,6 +87,9 @@ pub struct JobKernel {
     pub cubin: PathBuf,
     /// What it runs at every shape.
     pub programs: Vec<ShapeProgram>,
+    /// Extents of the buffers that differ between variants, by shape.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extents: Vec<(ShapeName, VariantExtents)>,
     /// Correctness cases to run.
     pub cases: Vec<CheckCase>,
     /// Shapes to time or to profile.
@@ -104,6 +108,11 @@ impl JobKernel {
     pub fn entries(&self) -> Vec<&str> {
         let all = self.programs.iter().flat_map(ShapeProgram::launches).map(|launch| launch.entry.as_str());
         all.collect::<BTreeSet<&str>>().into_iter().collect()
+    }
+
+    /// The extents of its own that buffers have at a shape.
+    pub fn extents_at(&self, shape: &ShapeName) -> VariantExtents {
+        self.extents.iter().find(|(name, _)| name == shape).map(|(_, own)| own.clone()).unwrap_or_default()
     }
 
     /// Notes a case that is settled.

@@ -30,6 +30,16 @@ pub enum JobError {
         /// What the expressions gave.
         extents: Vec<i64>,
     },
+    /// What fills a buffer means nothing at a shape.
+    #[error("`init` of buffer '{buffer}' at shape '{shape}': {problem}")]
+    Init {
+        /// The buffer.
+        buffer: String,
+        /// The shape.
+        shape: ShapeName,
+        /// What its numbers cannot be.
+        problem: String,
+    },
     /// The workload has no output, so nothing could be proved.
     #[error("the workload has no output buffer; give one `role = \"output\"`")]
     NoOutput,

@@ -114,7 +114,8 @@ impl Worker<'_> {
         let loaded = self.loaded[&variant].as_ref().map_err(Clone::clone)?;
         let bind = |set: &BufferSet| set.bind(&self.device, (loaded, &program), &shape.buffers);
         let sets: Vec<BoundProgram<'_>> = buffers.sets.iter().map(bind).collect::<Result<_, _>>()?;
-        let timed = TimedProgram { sets, lead_in: bind(&buffers.lead_in)? };
+        let extents = self.job.kernels[index].extents_at(&shape.name);
+        let timed = TimedProgram { sets, lead_in: bind(&buffers.lead_in)?, extents };
         let schedule = AuditSchedule::new(settings.hidden.schedule, &variant.0, &shape.name.0);
         TimedKernel::prepare(variant, &self.device, &timed, buffers, settings, schedule, wanted)
     }
@@ -146,6 +147,7 @@ impl Worker<'_> {
             buffers.wipe(&self.device)?;
         }
         let known = CaseInputs::draw(shape, seed);
+        let known = known.map_err(|error| WorkError::reference(&shape.name, seed, &error.into()))?;
         let made = TimedBuffers::new(&self.device, shape, &self.job.tolerance, settings, &known)
             .and_then(|mut made| cases.into_iter().try_for_each(|case| made.add(&self.device, case)).map(|()| made));
         made.map_err(|source| WorkError::buffers(shape, source))

@@ -115,7 +115,8 @@ impl Worker<'_> {
     pub(super) fn known_buffers(&mut self, shape: &ShapeSpec) -> Result<(BufferSet, PinnedMemory), WorkError> {
         let seed = self.job.seeds.first().copied().unwrap_or(0);
         self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
-        let contents = CaseInputs::draw(shape, seed).bytes;
+        let drawn = CaseInputs::draw(shape, seed);
+        let contents = drawn.map_err(|error| WorkError::reference(&shape.name, seed, &error.into()))?.bytes;
         BufferSet::with_image(&self.device, &shape.buffers, &contents)
             .map_err(|source| WorkError::buffers(shape, source))
     }

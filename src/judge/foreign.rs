@@ -103,6 +103,7 @@ fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileReco
         confirmations: Vec::new(),
         profiles,
         close_looks: Vec::new(),
+        search: Vec::new(),
     }
 }
 

@@ -69,6 +69,6 @@ pub use results::{
 };
 pub use session::Session;
 pub use static_check::{StaticCheck, Unjudged, static_check};
-pub use static_gates::{TargetGpu, known_failures, static_gates, unmet};
+pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};
 pub use to_confirm::to_confirm;
 pub use unresolved::unresolved;

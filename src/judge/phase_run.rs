@@ -63,10 +63,27 @@ impl PhaseRun {
         counters: impl FnOnce(&Run) -> Vec<String>,
     ) -> Result<Self, JudgeError> {
         let run = Run::load(folder)?;
+        let (phase, plan) = searched(phase, plan, &run)?;
         let lacks = store::lacks(&run, &phase, &plan, &counters(&run));
         if !lacks.is_empty() {
             return Err(JudgeError::Recording { folder: folder.to_owned(), lacks });
         }
         Ok(Self { phase, plan, run: Arc::new(run), evidence: Evidence::Measured })
     }
+}
+
+/// The candidates of a phase that is searched are those that the run's search chose; the phase's own space has to hold them.
+fn searched(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeError> {
+    if phase.search.is_none() || phase.sweep.points.is_some() {
+        return Ok((phase, plan));
+    }
+    let Some(points) =
+        config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?.sweep.points
+    else {
+        let lacks = vec!["no candidates that a search chose".to_owned()];
+        return Err(JudgeError::Recording { folder: run.folder.clone(), lacks });
+    };
+    let phase = phase.with_points(points);
+    let plan = unroll(&phase)?;
+    Ok((phase, plan))
 }

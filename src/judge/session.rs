@@ -122,6 +122,12 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
     let (phase, plan) = (measurements.phase(), measurements.plan());
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
     judgement.warnings.extend(references.warnings.iter().cloned());
+    if let Some(part) = &measurements.run().manifest.shard {
+        judgement.withhold_pass(&format!(
+            "the run is shard {} of the phase, and `ncugate merge` puts shards together",
+            part.shard
+        ));
+    }
     if measurements.evidence() == Evidence::Measured {
         judgement.cautions.extend(uncounted::cautions(measurements));
     }

@@ -2,7 +2,7 @@
 
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
 use crate::config::{Phase, Waiver};
-use crate::frame::{Counted, Measured, quantities, wanted};
+use crate::frame::{Counted, Measured, Quantities, quantities, wanted};
 use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, Level, Verdict};
 use crate::plan::Plan;
 use crate::store::{Fingerprint, Run, manifest};
@@ -17,12 +17,34 @@ pub struct TargetGpu {
     pub sms: Option<u32>,
 }
 
+/// What follows from build, launch and chip of every variant and shape: these metrics, those that do.
+pub fn static_facts(
+    phase: &Phase,
+    plan: &Plan,
+    builds: Vec<BuildRecord>,
+    target: TargetGpu,
+    metrics: &[String],
+) -> Quantities {
+    let run = built_run(phase, plan, builds);
+    let counted = Counted::default();
+    let TargetGpu { capability, sms } = target;
+    quantities(&Measured { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms }, metrics)
+}
+
 /// Judges the gates that build and launch alone decide.
 pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target: TargetGpu) -> StaticCheck {
     let refused =
         |build: &&BuildRecord| matches!(build.outcome, BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. });
     let refused = builds.iter().filter(refused).map(|build| build.variant.clone()).collect();
-    let run = Run {
+    let TargetGpu { capability, sms } = target;
+    let table = static_facts(phase, plan, builds, target, &wanted::metrics(phase));
+    let context = Context { sms, ..Context::new(Some(capability), Waiver::today()) };
+    static_check(phase, plan, &table, &refused, &context)
+}
+
+/// A run of which nothing is known but its builds.
+fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
+    Run {
         folder: PathBuf::new(),
         manifest: manifest(phase, plan, Fingerprint::default()),
         phase: phase.text.clone(),
@@ -34,13 +56,8 @@ pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target
         confirmations: Vec::new(),
         profiles: Vec::new(),
         close_looks: Vec::new(),
-    };
-    let counted = Counted::default();
-    let TargetGpu { capability, sms } = target;
-    let measured = Measured { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms };
-    let table = quantities(&measured, &wanted::metrics(phase));
-    let context = Context { sms, ..Context::new(Some(capability), Waiver::today()) };
-    static_check(phase, plan, &table, &refused, &context)
+        search: Vec::new(),
+    }
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched, a sentence each.

@@ -19,6 +19,7 @@ mod ncu_metric;
 mod nearest;
 mod profile_record;
 mod scope;
+mod search_record;
 mod tolerance;
 mod verdict;
 
@@ -40,5 +41,6 @@ pub use ncu_metric::is_ncu_metric;
 pub use nearest::nearest;
 pub use profile_record::{DeepProfile, ProfileOutcome, ProfileRecord};
 pub use scope::{Level, OnInconclusive, Scope};
+pub use search_record::{ProposedPoint, SearchBegan, SearchEnded, SearchRecord, TriedOutcome, TriedPoint};
 pub use tolerance::{AllClose, Difference, Differences, Farthest, NanRule, Tolerance, Violation};
 pub use verdict::Verdict;

@@ -58,7 +58,7 @@ impl Launching<'_> {
         let dynamic_shared = self.dynamic_shared(template, faults);
         let help = "a carve-out is a whole number of percent, from 0 to 100";
         let carveout = template.carveout.as_ref().map(|expr| self.whole("carveout", expr, 0..=100, help, faults));
-        let args = self.args(&template.args, faults);
+        let args = self.arguments(&template.args, faults);
         let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
         let launch = Launch {
             entry: entry.to_owned(),
@@ -145,7 +145,7 @@ impl Launching<'_> {
         Some((total?, arrays))
     }
 
-    fn arg(&self, at: usize, name: &str, faults: &mut Faults) -> Option<Arg> {
+    pub(super) fn arg(&self, at: usize, name: &str, faults: &mut Faults) -> Option<Arg> {
         if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
             return Some(Arg::Buffer(name.to_owned()));
         }
@@ -206,28 +206,48 @@ impl Launching<'_> {
 }
 
 /// A value as a C type; none when the type cannot hold it.
-fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
+pub(super) fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
     let real = match value {
         Value::Int(v) => Some(*v as f64),
         Value::Float(v) => Some(*v),
         Value::Bool(_) | Value::Text(_) => None,
     };
     let whole = value.whole();
+    let small = |round: fn(f32) -> f32| real.map(|v| v as f32).filter(|v| round(*v).is_finite());
     match dtype {
         ScalarType::F32 => real.map(|v| v as f32).filter(|v| v.is_finite()).map(ScalarValue::F32),
         ScalarType::F64 => real.filter(|v| v.is_finite()).map(ScalarValue::F64),
         ScalarType::I32 => whole.and_then(|v| i32::try_from(v).ok()).map(ScalarValue::I32),
         ScalarType::I64 => whole.map(ScalarValue::I64),
         ScalarType::U32 => whole.and_then(|v| u32::try_from(v).ok()).map(ScalarValue::U32),
+        ScalarType::U64 => whole.and_then(|v| u64::try_from(v).ok()).map(ScalarValue::U64),
+        ScalarType::I16 => whole.and_then(|v| i16::try_from(v).ok()).map(ScalarValue::I16),
+        ScalarType::U16 => whole.and_then(|v| u16::try_from(v).ok()).map(ScalarValue::U16),
+        ScalarType::I8 => whole.and_then(|v| i8::try_from(v).ok()).map(ScalarValue::I8),
+        ScalarType::U8 => whole.and_then(|v| u8::try_from(v).ok()).map(ScalarValue::U8),
+        ScalarType::Bool => match value {
+            Value::Bool(v) => Some(ScalarValue::Bool(*v)),
+            other => other.whole().filter(|v| (0..=1).contains(v)).map(|v| ScalarValue::Bool(v == 1)),
+        },
+        ScalarType::F16 => small(|v| half::f16::from_f32(v).to_f32()).map(ScalarValue::F16),
+        ScalarType::Bf16 => small(|v| half::bf16::from_f32(v).to_f32()).map(ScalarValue::Bf16),
     }
 }
 
-const fn type_name(dtype: ScalarType) -> &'static str {
+pub(super) const fn type_name(dtype: ScalarType) -> &'static str {
     match dtype {
         ScalarType::F32 => "finite f32",
         ScalarType::F64 => "finite f64",
         ScalarType::I32 => "i32",
         ScalarType::I64 => "i64",
         ScalarType::U32 => "u32",
+        ScalarType::U64 => "u64",
+        ScalarType::I16 => "i16",
+        ScalarType::U16 => "u16",
+        ScalarType::I8 => "i8",
+        ScalarType::U8 => "u8",
+        ScalarType::Bool => "bool",
+        ScalarType::F16 => "finite f16",
+        ScalarType::Bf16 => "finite bf16",
     }
 }

@@ -4,11 +4,13 @@ use super::fault::{Faults, PlanErrors};
 use super::launch::Launching;
 use super::program::{KernelPlan, ShapeProgram};
 use super::reference::check_reference_args;
+use super::space::{ConditionError, Point, Space, Walk};
 use super::variants::{CommandPlan, Method, Plan, Standing, Variant};
-use crate::config::{KernelTemplate, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind, locate};
+use crate::config::{KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind};
 use crate::expr::{Names, Template, Value};
 use crate::model::{KernelName, Scope, VariantId, glob};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// Most variants of a phase.
 const MOST: usize = 1_000_000;
@@ -18,7 +20,7 @@ const MOST: usize = 1_000_000;
 /// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
 /// that match no candidate.
 pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
-    let mut unrolling = Unrolling { phase, faults: Faults::default() };
+    let mut unrolling = Unrolling { phase, places: Rc::new(KeyPlaces::of(&phase.text)), faults: Faults::default() };
     let mut variants = unrolling.swept();
     for (at, spec) in phase.variants.iter().enumerate() {
         variants.extend(unrolling.named(spec, &format!("variant[{at}]"), Standing::Candidate));
@@ -27,10 +29,13 @@ pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
         variants.extend(unrolling.named(spec, &format!("baseline[{at}]"), Standing::Baseline));
     }
     let plan = Plan { variants };
-    let mut faults = unrolling.faults;
+    let (mut faults, places) = (unrolling.faults, unrolling.places);
     check_reference_args(phase, &mut faults);
     if faults.is_empty() {
-        check_globs(phase, &plan, &mut faults);
+        // The candidates of a search are known when it has chosen.
+        if phase.search.is_none() || phase.sweep.points.is_some() {
+            check_globs(phase, &plan, &places, &mut faults);
+        }
         check_ids(&plan, &mut faults);
     }
     if faults.is_empty() { Ok(plan) } else { Err(faults.into_errors(phase)) }
@@ -40,6 +45,8 @@ type Params = Vec<(String, Value)>;
 
 struct Unrolling<'p> {
     phase: &'p Phase,
+    /// Where the keys of its file are; none once a variant is being unrolled that asks for them.
+    places: Rc<KeyPlaces<'p>>,
     faults: Faults,
 }
 
@@ -63,34 +70,72 @@ impl Unrolling<'_> {
             .collect()
     }
 
-    /// The combinations that the condition keeps.
+    /// The combinations that the condition keeps; of a search, those that it chose.
     fn combinations(&mut self) -> Vec<Params> {
-        let axes = &self.phase.sweep.axes;
-        let total = axes.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()));
-        let Some(total) = total.filter(|total| *total <= MOST) else {
-            let message = format!("has more than {MOST} combinations");
-            self.faults.add("sweep", message, "shorten its axes", "");
-            return Vec::new();
-        };
-        let all = (0..total).map(|index| combination(axes, index));
-        let Some(condition) = &self.phase.sweep.condition else { return all.collect() };
-        let mut kept = Vec::new();
-        for params in all {
-            match condition.eval(&params.iter().cloned().collect()) {
-                Ok(Value::Bool(true)) => kept.push(params),
-                Ok(Value::Bool(false)) => {}
-                Ok(other) => {
-                    let message = format!("is \"{condition}\", which gives '{other}'");
-                    self.faults.add("sweep.where", message, "it has to be true or false", &sweep_id(&params).0);
-                }
-                Err(e) => {
-                    self.faults.unevaluated("sweep.where", condition.text(), &e, "", &sweep_id(&params).0);
+        let phase = self.phase;
+        let sweep = &phase.sweep;
+        let conditional = phase.search.as_ref().map_or(&[][..], |search| &search.conditional[..]);
+        let space = Space::new(sweep, conditional);
+        match (&sweep.points, &phase.search) {
+            (Some(points), _) => self.chosen(points, &space),
+            // A search chooses; before it, there is none.
+            (None, Some(_)) => Vec::new(),
+            (None, None) => self.kept(&space),
+        }
+    }
+
+    /// Points that are listed, each of which the axes and the condition have to hold.
+    fn chosen(&mut self, points: &[Params], space: &Space) -> Vec<Params> {
+        let mut chosen = Vec::with_capacity(points.len());
+        for (at, params) in points.iter().enumerate() {
+            match space.point(params).filter(|point| space.contains(point)) {
+                Some(point) => chosen.push(space.params(&point)),
+                None => {
+                    let message = format!("is {}, which the axes and the condition do not have", sweep_id(params));
+                    let help = "give every axis one of its values";
+                    self.faults.add(&format!("sweep.points[{at}]"), message, help, "");
                 }
             }
         }
-        if kept.is_empty() && self.faults.is_empty() {
-            let message = format!("is \"{condition}\", which leaves none of the {total} combinations");
-            self.faults.add("sweep.where", message, "loosen it, or add values that it keeps", "");
+        chosen
+    }
+
+    fn kept(&mut self, space: &Space) -> Vec<Params> {
+        let phase = self.phase;
+        let condition = phase.sweep.condition.as_ref();
+        let total = space.combinations();
+        let too_many = |faults: &mut Faults| {
+            let message = format!("has more than {MOST} combinations");
+            faults.add("sweep", message, "shorten its axes, or add a [search]", "");
+            Vec::new()
+        };
+        if condition.is_none() && total.is_none_or(|total| total > MOST) {
+            return too_many(&mut self.faults);
+        }
+        let (mut kept, mut looked, faults) = (Vec::new(), 0_usize, &mut self.faults);
+        space.walk(&mut |at, decided| {
+            looked += 1;
+            let params = space.params(&Point(at.to_vec()));
+            match (decided, condition) {
+                (Ok(true), _) => kept.push(params),
+                (Ok(false), _) | (Err(_), None) => {}
+                (Err(ConditionError::NotTruth(other)), Some(condition)) => {
+                    let message = format!("is \"{condition}\", which gives '{other}'");
+                    faults.add("sweep.where", message, "it has to be true or false", &sweep_id(&params).0);
+                }
+                (Err(ConditionError::Unevaluated(e)), Some(condition)) => {
+                    faults.unevaluated("sweep.where", condition.text(), &e, "", &sweep_id(&params).0);
+                }
+            }
+            if looked > MOST { Walk::Stop } else { Walk::On }
+        });
+        if looked > MOST {
+            return too_many(faults);
+        }
+        if let Some(condition) = condition.filter(|_| kept.is_empty() && faults.is_empty()) {
+            let total = total.map_or_else(String::new, |total| format!("{total} "));
+            let message = format!("is \"{condition}\", which leaves none of the {total}combinations");
+            faults.add("sweep.where", message, "loosen it, or add values that it keeps", "");
         }
         kept
     }
@@ -99,10 +144,10 @@ impl Unrolling<'_> {
         let id = VariantId(spec.name.clone());
         match &spec.kind {
             VariantSpecKind::Kernel(kernel) => {
-                let text = &self.phase.text;
+                let places = Rc::clone(&self.places);
                 let key = |key: &str| {
                     let own = format!("{table}.kernel.{key}");
-                    if locate(text, &own).is_some() { own } else { kernel_key(key) }
+                    if places.locate(&own).is_some() { own } else { kernel_key(key) }
                 };
                 self.kernel(id, spec.params.clone(), kernel, &key, standing)
             }
@@ -133,7 +178,7 @@ impl Unrolling<'_> {
         let keys: Vec<StepKeys<'_>> = kernel
             .steps
             .iter()
-            .map(|step| StepKeys { text: &self.phase.text, table: key, place: step.place })
+            .map(|step| StepKeys { places: Rc::clone(&self.places), table: key, place: step.place })
             .collect();
         let entries: Vec<Option<String>> =
             kernel.steps.iter().zip(&keys).map(|(step, keys)| self.entry(step, keys, &scope, &id)).collect();
@@ -157,9 +202,32 @@ impl Unrolling<'_> {
             let steps: Option<Vec<_>> = steps.into_iter().collect();
             programs.extend(steps.map(|steps| ShapeProgram { shape: shape.name.clone(), steps }));
         }
+        self.check_extents(&scope, &id);
         let whole = programs.len() == self.phase.workload.shapes.len();
         let plan = KernelPlan { source: PathBuf::from(source?), flags: flags?, defines: defines?, programs };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
+    }
+
+    /// Records extents over parameters that give no extent in a variant.
+    fn check_extents(&mut self, params: &Names, id: &VariantId) {
+        for shape in &self.phase.workload.shapes {
+            let scope: Names = params.iter().map(|(k, v)| (k.clone(), v.clone())).chain(shape.scope()).collect();
+            for buffer in &self.phase.workload.buffers {
+                let axes = buffer.varying_axes(&shape.dims);
+                for (at, (extent, _)) in buffer.shape.iter().zip(axes).enumerate().filter(|(_, (_, varies))| *varies) {
+                    let key = format!("workload.buffers.{}.shape[{at}]", buffer.name);
+                    let subject = format!("variant {id} at shape {}", shape.name);
+                    let help = "an extent is a whole number of at least 1";
+                    match extent.eval_int(&scope) {
+                        Ok(1..) => {}
+                        Ok(value) => {
+                            self.faults.add(&key, format!("is \"{extent}\", which gives {value}"), help, &subject)
+                        }
+                        Err(error) => self.faults.unevaluated(&key, extent.text(), &error, help, &subject),
+                    }
+                }
+            }
+        }
     }
 
     /// The entry of a step that is a launch.
@@ -219,7 +287,7 @@ impl Unrolling<'_> {
 
 /// Where the keys of a step are written: in its own table, else in the kernel's.
 struct StepKeys<'k> {
-    text: &'k str,
+    places: Rc<KeyPlaces<'k>>,
     table: &'k dyn Fn(&str) -> String,
     place: Option<usize>,
 }
@@ -227,7 +295,7 @@ struct StepKeys<'k> {
 impl StepKeys<'_> {
     fn key(&self, key: &str) -> String {
         let own = self.place.map(|at| (self.table)(&format!("launch[{at}].{key}")));
-        own.filter(|own| locate(self.text, own).is_some()).unwrap_or_else(|| (self.table)(key))
+        own.filter(|own| self.places.locate(own).is_some()).unwrap_or_else(|| (self.table)(key))
     }
 }
 
@@ -236,25 +304,13 @@ fn kernel_key(key: &str) -> String {
 }
 
 /// `REGCAP=64,THREADS=128`, in the order of the sweep.
-fn sweep_id(params: &[(String, Value)]) -> VariantId {
+pub fn sweep_id(params: &[(String, Value)]) -> VariantId {
     let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     VariantId(pairs.join(","))
 }
 
-/// The combination of that index, the last axis fastest.
-fn combination(axes: &[(String, Vec<Value>)], index: usize) -> Params {
-    let mut rest = index;
-    let mut params: Params = Vec::with_capacity(axes.len());
-    for (name, values) in axes.iter().rev() {
-        params.push((name.clone(), values[rest % values.len()].clone()));
-        rest /= values.len();
-    }
-    params.reverse();
-    params
-}
-
 /// A gate, stage or fallback whose glob matches no candidate would judge nothing.
-fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
+fn check_globs(phase: &Phase, plan: &Plan, places: &KeyPlaces<'_>, faults: &mut Faults) {
     // The key, the text there, and the glob in it.
     let mut globs: Vec<(String, String, &str)> = Vec::new();
     for (at, gate) in phase.gates.iter().enumerate() {
@@ -264,7 +320,7 @@ fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
         for (nth, gate) in tier.gates.iter().enumerate() {
             if let Some(glob) = gate.on.glob() {
                 let own = format!("tier[{at}].require[{nth}].on");
-                let key = if locate(&phase.text, &own).is_some() { own } else { format!("tier[{at}].on") };
+                let key = if places.locate(&own).is_some() { own } else { format!("tier[{at}].on") };
                 globs.push((key, gate.on.to_string(), glob));
             }
         }

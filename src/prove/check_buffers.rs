@@ -6,10 +6,12 @@ use super::draw::{CaseDraw, DrawResult};
 use super::element;
 use super::expected::{ExpectedOutput, ExpectedOutputError};
 use super::inputs::CaseInputs;
+use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
-use crate::config::Role;
-use crate::gpu::{ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, copy};
+use crate::gpu::{
+    ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
+};
 use crate::model::Tolerance;
 use crate::plan::ShapeProgram;
 use std::path::Path;
@@ -71,15 +73,15 @@ impl CheckBuffers {
         &mut self,
         device: &Device,
         program: (&LoadedProgram, &ShapeProgram),
-        shape: &ShapeSpec,
+        (shape, extents): (&ShapeSpec, &VariantExtents),
         draw: &CaseDraw,
         tolerance: &Tolerance,
     ) -> Result<DrawResult, DeviceError> {
         let (mut launches, mut place) = (Vec::new(), None);
         for poison in draw.poisons(shape) {
             self.launch_once(device, program, shape, poison)?;
-            launches.push(self.tally(shape, &draw.expected, |output| draw.yardstick(output, tolerance)));
-            place = place.or_else(|| self.out_of_bounds_write(shape));
+            launches.push(self.tally((shape, extents), &draw.expected, |output| draw.yardstick(output, tolerance)));
+            place = place.or_else(|| self.out_of_bounds_write(shape)).or_else(|| self.beyond_own(shape, extents));
         }
         Ok(draw.result(&launches, place, tolerance))
     }
@@ -87,7 +89,7 @@ impl CheckBuffers {
     /// What the last launch left, against the expected outputs.
     fn tally(
         &self,
-        shape: &ShapeSpec,
+        (shape, extents): (&ShapeSpec, &VariantExtents),
         expected: &[ExpectedOutput],
         yardstick: impl Fn(usize) -> Yardstick,
     ) -> DifferenceTally {
@@ -95,8 +97,19 @@ impl CheckBuffers {
         let outputs = expected.iter().enumerate();
         outputs.fold(DifferenceTally::default(), |tally, (at, ExpectedOutput { buffer, values })| {
             let region = self.layout.region(*buffer);
-            let dtype = shape.buffers[*buffer].dtype;
-            tally.and(DifferenceTally::of(dtype, values, &fresh[region.clone()], &after[region], yardstick(at)))
+            let spec = &shape.buffers[*buffer];
+            let (fresh, after) = (&fresh[region.clone()], &after[region]);
+            let own = match extents.0.contains_key(buffer) {
+                true => {
+                    let bytes = partial::own_elements(spec, *buffer, extents) * spec.dtype.size();
+                    let (fresh, after) = (&fresh[..bytes], &after[..bytes]);
+                    let together = partial::compared(spec, *buffer, extents, after);
+                    DifferenceTally::of_partial(spec.dtype, (&together, values), fresh, after, yardstick(at))
+                }
+                false => DifferenceTally::of(spec.dtype, values, fresh, after, yardstick(at)),
+            };
+            // State may rightly stay what it was, element by element.
+            tally.and(if spec.is_poisoned() { own } else { own.with_all_written() })
         })
     }
 
@@ -126,7 +139,7 @@ impl CheckBuffers {
                 return Err(failed(place));
             }
             let answer = self.outputs(shape);
-            tallies.push(self.tally(shape, &answer, |_| Yardstick::default()));
+            tallies.push(self.tally((shape, &VariantExtents::default()), &answer, |_| Yardstick::default()));
             answers.push(answer);
         }
         let elements = unwritten(&tallies);
@@ -142,12 +155,27 @@ impl CheckBuffers {
 
     /// The outputs that the last launch left.
     fn outputs(&self, shape: &ShapeSpec) -> Vec<ExpectedOutput> {
-        let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role == Role::Output);
+        let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role.is_compared());
         let read = |(index, buffer): (usize, &BufferSpec)| ExpectedOutput {
             buffer: index,
             values: element::decode(buffer.dtype, &self.after.as_slice()[self.layout.region(index)]),
         };
         outputs.map(read).collect()
+    }
+
+    /// Where the last launch wrote in an output behind the elements that its variant has there, if it did: the room is that of
+    /// the largest variant.
+    fn beyond_own(&self, shape: &ShapeSpec, extents: &VariantExtents) -> Option<String> {
+        let (fresh, after) = (self.fresh.as_slice(), self.after.as_slice());
+        let outputs = extents.0.keys().filter(|index| shape.buffers[**index].role.is_compared());
+        outputs.into_iter().find_map(|&index| {
+            let buffer = &shape.buffers[index];
+            let own = partial::own_elements(buffer, index, extents);
+            let region = self.layout.region(index);
+            let behind = region.start + own * buffer.dtype.size()..region.end;
+            let written = fresh[behind.clone()] != after[behind];
+            written.then(|| format!("wrote behind the {own} elements that '{}' has in this variant", buffer.name))
+        })
     }
 
     /// Overwrites what the device holds, which may be the right answer.

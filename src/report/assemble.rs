@@ -59,6 +59,7 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
         checks: &run.checks,
         latencies: &run.latencies,
         profiles: &run.profiles,
+        search: &run.search,
         quantities: measured.quantities(),
         judgement: session.judgement(),
         findings: &findings,

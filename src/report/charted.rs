@@ -5,8 +5,8 @@ use super::inputs::ReportInputs;
 use super::report::Report;
 use super::variant_row::VariantRow;
 use crate::chart::{
-    ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant, ChartedVerdict,
-    WarpState, WarpStates,
+    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
+    ChartedVerdict, WarpState, WarpStates,
 };
 use crate::explain::{self, Effect, ParetoAxis, Roofline};
 use crate::expr::{Names, Value};
@@ -31,6 +31,10 @@ pub fn run<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> ChartedRun<'
         roofline: roofline(inputs),
         effects: effects(inputs),
         occupancy,
+        search: report
+            .search
+            .as_ref()
+            .map(|search| ChartedSearch { progress: &search.progress, trials: &search.trials }),
         front: occupancy.map_or_else(Vec::new, |metric| front(inputs, metric)),
     }
 }

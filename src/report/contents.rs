@@ -4,7 +4,9 @@ use super::finding_row::FindingRow;
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::report::Report;
-use super::{charted, deep_profile, deltas, gates, headline, in_use, matrix, provenance, steps, text, trust, variants};
+use super::{
+    charted, deep_profile, deltas, gates, headline, in_use, matrix, provenance, search, steps, text, trust, variants,
+};
 use crate::chart;
 use crate::explain::Finding;
 use crate::judge::{TargetGpu, out_of_reach};
@@ -52,6 +54,7 @@ impl Report {
             params,
             shapes,
             objective_shape,
+            search: search::row(inputs.search),
             findings: findings(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
             deep_profile: deep_profile::row(inputs, &rows),
             variants: rows,

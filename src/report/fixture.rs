@@ -134,6 +134,7 @@ impl Fixture {
             checks: &self.checks,
             latencies: &self.latencies,
             profiles: &self.profiles,
+            search: &[],
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &self.findings,

@@ -4,7 +4,7 @@ use crate::config::Phase;
 use crate::explain;
 use crate::frame::Quantities;
 use crate::judge::{CapturedVariant, Judgement};
-use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileRecord, VariantId};
+use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileRecord, SearchRecord, VariantId};
 use crate::plan::Plan;
 use crate::store::Manifest;
 use jiff::Timestamp;
@@ -77,6 +77,8 @@ pub struct ReportInputs<'a> {
     pub latencies: &'a [LatencyRecord],
     /// What was profiled.
     pub profiles: &'a [ProfileRecord],
+    /// How the candidates were found; empty where they are a sweep.
+    pub search: &'a [SearchRecord],
     /// Everything measured.
     pub quantities: &'a Quantities,
     /// The verdicts.

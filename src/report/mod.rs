@@ -38,6 +38,7 @@ mod page;
 mod provenance;
 #[allow(clippy::module_inception)]
 mod report;
+mod search;
 mod shape_matrix;
 pub mod show;
 pub mod static_check;
@@ -62,6 +63,7 @@ pub use model::{Conclusion, Fact, Headline, Measure, MetricColumn, ObjectiveRow}
 pub use ncu_advice::{HotLineRow, HotRow, NcuAdvice, RuleRow};
 pub use provenance::{Provenance, RunOrigin};
 pub use report::Report;
+pub use search::{FinalistRow, SearchRow};
 pub use shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 pub use variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 

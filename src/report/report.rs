@@ -9,6 +9,7 @@ use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, 
 use super::in_use::InUse;
 use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
+use super::search::SearchRow;
 use super::shape_matrix::ShapeMatrix;
 use super::steps::StepTable;
 use super::trust::Trust;
@@ -68,6 +69,8 @@ pub struct Report {
     pub deltas: Vec<Delta>,
     /// The objective at every shape beside a stored run, else beside the first baseline.
     pub shape_deltas: Vec<ShapeDelta>,
+    /// The search that chose the candidates, where one did.
+    pub search: Option<SearchRow>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.
     pub findings: Vec<FindingRow>,
     /// The deep profile of the selected variant, where there is one.

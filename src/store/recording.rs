@@ -2,7 +2,9 @@
 
 use super::destination::{self, Destination};
 use super::{Manifest, Run, StoreError, write_atomically};
-use crate::model::{BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord};
+use crate::model::{
+    BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord, SearchRecord, TriedOutcome, TriedPoint,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,6 +80,10 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
         let close_looks: Vec<DeepProfile> = run.close_looks.iter().map(|look| redacted_look(look, names)).collect();
         pack(draft, "closelooks.jsonl", &close_looks)?;
     }
+    if !run.search.is_empty() {
+        let search: Vec<SearchRecord> = run.search.iter().map(redacted_search).collect();
+        pack(draft, "search.jsonl", &search)?;
+    }
     // A recording of a run whose files nobody vouches for does not vouch for them either.
     match run.is_sealed() {
         true => super::seal(draft, &mut manifest),
@@ -111,6 +117,14 @@ fn pack<'a, T: Serialize + 'a>(
     let packed =
         zstd::encode_all(text.as_slice(), LEVEL).map_err(|source| StoreError::Write { path: path.clone(), source })?;
     write_atomically(&path, &packed)
+}
+
+fn redacted_search(record: &SearchRecord) -> SearchRecord {
+    let mut record = record.clone();
+    if let SearchRecord::Tried(TriedPoint { outcome: TriedOutcome::Failed { reason }, .. }) = &mut record {
+        *reason = without_folders(reason);
+    }
+    record
 }
 
 fn redacted_build(record: &BuildRecord) -> BuildRecord {

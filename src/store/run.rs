@@ -6,7 +6,8 @@ use super::{Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
 use crate::config::is_name;
 use crate::disk::{FileLock, open};
 use crate::model::{
-    BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord, VariantId,
+    BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord,
+    SearchRecord, VariantId,
 };
 use crate::plan::Plan;
 use serde::Serialize;
@@ -43,6 +44,8 @@ pub struct Run {
     pub profiles: Vec<ProfileRecord>,
     /// Deep profiles: one record a variant and shape; gates never read them.
     pub close_looks: Vec<DeepProfile>,
+    /// How its candidates were found; empty where they are a sweep.
+    pub search: Vec<SearchRecord>,
 }
 
 impl Run {
@@ -76,6 +79,7 @@ impl Run {
             close_looks: latest(journal::read(folder, "closelooks")?, |r: &DeepProfile| {
                 (r.variant.clone(), r.shape.clone())
             }),
+            search: journal::read(folder, "search")?,
             manifest,
         };
         reported(folder, "profiles.jsonl", run.profiles.iter().map(|record| &record.outcome))?;

@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Files beside the manifest and the reports, plain in a run and with `.zst` behind in a recording.
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "phase.toml",
     "plan.json",
     "workload.json",
@@ -21,6 +21,7 @@ const FILES: [&str; 9] = [
     "confirmations.jsonl",
     "profiles.jsonl",
     "closelooks.jsonl",
+    "search.jsonl",
 ];
 /// Stands for the manifest's own hash while that is computed.
 const UNKNOWN: &str = "0000000000000000000000000000000000000000000000000000000000000000";

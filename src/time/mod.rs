@@ -2,6 +2,7 @@
 //! gave.
 
 mod audit_graph;
+mod compared;
 mod round;
 mod schedule;
 mod settings;

@@ -175,6 +175,36 @@ fn a_program_that_is_wrong_in_one_step_or_cheats_in_it_is_found() {
 }
 
 #[test]
+fn launches_that_add_to_state_find_it_restored_and_ones_that_idle_cheat() {
+    for (l2, launches) in [("rotate", 50), ("cold", 1)] {
+        let bench = format!("rounds = 6\nl2 = \"{l2}\"\nmin_sample_us = 600");
+        let (place, variables) = machine_of_kernels(&["add_honest", "add_later"], &bench);
+        let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        let changed = phase
+            .replace("S = 2048", "S = 4096")
+            .replace(
+                r#"dtype = "f16", shape = ["S"], init = "normal""#,
+                r#"dtype = "u8", shape = ["S"], init = { indices = 50 }"#,
+            )
+            .replace(
+                r#"dtype = "f16", shape = ["S"], role = "output""#,
+                r#"dtype = "u8", shape = ["S"], role = "output", init = { constant = 0 }"#,
+            );
+        assert_eq!(changed.matches("u8").count(), 2);
+        place.write("phase.toml", &changed);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let records = latencies(&place);
+        let outcome = |name: &str| &records.iter().find(|(variant, _)| variant == name).unwrap().1;
+        let honest = outcome("add_honest");
+        assert_eq!((&honest["status"], &honest["launches"]), (&"timed".into(), &launches.into()), "{finished:?}");
+        let least = if l2 == "rotate" { 300 } else { 12 };
+        assert!(honest["audit"]["launches"].as_u64().unwrap() >= least, "{honest}");
+        assert_eq!(outcome("add_later")["status"], "cheats", "{finished:?}");
+    }
+}
+
+#[test]
 fn seeds_of_timed_inputs_are_other_ones_each_run() {
     let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 3\nl2 = \"cold\"");
     let seeds = || {

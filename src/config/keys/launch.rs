@@ -1,6 +1,6 @@
 //! `[[kernel.launch]]`: what one evaluation of a kernel does, step by step.
 
-use super::{EXPRS, Key, KeyKind, NAMES, Spec, key, spec};
+use super::{EXPRS, Key, KeyKind, Spec, key, spec};
 
 const BYTES_OR_ARRAYS: KeyKind = KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&super::DYNAMIC_ARRAYS)]);
 
@@ -48,8 +48,8 @@ pub const CARVEOUT: Key = key(
 /// Arguments.
 pub const ARGS: Key = key(
     "args",
-    NAMES,
-    "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`).",
+    super::ARGUMENTS,
+    "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`) by name; other ones as tables.",
 );
 
 /// `[[kernel.launch]]`.

@@ -1,5 +1,6 @@
 //! `[kernel]`, `[sweep]`, `[[variant]]`, `[[baseline]]`: ways to compute the workload.
 
+use super::argument;
 use super::launch::{self, LaunchParts, StepParts};
 use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::InScope;
@@ -7,7 +8,7 @@ use super::tensor_map::{self, MapParts};
 use crate::config::keys;
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{CommandTemplate, KernelTemplate, LaunchPattern, Sweep, VariantSpec, VariantSpecKind};
+use crate::config::{ArgTemplate, CommandTemplate, KernelTemplate, LaunchPattern, Sweep, VariantSpec, VariantSpecKind};
 use crate::expr::{Template, Value};
 use crate::model::glob;
 
@@ -112,11 +113,9 @@ impl KernelParts {
         }
         let maps = || self.tensor_maps.iter().flatten();
         maps().filter(|map| self.passes(map)).for_each(|map| map.check(at, &scope));
-        let known = || names.args.iter().chain(maps().map(|map| &map.name.value)).map(String::as_str);
-        for arg in args(&steps).filter(|arg| !known().any(|name| name == arg.value)) {
-            let (key, name) = (&arg.place.key, &arg.value);
-            let message = format!("`{key}` is `{name}`, which is not a buffer, tensor map, scalar or dimension");
-            at.report_at(&arg.place, message, Some(suggest(name, known().collect::<Vec<_>>().into_iter())));
+        let map_names: Vec<&str> = maps().map(|map| map.name.value.as_str()).collect();
+        for arg in args(&steps) {
+            argument::check(at, arg, names, &map_names, &scope);
         }
         if at.problems() == before {
             self.check_used(at, params, &steps);
@@ -133,8 +132,10 @@ impl KernelParts {
     fn check_used(&self, at: &Table<'_>, params: &[Placed<String>], steps: &[StepParts]) {
         let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
         let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs).chain(maps);
+        let parts = args(steps).flat_map(|arg| arg.value.parts());
         let used: Vec<String> = exprs
             .flat_map(|expr| expr.value.names())
+            .chain(parts.filter_map(ArgTemplate::expr).flat_map(|expr| expr.names()))
             .chain(self.templates(steps).flat_map(|template| template.value.names()))
             .map(|(name, _)| name)
             .chain(self.defines.iter().flatten().map(|define| define.value.clone()))
@@ -159,14 +160,15 @@ impl KernelParts {
             return;
         }
         let theirs = |map: &MapParts| {
-            others.iter().flat_map(|kernel| kernel.launches()).any(|launch| launch.args.contains(&map.name.value))
+            let args = others.iter().flat_map(|kernel| kernel.launches()).flat_map(|launch| &launch.args);
+            args.into_iter().any(|arg| arg.names(&map.name.value))
         };
         let passed = |map: &MapParts| self.passes(map) || theirs(map);
         self.tensor_maps.iter().flatten().filter(|map| !passed(map)).for_each(|map| map.unused(at));
     }
 
     fn passes(&self, map: &MapParts) -> bool {
-        args(&self.steps()).any(|arg| arg.value == map.name.value)
+        args(&self.steps()).any(|arg| arg.value.names(&map.name.value))
     }
 
     /// The kernel, when everything it needs was read.
@@ -186,7 +188,7 @@ impl KernelParts {
 }
 
 /// The arguments of all launches.
-fn args(steps: &[StepParts]) -> impl Iterator<Item = &Placed<String>> {
+fn args(steps: &[StepParts]) -> impl Iterator<Item = &Placed<ArgTemplate>> {
     steps.iter().filter_map(StepParts::launch).flat_map(|launch| launch.args.iter().flatten())
 }
 
@@ -212,7 +214,8 @@ pub fn sweep(item: &Item<'_>) -> Sweep {
     }
     let scope = InScope::new("the sweep's parameters", axes.iter().map(|(name, _)| name.clone()));
     let condition = table.get("where").and_then(|item| scope.expr(&item)).map(|expr| expr.value);
-    Sweep { axes, condition }
+    let points = table.get("points").map(|item| item.some_list().iter().map(params).collect());
+    Sweep { axes, condition, points }
 }
 
 /// Reads `[[variant]]` or `[[baseline]]`; `base` is `[kernel]`.

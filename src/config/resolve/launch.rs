@@ -1,9 +1,10 @@
 //! `[[kernel.launch]]`: the steps of an evaluation, and the keys that a launch has of its own or from `[kernel]`.
 
+use super::argument;
 use super::names::{KernelNames, identifier, suggest};
 use super::scope::InScope;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{DynamicArray, LaunchMode, LaunchTemplate, StepAction, StepTemplate, keys};
+use crate::config::{ArgTemplate, DynamicArray, LaunchMode, LaunchTemplate, StepAction, StepTemplate, keys};
 use crate::expr::{Expr, Template};
 
 /// Keys of a launch, as far as a table has them, with places for checks.
@@ -17,7 +18,7 @@ pub struct LaunchParts {
     cooperative: Option<Placed<bool>>,
     pdl: Option<Placed<bool>>,
     carveout: Option<Placed<Expr>>,
-    pub args: Option<Vec<Placed<String>>>,
+    pub args: Option<Vec<Placed<ArgTemplate>>>,
     /// Keys the table has, whether or not their values are right.
     pub present: Vec<&'static str>,
 }
@@ -31,9 +32,6 @@ impl LaunchParts {
     /// Reads the keys of a launch in `[kernel]` or `[[kernel.launch]]`.
     pub fn read(table: &Table<'_>) -> Self {
         let exprs = |item: Item<'_>| item.axes().iter().filter_map(Item::expr).collect::<Vec<_>>();
-        let placed_texts = |item: Item<'_>| -> Vec<Placed<String>> {
-            item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
-        };
         let flag = |item: Item<'_>| Some(item.with(item.boolean()?));
         Self {
             entry: table.get("entry").and_then(|item| item.template()),
@@ -44,7 +42,7 @@ impl LaunchParts {
             cooperative: table.get("cooperative").and_then(flag),
             pdl: None,
             carveout: table.get("carveout").and_then(|item| item.expr()),
-            args: table.get("args").map(placed_texts),
+            args: table.get("args").map(|item| argument::args(&item)),
             present: SHARED.into_iter().filter(|key| table.has(key)).collect(),
         }
     }

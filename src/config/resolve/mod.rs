@@ -1,7 +1,9 @@
 //! From the text of a phase to what it means; every error of the file in one go.
 
+mod argument;
 mod captured;
 mod gates;
+mod init;
 mod kernel;
 mod launch;
 mod layers;
@@ -10,6 +12,7 @@ mod phase;
 mod reference;
 mod rule;
 mod scope;
+mod search;
 mod tensor_map;
 mod workload;
 
@@ -19,12 +22,17 @@ use super::phase::Phase;
 use super::project::{PROJECT_FILE, Project};
 use super::reader::{Table, TomlText};
 use super::rule::Rule;
+use crate::disk::open;
+use std::io;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
+/// Most bytes of a phase's file: what a run keeps of it has the same limit.
+const MAX_BYTES: u64 = 4 << 20;
+
 /// Reads and understands the phase in a file.
 pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
+    let text = text_of(path).map_err(|e| {
         let problem = Problem {
             place: None,
             message: format!("cannot read the config: {e}"),
@@ -34,6 +42,12 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
     })?;
     let project = Project::of(path)?;
     parse_with(path, &text, project.text.as_deref().map(|text| (project.file(), text)))
+}
+
+/// The text of a regular file of a size that a phase can have; a link to one is followed.
+pub(super) fn text_of(path: &Path) -> io::Result<String> {
+    let bytes = open::bytes(&path.canonicalize()?, MAX_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))
 }
 
 /// Understands the text of a phase without a project; `path` is only named in errors.

@@ -24,6 +24,7 @@ use std::time::Duration;
 /// Reads the file; none when something it needs could not be read (an error says what).
 pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, text: &str) -> Option<Phase> {
     let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
+    let search = root.get("search").and_then(|item| super::search::search(&item, &sweep));
     let params = all_params(&sweep, &[list(root, "variant"), list(root, "baseline")].concat());
     let workload = match captured::is_of_reports(root) {
         true => captured::workload(root),
@@ -61,6 +62,9 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         Layers::of(root, project, "profile", &keys::PROFILE)
             .and_then(|layers| profile(&layers, &vocabulary, &judged(MetricSource::Ncu))),
     );
+    if bench.as_ref().is_some_and(|bench| bench.l2 == L2State::Warm) && workload.has_state() {
+        refuse_warm(root);
+    }
     let head = head?;
     Some(Phase {
         file: path.to_owned(),
@@ -76,6 +80,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         counting: counting(root, project)?,
         kernel: ways.kernel,
         sweep,
+        search,
         variants: ways.variants,
         baselines: ways.baselines,
         gates,
@@ -135,7 +140,9 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
         let _name: Option<String> = table.need("name").and_then(|item| item.name());
     }
     build(root, None);
-    for (key, spec) in [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL)] {
+    for (key, spec) in
+        [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL), ("search", &keys::SEARCH)]
+    {
         root.get(key).and_then(|item| item.table(spec));
     }
     for (key, spec) in [
@@ -327,6 +334,18 @@ fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName])
         timeout: Duration::from_secs(u64::from(timeout?)),
         shapes,
     })
+}
+
+/// Reports a warm cache where launches change what they read: each finds its state in another place.
+fn refuse_warm(root: &Table<'_>) {
+    let message =
+        "`bench.l2` is \"warm\", but the workload has buffers that a launch changes and the next one needs anew";
+    let help =
+        "each launch of a sample has its own copy of them, which is not a warm cache: use \"rotate\" or \"cold\"";
+    match root.get("bench").and_then(|item| item.peek("l2")) {
+        Some(item) => item.report(message, Some(help.to_owned())),
+        None => root.report(message, Some(help.to_owned())),
+    }
 }
 
 fn profile(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<ProfileSettings> {

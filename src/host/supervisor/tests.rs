@@ -16,6 +16,7 @@ fn job() -> WorkerJob {
         variant: VariantId(name.to_owned()),
         cubin: PathBuf::new(),
         programs: Vec::new(),
+        extents: Vec::new(),
         cases: [0, 1].map(|seed| CheckCase { shape: shape.clone(), seed }).to_vec(),
         shapes: vec![shape.clone()],
         unverified: None,

@@ -56,6 +56,7 @@ pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
     sections.push(variants(report));
     sections.extend(report.steps.as_ref().map(steps));
     sections.extend(deltas(report));
+    sections.extend(search(report));
     sections.extend(findings(report));
     sections.extend(report.deep_profile.as_ref().map(deep_profile));
     sections.extend(list("Missing", &report.missing));
@@ -279,6 +280,16 @@ fn variants(report: &Report) -> String {
         number::plain(shared as f64),
     );
     out
+}
+
+fn search(report: &Report) -> Option<String> {
+    let search = report.search.as_ref()?;
+    let decides = search.importance.iter().map(|(axis, share)| format!("{axis} {} %", share.text));
+    let decides: Vec<String> = decides.collect();
+    let decides = (!decides.is_empty()).then(|| format!("What decides: {}.", decides.join(", ")));
+    let lines: Vec<String> =
+        [Some(search.summary.clone()), search.model.clone(), decides].into_iter().flatten().collect();
+    list("Search", &lines)
 }
 
 fn findings(report: &Report) -> Option<String> {

@@ -1,0 +1,113 @@
+//! `ncugate try`: one candidate against the best so far.
+
+use super::live::no_go;
+use super::{CommandError, signal};
+use crate::build::Sharing;
+use crate::campaign::{LiveRun, MeasuredRun, Silent, Start, Tools};
+use crate::cli::TryArgs;
+use crate::config::{self, Phase};
+use crate::exit::Outcome;
+use crate::expr::Value;
+use crate::host::null_test;
+use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
+use crate::plan::unroll;
+use crate::report::write::write;
+use crate::report::{Age, RunSource, assemble};
+use crate::search::{
+    AttemptAnswer, AttemptHistory, AttemptPhase, AttemptRecord, AttemptSource, attempt_phase, line, usual_params,
+};
+use crate::store::sha256;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Measures the candidate beside the best so far, keeps it in the history, and prints one line of JSON.
+pub fn attempt(args: &TryArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let phase = config::load(&args.config)?;
+    let bytes = std::fs::read(&args.source)
+        .map_err(|e| CommandError::Usage(format!("--source {} cannot be read: {e}", args.source.display())))?;
+    let mut history = AttemptHistory::open(&args.folders.profiles, &phase.name)?;
+    let usual = usual_params(&phase);
+    let elite = history.elite()?;
+    let parent = args.parent.or(elite.as_ref().map(|(attempt, _)| *attempt));
+    if let Some(parent) = args.parent.filter(|parent| *parent >= history.attempts.len()) {
+        return Err(CommandError::Usage(format!("--parent {parent} is not an attempt of this phase")));
+    }
+    let elite = elite.map_or(AttemptSource { file: None, include: None, params: usual }, |(_, source)| source);
+    let source =
+        AttemptSource { file: Some(args.source.clone()), include: None, params: params(&elite.params, &args.params)? };
+    let made = attempt_phase(&phase, &source, &elite)?;
+    let (report, run, commit) = measured(args, &made)?;
+    let number = history.attempts.len();
+    let mut answer = AttemptAnswer::new(number, &report, &made.faster, &made.left_out, run.clone());
+    let unchanged = std::fs::read(&args.source).is_ok_and(|now| now == bytes);
+    // What was measured has to be what is kept.
+    answer.accepted &= unchanged;
+    let record = AttemptRecord {
+        attempt: number,
+        parent,
+        idea: args.idea.clone().unwrap_or_default(),
+        source_sha256: sha256(&bytes),
+        include: args.source.parent().map(Path::to_owned).unwrap_or_default(),
+        params: source.params,
+        run,
+        commit,
+        verdict: answer.verdict,
+        accepted: answer.accepted,
+        speedup: answer.speedup.clone(),
+    };
+    history.keep(record, &bytes)?;
+    let text = line(&mut answer, |answer| answer.changes.pop().is_some() || answer.finding.take().is_some());
+    writeln!(out, "{}", text.map_err(io::Error::other)?)?;
+    Ok(report.headline.verdict.into())
+}
+
+/// The report of an attempt, the folder of its run, and the commit.
+fn measured(
+    args: &TryArgs,
+    made: &AttemptPhase,
+) -> Result<(crate::report::Report, String, Option<String>), CommandError> {
+    let phase: &Phase = &made.phase;
+    let plan = unroll(phase)?;
+    let tools = Tools::find(phase)?;
+    if let Some((stop, _)) = no_go(phase, Some(tools.device.compute_capability)) {
+        return Err(CommandError::Usage(stop));
+    }
+    null_test(phase)?;
+    signal::watch();
+    let request = ReferenceRequest { name: None, mismatch: Mismatch::Refuse };
+    let run = LiveRun {
+        phase,
+        plan: &plan,
+        tools: &tools,
+        profiles: &args.folders.profiles,
+        request: &request,
+        start: Start::Anew,
+        sharing: Sharing::Share,
+        patience: args.waiting.into(),
+        progress: &Silent,
+        searched: None,
+    };
+    let MeasuredRun { session, ended } = run.measure()?;
+    ended?;
+    let manifest = &session.measurements().run().manifest;
+    let (id, commit) = (manifest.run.clone(), manifest.git.as_ref().map(|git| git.commit.clone()));
+    let report = assemble(&session, RunSource::Live, Age::Said)?;
+    write(&report, &args.folders.report(&phase.name, &id))?;
+    let folder = args.folders.profiles.join(&phase.name).join(&id);
+    Ok((report, folder.display().to_string(), commit))
+}
+
+/// The parameters of the best, with those that are given in their place.
+fn params(elite: &[(String, Value)], given: &[String]) -> Result<Vec<(String, Value)>, CommandError> {
+    let mut params = elite.to_vec();
+    for pair in given {
+        let usage = || CommandError::Usage(format!("--param {pair} is not NAME=VALUE of a parameter of the phase"));
+        let (name, value) = pair.split_once('=').ok_or_else(usage)?;
+        let known = params.iter_mut().find(|(known, _)| known == name).ok_or_else(usage)?;
+        known.1 = match value.parse() {
+            Ok(number) => Value::Int(number),
+            Err(_) => Value::Text(value.to_owned()),
+        };
+    }
+    Ok(params)
+}

@@ -1,0 +1,20 @@
+//! `ncugate next`: what to try next, by a run.
+
+use super::CommandError;
+use crate::cli::NextArgs;
+use crate::exit::Outcome;
+use crate::judge::reference_runs::ReferenceRuns;
+use crate::judge::{PhaseRun, Session};
+use crate::report::stored;
+use crate::search::{line, next};
+use std::io::{self, Write};
+
+/// Prints one line of JSON.
+pub fn next_steps(args: &NextArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let run = PhaseRun::load(&args.run)?;
+    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let mut answer = next(&run, &session, &stored(&run)?);
+    let text = line(&mut answer, |answer| answer.proposals.pop().is_some() || answer.findings.pop().is_some());
+    writeln!(out, "{}", text.map_err(io::Error::other)?)?;
+    Ok(Outcome::Passed)
+}

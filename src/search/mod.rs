@@ -1,0 +1,27 @@
+//! A budget instead of a grid: strategies that propose variants, and what they did.
+
+mod answer;
+mod attempt;
+mod candidates;
+mod chosen;
+mod encoding;
+mod explore;
+mod facts;
+mod forest;
+mod history;
+mod next;
+mod proposer;
+mod recorded;
+mod replay;
+
+pub use answer::{ANSWER_BYTES, AgentFinding, AttemptAnswer, line};
+pub use attempt::{AttemptError, AttemptPhase, AttemptSource, attempt_phase, usual_params};
+pub use candidates::{Listed, PointSource, candidates};
+pub use chosen::{ChosenError, with_chosen};
+pub use encoding::{AxisScale, Encoding};
+pub use explore::{Exploration, Explored, SearchError};
+pub use history::{AttemptHistory, AttemptRecord};
+pub use next::{NextAnswer, NextPoint, next};
+pub use proposer::{Proposal, Proposer, SearchTrial};
+pub use recorded::{RecordedError, RecordedSpace};
+pub use replay::{Learning, ReplayScore, ReplaySettings, replay};

@@ -1,0 +1,101 @@
+//! `ncugate search --simulate`, `next`, `try` and `mcp` through the real binary.
+
+use crate::command::{Place, root};
+
+const SPACE: &str = "tests/data/search/bowl.json";
+
+/// Runs the binary at the root of the repository.
+fn at_root(args: &[&str]) -> crate::command::Finished {
+    let place = Place::new();
+    crate::command::Finished::of(place.ncugate(args).current_dir(root()))
+}
+
+#[test]
+fn a_strategy_is_tried_on_a_recorded_space_and_equal_seeds_give_equal_tables() {
+    let args = ["search", "--simulate", SPACE, "--evaluations", "24", "--repeats", "20", "--batch", "4"];
+    let run = at_root(&args);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "a head, the space and the mean: {}", run.stdout);
+    assert!(lines[1].starts_with("bowl ") && lines[2].starts_with("mean "), "{}", run.stdout);
+    assert_eq!(run.stdout, at_root(&args).stdout);
+}
+
+#[test]
+fn a_recorded_sweep_is_a_space_too_and_its_best_is_found_in_a_quarter_of_it() {
+    let args =
+        ["search", "--simulate", "profiles/phase_d/h200", "--evaluations", "25", "--repeats", "10", "--format", "json"];
+    let run = at_root(&args);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let scores: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let found = scores.pointer("/0/within_percent").unwrap().as_u64().unwrap();
+    println!("{found} of 10 seeds within 1 %");
+    assert!(found >= 7, "{}", run.stdout);
+}
+
+#[test]
+fn what_is_not_a_recorded_space_is_an_error() {
+    let run = at_root(&["search", "--simulate", "Cargo.toml"]);
+    assert_eq!(run.status, Some(3), "{}", run.stdout);
+    assert!(run.stderr.contains("Cargo.toml is not a recorded space"), "{}", run.stderr);
+}
+
+#[test]
+fn a_run_says_what_to_try_next_in_less_than_two_kilobytes() {
+    let run = at_root(&["next", "profiles/softmax/h200"]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    assert!(run.stdout.len() <= 2001, "{}", run.stdout.len());
+    let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert!(answer["selected"].is_string() && answer["importance"]["VEC"].is_number(), "{answer}");
+}
+
+#[test]
+fn a_candidate_without_a_gpu_is_a_matter_of_the_environment_and_not_of_the_history() {
+    let place = Place::new();
+    place.copy("configs/softmax.toml");
+    place.copy("kernels/softmax");
+    let run = place.run(&["try", "configs/softmax.toml", "--source", "kernels/softmax/softmax.cu"]);
+    assert_eq!((run.status, run.stdout.as_str()), (Some(3), ""), "{}", run.stderr);
+    assert!(!place.path().join("profiles/softmax/attempts/history.jsonl").exists());
+    let run = place.run(&["try", "configs/softmax.toml", "--source", "none.cu"]);
+    assert_eq!(run.status, Some(2), "{}", run.stderr);
+    let args = ["try", "configs/softmax.toml", "--source", "kernels/softmax/softmax.cu", "--param", "NONE=1"];
+    assert_eq!(place.run(&args).status, Some(2));
+}
+
+#[test]
+fn an_agent_is_served_over_standard_input_and_output() {
+    let place = Place::new();
+    place.copy("profiles/softmax/h200");
+    let messages = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"next","arguments":{"run":"profiles/softmax/h200"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"next","arguments":{"run":"nowhere"}}}"#,
+        "\n",
+    );
+    let run = crate::command::Finished::of(place.ncugate(&["mcp"]).write_stdin(messages));
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let answers: Vec<serde_json::Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 3, "{}", run.stdout);
+    assert_eq!(answers[1].pointer("/result/isError"), Some(&false.into()), "{}", answers[1]);
+    let text = answers[1].pointer("/result/content/0/text").unwrap().as_str().unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(text).unwrap()["verdict"].is_string());
+    assert_eq!(answers[2].pointer("/result/isError"), Some(&true.into()));
+}
+
+#[test]
+fn a_phase_with_a_search_is_not_judged_by_a_run_that_no_search_made() {
+    let place = Place::new();
+    place.copy("configs/phase_d.toml");
+    place.copy("kernels/sdpa_scalar");
+    place.copy("profiles/phase_d/h200");
+    let text = std::fs::read_to_string(root().join("configs/phase_d.toml")).unwrap();
+    place.write("configs/phase_d.toml", &format!("{text}\n[search]\nbudget = {{ measured = 20 }}\n"));
+    let run = place.run(&["gate", "configs/phase_d.toml", "--profile", "profiles/phase_d/h200"]);
+    assert_eq!(run.status, Some(3), "{}", run.stdout);
+    assert!(run.stderr.contains("no candidates that a search chose"), "{}", run.stderr);
+}
