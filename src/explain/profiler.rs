@@ -116,7 +116,7 @@ pub fn observations(
         .iter()
         .map(|v| match &v.method {
             Method::Kernel(kernel) => (&v.id, Some(kernel.entries().into_iter().map(KernelName::parse).collect())),
-            Method::Command(_) | Method::Captured(_) => (&v.id, None),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => (&v.id, None),
         })
         .collect();
     let mut found: IndexMap<(VariantId, ShapeName), Seen<'_>> = IndexMap::new();

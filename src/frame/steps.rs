@@ -71,11 +71,16 @@ impl Expected {
                 Self::Launches(kernel.launched_entries().into_iter().map(KernelName::parse).collect())
             }
             Method::Captured(_) => Self::Any,
-            Method::Command(command) => match command.kernel_filter.as_deref().map(regex::Regex::new) {
-                None => Self::Any,
-                Some(Ok(filter)) => Self::Matching(filter),
-                Some(Err(_)) => Self::Nothing,
-            },
+            Method::Function(function) => Self::matching(function.kernel_filter.as_deref()),
+            Method::Command(command) => Self::matching(command.kernel_filter.as_deref()),
+        }
+    }
+
+    fn matching(pattern: Option<&str>) -> Self {
+        match pattern.map(regex::Regex::new) {
+            None => Self::Any,
+            Some(Ok(filter)) => Self::Matching(filter),
+            Some(Err(_)) => Self::Nothing,
         }
     }
 }
@@ -133,7 +138,7 @@ fn of_program(names: &[KernelName], launches: &[SeenLaunch<'_>], rows: &[usize])
 fn misfit(plan: &Plan, case: &Case, launches: &[SeenLaunch<'_>], rows: &[usize]) -> Misfit {
     let planned = plan.variant(&case.0).map(|variant| match &variant.method {
         Method::Kernel(kernel) => kernel.launched_entries().into_iter().map(demangled).collect(),
-        Method::Command(_) | Method::Captured(_) => Vec::new(),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => Vec::new(),
     });
     let seen = rows.iter().take(NAMED).map(|row| launches[*row].demangled.to_owned());
     Misfit {

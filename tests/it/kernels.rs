@@ -7,7 +7,7 @@ use crate::command::{Finished, Place, root};
 use ncugate::build::{Arch, Builder, Cache, Nvcc, Sharing};
 use ncugate::model::VariantId;
 use ncugate::model::{BuildOutcome, Resources, ShapeName};
-use ncugate::plan::{KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
+use ncugate::plan::{KernelCode, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::env;
@@ -71,6 +71,7 @@ impl Pinned {
             params: Vec::new(),
             method: Method::Kernel(KernelPlan {
                 source: self.source.clone(),
+                code: KernelCode::Cuda,
                 flags: usual.into_iter().chain(self.flags.iter().cloned()).collect(),
                 defines: self.defines.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
                 programs: vec![ShapeProgram {
