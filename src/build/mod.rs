@@ -12,6 +12,7 @@ mod digest;
 mod error;
 mod fatbin;
 mod flag_files;
+mod message;
 mod nvcc;
 mod nvinfo;
 mod ptxas;
