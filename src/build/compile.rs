@@ -6,15 +6,15 @@ use super::cache::{Artifact, Cache, CacheError, Compiled, prerequisites};
 use super::cubin::{CubinError, Entry};
 use super::digest::Digest;
 use super::error::BuildError;
-use super::message::{budget_line, message, relative, too_much_shared};
+use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
+use super::sorted::{Sorted, sorted};
 use super::{ptxas, refuse, share};
 use crate::config::CodeForm;
-use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, KernelName, Resources};
+use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
 use crate::occupancy::Chip;
-use crate::plan::{KernelCode, KernelPlan, Method, Plan, ShapeProgram};
+use crate::plan::{KernelPlan, Plan, ShapeProgram};
 use crate::process::{self, Ending};
-use indexmap::IndexMap;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 use std::collections::BTreeMap;
 use std::fs;
@@ -66,8 +66,6 @@ pub struct Builder<'a> {
 
 /// What a compilation came to: a cubin, or the compiler's message.
 pub(super) type Attempt = Result<Artifact, String>;
-/// What has to be compiled, and the variants it is for, by their place in the plan.
-type Units<'a> = IndexMap<CompileUnit, Vec<(usize, &'a KernelPlan)>>;
 
 impl<'a> Builder<'a> {
     /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
@@ -185,7 +183,7 @@ impl<'a> Builder<'a> {
                 self.note_read(&artifact);
                 Ok(Ok(artifact))
             }
-            Err(error) => Ok(Err(format!("cannot read `{}`: {error}", path.display()))),
+            Err(error) => Ok(Err(unreadable(path, &error))),
         }
     }
 
@@ -380,59 +378,6 @@ impl Line<'_> {
 
     fn known(&self) -> usize {
         self.out.len() + self.waiting.iter().flatten().count()
-    }
-}
-
-/// A kernel and its place in the plan.
-pub(super) type PlannedKernel<'p> = (usize, &'p KernelPlan);
-
-/// The variants of a plan by what is to be done for them.
-#[derive(Default)]
-struct Sorted<'p> {
-    /// Outcomes where nothing has to be compiled.
-    known: Vec<(usize, BuildOutcome)>,
-    /// What nvcc compiles.
-    units: Units<'p>,
-    /// Kernels that come as machine code.
-    cubins: Vec<PlannedKernel<'p>>,
-    /// Kernels that Triton compiles.
-    triton: Vec<PlannedKernel<'p>>,
-}
-
-fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
-    let mut sorted = Sorted::default();
-    for (index, variant) in plan.variants.iter().enumerate() {
-        match &variant.method {
-            Method::Function(_) | Method::Command(_) | Method::Captured(_) => {
-                sorted.known.push((index, BuildOutcome::NotNeeded))
-            }
-            Method::Kernel(kernel) => {
-                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.programs) {
-                    sorted.known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
-                    continue;
-                }
-                match &kernel.code {
-                    KernelCode::Cuda => sorted.units.entry(unit(kernel, CodeForm::Cuda)).or_default(),
-                    KernelCode::Ptx => sorted.units.entry(unit(kernel, CodeForm::Ptx)).or_default(),
-                    KernelCode::Cubin => &mut sorted.cubins,
-                    KernelCode::Triton(_) => &mut sorted.triton,
-                }
-                .push((index, kernel));
-            }
-        }
-    }
-    sorted
-}
-
-fn unit(kernel: &KernelPlan, code: CodeForm) -> CompileUnit {
-    let is_instance = |entry: &&str| KernelName::parse(entry).is_instance();
-    let instances = || kernel.entries().into_iter().filter(is_instance).map(str::to_owned).collect();
-    CompileUnit {
-        source: kernel.source.clone(),
-        code,
-        flags: kernel.flags.clone(),
-        defines: kernel.defines.clone(),
-        instances: if code == CodeForm::Cuda { instances() } else { Vec::new() },
     }
 }
 

@@ -3,6 +3,7 @@
 use super::budget::SharedArray;
 use super::{ptxas, refuse};
 use crate::process::Ending;
+use std::path::Path;
 
 /// A compiler's message is kept up to this many bytes.
 const MESSAGE: usize = 8192;
@@ -25,7 +26,7 @@ pub(super) fn message(printed: &str, ending: Ending) -> String {
 }
 
 /// Why a source cannot be read, and the folder that it was looked for in.
-fn unreadable(source: &Path, error: &std::io::Error) -> String {
+pub(super) fn unreadable(source: &Path, error: &std::io::Error) -> String {
     let message = format!("cannot read `{}`: {error}", source.display());
     match std::env::current_dir() {
         Ok(folder) if source.is_relative() => format!(

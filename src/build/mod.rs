@@ -18,6 +18,7 @@ mod nvinfo;
 mod ptxas;
 mod refuse;
 mod share;
+mod sorted;
 #[cfg(test)]
 mod tests;
 mod triton;
