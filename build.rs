@@ -3,13 +3,43 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::process::Command;
 use std::{env, fs, io};
 
 const CATALOGUE: &str = "src/metric/catalogue.toml";
 
 fn main() -> io::Result<()> {
     nvtx();
+    println!("cargo::rustc-env=NCUGATE_VERSION={}", version());
     metric_ids()
+}
+
+/// `0.1.0`, with the commit where it is known: from NCUGATE_COMMIT, which a package's build sets, else, in a release build of a
+/// checkout, from git.
+fn version() -> String {
+    println!("cargo::rerun-if-env-changed=NCUGATE_COMMIT");
+    let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    let given = env::var("NCUGATE_COMMIT").ok().filter(|commit| !commit.is_empty());
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let commit = given.or_else(|| is_release.then(checked_out).flatten());
+    let commit = commit.map(|commit| commit.chars().filter(char::is_ascii_hexdigit).take(10).collect::<String>());
+    match commit.filter(|commit| !commit.is_empty()) {
+        Some(commit) => format!("{version} ({commit})"),
+        None => version,
+    }
+}
+
+/// The commit of this checkout; none in a package that was unpacked inside of another repository.
+fn checked_out() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    };
+    let root = env::var("CARGO_MANIFEST_DIR").ok()?;
+    let top = git(&["rev-parse", "--show-toplevel"]).filter(|top| Path::new(top) == Path::new(&root))?;
+    let log = git(&["-C", &top, "rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD"])?;
+    println!("cargo::rerun-if-changed={log}");
+    git(&["-C", &top, "rev-parse", "HEAD"])
 }
 
 /// `pub const LATENCY_P50: MetricId = MetricId::new("latency_p50");` and so on. Names are found by their lines, which the

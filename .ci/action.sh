@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# What action.yml does with its inputs, which come as variables: CONFIG, PROFILE, AGAINST, RECORD, COMMENT, FAIL_ON_VERDICT.
+# What action.yml does with its inputs, which come as variables: CONFIG, PROFILE, AGAINST, RECORD, COMMENT, FAIL_ON_VERDICT,
+# and NCUGATE, the program.
 # Writes `status=N` to GITHUB_OUTPUT and ends with that status.
 set -uo pipefail
+ncugate=${NCUGATE:?the step that installs ncugate names its program}
 
 arguments=()
 if [ -n "${AGAINST:-}" ]; then arguments+=(--against "$AGAINST"); fi
@@ -9,9 +11,9 @@ if [ -n "${COMMENT:-}" ]; then arguments+=(--comment "$COMMENT"); fi
 
 started=$(mktemp)
 if [ -n "${PROFILE:-}" ]; then
-    ncugate gate "$CONFIG" --profile "$PROFILE" "${arguments[@]}"
+    "$ncugate" gate "$CONFIG" --profile "$PROFILE" "${arguments[@]}"
 else
-    ncugate run "$CONFIG" --source gpu "${arguments[@]}"
+    "$ncugate" run "$CONFIG" --source gpu "${arguments[@]}"
 fi
 status=$?
 
@@ -19,7 +21,7 @@ status=$?
 if [ -z "${PROFILE:-}" ] && [ -n "${RECORD:-}" ] && [ "$status" -ne 2 ]; then
     manifest=$(find profiles -mindepth 3 -maxdepth 3 -name manifest.json -newer "$started" | sort | tail -n 1)
     if [ -n "$manifest" ]; then
-        ncugate record "$(dirname "$manifest")" --output "$RECORD" || status=3
+        "$ncugate" record "$(dirname "$manifest")" --output "$RECORD" || status=3
     else
         echo "no run was written, so nothing is recorded" >&2
         status=3

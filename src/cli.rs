@@ -1,8 +1,20 @@
 //! The command line as typed. What it means is the commands' business.
 
+mod explain;
+
+pub use explain::{ExplainArgs, OccupancyArgs, Reader};
+
 use crate::campaign::Patience;
+mod upkeep;
+
+pub use upkeep::{
+    BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
+    WorkerArgs,
+};
+
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
+use crate::plan::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::Regex;
 use std::path::PathBuf;
@@ -13,7 +25,7 @@ use std::time::Duration;
 /// Exit status: 0 all required gates passed; 1 a required gate failed; 2 the command line or the config is wrong;
 /// 3 the environment or a tool failed; 4 inconclusive.
 #[derive(Debug, Parser)]
-#[command(name = "ncugate", version, max_term_width = 100)]
+#[command(name = "ncugate", version = env!("NCUGATE_VERSION"), max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -31,8 +43,12 @@ pub enum Command {
     Gate(GateArgs),
     /// Show the launches and metrics of ncu reports
     Show(ShowArgs),
+    /// Say why a kernel takes the time that it takes: one bottleneck, the evidence, what to try next
+    Explain(ExplainArgs),
+    /// How many blocks of a kernel a multiprocessor holds, what limits that, and what to change for one more
+    Occupancy(OccupancyArgs),
     /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
-    Doctor,
+    Doctor(DoctorArgs),
     /// Render the report of a stored run again
     Report(ReportArgs),
     /// Show two runs, recordings or ncu reports side by side: changes, their noise, verdicts that turned
@@ -41,6 +57,10 @@ pub enum Command {
     Index(IndexArgs),
     /// Write everything a run measured as one table: a row a variant and shape, a column a metric
     Table(TableArgs),
+    /// Put the shards of a phase together, as a run that `run` confirms and judges
+    Merge(MergeArgs),
+    /// Write what the buffers of a phase hold before a launch, as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
+    Inputs(InputsArgs),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report
@@ -52,6 +72,10 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Print the JSON Schema of the config, for editors, or of the results
     Schema(SchemaArgs),
+    /// Print completions for a shell: `ncugate completions bash > /etc/bash_completion.d/ncugate`
+    Completions(CompletionsArgs),
+    /// Write man pages to a folder
+    Man(ManArgs),
     /// Build, prove, time, profile and judge one source against the best so far; answers in one line of JSON
     Try(TryArgs),
     /// Say what to try next, by a run, in one line of JSON
@@ -167,6 +191,9 @@ pub struct RunArgs {
     /// Start anew instead of continuing an unfinished run
     #[arg(long)]
     pub fresh: bool,
+    /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `merge` puts parts together
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open"])]
+    pub shard: Option<Shard>,
     /// Waiting
     #[command(flatten)]
     pub waiting: Waiting,
@@ -184,9 +211,19 @@ pub struct RunArgs {
 /// `ncugate check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The phases
-    #[arg(value_name = "CONFIG", required = true)]
+    /// The phases; or built files: libraries, executables, object files, archives of them, cubins, fat binaries
+    #[arg(value_name = "CONFIG|LIBRARY", required = true)]
     pub configs: Vec<PathBuf>,
+    /// What the kernels of a library used before (TOML): a kernel that uses more fails, and one that uses less, is new or
+    /// is gone asks for `--update`
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write the baseline anew, as the library is now
+    #[arg(long, requires = "baseline")]
+    pub update: bool,
+    /// What standard output carries, for a library
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Architecture to build for; else the phase's, else the GPU's, else sm_90
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
@@ -251,8 +288,12 @@ pub struct ShowArgs {
     /// Write the metrics instead of a table: base units, full precision, one row a launch and metric
     #[arg(long, value_name = "FORMAT")]
     pub export: Option<ExportFormat>,
-    /// Where the export goes; `-` is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-", requires = "export")]
+    /// Write a page instead, one file that opens from disk: kernels by time and NVTX range, throughputs, roofline, warp
+    /// states, source, ncu's rules; of two reports a comparison
+    #[arg(long, conflicts_with_all = ["export", "rules", "session", "metrics"])]
+    pub html: bool,
+    /// Where the export or the page goes; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
     /// Export one row a launch with one column a metric
     #[arg(long, requires = "export")]
@@ -340,9 +381,22 @@ pub struct TableArgs {
     /// File format; arrow is an IPC file (Feather)
     #[arg(long = "to", value_enum, value_name = "FORMAT", default_value_t = TableTo::Csv)]
     pub format: TableTo,
+    /// Write instead which variant to use at which shape; the status is the verdict of the phase, and a phase that does not
+    /// pass has no such table
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "format")]
+    pub dispatch: Option<DispatchTo>,
     /// File to write, replaced if it is there; else standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// File format of a dispatch table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DispatchTo {
+    /// A C header
+    Header,
+    /// JSON
+    Json,
 }
 
 /// File format of a run's table.
@@ -356,6 +410,25 @@ pub enum TableTo {
     Arrow,
 }
 
+/// `ncugate merge`
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The folders of all shards of a phase (`run --shard`)
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Folder of runs, and of the merged one
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+}
+
+/// `ncugate doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print the checks as JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `ncugate record`
 #[derive(Debug, Args)]
 pub struct RecordArgs {
@@ -363,6 +436,17 @@ pub struct RecordArgs {
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Folder of the recording: new, empty, or an older recording, which is replaced
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// `ncugate inputs`
+#[derive(Debug, Args)]
+pub struct InputsArgs {
+    /// The phase
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    /// The folder to write
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 }
@@ -379,98 +463,6 @@ pub struct RedactArgs {
     /// Drop cubins and imported source files too
     #[arg(long)]
     pub drop_sources: bool,
-}
-
-/// `ncugate baseline`
-#[derive(Debug, Subcommand)]
-pub enum BaselineCommand {
-    /// Put a run on the leaderboard of its phase; shows the difference to the entry it replaces
-    Promote(PromoteArgs),
-    /// List the entries that count now
-    List(ListArgs),
-    /// Show the history of an entry and its values
-    Show(ShowBaselineArgs),
-}
-
-/// `ncugate baseline promote`
-#[derive(Debug, Args)]
-pub struct PromoteArgs {
-    /// The run's folder
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Name of the entry; the entry `best` is `best.` in requirements
-    #[arg(long, value_name = "NAME", default_value = "best")]
-    pub name: String,
-    /// Take the run although its objective is worse than that of the present entry
-    #[arg(long)]
-    pub accept_worse: bool,
-    /// Folder of runs and leaderboards
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
-}
-
-/// `ncugate baseline list`
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    /// Name of a phase; all without it
-    #[arg(value_name = "PHASE")]
-    pub phase: Option<String>,
-    /// Folder of runs and leaderboards
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
-}
-
-/// `ncugate baseline show`
-#[derive(Debug, Args)]
-pub struct ShowBaselineArgs {
-    /// Name of the phase
-    #[arg(value_name = "PHASE")]
-    pub phase: String,
-    /// Name of the entry
-    #[arg(long, value_name = "NAME", default_value = "best")]
-    pub name: String,
-    /// Folder of runs and leaderboards
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
-}
-
-/// `ncugate calibrate`
-#[derive(Debug, Args)]
-pub struct CalibrateArgs {
-    /// The phase
-    #[arg(value_name = "CONFIG")]
-    pub config: PathBuf,
-    /// The variant to time; else the first candidate that builds
-    #[arg(long, value_name = "ID")]
-    pub variant: Option<String>,
-    /// Fresh processes to time it in; how much they differ is what latencies of two runs may differ by
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub runs: u32,
-    /// Waiting
-    #[command(flatten)]
-    pub waiting: Waiting,
-    /// Folder of runs, and of the result
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
-}
-
-/// `ncugate schema`
-#[derive(Debug, Args)]
-pub struct SchemaArgs {
-    /// The schema of `results.json` and `--format json` instead
-    #[arg(long)]
-    pub results: bool,
-}
-
-/// `ncugate worker`
-#[derive(Debug, Args)]
-pub struct WorkerArgs {
-    /// The job
-    #[arg(value_name = "JOB", required_unless_present = "probe")]
-    pub job: Option<PathBuf>,
-    /// Describe this machine's GPU instead
-    #[arg(long)]
-    pub probe: bool,
 }
 
 /// `ncugate search`

@@ -21,8 +21,9 @@ use crate::disk::{self, Durability};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::env;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,6 +62,23 @@ pub struct Artifact {
 /// Hash of everything that decides a compilation but the files it includes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheInputs(String);
+
+/// Makes a folder of the cache, and proves that nobody else can write to it or to the cache's own.
+fn private(root: &Path, folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let user = fs::metadata("/proc/self")?.uid();
+    for path in [root, folder] {
+        let found = fs::metadata(path)?;
+        if found.uid() != user || found.mode() & 0o022 != 0 {
+            let path = path.display();
+            let reason = format!(
+                "others can write to '{path}', and what they put there would be measured; `chmod go-w` it if it is yours"
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        }
+    }
+    Ok(())
+}
 
 /// What nvcc just made.
 pub struct Compiled<'a> {
@@ -105,7 +123,10 @@ impl Cache {
         Self::at(&root.ok_or(BuildError::NoCache)?)
     }
 
-    /// The one at `root`, made if it is not there.
+    /// The one at `root`, made if it is not there, for its user alone.
+    ///
+    /// # Errors
+    /// It cannot be made; or another user owns it or may write to it, and so could say what is measured.
     pub fn at(root: &Path) -> Result<Self, BuildError> {
         let cache = Self {
             root: std::path::absolute(root).map_err(|source| BuildError::Cache { path: root.to_owned(), source })?,
@@ -113,7 +134,7 @@ impl Cache {
         };
         for folder in ["includes", "results", "cubins", "instances", "tmp"] {
             let path = cache.root.join(folder);
-            fs::create_dir_all(&path).map_err(|source| BuildError::Cache { path, source })?;
+            private(&cache.root, &path).map_err(|source| BuildError::Cache { path, source })?;
         }
         Ok(cache)
     }
@@ -311,7 +332,7 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("k.cu"), "").unwrap();
         let flags = vec![format!("--options-file={}", path("options").display())];
-        let unit = CompileUnit { source: path("k.cu"), flags, defines: Vec::new(), instance: None };
+        let unit = CompileUnit { source: path("k.cu"), flags, defines: Vec::new(), instances: Vec::new() };
         let key = |text: &str| {
             std::fs::write(path("options"), text).unwrap();
             Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()

@@ -3,11 +3,12 @@
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
 use super::cache::{Artifact, Cache, CacheError, Compiled, prerequisites};
-use super::cubin::Entry;
+use super::cubin::{CubinError, Entry};
+use super::digest::Digest;
 use super::error::BuildError;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{ptxas, refuse, share};
-use crate::model::{BuildOutcome, BuildRecord, KernelName};
+use crate::model::{BuildOutcome, BuildRecord, EntryResources, KernelName, Resources};
 use crate::occupancy::Chip;
 use crate::plan::{KernelPlan, Method, Plan};
 use crate::process::{self, Ending};
@@ -115,8 +116,8 @@ impl<'a> Builder<'a> {
     /// namespace may be left out), the source may have the instance all the same.
     pub(super) fn compile(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
         let attempt = match self.cached(unit)? {
-            Err(message) if unit.instance.is_some() => {
-                self.cached(&CompileUnit { instance: None, ..unit.clone() })?.map_err(|_| message)
+            Err(message) if !unit.instances.is_empty() => {
+                self.cached(&CompileUnit { instances: Vec::new(), ..unit.clone() })?.map_err(|_| message)
             }
             attempt => attempt,
         };
@@ -173,7 +174,7 @@ impl<'a> Builder<'a> {
                 fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
                     .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
                 let flags = vec!["-x".to_owned(), "cu".to_owned()];
-                let unit = CompileUnit { source, flags, defines: Vec::new(), instance: None };
+                let unit = CompileUnit { source, flags, defines: Vec::new(), instances: Vec::new() };
                 let printed =
                     self.run(&mut self.nvcc.to_cubin(&unit, &unit.source, self.arch, &cubin, Path::new("/dev/null")));
                 let _ = fs::remove_file(&unit.source);
@@ -212,27 +213,43 @@ impl<'a> Builder<'a> {
             Ok(artifact) => artifact,
             Err(message) => return Ok(BuildOutcome::Failed { message: self.explained(unit, message)? }),
         };
-        let mut entry = match Entry::read(&artifact.bytes, &kernel.entry, self.arch.capability()) {
-            Ok(entry) => entry,
+        let entries = match self.entries(kernel, artifact) {
+            Ok(entries) => entries,
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", unit.source.display()) }),
         };
-        let printed = ptxas::report(&artifact.log, &entry.symbol);
-        count_spills(&mut entry, printed);
+        let each = || entries.iter().map(|(_, entry)| entry.resources);
+        let Some(resources) = each().reduce(Resources::together) else {
+            return Ok(BuildOutcome::Failed { message: format!("{}: nothing is launched", unit.source.display()) });
+        };
         let chip = Chip::of(self.arch.capability());
-        let arrays = || self.arrays(unit, &entry.symbol).unwrap_or_default();
-        let reasons = refuse::reasons(chip.as_ref(), &entry, &kernel.launches, &arrays);
+        let arrays = |entry: &Entry| self.arrays(unit, &entry.symbol).unwrap_or_default();
+        let reasons = refuse::reasons(chip.as_ref(), &entries, &kernel.programs, &arrays);
         if !reasons.is_empty() {
-            return Ok(BuildOutcome::Refused { reasons, resources: Some(entry.resources) });
+            return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
         }
+        let named =
+            |(name, entry): &(&str, Entry)| EntryResources { entry: (*name).to_owned(), resources: entry.resources };
         Ok(BuildOutcome::Built {
             cubin: artifact.cubin.clone(),
             cubin_sha256: artifact.sha256.clone(),
-            code_sha256: entry.code_sha256,
-            resources: entry.resources,
+            code_sha256: code(kernel, &entries),
+            resources,
+            entries: if entries.len() > 1 { entries.iter().map(named).collect() } else { Vec::new() },
             arch: self.arch.to_string(),
             cached: artifact.cached,
             log: relative(&ptxas::without_reports(&artifact.log)),
         })
+    }
+
+    /// The entries that a variant launches, by the names that the plan has.
+    fn entries<'k>(&self, kernel: &'k KernelPlan, artifact: &Artifact) -> Result<Vec<(&'k str, Entry)>, CubinError> {
+        let read = |name: &'k str| {
+            let mut entry = Entry::read(&artifact.bytes, name, self.arch.capability())?;
+            let printed = ptxas::report(&artifact.log, &entry.symbol);
+            count_spills(&mut entry, printed);
+            Ok((name, entry))
+        };
+        kernel.entries().into_iter().map(read).collect()
     }
 
     /// The message, with the arrays that take the shared memory where there is too much of it.
@@ -296,18 +313,29 @@ fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> (Vec<(usize, BuildOutcome)>, Units
         match &variant.method {
             Method::Command(_) | Method::Captured(_) => known.push((index, BuildOutcome::NotNeeded)),
             Method::Kernel(kernel) => {
-                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.launches) {
+                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.programs) {
                     known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
                     continue;
                 }
                 let (source, flags) = (kernel.source.clone(), kernel.flags.clone());
-                let instance = KernelName::parse(&kernel.entry).is_instance().then(|| kernel.entry.clone());
-                let unit = CompileUnit { source, flags, defines: kernel.defines.clone(), instance };
+                let is_instance = |entry: &&str| KernelName::parse(entry).is_instance();
+                let instances = kernel.entries().into_iter().filter(is_instance).map(str::to_owned).collect();
+                let unit = CompileUnit { source, flags, defines: kernel.defines.clone(), instances };
                 units.entry(unit).or_default().push((index, kernel));
             }
         }
     }
     (known, units)
+}
+
+/// SHA-256 of the code that is launched: that of the only launch, or of all of them in order.
+fn code(kernel: &KernelPlan, entries: &[(&str, Entry)]) -> String {
+    let of = |name: &&str| entries.iter().find(|(known, _)| known == name).map(|(_, entry)| entry.code_sha256.as_str());
+    let launched: Vec<&str> = kernel.launched_entries().iter().filter_map(of).collect();
+    match launched.as_slice() {
+        [only] => (*only).to_owned(),
+        several => Digest::default().list(several.iter()).hex(),
+    }
 }
 
 /// Where ptxas reports more spilled bytes than it marked in the machine code (older ones mark none), every load and store

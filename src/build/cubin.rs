@@ -8,6 +8,7 @@ use crate::model::{KernelName, demangled, nearest};
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, SectionHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _};
+use std::collections::HashMap;
 
 /// Bytes the driver takes in every block; from compute capability 9.0 on they are counted in a cubin's shared section.
 const RESERVED: u64 = 1024;
@@ -129,6 +130,58 @@ impl Entry {
         read.resources.spills = read.marked_spills.instructions;
         read.code_sha256 = code_hash(&elf, &text, entry, &read.resources, capability)?;
         Ok(read)
+    }
+
+    /// Reads every kernel of a cubin for `capability`, without hashes of their code.
+    ///
+    /// # Errors
+    /// The cubin is damaged, or does not say what a kernel uses.
+    pub fn all(cubin: &[u8], capability: ComputeCapability) -> Result<Vec<Self>, CubinError> {
+        let elf = Elf::parse(cubin).map_err(damaged)?;
+        let sections: HashMap<&str, Section<'_, '_>> =
+            elf.sections().filter_map(|s| Some((s.name().ok()?, s))).collect();
+        let symbols: HashMap<&str, u32> =
+            elf.symbols().filter_map(|s| Some((s.name().ok()?, s.index().0 as u32))).collect();
+        let shared = section_attributes(&elf, ".nv.info")?;
+        let names = sections.keys().filter_map(|name| name.strip_prefix(".text."));
+        let described = names.filter(|name| sections.contains_key(format!(".nv.info.{name}").as_str()));
+        let read = |entry: &str| {
+            let Some(text) = sections.get(format!(".text.{entry}").as_str()) else { return Err(no_entry(&elf, entry)) };
+            let code = text.data().map_err(damaged)?;
+            let symbol = symbols.get(entry).copied();
+            let size = |prefix: &str| sections.get(format!("{prefix}{entry}").as_str()).map_or(0, |s| s.size());
+            let header = text.elf_section_header();
+            let mut read = Self {
+                symbol: entry.to_owned(),
+                resources: Resources {
+                    registers: header.sh_info(elf.endian()) >> 24,
+                    static_shared: to_u32(without_reserve(size(".nv.shared."), capability))?,
+                    stack: 0,
+                    local: to_u32(size(".nv.local."))?,
+                    spills: 0,
+                    constant: to_u32(size(".nv.constant0."))?,
+                    barriers: (header.sh_flags(elf.endian()).0 >> 20 & 0x7f) as u32,
+                },
+                code_sha256: String::new(),
+                max_threads: None,
+                required_block: None,
+                cluster: None,
+                parameters: Vec::new(),
+                marked_spills: Traffic::default(),
+                local: local_traffic(code),
+            };
+            let own = section_attributes(&elf, &format!(".nv.info.{entry}"))?;
+            let known = shared.iter().filter(|attribute| concerns(attribute, symbol)).chain(&own);
+            known.for_each(|attribute| read.take(attribute, code));
+            read.resources.spills = read.marked_spills.instructions;
+            match read.resources.registers {
+                0 => Err(CubinError::Damaged { reason: format!("it does not say how many registers `{entry}` uses") }),
+                _ => Ok(read),
+            }
+        };
+        let mut entries = described.map(read).collect::<Result<Vec<_>, _>>()?;
+        entries.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+        Ok(entries)
     }
 
     fn take(&mut self, attribute: &Attribute, code: &[u8]) {

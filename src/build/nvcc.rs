@@ -26,19 +26,26 @@ pub struct CompileUnit {
     pub flags: Vec<String>,
     /// `-D` defines.
     pub defines: Vec<(String, String)>,
-    /// An instance of a template, which the compiler makes even where the source does not.
-    pub instance: Option<String>,
+    /// Instances of templates, which the compiler makes even where the source does not.
+    pub instances: Vec<String>,
 }
 
 impl CompileUnit {
-    /// The text that makes the compiler instantiate a kernel of the source: it takes the kernel's address. None where the
+    /// The text that makes the compiler instantiate kernels of the source: it takes their addresses. None where the
     /// source is compiled as it is.
     pub(super) fn instantiation(&self) -> io::Result<Option<String>> {
-        let Some(instance) = &self.instance else { return Ok(None) };
+        if self.instances.is_empty() {
+            return Ok(None);
+        }
         let source = std::path::absolute(&self.source)?;
         let source = source.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
-        let address = format!("[[maybe_unused]] static auto* const ncugate_instance = &{instance};");
-        Ok(Some(format!("#include \"{source}\"\n{address}\n")))
+        let address = |(at, instance): (usize, &String)| {
+            // The name of the first one is as it was when there was one: it names what is cached.
+            let number = if at == 0 { String::new() } else { format!("_{at}") };
+            format!("[[maybe_unused]] static auto* const ncugate_instance{number} = &{instance};\n")
+        };
+        let addresses: String = self.instances.iter().enumerate().map(address).collect();
+        Ok(Some(format!("#include \"{source}\"\n{addresses}")))
     }
 }
 
@@ -228,7 +235,7 @@ pub(super) mod tests {
             source: PathBuf::from("k.cu"),
             flags: vec!["-O3".to_owned(), "-maxrregcount=64".to_owned()],
             defines: vec![("THREADS".to_owned(), "128".to_owned())],
-            instance: None,
+            instances: Vec::new(),
         };
         let command = nvcc.to_ptx(&unit, &unit.source, &Arch::of(ComputeCapability::new(9, 0)), Path::new("out"));
         let args: Vec<_> = command.get_args().map(|a| a.to_str().unwrap()).collect();

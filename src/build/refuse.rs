@@ -2,58 +2,89 @@
 
 use super::budget::SharedArray;
 use super::cubin::Entry;
+use crate::config::LaunchMode;
 use crate::model::{ComputeCapability, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
 use crate::occupancy::{Chip, REGISTERS_PER_SM, WARP};
-use crate::plan::{Arg, Launch, ScalarValue};
+use crate::plan::{Arg, Launch, ShapeProgram};
 
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
-/// The first chips with bulk tensor copies.
-const TENSOR_MAP_CAPABILITY: ComputeCapability = ComputeCapability::new(9, 0);
+/// The first chips with bulk tensor copies, programmatic dependent launch and clusters.
+const HOPPER: ComputeCapability = ComputeCapability::new(9, 0);
 /// Registers are given to a warp in multiples of this many, and warps in fours.
 const REGISTER_UNIT: u64 = 256;
 
-/// Why launches of an entry cannot work, each reason with the first shape it holds for; empty when they can.
+/// Why launches of programs cannot work, each reason with the shapes it holds for; empty when they can. A program of several
+/// launches says which of them it is.
 ///
-/// `arrays` names the entry's static arrays, asked for only when shared memory is the reason.
+/// `arrays` names an entry's static arrays, asked for only when shared memory is the reason.
 pub fn reasons(
     chip: Option<&Chip>,
-    entry: &Entry,
-    launches: &[Launch],
-    arrays: &dyn Fn() -> Vec<SharedArray>,
+    entries: &[(&str, Entry)],
+    programs: &[ShapeProgram],
+    arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
 ) -> Vec<String> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-    for launch in launches {
-        let memory = chip.and_then(|chip| shared_memory(chip, entry, launch, arrays));
-        let each =
-            [dimensions(launch), bounds(entry, launch), registers(entry, launch), arguments(entry, launch), memory];
-        for reason in each.into_iter().flatten() {
-            match found.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, shapes)) => shapes.push(&launch.shape.0),
-                None => found.push((reason, vec![&launch.shape.0])),
+    for program in programs {
+        let several = program.launches().count() > 1;
+        for (at, launch) in program.launches().enumerate() {
+            let which = if several { format!("launch {} (`{}`): ", at + 1, launch.entry) } else { String::new() };
+            for reason in of_launch(chip, entries, launch, arrays) {
+                let reason = format!("{which}{reason}");
+                match found.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, shapes)) => shapes.push(&program.shape.0),
+                    None => found.push((reason, vec![&program.shape.0])),
+                }
             }
         }
     }
-    let all = |shapes: &[&str]| shapes.len() == launches.len();
+    let all = |shapes: &[&str]| shapes.len() == programs.len();
     let told = |(reason, shapes): (String, Vec<&str>)| {
         if all(&shapes) { reason } else { format!("at {}: {reason}", shapes.join(", ")) }
     };
     found.into_iter().map(told).collect()
 }
 
+/// Why a launch cannot work.
+fn of_launch(
+    chip: Option<&Chip>,
+    entries: &[(&str, Entry)],
+    launch: &Launch,
+    arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
+) -> Vec<String> {
+    let Some((_, entry)) = entries.iter().find(|(name, _)| *name == launch.entry) else {
+        return vec![format!("no kernel `{}` in the cubin", launch.entry)];
+    };
+    let memory = chip.and_then(|chip| shared_memory(chip, entry, launch, &|| arrays(entry)));
+    let each = [dimensions(launch), bounds(entry, launch), registers(entry, launch), arguments(entry, launch), memory];
+    each.into_iter().flatten().collect()
+}
+
 /// Why launches cannot work on chips of a compute capability whatever the code is, so that nothing has to be compiled.
-pub fn unsupported(capability: ComputeCapability, launches: &[Launch]) -> Option<String> {
-    if capability >= TENSOR_MAP_CAPABILITY {
+pub fn unsupported(capability: ComputeCapability, programs: &[ShapeProgram]) -> Option<String> {
+    if capability >= HOPPER {
         return None;
     }
-    let map = launches.iter().flat_map(|launch| &launch.args).find_map(|arg| match arg {
-        Arg::TensorMap(map) => Some(map),
-        Arg::Buffer(_) | Arg::Scalar(_) => None,
-    })?;
+    let launches = || programs.iter().flat_map(ShapeProgram::launches);
+    let map = launches().flat_map(|launch| &launch.args).flat_map(Arg::parts).find_map(|arg| match arg {
+        Arg::TensorMap(map) => Some(format!("tensor map `{}`", map.name)),
+        _ => None,
+    });
+    if let Some(map) = map {
+        return Some(format!(
+            "{map} needs compute capability {HOPPER} or later; this is {capability}, without bulk tensor copies (TMA)"
+        ));
+    }
+    if let Some(clustered) = launches().find(|launch| launch.cluster != [1, 1, 1]) {
+        let (entry, cluster) = (&clustered.entry, clustered.cluster);
+        return Some(format!(
+            "a cluster of {cluster:?} blocks of `{entry}` needs compute capability {HOPPER} or later; this is {capability}"
+        ));
+    }
+    let programmatic = launches().find(|launch| launch.mode == LaunchMode::Programmatic)?;
     Some(format!(
-        "tensor map `{}` needs compute capability {TENSOR_MAP_CAPABILITY} or later; this is {capability}, without bulk tensor \
-         copies (TMA)",
-        map.name
+        "programmatic dependent launch of `{}` needs compute capability {HOPPER} or later; this is {capability}",
+        programmatic.entry
     ))
 }
 
@@ -111,11 +142,7 @@ fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
         return Some(format!("{} arguments; the kernel takes {}", launch.args.len(), sizes.len()));
     }
     let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
-    let name = match &launch.args[wrong] {
-        Arg::Buffer(name) => format!("buffer `{name}`"),
-        Arg::TensorMap(map) => format!("tensor map `{}`", map.name),
-        Arg::Scalar(value) => format!("scalar {value:?}"),
-    };
+    let name = launch.args[wrong].described();
     let (given, taken) = (arg_bytes(&launch.args[wrong]), sizes[wrong]);
     let hint = match (&launch.args[wrong], taken) {
         (Arg::Buffer(_), TENSOR_MAP) => "; hint: a `CUtensorMap` has 128 bytes: declare one in `kernel.tensor_maps`",
@@ -124,12 +151,9 @@ fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
     Some(format!("argument {} ({name}) is {given} bytes; the kernel takes {taken} there{hint}", wrong + 1))
 }
 
-const fn arg_bytes(arg: &Arg) -> u32 {
-    match arg {
-        Arg::Buffer(_) | Arg::Scalar(ScalarValue::F64(_) | ScalarValue::I64(_)) => 8,
-        Arg::Scalar(ScalarValue::F32(_) | ScalarValue::I32(_) | ScalarValue::U32(_)) => 4,
-        Arg::TensorMap(_) => TENSOR_MAP,
-    }
+fn arg_bytes(arg: &Arg) -> u32 {
+    let (bytes, _) = arg.layout();
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() -> Vec<SharedArray>) -> Option<String> {

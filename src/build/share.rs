@@ -2,17 +2,17 @@
 
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
-use crate::plan::{Launch, Method, Plan};
+use crate::plan::{Launch, Method, Plan, ShapeProgram, Step};
 
-/// The variant of `earlier` whose measurements `record` can share: the same code, grid, block, cluster, dynamic shared
-/// memory and arguments at every shape.
+/// The variant of `earlier` whose measurements `record` can share: the same code, launched the same way with the same
+/// arguments, and the same fills and copies, at every shape. Names of entries are not compared: their code is.
 pub fn twin(earlier: &[BuildRecord], record: &BuildRecord, plan: &Plan) -> Option<VariantId> {
     let code = code(record)?;
-    let launches = launches(plan, &record.variant)?;
+    let programs = programs(plan, &record.variant)?;
     earlier
         .iter()
         .filter(|other| other.shares.is_none() && self::code(other) == Some(code))
-        .find(|other| self::launches(plan, &other.variant) == Some(launches))
+        .find(|other| self::programs(plan, &other.variant).is_some_and(|theirs| alike(theirs, programs)))
         .map(|other| other.variant.clone())
 }
 
@@ -23,9 +23,23 @@ fn code(record: &BuildRecord) -> Option<&str> {
     }
 }
 
-fn launches<'a>(plan: &'a Plan, id: &VariantId) -> Option<&'a [Launch]> {
+fn programs<'a>(plan: &'a Plan, id: &VariantId) -> Option<&'a [ShapeProgram]> {
     match &plan.variant(id)?.method {
-        Method::Kernel(kernel) => Some(&kernel.launches),
+        Method::Kernel(kernel) => Some(&kernel.programs),
         Method::Command(_) | Method::Captured(_) => None,
+    }
+}
+
+fn alike(a: &[ShapeProgram], b: &[ShapeProgram]) -> bool {
+    let program = |(a, b): (&ShapeProgram, &ShapeProgram)| {
+        a.shape == b.shape && a.steps.len() == b.steps.len() && a.steps.iter().zip(&b.steps).all(|(a, b)| same(a, b))
+    };
+    a.len() == b.len() && a.iter().zip(b).all(program)
+}
+
+fn same(a: &Step, b: &Step) -> bool {
+    match (a, b) {
+        (Step::Launch(a), Step::Launch(b)) => *a == Launch { entry: a.entry.clone(), ..b.clone() },
+        (a, b) => a == b,
     }
 }

@@ -12,7 +12,8 @@ use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::plan::{
-    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
+    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Standing, Step, Swizzle, TensorMap,
+    Variant, reference_launch,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,12 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
-    CompileUnit { source, flags: flags.iter().map(|&f| f.to_owned()).collect(), defines: Vec::new(), instance: None }
+    CompileUnit {
+        source,
+        flags: flags.iter().map(|&f| f.to_owned()).collect(),
+        defines: Vec::new(),
+        instances: Vec::new(),
+    }
 }
 
 fn args(list: &str) -> Vec<Arg> {
@@ -41,16 +47,25 @@ fn args(list: &str) -> Vec<Arg> {
 }
 
 fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
-    let launch = Launch {
-        shape: ShapeName("mission".to_owned()),
-        grid: [16, 1, 1],
-        block: [128, 1, 1],
-        cluster: [1, 1, 1],
-        dynamic_shared: 0,
-        dynamic_arrays: Vec::new(),
-        args: args(signature),
-    };
-    KernelPlan { source, entry: entry.to_owned(), flags: Vec::new(), defines: Vec::new(), launches: vec![launch] }
+    let launch = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
+    let program = ShapeProgram { shape: ShapeName("mission".to_owned()), steps: vec![Step::Launch(launch)] };
+    KernelPlan { source, flags: Vec::new(), defines: Vec::new(), programs: vec![program] }
+}
+
+/// The first launch of a kernel.
+fn launch(kernel: &mut KernelPlan) -> &mut Launch {
+    let first = kernel.programs[0].steps.iter_mut().find_map(|step| match step {
+        Step::Launch(launch) => Some(launch),
+        Step::Memset(_) | Step::Memcpy(_) => None,
+    });
+    first.unwrap()
+}
+
+/// The same with another launch behind the first, of this entry with these arguments.
+fn and_then(mut kernel: KernelPlan, entry: &str, signature: &str) -> KernelPlan {
+    let second = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
+    kernel.programs[0].steps.push(Step::Launch(second));
+    kernel
 }
 
 fn plan(methods: Vec<(&str, Method)>) -> Plan {
@@ -179,16 +194,16 @@ fn the_faulty_plan_is_refused_with_its_budget() {
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut whole = kernel(PathBuf::from("kernels/sdpa_scalar/sdpa_whole_kv.cu"), "sdpa_whole_kv", "ppppi");
-    whole.launches[0].args.push(Arg::Scalar(ScalarValue::F32(0.125)));
-    whole.launches[0].block = [192, 1, 1];
-    whole.launches[0].dynamic_shared = 209_152;
+    launch(&mut whole).args.push(Arg::Scalar(ScalarValue::F32(0.125)));
+    launch(&mut whole).block = [192, 1, 1];
+    launch(&mut whole).dynamic_shared = 209_152;
     let reason = refusal(one(&nvcc, folder.path(), "sm_89", whole.clone()));
     let expected = "shared memory of a block on compute capability 8.9: 209152 bytes, limit 101376, 107776 over";
     assert!(reason.starts_with(expected), "{reason}");
     assert!(!cached(&one(&nvcc, folder.path(), "sm_90", whole.clone())));
 
     whole.defines = vec![("MAX_S".to_owned(), "512".to_owned())];
-    whole.launches[0].dynamic_shared = 0;
+    launch(&mut whole).dynamic_shared = 0;
     for arch in ["sm_89", "sm_90"] {
         let message = failure(one(&nvcc, folder.path(), arch, whole.clone()));
         let arrays = "k_all 65536, scores 65536, v_all 65536, out 8192, q_tile 4096, row_sum 128; dynamic";
@@ -283,7 +298,7 @@ fn launches_that_cannot_work_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let shared = |change: &dyn Fn(&mut Launch)| {
         let mut kernel = kernel(data("shared_arrays.cu"), "shared_arrays", "pp");
-        change(&mut kernel.launches[0]);
+        change(launch(&mut kernel));
         kernel
     };
     let on = |arch: &str, kernel| one(&nvcc, folder.path(), arch, kernel);
@@ -297,11 +312,38 @@ fn launches_that_cannot_work_are_refused() {
     assert!(refusal(on("sm_90", shared(&|l| l.args = args("p")))).contains("1 arguments; the kernel takes 2"));
     assert!(refusal(on("sm_90", shared(&|l| l.args = args("pi")))).contains("argument 2 (scalar I32(1)) is 4 bytes"));
     let mut wide = kernel(data("spill.cu"), "spilling", "ppi");
-    wide.launches[0].block = [1024, 1, 1];
+    launch(&mut wide).block = [1024, 1, 1];
     assert!(refusal(on("sm_90", wide)).contains("a block has 65536"));
     let mut cluster = kernel(data("calls.cu"), "clustered", "p");
-    cluster.launches[0].grid = [3, 1, 1];
+    launch(&mut cluster).grid = [3, 1, 1];
     assert!(refusal(on("sm_90", cluster)).contains("not a multiple of the cluster"));
+}
+
+#[test]
+fn a_program_of_two_kernels_is_built_whole_and_refused_by_launch() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let first = || kernel(data("shared_arrays.cu"), "shared_arrays", "pp");
+    let two = and_then(first(), "second", "p");
+    let BuildOutcome::Built { resources, entries, code_sha256, .. } = one(&nvcc, folder.path(), "sm_90", two.clone())
+    else {
+        panic!("it builds")
+    };
+    let [a, b] = entries.as_slice() else { panic!("{entries:?}") };
+    assert_eq!((a.entry.as_str(), b.entry.as_str()), ("shared_arrays", "second"));
+    assert_eq!(resources, a.resources.together(b.resources));
+    assert_eq!(resources.static_shared, a.resources.static_shared.max(b.resources.static_shared));
+    let BuildOutcome::Built { code_sha256: alone, entries, .. } = one(&nvcc, folder.path(), "sm_90", first()) else {
+        panic!("it builds")
+    };
+    assert!(entries.is_empty() && alone != code_sha256);
+    let mut wrong = and_then(first(), "second", "pp");
+    launch(&mut wrong).block = [257, 1, 1];
+    let reason = refusal(one(&nvcc, folder.path(), "sm_90", wrong));
+    assert!(reason.contains("launch 1 (`shared_arrays`): a block of 257 threads"), "{reason}");
+    assert!(reason.contains("launch 2 (`second`): 2 arguments; the kernel takes 1"), "{reason}");
+    let absent = failure(one(&nvcc, folder.path(), "sm_90", and_then(two, "third", "p")));
+    assert!(absent.contains("no kernel `third`"), "{absent}");
 }
 
 #[test]
@@ -377,7 +419,7 @@ fn equal_code_with_equal_launches_is_shared() {
     let with = |define: &str, change: &dyn Fn(&mut Launch)| {
         let mut kernel = kernel(data("shared_arrays.cu"), "second", "p");
         kernel.defines = vec![(define.to_owned(), "1".to_owned())];
-        change(&mut kernel.launches[0]);
+        change(launch(&mut kernel));
         Method::Kernel(kernel)
     };
     let plan = plan(vec![
@@ -462,4 +504,21 @@ fn a_struct_of_6000_bytes_is_not_passed_as_a_pointer() {
     let folder = tempfile::tempdir().unwrap();
     let reasons = refusal(one(&nvcc, folder.path(), "sm_90", kernel(data("names.cu"), "large", "ppi")));
     assert!(reasons.contains("6000"), "{reasons}");
+}
+
+#[test]
+fn a_cache_that_others_can_write_to_is_not_believed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("cache");
+    Cache::at(&root).unwrap();
+    for (path, mode) in [("", 0o777), ("cubins", 0o722), ("results", 0o720)] {
+        let open = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(root.join(path), open).unwrap();
+        let refused = Cache::at(&root).unwrap_err();
+        let why = std::error::Error::source(&refused).unwrap().to_string();
+        assert!(why.contains("others can write"), "{path}: {why}");
+        std::fs::set_permissions(root.join(path), std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    assert!(Cache::at(&root).is_ok());
 }

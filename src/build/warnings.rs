@@ -51,6 +51,7 @@ mod tests {
                     constant: 0,
                     barriers: 0,
                 },
+                entries: Vec::new(),
                 arch: String::new(),
                 cached: false,
                 log: log.to_owned(),

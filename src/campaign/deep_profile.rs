@@ -5,6 +5,7 @@
 
 use super::cubins::cubins;
 use super::error::CampaignError;
+use super::profile::expected;
 use super::progress::Progress;
 use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
 use super::tools::Tools;
@@ -18,12 +19,12 @@ use crate::model::Listing;
 use crate::model::VariantId;
 use crate::model::{DeepProfile, ProfileOutcome};
 use crate::ncu::{
-    Contents, Expect, Job, LaunchSelection, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner, Subject,
-    Verify, scratch_folder,
+    Contents, Job, LaunchSelection, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner, Subject, Verify,
+    scratch_folder,
 };
 use crate::plan::{Method, Plan, Standing};
 use crate::store::{Run, RunWriter, StoreError, sha256};
-use ncu_rep::{Report, ReportError};
+use ncu_rep::{Launch, Report, ReportError};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -103,7 +104,7 @@ impl DeepProfiler<'_> {
             target: &worker,
             selection: LaunchSelection::Everything,
             processes: Processes::Application,
-            expect: Expect::Exactly(1),
+            expect: expected(self.plan, 1),
         };
         let by_command = commands.iter().flat_map(|target| {
             cases.iter().filter(|(id, _)| *id == target.variant).map(|case| target.subject(case.clone()))
@@ -252,22 +253,25 @@ impl DeepProfiler<'_> {
         case: &ProfiledCase,
         logs: &Path,
     ) -> Result<Option<Listing>, ReportError> {
+        let mut hottest: Option<(Launch<'_>, InstructionSamples)> = None;
         for launch in report.launches() {
             let samples = InstructionSamples::of(&launch)?;
-            if case_of(&nvtx_text(&launch.nvtx()?)).as_ref() != Some(case) || samples.places.is_empty() {
-                continue;
+            let is_of_case = case_of(&nvtx_text(&launch.nvtx()?)).as_ref() == Some(case) && !samples.places.is_empty();
+            // the launch that the report tells about (`explain::observations`)
+            if is_of_case && hottest.as_ref().is_none_or(|(_, most)| samples.total() > most.total()) {
+                hottest = Some((launch, samples));
             }
-            let Some(source) = source_of(report, &launch)? else { return Ok(None) };
-            let entry = launch.mangled_name();
-            let mut texts = texts(&source);
-            let here = std::env::current_dir().ok().map(|folder| folder.display().to_string());
-            let own = Own::new(run.manifest.sources.iter().map(|(path, _)| path.clone()), here.as_deref());
-            own_texts(run, |path, content| texts.add(path, content));
-            let disassembly = self.disassembly(source.binary, &entry, logs);
-            let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
-            return Ok(Some(Listing::of(code, samples.places.keys().copied(), &texts, &own, disassembly)));
         }
-        Ok(None)
+        let Some((launch, samples)) = hottest else { return Ok(None) };
+        let Some(source) = source_of(report, &launch)? else { return Ok(None) };
+        let entry = launch.mangled_name();
+        let mut texts = texts(&source);
+        let here = std::env::current_dir().ok().map(|folder| folder.display().to_string());
+        let own = Own::new(run.manifest.sources.iter().map(|(path, _)| path.clone()), here.as_deref());
+        own_texts(run, |path, content| texts.add(path, content));
+        let disassembly = self.disassembly(source.binary, &entry, logs);
+        let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
+        Ok(Some(Listing::of(code, samples.places.keys().copied(), &texts, &own, disassembly)))
     }
 
     fn disassembly(&self, cubin: &[u8], entry: &str, logs: &Path) -> Result<BTreeMap<u64, String>, ListingError> {

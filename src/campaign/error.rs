@@ -44,6 +44,9 @@ pub enum CampaignError {
         /// What the compiler said.
         message: String,
     },
+    /// The reference would be another one in each shard.
+    #[error("the phase cannot be measured in shards: its reference is built with flags that are swept")]
+    Unsharded,
     /// The system refused something.
     #[error("cannot {what}: {source}")]
     Io {

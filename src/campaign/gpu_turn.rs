@@ -2,7 +2,7 @@
 
 use super::error::CampaignError;
 use super::progress::Progress;
-use crate::disk::{Asked, Turn};
+use crate::disk::{Turn, TurnOutcome};
 use crate::gpu::DeviceAttributes;
 use crate::process;
 use crate::store::sha256;
@@ -54,12 +54,12 @@ impl<'a> GpuTurn<'a> {
             let asked =
                 Turn::ask(&self.path).map_err(|source| CampaignError::GpuLock { path: self.path.clone(), source })?;
             let holder = match asked {
-                Asked::Mine(turn) => {
+                TurnOutcome::Mine(turn) => {
                     let _ = self.turn.set(turn);
                     return Ok(());
                 }
-                Asked::Taken(Some(owner)) => owner.to_string(),
-                Asked::Taken(None) => format!("a process that holds {}", self.path.display()),
+                TurnOutcome::Taken(Some(owner)) => owner.to_string(),
+                TurnOutcome::Taken(None) => format!("a process that holds {}", self.path.display()),
             };
             if process::interrupted() {
                 return Err(CampaignError::Interrupted);

@@ -11,9 +11,9 @@ use crate::frame::wanted;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
 use crate::model::BuildRecord;
-use crate::plan::Plan;
-use crate::store::{self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, manifest};
-use std::path::Path;
+use crate::plan::{Plan, Shard, reference_plan};
+use crate::store::{self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, manifest, shard_manifest};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Why measuring ended early. What was measured is kept.
@@ -102,13 +102,37 @@ impl<'a> LiveRun<'a> {
         Ok(MeasuredRun { session, ended })
     }
 
+    /// Measures a shard: builds, checks, times and profiles it. Nothing is selected, confirmed or judged: that takes all shards.
+    ///
+    /// # Errors
+    /// Measuring ended early; what was measured is kept.
+    pub fn measure_shard(&self, shard: Shard) -> Result<PathBuf, LiveError> {
+        let plan = self.plan.shard(shard);
+        if let (Some(whole), Some(part)) = (reference_plan(self.phase, self.plan), reference_plan(self.phase, &plan))
+            && whole != part
+        {
+            // It is built as the first kernel is, and that is another one in this shard.
+            return Err(CampaignError::Unsharded.into());
+        }
+        let part = LiveRun { plan: &plan, ..*self };
+        let (writer, earlier) = part.writer(shard_manifest(self.phase, self.plan, shard, self.tools.fingerprint()))?;
+        let turn = GpuTurn::new(&self.tools.device, self.patience, self.progress);
+        let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), &turn);
+        let ended = ended.map_err(LiveError::from).and_then(|()| seal(&mut writer));
+        if let Err(why) = &ended {
+            // Where this cannot be kept either, the error itself says enough.
+            let _ = writer.stopped(&why.to_string());
+        }
+        ended.map(|()| writer.folder().to_owned())
+    }
+
     /// The run that is written: an unfinished one, which is given with it, or a new one.
     fn writer(&self, mut fresh: Manifest) -> Result<(RunWriter, Option<Box<Run>>), StoreError> {
         let (phase, plan) = (self.phase, self.plan);
         match self.earlier(&fresh) {
             Some((run, lock)) => {
-                let project = fresh.project.clone();
-                let manifest = Manifest { config_sha256: fresh.config_sha256, project, ..run.manifest.clone() };
+                let Manifest { config_sha256, fingerprint, project, .. } = fresh;
+                let manifest = Manifest { config_sha256, fingerprint, project, ..run.manifest.clone() };
                 let writer = RunWriter::continuing(lock, &run.folder, manifest, &phase.text, plan, &phase.workload)?;
                 Ok((writer, Some(run)))
             }
@@ -148,9 +172,12 @@ impl<'a> LiveRun<'a> {
     ) -> (RunWriter, Result<(), CampaignError>) {
         let Self { phase, plan, tools, sharing, progress, .. } = *self;
         let metrics = wanted::metrics(phase);
+        let whole = writer.manifest().shard.is_none();
         let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
         let built = |builds: &[BuildRecord]| {
-            known_failures(phase, plan, builds, target).iter().for_each(|line| progress.say(line));
+            if whole {
+                known_failures(phase, plan, builds, target).iter().for_each(|line| progress.say(line));
+            }
         };
         let mut campaign =
             Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress, turn, built: &built };

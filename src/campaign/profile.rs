@@ -15,7 +15,7 @@ use crate::ncu::{
     Collected, Counters, Covered, Expect, LaunchSelection, Ncu, NcuFailure, PassBook, Processes, ProfileError,
     ProfiledCase, Profiler, Subject, cache_folder, scratch_folder,
 };
-use crate::plan::{Plan, Standing, Variant};
+use crate::plan::{Method, Plan, Standing, Variant};
 use crate::process;
 use crate::store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,7 +115,7 @@ impl Profiling<'_> {
             target: worker,
             selection: LaunchSelection::Everything,
             processes: Processes::Application,
-            expect: Expect::Exactly(self.phase.profile.repeat),
+            expect: expected(self.plan, self.phase.profile.repeat),
         }
     }
 
@@ -245,6 +245,15 @@ impl Profiling<'_> {
         let variants = self.plan.variants.iter().filter(wanted);
         variants.filter_map(|variant| CommandTarget::of(self.phase, variant, folder)).collect()
     }
+}
+
+/// What a report has to hold of variants that are launched here.
+pub(super) fn expected(plan: &Plan, repeats: u32) -> Expect {
+    let several = plan.variants.iter().filter_map(|variant| match &variant.method {
+        Method::Kernel(kernel) => Some((variant.id.clone(), kernel.launched_entries().len() as u32)),
+        Method::Command(_) | Method::Captured(_) => None,
+    });
+    Expect::Exactly { repeats, launches: several.filter(|(_, launches)| *launches != 1).collect() }
 }
 
 fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]) -> Vec<ProfiledCase> {

@@ -7,6 +7,7 @@ mod distribution;
 mod far;
 mod gate_metric;
 mod heat;
+mod kernel_roofline;
 mod latency_occupancy;
 mod limiters;
 mod log_scale;
@@ -26,6 +27,7 @@ pub use charted::{
     ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
     ChartedVerdict, WarpState, WarpStates,
 };
+pub use kernel_roofline::kernel_roofline;
 pub use spec::{
     Across, Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, ShareColumn, Spread,
     Stroke, Tone,

@@ -47,7 +47,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
 }
 
 /// Memory's slope up to the ridge, then the peak.
-fn ceiling(roof: &Roofline, at: usize, ceiling: &Ceiling, (lowest, highest): (f64, f64)) -> Series {
+pub(super) fn ceiling(roof: &Roofline, at: usize, ceiling: &Ceiling, (lowest, highest): (f64, f64)) -> Series {
     let first = roof.ceilings.iter().map(|c| c.ridge).fold(lowest, f64::min);
     let left = first / 4.0;
     let peak = ceiling.peak / 1e12;

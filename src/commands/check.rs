@@ -1,14 +1,14 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
 use super::project::open_phase;
-use super::{CommandError, signal};
+use super::{CommandError, library, signal};
 use crate::build::Arch;
 use crate::campaign::{absent_programs, build_for, reference_problem, target};
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{Phase, Waiver};
 use crate::exit::Outcome;
 use crate::host::{NullTest, check_reference, mutant_table, null_test};
-use crate::judge::{loosened, preconditions, static_gates, unlikely_limits};
+use crate::judge::{loosened, out_of_reach, preconditions, static_gates, unlikely_limits};
 use crate::model::{Level, Verdict};
 use crate::number::counted;
 use crate::plan::unroll;
@@ -18,7 +18,18 @@ use std::path::Path;
 
 /// Checks every phase, each from the root of its project; the gravest outcome counts.
 pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    signal::watch();
+    let libraries = args.configs.iter().filter(|path| library::is_library(path)).count();
+    if libraries > 0 {
+        if libraries < args.configs.len() {
+            return Err(CommandError::Usage("check phases and libraries by commands of their own".to_owned()));
+        }
+        signal::watch();
+        return library::check(args, out);
+    }
+    if args.baseline.is_some() || args.format != OutputFormat::Text {
+        let why = "--baseline and --format are for libraries, cubins and fat binaries; these are phases";
+        return Err(CommandError::Usage(why.to_owned()));
+    }
     let here = std::env::current_dir()?;
     let mut outcome = Outcome::Passed;
     for config in &args.configs {
@@ -48,6 +59,8 @@ fn prove_tolerance(phase: &Phase, args: &CheckArgs, out: &mut dyn Write) -> Resu
 fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = open_phase(config)?;
     let plan = unroll(&phase)?;
+    // From here on there may be children; what was done before ends with the first signal.
+    signal::watch();
     let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());
     let (candidates, baselines) = (counted(candidates, "candidate"), counted(baselines, "baseline"));
     writeln!(out, "{}: {candidates}, {baselines}", config.display())?;
@@ -85,6 +98,9 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     let builds = build_for(&plan, &phase, &arch)?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     write!(out, "{text}")?;
+    for sentence in out_of_reach(&phase, &plan, target) {
+        writeln!(out, "  {sentence}")?;
+    }
     if let Some(problem) = reference_problem(&phase, &plan, &arch)? {
         writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
         outcome = Outcome::Failed;

@@ -5,8 +5,9 @@ use crate::cli::{Against, Folders, Saying};
 use crate::exit::Outcome;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
+use crate::report::comment::comment;
 use crate::report::write::{replace, write};
-use crate::report::{Age, RunSource, assemble, github};
+use crate::report::{Age, RunSource, assemble};
 use std::io::Write;
 use std::path::Path;
 
@@ -45,11 +46,21 @@ pub fn conclude_in(
     let report = assemble(session, source, Age::Said)?;
     let written = write(&report, folder)?;
     if let Some(path) = &saying.comment {
-        replace(path, &github::comment(&report)?)?;
+        replace(path, &comment(&report, job().as_deref()))?;
     }
     print::report(&report, &written.page, saying.format, out)?;
     if saying.open {
         open::open(&written.page);
     }
     Ok(session.judgement().verdict.into())
+}
+
+/// Address of the job that runs this, where GitHub, GitLab or Buildkite says it.
+fn job() -> Option<String> {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let github = || {
+        let (server, repository) = (set("GITHUB_SERVER_URL")?, set("GITHUB_REPOSITORY")?);
+        Some(format!("{server}/{repository}/actions/runs/{}", set("GITHUB_RUN_ID")?))
+    };
+    github().or_else(|| set("CI_JOB_URL")).or_else(|| set("BUILDKITE_BUILD_URL"))
 }

@@ -3,14 +3,16 @@
 use super::{CommandError, signal};
 use crate::build::Nvcc;
 use crate::campaign;
+use crate::cli::DoctorArgs;
 use crate::exit::Outcome;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{self, Check, CompilerFacts, Facts, Status, VisibleGpu};
 use crate::number::counted;
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// Looks at what is here and prints every check of it.
-pub fn doctor(out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     signal::watch();
     let device = match campaign::device() {
         Ok(Ok(facts)) => Ok(VisibleGpu { gpu: campaign::gpu(&facts), count: 1, cuda: facts.cuda }),
@@ -20,7 +22,23 @@ pub fn doctor(out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let nvcc = Nvcc::find(None)
         .map(|nvcc| CompilerFacts { path: nvcc.path().to_owned(), version: nvcc.version().to_owned() })
         .map_err(|e| e.to_string());
-    Ok(say(&Facts::gather(device, nvcc, Ncu::find(None)), out)?)
+    let facts = Facts::gather(device, nvcc, Ncu::find(None));
+    Ok(if args.json { write_json(&facts, out)? } else { say(&facts, out)? })
+}
+
+/// The checks for programs.
+#[derive(Serialize)]
+struct CheckList<'a> {
+    can_measure: bool,
+    checks: &'a [Check],
+}
+
+fn write_json(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
+    let checks = preflight::doctor(facts);
+    let can_measure = checks.iter().all(|check| check.status != Status::Problem);
+    let text = serde_json::to_string_pretty(&CheckList { can_measure, checks: &checks })?;
+    writeln!(out, "{text}")?;
+    Ok(if can_measure { Outcome::Passed } else { Outcome::Environment })
 }
 
 /// Prints every check of `facts` to `out`; [`Outcome::Environment`] when one of them stops measuring.
@@ -79,6 +97,20 @@ mod tests {
         let (text, outcome) = printed(&bare());
         assert_eq!(outcome, Outcome::Environment);
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn checks_for_programs_say_whether_the_machine_can_measure() {
+        for (facts, can_measure) in [(healthy(), true), (bare(), false)] {
+            let mut out = Vec::new();
+            let outcome = write_json(&facts, &mut out).unwrap();
+            let said: serde_json::Value = serde_json::from_slice(&out).unwrap();
+            assert_eq!(said["can_measure"], can_measure);
+            assert_eq!(outcome, if can_measure { Outcome::Passed } else { Outcome::Environment });
+            let checks = said["checks"].as_array().unwrap();
+            assert!(checks.iter().any(|check| check["status"] == "problem") != can_measure, "{said}");
+            assert!(checks.iter().all(|check| check["name"].is_string() && check["found"].is_string()), "{said}");
+        }
     }
 
     #[test]

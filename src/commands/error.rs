@@ -1,19 +1,20 @@
 //! Why a command could not do what it was asked, how that is printed, and the exit status it means.
 
-use crate::build::BuildError;
+use crate::build::{BuildError, CubinError, FatbinError};
 use crate::campaign::{CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
-use crate::host::{TrialError, WorkError};
+use crate::host::{InputArraysError, TrialError, WorkError};
 use crate::judge::JudgeError;
+use crate::judge::kernel_ratchet::BaselineError;
 use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
 use crate::search::{AttemptError, ChosenError, RecordedError, SearchError};
-use crate::store::StoreError;
+use crate::store::{MergeError, StoreError};
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -36,6 +37,9 @@ pub enum CommandError {
     /// A run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Shards cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// nvcc cannot be used.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -62,6 +66,33 @@ pub enum CommandError {
         /// What the system said.
         source: io::Error,
     },
+    /// A file that was named cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A built file cannot be looked into.
+    #[error("{}: {source}", path.display())]
+    Library {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: FatbinError,
+    },
+    /// The kernels of a built file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Kernels {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: CubinError,
+    },
+    /// What kernels used before cannot be read.
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
     /// A recorded space cannot be read.
     #[error(transparent)]
     Recorded(#[from] RecordedError),
@@ -89,6 +120,9 @@ pub enum CommandError {
     /// The tolerance proves nothing, or cannot be tried.
     #[error("in `workload`: {0}")]
     Trial(#[from] TrialError),
+    /// Inputs cannot be drawn.
+    #[error("in `workload`: {0}")]
+    Inputs(#[from] InputArraysError),
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -150,13 +184,9 @@ impl CommandError {
     /// The exit status it means.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Config(_)
-            | Self::Plan(_)
-            | Self::Usage(_)
-            | Self::Trial(_)
-            | Self::Search(_)
-            | Self::Chosen(_)
-            | Self::Attempt(_) => Outcome::Usage,
+            Self::Config(_) | Self::Plan(_) | Self::Usage(_) => Outcome::Usage,
+            Self::Trial(_) | Self::Inputs(_) | Self::Baseline(_) => Outcome::Usage,
+            Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
@@ -164,6 +194,7 @@ impl CommandError {
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)
+            | Self::Merge(_)
             | Self::Build(_)
             | Self::Work(_)
             | Self::Print(_)
@@ -171,6 +202,9 @@ impl CommandError {
             | Self::Frame(_)
             | Self::Table(_)
             | Self::Output { .. }
+            | Self::Input { .. }
+            | Self::Library { .. }
+            | Self::Kernels { .. }
             | Self::Render(_)
             | Self::Write(_)
             | Self::Compare(_)
@@ -182,9 +216,6 @@ impl CommandError {
 
 /// Prints an error and what caused it on standard error, once; gives the status it means.
 pub fn report_error(error: &CommandError) -> Outcome {
-    if matches!(error, CommandError::Print(e) if e.kind() == io::ErrorKind::BrokenPipe) {
-        return error.outcome(); // the reader of the output has gone
-    }
     let mut text = match error {
         // Rendered whole, each with its place in the file.
         CommandError::Config(_) | CommandError::Plan(_) => error.to_string(),

@@ -37,6 +37,11 @@ pub fn live(
     let start = if args.fresh { Start::Anew } else { Start::Continue };
     let patience: Patience = args.waiting.into();
     let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
+    if args.shard.is_some() && phase.search.is_some() {
+        let what =
+            "a search chooses its candidates on one machine: give the phase its sweep without [search] to shard it";
+        return Err(CommandError::Usage(what.to_owned()));
+    }
     let searched = searched(phase, tools, profiles, start, patience, &progress)?;
     let searched = searched.as_ref();
     let (phase, plan) = searched.map_or((phase, plan), |(phase, plan, _)| (phase, plan));
@@ -53,6 +58,17 @@ pub fn live(
         progress: &progress,
         searched: journal,
     };
+    if let Some(shard) = args.shard {
+        let measured = run.measure_shard(shard);
+        progress.clear();
+        let folder = measured?;
+        writeln!(
+            out,
+            "shard {shard} measured in {}\nnothing was judged: `ncugate merge` puts all shards together",
+            folder.display()
+        )?;
+        return Ok(Outcome::Inconclusive);
+    }
     let measured = run.measure();
     progress.clear();
     let MeasuredRun { session, ended } = measured?;

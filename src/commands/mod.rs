@@ -8,12 +8,19 @@ mod compare;
 mod conclude;
 mod doctor;
 mod error;
+mod explain;
 mod gate;
 mod index;
+mod inputs;
+mod install;
+mod library;
 mod live;
 mod mcp;
+mod merge;
 mod next;
+mod occupancy;
 mod open;
+mod output;
 mod print;
 mod project;
 mod promote;
@@ -33,6 +40,7 @@ pub use error::{CommandError, report_error};
 use crate::cli::{Cli, Command};
 use crate::exit::Outcome;
 use crate::process;
+use output::Output;
 use std::io;
 
 /// Does what the command line asks.
@@ -42,11 +50,14 @@ use std::io;
 pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
     project::settle(&mut cli.command)?;
     signal::refuse_large_files();
-    let mut out = io::stdout().lock();
+    let mut out = Output::new(io::stdout().lock());
     match &cli.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Check(args) => check::check(args, &mut out),
-        Command::Doctor => doctor::doctor(&mut out),
+        Command::Completions(args) => install::completions(args, &mut out),
+        Command::Man(args) => install::man(args, &mut out),
+        Command::Doctor(args) => doctor::doctor(args, &mut out),
+        Command::Merge(args) => merge::merge(args, &mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),
         Command::Baseline(command) => baseline::baseline(command, &mut out),
@@ -58,8 +69,11 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Search(args) => search::search(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
+        Command::Explain(args) => explain::explain(args, &mut out),
+        Command::Occupancy(args) => occupancy::occupancy(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
+        Command::Inputs(args) => inputs::inputs(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),
         Command::Compare(args) => compare::compare(args, &mut out),
         Command::Guard => {

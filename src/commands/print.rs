@@ -30,9 +30,17 @@ pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut dyn 
     Ok(())
 }
 
-/// Columns of the terminal, as it says.
+/// Columns where standard output is not a terminal.
+const COLUMNS: usize = 100;
+/// Most columns of a terminal that are used: longer lines are not read.
+const WIDEST: usize = 200;
+
+/// Columns of the terminal: as `COLUMNS` says, else as the terminal does.
 pub fn columns() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100)
+    let asked = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let measured = || io::stdout().is_terminal().then(asked).flatten().filter(|columns| *columns > 0);
+    let said = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    said.or_else(measured).map_or(COLUMNS, |columns| columns.min(WIDEST))
 }
 
 fn screen() -> Screen {

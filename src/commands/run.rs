@@ -23,6 +23,9 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
     let plan = unroll(&phase)?;
     refuse_reports(&phase)?;
     prove_writable(&args.folders.reports.join(&phase.name))?;
+    if let (MeasurementSource::Recorded, Some(_)) = (args.source, args.shard) {
+        return Err(CommandError::Usage("--shard measures; a recording is judged whole".to_owned()));
+    }
     if args.source == MeasurementSource::Recorded {
         return recorded(args, phase, plan, None, out);
     }
@@ -33,6 +36,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
     }
     signal::watch();
     match Tools::find(&phase) {
+        Err(why) if args.shard.is_some() => Err(why.into()),
         Ok(tools) => live(args, &phase, &plan, &tools, out),
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
             // The whole reason; the report says it in short.

@@ -4,11 +4,20 @@ use super::CommandError;
 use crate::cli::ShowArgs;
 use crate::exit::Outcome;
 use crate::frame::export::Layout;
+use crate::report::kernels::{self, KernelFilter};
 use crate::report::show::{self, ShowRequest, Shown};
-use std::io::Write;
+use crate::report::write::replace;
+use std::io::{IsTerminal, Write, stdout};
+use std::path::Path;
 
 /// Shows what is asked for, or exports it.
 pub fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if args.html {
+        return page(args, out);
+    }
+    if args.export.is_none() && args.output != Path::new("-") {
+        return Err(CommandError::Usage("--output is for --export and --html".to_owned()));
+    }
     let shown = match args.export {
         Some(format) => Shown::Export {
             format: format.into(),
@@ -28,5 +37,23 @@ pub fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
         shown,
     };
     show::show(&request, out)?;
+    Ok(Outcome::Passed)
+}
+
+/// Writes the page over the kernels of one report, or of two.
+fn page(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let to_output = args.output == Path::new("-");
+    if to_output && stdout().is_terminal() {
+        return Err(CommandError::Usage("a page is not for a terminal; name a file with --output".to_owned()));
+    }
+    let filter = KernelFilter { kernel: args.kernel.clone(), nvtx: args.nvtx.clone(), launch: args.launch };
+    let page = show::kernels(&args.reports, &filter)?;
+    let html = kernels::html(&page)?;
+    if to_output {
+        out.write_all(html.as_bytes())?;
+    } else {
+        replace(&args.output, &html)?;
+        writeln!(out, "page: {}", args.output.display())?;
+    }
     Ok(Outcome::Passed)
 }

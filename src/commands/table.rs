@@ -1,17 +1,24 @@
 //! `ncugate table`: everything that a run measured, as one table.
 
 use super::CommandError;
-use crate::cli::{TableArgs, TableTo};
+use crate::cli::{DispatchTo, TableArgs, TableTo};
 use crate::disk::{Durability, replace_with};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::{TableFormat, run_table, write_table};
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
-use std::io::{IsTerminal, Write, stdout};
+use crate::model::Verdict;
+use crate::report::dispatch::{DispatchFormat, dispatch};
+use crate::report::write::replace;
+use crate::report::{Age, RunSource, assemble};
+use std::io::{self, IsTerminal, Write, stdout};
 
 /// Writes the table of a stored run.
 pub fn table(args: &TableArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if let Some(to) = args.dispatch {
+        return dispatch_table(args, to, out);
+    }
     let format = match args.format {
         TableTo::Csv => TableFormat::Csv,
         TableTo::Parquet => TableFormat::Parquet,
@@ -38,4 +45,28 @@ pub fn table(args: &TableArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
         }
     }
     Ok(Outcome::Passed)
+}
+
+/// Writes which variant to use at which shape, where the phase passes; the status is its verdict.
+fn dispatch_table(args: &TableArgs, to: DispatchTo, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let format = match to {
+        DispatchTo::Header => DispatchFormat::Header,
+        DispatchTo::Json => DispatchFormat::Json,
+    };
+    let run = PhaseRun::load(&args.run)?;
+    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let source = RunSource::Recorded { folder: args.run.display().to_string() };
+    let report = assemble(&session, source, Age::Unsaid)?;
+    match (dispatch(&report, format)?, &args.output) {
+        (None, _) => {
+            let _ = writeln!(io::stderr(), "no table: {} {}", report.in_use.sentence, report.headline.reason);
+        }
+        (Some(table), Some(path)) => replace(path, &table)?,
+        (Some(table), None) => out.write_all(table.as_bytes())?,
+    }
+    Ok(match report.headline.verdict {
+        // a phase that passes and gives nothing to use has not said what ships
+        Verdict::Pass if report.in_use.by_variant().is_empty() => Outcome::Inconclusive,
+        verdict => verdict.into(),
+    })
 }

@@ -33,16 +33,25 @@ pub struct ConfigErrors {
     problems: Vec<Problem>,
 }
 
+/// Problems of a file that are listed.
+const MOST: usize = 100;
+
 impl ConfigErrors {
     /// Problems of `file`, whose content is `text`; repeated ones are kept once.
     pub fn new(file: &Path, text: &str, problems: Vec<Problem>) -> Self {
-        let mut kept: Vec<Problem> = Vec::with_capacity(problems.len());
+        let mut kept: Vec<Problem> = Vec::new();
+        let mut more = 0;
         for problem in problems {
-            if !kept.contains(&problem) {
+            if kept.len() == MOST {
+                more += 1;
+            } else if !kept.contains(&problem) {
                 kept.push(problem);
             }
         }
         kept.sort_by_key(|p| p.place.as_ref().map_or(0, |place| place.span.start));
+        if more > 0 {
+            kept.push(Problem { place: None, message: format!("{more} more problems are not listed"), help: None });
+        }
         Self { file: file.to_owned(), text: text.to_owned(), problems: kept }
     }
 

@@ -1,20 +1,70 @@
 //! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
 
+use super::argument::ArgTemplate;
 use crate::expr::{Expr, Template, Value};
 use serde::{Deserialize, Serialize};
 
-/// A kernel source and how to build and launch it; expressions see shape dimensions and variant parameters.
+/// A kernel source, how to build it and what to launch of it; expressions see shape dimensions and variant parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelTemplate {
     /// The `.cu` file, over the variant's parameters.
     pub source: Template,
-    /// Name of the `__global__` function, over the variant's parameters: `extern "C"`, mangled, or as C++ has it, with
-    /// namespaces and template arguments (`ns::reduce<float, {{ THREADS }}>`).
-    pub entry: Template,
     /// nvcc flags over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
     pub flags: Vec<Template>,
     /// Parameters passed as `-DNAME=value`.
     pub defines: Vec<String>,
+    /// How bulk tensor copies see buffers; only those that `args` names are made.
+    pub tensor_maps: Vec<TensorMapTemplate>,
+    /// What one evaluation does, in order; at least one step is a launch.
+    pub steps: Vec<StepTemplate>,
+}
+
+impl KernelTemplate {
+    /// Its launches, in order.
+    pub fn launches(&self) -> impl Iterator<Item = &LaunchTemplate> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            StepAction::Launch(launch) => Some(launch),
+            StepAction::Memset { .. } | StepAction::Memcpy { .. } => None,
+        })
+    }
+}
+
+/// A step of an evaluation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepTemplate {
+    /// Its place in the kernel's list `launch`; none where there is no list and the kernel's own keys are the only launch.
+    pub place: Option<usize>,
+    /// What it does.
+    pub action: StepAction,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepAction {
+    /// Launches a kernel.
+    Launch(LaunchTemplate),
+    /// Sets every byte of a buffer.
+    Memset {
+        /// The buffer.
+        buffer: String,
+        /// The byte.
+        byte: u8,
+    },
+    /// Copies a buffer to another of as many bytes.
+    Memcpy {
+        /// What is read.
+        from: String,
+        /// What is written.
+        to: String,
+    },
+}
+
+/// A launch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaunchTemplate {
+    /// Name of the `__global__` function, over the variant's parameters: `extern "C"`, mangled, or as C++ has it, with
+    /// namespaces and template arguments (`ns::reduce<float, {{ THREADS }}>`).
+    pub entry: Template,
     /// Blocks a grid, 1 to 3 expressions.
     pub grid: Vec<Expr>,
     /// Threads a block, 1 to 3 expressions.
@@ -23,10 +73,34 @@ pub struct KernelTemplate {
     pub cluster: Vec<Expr>,
     /// What dynamic shared memory a block has; the sum.
     pub dynamic_shared: Vec<DynamicArray>,
-    /// How bulk tensor copies see buffers; only those that `args` names are made.
-    pub tensor_maps: Vec<TensorMapTemplate>,
-    /// Names of buffers, tensor maps, scalars, or shape dimensions (passed as `int`), in the order of the signature.
-    pub args: Vec<String>,
+    /// How it stands to the launches beside it and to its own blocks.
+    pub mode: LaunchMode,
+    /// Share of a multiprocessor's L1 and shared memory that is asked for as shared memory, in percent; none leaves it to
+    /// the driver.
+    pub carveout: Option<Expr>,
+    /// Arguments in the order of the signature.
+    pub args: Vec<ArgTemplate>,
+}
+
+/// How a launch stands to the launch before it and to its own blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaunchMode {
+    /// It begins when what is before it has ended.
+    #[default]
+    Ordinary,
+    /// All of its blocks are resident at once, so that they can wait for each other (`grid.sync()`).
+    Cooperative,
+    /// Programmatic dependent launch: it may begin before the launch before it has ended, and waits for it itself
+    /// (`griddepcontrol.wait`).
+    Programmatic,
+}
+
+impl LaunchMode {
+    /// Whether it is that of a plain launch.
+    pub fn is_ordinary(&self) -> bool {
+        *self == Self::Ordinary
+    }
 }
 
 /// A buffer as Hopper's bulk tensor copies see it: contiguous, of the buffer's shape and type at each workload shape.

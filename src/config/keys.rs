@@ -2,11 +2,19 @@
 //!
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
+mod argument;
 mod gate;
+mod init;
+mod launch;
+mod rule;
 mod search;
 mod workload;
 
+pub use argument::*;
 pub use gate::*;
+pub use init::*;
+pub use launch::*;
+pub use rule::*;
 pub use search::*;
 pub use workload::*;
 
@@ -41,6 +49,8 @@ pub enum KeyKind {
     Table(&'static Spec),
     /// A table of which any part may be given.
     Part(&'static Spec),
+    /// A table of the kind that this one is in.
+    Again(&'static Spec),
     /// One of several kinds.
     Either(&'static [KeyKind]),
 }
@@ -142,6 +152,11 @@ pub static ROOT: Spec = spec(
             "A go/no-go condition, checked before anything is built.",
         ),
         key("waiver", KeyKind::List(&KeyKind::Table(&WAIVER)), "A gate that may fail for a while."),
+        key(
+            "rule",
+            KeyKind::List(&KeyKind::Table(&RULE)),
+            "A rule of the diagnosis, beside those that the program has.",
+        ),
     ],
 );
 
@@ -270,38 +285,29 @@ pub static KERNEL: Spec = spec(
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
     &[
         key("source", KeyKind::Template, "The `.cu` file.").required(),
-        key(
-            "entry",
-            KeyKind::Template,
-            "Name of the `__global__` function: an `extern \"C\"` one, a mangled one, or as in C++ (`reduce`, `ns::reduce`, \
-             `reduce<float, {{ THREADS }}>`). A template is instantiated with the arguments that are written, if the source \
-             does not. Namespaces may be left out while one kernel fits.",
-        )
-        .required(),
+        ENTRY.default("each launch has its own"),
         key("flags", TEMPLATES, "nvcc flags; `{{ NAME }}` is replaced by the parameter.")
             .default("[\"-O3\", \"-lineinfo\"]"),
         key("defines", NAMES, "Parameters passed as `-DNAME=value`.").default("[]"),
-        key("grid", EXPRS, "Blocks a grid, 1 to 3 axes.").required(),
-        key("block", EXPRS, "Threads a block, 1 to 3 axes.").required(),
-        key("cluster", EXPRS, "Blocks a cluster, 1 to 3 axes.").default("no cluster"),
-        key(
-            "dynamic_shared",
-            KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&DYNAMIC_ARRAYS)]),
-            "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say what takes it.",
-        )
-        .default("0"),
+        GRID.default("each launch has its own"),
+        BLOCK.default("each launch has its own"),
+        CLUSTER.default("no cluster"),
+        DYNAMIC_SHARED.default("0"),
+        COOPERATIVE.default("false"),
+        CARVEOUT.default("the driver's choice"),
         key(
             "tensor_maps",
             KeyKind::Table(&TENSOR_MAPS),
             "Buffers as bulk tensor copies (TMA) see them, to name in `args`.",
         )
         .default("{}"),
+        ARGS.default("each launch has its own"),
         key(
-            "args",
-            NAMES,
-            "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`).",
+            "launch",
+            KeyKind::List(&KeyKind::Table(&LAUNCH)),
+            "What one evaluation does, in order. Left out, it is one launch of `entry` with `grid`, `block` and `args`.",
         )
-        .required(),
+        .default("one launch"),
     ],
 );
 

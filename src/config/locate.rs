@@ -11,20 +11,30 @@ enum Step<'k> {
     Index(usize),
 }
 
-/// Place of the key path (`kernel.grid[0]`, `variant[1].params`) in the text, if the file has it.
-pub fn locate(text: &str, key: &str) -> Option<Place> {
-    let document = DeTable::parse(text).ok()?;
-    let mut steps = steps(key).into_iter();
-    let Some(Step::Key(first)) = steps.next() else { return None };
-    let mut at: &Spanned<DeValue<'_>> = document.get_ref().get(first)?;
-    for step in steps {
-        at = match (step, at.get_ref()) {
-            (Step::Key(key), DeValue::Table(entries)) => entries.get(key)?,
-            (Step::Index(index), DeValue::Array(items)) => items.get(index)?,
-            _ => return None,
-        };
+/// A file's text, parsed once, to find keys in.
+#[derive(Debug)]
+pub struct KeyPlaces<'t>(Option<Spanned<DeTable<'t>>>);
+
+impl<'t> KeyPlaces<'t> {
+    /// Of a text; of one that is not TOML no key is found.
+    pub fn of(text: &'t str) -> Self {
+        Self(DeTable::parse(text).ok())
     }
-    Some(Place { key: key.to_owned(), span: at.span() })
+
+    /// Place of the key path (`kernel.grid[0]`, `variant[1].params`), if the file has it.
+    pub fn locate(&self, key: &str) -> Option<Place> {
+        let mut steps = steps(key).into_iter();
+        let Some(Step::Key(first)) = steps.next() else { return None };
+        let mut at: &Spanned<DeValue<'_>> = self.0.as_ref()?.get_ref().get(first)?;
+        for step in steps {
+            at = match (step, at.get_ref()) {
+                (Step::Key(key), DeValue::Table(entries)) => entries.get(key)?,
+                (Step::Index(index), DeValue::Array(items)) => items.get(index)?,
+                _ => return None,
+            };
+        }
+        Some(Place { key: key.to_owned(), span: at.span() })
+    }
 }
 
 /// Place of a part of `value`, a text that is written at `place`; the whole of it where no part is given, or where the

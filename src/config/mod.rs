@@ -4,8 +4,10 @@
 //! into the types of this module, with defaults filled in and every name checked, so that all errors of a file come
 //! out at once. Nothing here touches a GPU, a compiler or a kernel source.
 
+mod argument;
 mod error;
 mod gate;
+mod init;
 pub mod kernel;
 pub mod keys;
 mod locate;
@@ -14,6 +16,7 @@ mod project;
 mod reader;
 mod reference;
 mod resolve;
+pub mod rule;
 mod schema;
 pub mod search;
 #[cfg(test)]
@@ -22,21 +25,24 @@ mod tests;
 mod untested;
 pub mod workload;
 
+pub use argument::ArgTemplate;
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
+pub use init::{Amount, Init};
 pub use kernel::{
-    CommandTemplate, DynamicArray, KernelTemplate, LaunchPattern, Sweep, TensorMapTemplate, VariantSpec,
-    VariantSpecKind,
+    CommandTemplate, DynamicArray, KernelTemplate, LaunchMode, LaunchPattern, LaunchTemplate, StepAction, StepTemplate,
+    Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
-pub use locate::{locate, within};
+pub use locate::{KeyPlaces, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};
 pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
-pub use resolve::{load, parse, parse_in};
+pub use resolve::{load, parse, parse_in, rules};
+pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy};
 pub use workload::{
-    Buffer, Dtype, Init, Laws, ProgramKind, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
+    Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
     WorkloadReference,
 };

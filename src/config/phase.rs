@@ -1,7 +1,7 @@
 //! A phase as understood: every default filled in, every name checked.
 
 use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
-use crate::config::{Gate, GatePlan};
+use crate::config::{Gate, GatePlan, Rule};
 use crate::expr::Value;
 use crate::model::Better;
 use crate::model::ShapeName;
@@ -155,6 +155,8 @@ pub struct Phase {
     pub gates: Vec<Gate>,
     /// Tiers, stages, fallback, waivers, preconditions.
     pub gate_plan: GatePlan,
+    /// Rules of the diagnosis that the phase adds or replaces.
+    pub rules: Vec<Rule>,
 }
 
 impl Phase {

@@ -79,6 +79,7 @@ fn words(kind: &KeyKind) -> String {
         KeyKind::OneOf(list) => list.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
         KeyKind::List(inner) => format!("array of {}", words(inner)),
         KeyKind::Table(spec) => format!("table `{}`", spec.title),
+        KeyKind::Again(spec) => format!("table `{}`", spec.title),
         KeyKind::Part(spec) => format!("part of a table `{}`", spec.title),
         KeyKind::Either(kinds) => kinds.iter().map(words).collect::<Vec<_>>().join("; or "),
     }

@@ -63,6 +63,8 @@ fn kind(of: &'static KeyKind) -> Value {
         KeyKind::List(items) => json!({ "type": "array", "items": kind(items) }),
         KeyKind::Table(spec) => table(spec),
         KeyKind::Part(spec) => part(spec),
+        // Described where it was first met.
+        KeyKind::Again(_) => json!({ "type": "object" }),
         KeyKind::Either(kinds) => json!({ "anyOf": kinds.iter().map(kind).collect::<Vec<_>>() }),
     }
 }

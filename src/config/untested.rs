@@ -1,6 +1,7 @@
 //! What the shapes, inputs and reference of a workload cannot show, in words.
 
-use super::workload::{Init, Role, Workload, WorkloadReference};
+use super::init::Init;
+use super::workload::{Buffer, Workload, WorkloadReference};
 
 /// Extents that are all a multiple of so many leave the tails of tiles untested.
 const TILE: u64 = 8;
@@ -32,9 +33,9 @@ impl Workload {
     }
 
     fn inputs(&self) -> Option<String> {
-        let mut inputs = self.buffers.iter().filter(|b| b.role == Role::Input);
-        let fixed = |init| matches!(init, Some(Init::Arange { .. } | Init::Constant { .. }));
-        (self.seeds.len() > 1 && inputs.all(|b| fixed(b.init)))
+        let mut inputs = self.buffers.iter().filter(|b| b.role.is_read());
+        let fixed = |buffer: &Buffer| buffer.init.as_ref().is_some_and(Init::is_fixed);
+        (self.seeds.len() > 1 && inputs.all(fixed))
             .then(|| "no input depends on the seed: every seed checks the same inputs".to_owned())
     }
 

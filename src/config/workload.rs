@@ -1,5 +1,6 @@
 //! What a kernel computes: shapes, buffers, scalars, and the result it is held to.
 
+use super::init::{Amount, Init};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::model::{Law, ShapeName, Tolerance};
 use serde::{Deserialize, Serialize};
@@ -42,21 +43,54 @@ pub enum Dtype {
     /// OCP FP8 E5M2.
     #[serde(rename = "fp8-e5m2")]
     Fp8E5m2,
+    /// 64-bit signed integer.
+    #[serde(rename = "i64")]
+    I64,
+    /// 64-bit unsigned integer.
+    #[serde(rename = "u64")]
+    U64,
     /// 32-bit signed integer.
     #[serde(rename = "i32")]
     I32,
+    /// 32-bit unsigned integer.
+    #[serde(rename = "u32")]
+    U32,
+    /// 16-bit signed integer.
+    #[serde(rename = "i16")]
+    I16,
+    /// 16-bit unsigned integer.
+    #[serde(rename = "u16")]
+    U16,
     /// 8-bit signed integer.
     #[serde(rename = "i8")]
     I8,
     /// 8-bit unsigned integer.
     #[serde(rename = "u8")]
     U8,
+    /// A byte that is 0 or 1.
+    #[serde(rename = "bool")]
+    Bool,
 }
 
 impl Dtype {
     /// Every type, in the order the documentation lists them.
-    pub const ALL: [Self; 9] =
-        [Self::F64, Self::F32, Self::F16, Self::Bf16, Self::Fp8E4m3, Self::Fp8E5m2, Self::I32, Self::I8, Self::U8];
+    pub const ALL: [Self; 15] = [
+        Self::F64,
+        Self::F32,
+        Self::F16,
+        Self::Bf16,
+        Self::Fp8E4m3,
+        Self::Fp8E5m2,
+        Self::I64,
+        Self::U64,
+        Self::I32,
+        Self::U32,
+        Self::I16,
+        Self::U16,
+        Self::I8,
+        Self::U8,
+        Self::Bool,
+    ];
 
     /// The name a phase uses.
     pub const fn name(self) -> &'static str {
@@ -67,9 +101,15 @@ impl Dtype {
             Self::Bf16 => "bf16",
             Self::Fp8E4m3 => "fp8-e4m3",
             Self::Fp8E5m2 => "fp8-e5m2",
+            Self::I64 => "i64",
+            Self::U64 => "u64",
             Self::I32 => "i32",
+            Self::U32 => "u32",
+            Self::I16 => "i16",
+            Self::U16 => "u16",
             Self::I8 => "i8",
             Self::U8 => "u8",
+            Self::Bool => "bool",
         }
     }
 
@@ -77,51 +117,27 @@ impl Dtype {
     pub const fn has_nan(self) -> bool {
         match self {
             Self::F64 | Self::F32 | Self::F16 | Self::Bf16 | Self::Fp8E4m3 | Self::Fp8E5m2 => true,
-            Self::I32 | Self::I8 | Self::U8 => false,
+            Self::I64
+            | Self::U64
+            | Self::I32
+            | Self::U32
+            | Self::I16
+            | Self::U16
+            | Self::I8
+            | Self::U8
+            | Self::Bool => false,
         }
     }
 
     /// Bytes an element.
     pub const fn size(self) -> usize {
         match self {
-            Self::F64 => 8,
-            Self::F32 | Self::I32 => 4,
-            Self::F16 | Self::Bf16 => 2,
-            Self::Fp8E4m3 | Self::Fp8E5m2 | Self::I8 | Self::U8 => 1,
+            Self::F64 | Self::I64 | Self::U64 => 8,
+            Self::F32 | Self::I32 | Self::U32 => 4,
+            Self::F16 | Self::Bf16 | Self::I16 | Self::U16 => 2,
+            Self::Fp8E4m3 | Self::Fp8E5m2 | Self::I8 | Self::U8 | Self::Bool => 1,
         }
     }
-}
-
-/// How a buffer is filled before every case.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Init {
-    /// Gaussian.
-    Normal {
-        /// Mean.
-        mean: f64,
-        /// Standard deviation.
-        std: f64,
-    },
-    /// Uniform on `[low, high)`.
-    Uniform {
-        /// Lower end.
-        low: f64,
-        /// Upper end.
-        high: f64,
-    },
-    /// `start + step * index`.
-    Arange {
-        /// First value.
-        start: f64,
-        /// Difference between neighbours.
-        step: f64,
-    },
-    /// The same value everywhere.
-    Constant {
-        /// The value.
-        value: f64,
-    },
 }
 
 /// What a kernel does with a buffer.
@@ -132,8 +148,22 @@ pub enum Role {
     Input,
     /// Written whole and compared with the reference.
     Output,
+    /// Filled, written and compared: state that a launch changes in place, restored before every launch.
+    Inout,
     /// Free to use; cleared to zero before every case.
     Scratch,
+}
+
+impl Role {
+    /// Whether the kernel and the reference read what the buffer holds before a launch.
+    pub const fn is_read(self) -> bool {
+        matches!(self, Self::Input | Self::Inout)
+    }
+
+    /// Whether a launch's result in it is compared with the reference.
+    pub const fn is_compared(self) -> bool {
+        matches!(self, Self::Output | Self::Inout)
+    }
 }
 
 /// A device buffer of the workload.
@@ -143,12 +173,28 @@ pub struct Buffer {
     pub name: String,
     /// Element type.
     pub dtype: Dtype,
-    /// Extent of each axis, an expression over the shape's dimensions.
+    /// Extent of each axis, an expression over the shape's dimensions; of outputs with `reduce` and of scratch also over the
+    /// variant's parameters.
     pub shape: Vec<Expr>,
-    /// How it is filled (inputs only).
-    pub init: Option<Init>,
+    /// How it is filled; outputs and scratch need none.
+    pub init: Option<Init<Amount>>,
     /// What the kernel does with it.
     pub role: Role,
+    /// How partial results are put together before they are compared: over the axes whose extents follow the parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduce: Option<Reduction>,
+}
+
+/// How partial results are put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// Their sum.
+    Sum,
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
 }
 
 /// The C type of a scalar argument.
@@ -165,6 +211,41 @@ pub enum ScalarType {
     I64,
     /// `unsigned`.
     U32,
+    /// `unsigned long long`.
+    U64,
+    /// `short`.
+    I16,
+    /// `unsigned short`.
+    U16,
+    /// `signed char`.
+    I8,
+    /// `unsigned char`.
+    U8,
+    /// `bool`.
+    Bool,
+    /// `__half`.
+    F16,
+    /// `__nv_bfloat16`.
+    Bf16,
+}
+
+impl ScalarType {
+    /// Every type by the name that a phase uses.
+    pub const ALL: [(&'static str, Self); 13] = [
+        ("f32", Self::F32),
+        ("f64", Self::F64),
+        ("f16", Self::F16),
+        ("bf16", Self::Bf16),
+        ("i64", Self::I64),
+        ("u64", Self::U64),
+        ("i32", Self::I32),
+        ("u32", Self::U32),
+        ("i16", Self::I16),
+        ("u16", Self::U16),
+        ("i8", Self::I8),
+        ("u8", Self::U8),
+        ("bool", Self::Bool),
+    ];
 }
 
 /// A scalar argument: a type and an expression over shape and variant parameters.
@@ -216,7 +297,7 @@ pub enum WorkloadReference {
         /// Options of the built-in as strings, e.g. `causal = "true"`, `op = "max"`.
         options: Vec<(String, String)>,
     },
-    /// Another kernel, launched with the same arguments as one thread block grid of its own.
+    /// Another kernel, with a grid and a block of its own.
     Entry {
         /// Entry name.
         entry: String,
@@ -227,6 +308,9 @@ pub enum WorkloadReference {
         grid: Vec<Expr>,
         /// Block, expressions over the shape.
         block: Vec<Expr>,
+        /// Names of its arguments; those of the kernel's first launch where there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        args: Vec<String>,
     },
     /// A NumPy file; `{{ shape }}` and `{{ seed }}` in the path are substituted.
     Npy {
@@ -286,7 +370,25 @@ pub struct Workload {
     pub bytes: Option<Expr>,
 }
 
+impl Buffer {
+    /// Whether each axis has an extent that follows the parameters of variants, where `dims` are the names of the dimensions.
+    pub fn varying_axes(&self, dims: &[(String, i64)]) -> Vec<bool> {
+        let varies = |extent: &Expr| extent.names().iter().any(|(name, _)| !dims.iter().any(|(dim, _)| dim == name));
+        self.shape.iter().map(varies).collect()
+    }
+
+    /// Whether a launch finds values in it that it changes, so that they are restored before every launch.
+    pub const fn is_state(&self) -> bool {
+        matches!(self.role, Role::Inout) || matches!(self.role, Role::Output | Role::Scratch) && self.init.is_some()
+    }
+}
+
 impl Workload {
+    /// Whether launches change what they read.
+    pub fn has_state(&self) -> bool {
+        self.buffers.iter().any(Buffer::is_state)
+    }
+
     /// The shape of launches of ncu reports.
     pub const CAPTURED: &str = "captured";
 
@@ -349,11 +451,21 @@ impl Workload {
         self.bytes.as_ref().map(|bytes| bytes.eval_number(&shape.scope())).transpose()
     }
 
+    /// Bytes of a buffer at a shape; none where there is no such buffer, or an extent cannot be evaluated.
+    pub fn bytes_of(&self, shape: &Shape, name: &str) -> Option<f64> {
+        let scope = shape.scope();
+        let buffer = self.buffers.iter().find(|buffer| buffer.name == name)?;
+        let extents = buffer.shape.iter().map(|extent| extent.eval_number(&scope).ok());
+        Some(extents.product::<Option<f64>>()? * buffer.dtype.size() as f64)
+    }
+
     /// Bytes of all buffers with a role that is asked for, at a shape; none where an extent cannot be evaluated.
     pub fn buffer_bytes(&self, shape: &Shape, wanted: impl Fn(Role) -> bool) -> Option<f64> {
         let scope = shape.scope();
+        // A buffer of partial results has other bytes in each variant; what it has at least is its other axes.
         let size = |buffer: &Buffer| {
-            let extents = buffer.shape.iter().map(|extent| extent.eval_number(&scope).ok());
+            let fixed = buffer.shape.iter().zip(buffer.varying_axes(&shape.dims)).filter(|(_, varies)| !varies);
+            let extents = fixed.map(|(extent, _)| extent.eval_number(&scope).ok());
             Some(extents.product::<Option<f64>>()? * buffer.dtype.size() as f64)
         };
         self.buffers.iter().filter(|buffer| wanted(buffer.role)).map(size).sum()

@@ -31,7 +31,7 @@ const TRIES: u32 = 20;
 
 /// A process, as others can recognise and find it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
+pub struct LockOwner {
     /// Unlike that of any other owner.
     nonce: String,
     /// The machine's name.
@@ -46,7 +46,7 @@ pub struct Owner {
     pub since: Timestamp,
 }
 
-impl Owner {
+impl LockOwner {
     /// This process.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Owner {
     }
 }
 
-impl std::fmt::Display for Owner {
+impl std::fmt::Display for LockOwner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let host: String = self.host.chars().filter(|c| c.is_ascii_alphanumeric() || "-._".contains(*c)).collect();
         write!(f, "process {} on {host}, since {}", self.pid, self.since.strftime("%Y-%m-%d %H:%M:%S UTC"))
@@ -101,14 +101,14 @@ pub enum Taken {
     /// It is this process's, until this is dropped.
     Mine(FileLock),
     /// It is another's.
-    Held(Owner),
+    Held(LockOwner),
 }
 
 /// A lock that this process owns.
 #[derive(Debug)]
 pub struct FileLock {
     path: PathBuf,
-    owner: Owner,
+    owner: LockOwner,
     lost: Arc<AtomicBool>,
     stop: Option<Sender<()>>,
 }
@@ -119,7 +119,7 @@ impl FileLock {
     /// # Errors
     /// What the system says; or the file is not a lock.
     pub fn take(path: &Path) -> io::Result<Taken> {
-        let owner = Owner::this()?;
+        let owner = LockOwner::this()?;
         for _ in 0..TRIES {
             if created(path, &owner)? {
                 return Ok(Taken::Mine(Self::beating(path, owner)));
@@ -139,7 +139,7 @@ impl FileLock {
         self.lost.load(Ordering::Relaxed)
     }
 
-    fn beating(path: &Path, owner: Owner) -> Self {
+    fn beating(path: &Path, owner: LockOwner) -> Self {
         let (lost, (stop, stopped)) = (Arc::new(AtomicBool::new(false)), channel());
         let (beats, file, own) = (Arc::clone(&lost), path.to_owned(), owner.clone());
         std::thread::spawn(move || {
@@ -167,7 +167,7 @@ impl Drop for FileLock {
 }
 
 /// Makes the file, whole, if there is none: written beside it, then linked.
-fn created(path: &Path, owner: &Owner) -> io::Result<bool> {
+fn created(path: &Path, owner: &LockOwner) -> io::Result<bool> {
     let draft = beside(path, &owner.nonce);
     write_new(&draft, owner)?;
     let linked = fs::hard_link(&draft, path);
@@ -187,13 +187,13 @@ fn created(path: &Path, owner: &Owner) -> io::Result<bool> {
     }
 }
 
-fn write_new(path: &Path, owner: &Owner) -> io::Result<()> {
+fn write_new(path: &Path, owner: &LockOwner) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(serde_json::to_string(owner)?.as_bytes())
 }
 
 /// Who holds the lock, and when it was last touched; none where it has just been given back.
-fn found(path: &Path) -> io::Result<Option<(Owner, i64)>> {
+fn found(path: &Path) -> io::Result<Option<(LockOwner, i64)>> {
     let read = || -> io::Result<(Vec<u8>, i64)> {
         let file = super::open::regular(path, SIZE)?;
         let touched = file.metadata()?.mtime();
@@ -212,7 +212,7 @@ fn found(path: &Path) -> io::Result<Option<(Owner, i64)>> {
 /// Takes a stale lock over: `Some(true)`. `Some(false)` where it is not stale; none where it changed hands meanwhile.
 ///
 /// Whoever makes the file that is named after the stale owner is alone in taking over from that owner.
-fn take_over(path: &Path, owner: &Owner, holder: &Owner, touched: i64) -> io::Result<Option<bool>> {
+fn take_over(path: &Path, owner: &LockOwner, holder: &LockOwner, touched: i64) -> io::Result<Option<bool>> {
     let marker =
         beside(path, &format!("{}.over", holder.nonce.chars().filter(char::is_ascii_hexdigit).collect::<String>()));
     match write_new(&marker, owner) {
@@ -246,7 +246,7 @@ fn take_over(path: &Path, owner: &Owner, holder: &Owner, touched: i64) -> io::Re
     outcome
 }
 
-fn is_of(path: &Path, owner: &Owner) -> bool {
+fn is_of(path: &Path, owner: &LockOwner) -> bool {
     found(path).ok().flatten().is_some_and(|(holder, _)| holder.nonce == owner.nonce)
 }
 
@@ -282,7 +282,7 @@ mod tests {
 
     /// A lock of an owner that this process knows nothing of, touched so many seconds ago.
     fn foreign(path: &Path, seconds: u64) {
-        let owner = Owner { place: "another machine".to_owned(), ..Owner::this().unwrap() };
+        let owner = LockOwner { place: "another machine".to_owned(), ..LockOwner::this().unwrap() };
         write_new(path, &owner).unwrap();
         let file = OpenOptions::new().write(true).open(path).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
@@ -306,7 +306,7 @@ mod tests {
         let path = folder.path().join("lock");
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let start = Some(1);
-        write_new(&path, &Owner { pid: child.id(), start, ..Owner::this().unwrap() }).unwrap();
+        write_new(&path, &LockOwner { pid: child.id(), start, ..LockOwner::this().unwrap() }).unwrap();
         child.wait().unwrap();
         assert!(mine(&path).is_some(), "whatever its age");
         assert_eq!(files(folder.path()), 0);

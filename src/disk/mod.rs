@@ -5,6 +5,6 @@ pub mod open;
 mod replace;
 mod turn;
 
-pub use lock::{FileLock, Owner, Taken};
+pub use lock::{FileLock, LockOwner, Taken};
 pub use replace::{Durability, replace, replace_with};
-pub use turn::{Asked, Turn};
+pub use turn::{Turn, TurnOutcome};

@@ -1,6 +1,6 @@
 //! A lock of this machine that the system gives back when its owner ends, for all users of the machine.
 
-use super::Owner;
+use super::LockOwner;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
@@ -20,11 +20,11 @@ pub struct Turn {
 
 /// What came of asking for a turn.
 #[derive(Debug)]
-pub enum Asked {
+pub enum TurnOutcome {
     /// It is this process's.
     Mine(Turn),
     /// Another has it; who, where that can be read.
-    Taken(Option<Owner>),
+    Taken(Option<LockOwner>),
 }
 
 impl Turn {
@@ -32,24 +32,24 @@ impl Turn {
     ///
     /// # Errors
     /// The file is not a plain file, or the system refuses it.
-    pub fn ask(path: &Path) -> io::Result<Asked> {
+    pub fn ask(path: &Path) -> io::Result<TurnOutcome> {
         match Flock::lock(shared(path)?, FlockArg::LockExclusiveNonblock) {
             Ok(mut file) => {
                 // Another user's file may be read-only here; then nobody reads who has the turn.
-                let _ = Owner::this().and_then(|owner| sign(&mut file, &owner));
-                Ok(Asked::Mine(Turn { _file: file }))
+                let _ = LockOwner::this().and_then(|owner| sign(&mut file, &owner));
+                Ok(TurnOutcome::Mine(Turn { _file: file }))
             }
             Err((file, Errno::EWOULDBLOCK)) => {
                 let mut text = String::new();
                 let read = file.take(SIZE).read_to_string(&mut text);
-                Ok(Asked::Taken(read.ok().and_then(|_| serde_json::from_str(&text).ok())))
+                Ok(TurnOutcome::Taken(read.ok().and_then(|_| serde_json::from_str(&text).ok())))
             }
             Err((_, error)) => Err(error.into()),
         }
     }
 }
 
-fn sign(file: &mut File, owner: &Owner) -> io::Result<()> {
+fn sign(file: &mut File, owner: &LockOwner) -> io::Result<()> {
     file.set_len(0)?;
     file.write_all(serde_json::to_string(owner)?.as_bytes())
 }
@@ -90,13 +90,13 @@ mod tests {
     fn one_has_the_turn_and_the_others_hear_who() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gpu.lock");
-        let Asked::Mine(turn) = Turn::ask(&path).unwrap() else { panic!("nobody has it") };
-        let Asked::Taken(Some(owner)) = Turn::ask(&path).unwrap() else { panic!("it is taken") };
+        let TurnOutcome::Mine(turn) = Turn::ask(&path).unwrap() else { panic!("nobody has it") };
+        let TurnOutcome::Taken(Some(owner)) = Turn::ask(&path).unwrap() else { panic!("it is taken") };
         assert_eq!(owner.pid, std::process::id());
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o666, "for every user");
         drop(turn);
         std::fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-        assert!(matches!(Turn::ask(&path).unwrap(), Asked::Mine(_)));
+        assert!(matches!(Turn::ask(&path).unwrap(), TurnOutcome::Mine(_)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::{Clocks, Listings, NcuObservations, observations};
 use crate::frame::{CloseRow, Counted, Ownership, ProfiledCases, Quantities, close_quantities, wanted};
+use crate::metric::signal_counters;
 use crate::model::{ComputeCapability, DeepProfile};
 use crate::plan::{Plan, Variant};
 use crate::store::{Run, open_reports};
@@ -32,7 +33,8 @@ impl DeepProfiles {
 
     fn readable(run: &Run, plan: &Plan, capability: Option<ComputeCapability>) -> Result<Self, Box<dyn Error>> {
         let reports = open_reports(&run.close_reports())?;
-        let metrics = wanted::close_metrics();
+        let mut metrics = wanted::close_metrics();
+        metrics.extend(signal_counters().map(str::to_owned));
         let looks = run.close_looks.iter();
         let profiled = ProfiledCases::of(looks.map(|look| (&look.variant, &look.shape, &look.outcome)));
         let ownership = Ownership::Recorded(&profiled);

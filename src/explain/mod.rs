@@ -3,23 +3,36 @@
 //! Pure functions of what was measured. An insight advises; it never judges, and it says nothing where a number is
 //! missing.
 
-mod bottleneck;
-mod case_metrics;
+mod case_table;
 mod clocks;
 mod deep_profile;
+mod diagnosis;
+mod facts;
+mod finding;
+mod growth;
+mod launches;
 pub mod listing;
+mod pair;
 mod pareto;
 mod profiler;
 mod roofline;
+mod rule_book;
 mod sensitivity;
 
-pub use bottleneck::{Finding, Severity, findings};
-pub use case_metrics::CaseMetrics;
 pub use clocks::Clocks;
 pub use deep_profile::DeepProfiles;
+pub use diagnosis::Diagnosis;
+pub use facts::{ChipKnowledge, Compilation};
+pub use finding::{
+    EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, Saving, Severity, WORTH_TRYING,
+};
+pub use growth::{DeclaredWork, ShapeFacts};
+pub use launches::{DiagnosedLaunch, diagnose_report};
 pub use pareto::{ParetoAxis, ParetoFront, ParetoPoint, pareto};
 pub use profiler::{
-    HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, source_of, texts,
+    HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, observe, source_of,
+    texts,
 };
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
+pub use rule_book::RuleBook;
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};

@@ -7,9 +7,10 @@ use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
 use crate::model::{KernelName, Line, Listing, ShapeName, VariantId};
 use crate::plan::{Method, Plan};
+use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Hottest instructions, and hottest source lines, kept of a launch.
 const HOTTEST: usize = 12;
@@ -41,6 +42,8 @@ pub struct NcuObservations {
 /// A rule's message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NcuRuleMessage {
+    /// Name of the rule: `CPIStall`.
+    pub rule: String,
     /// Title of the message, or the rule's name.
     pub title: String,
     /// The message without markup.
@@ -97,7 +100,8 @@ pub type Reasons = BTreeMap<String, u64>;
 /// Listings that were kept with the run, by variant and shape.
 pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
 
-/// Everything the reports say about variants of the plan; of several launches of a case the first that says something.
+/// Everything the reports say about variants of the plan; of several launches of a case the one with the most samples, else the
+/// first that says something.
 /// Where no listing was kept for a case, lines are read from what the report itself holds.
 ///
 /// # Errors
@@ -107,39 +111,95 @@ pub fn observations(
     plan: &Plan,
     kept: &Listings<'_>,
 ) -> Result<Vec<NcuObservations>, ReportError> {
-    let entries: HashMap<&VariantId, Option<KernelName>> = plan
+    let entries: HashMap<&VariantId, Option<Vec<KernelName>>> = plan
         .variants
         .iter()
         .map(|v| match &v.method {
-            Method::Kernel(kernel) => (&v.id, Some(KernelName::parse(&kernel.entry))),
+            Method::Kernel(kernel) => (&v.id, Some(kernel.entries().into_iter().map(KernelName::parse).collect())),
             Method::Command(_) | Method::Captured(_) => (&v.id, None),
         })
         .collect();
-    let mut known: HashSet<(VariantId, ShapeName)> = HashSet::new();
-    let mut all = Vec::new();
+    let mut found: IndexMap<(VariantId, ShapeName), Seen<'_>> = IndexMap::new();
     for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
         let Some(case) = case_of(&nvtx_text(&launch.nvtx()?)) else { continue };
         let Some(entry) = entries.get(&case.0) else { continue };
         let fits = |name: &KernelName| name.launched_as(&launch.kernel_name(), &launch.demangled_name());
-        let other = entry.as_ref().is_some_and(|name| !fits(name));
-        if other || known.contains(&case) {
+        if entry.as_ref().is_some_and(|names| !names.iter().any(fits)) {
             continue;
         }
         let (rules, samples) = (rules(&launch)?, InstructionSamples::of(&launch)?);
         if rules.is_empty() && samples.places.is_empty() {
             continue;
         }
+        if found.get(&case).is_none_or(|seen| samples.total() > seen.samples.total()) {
+            found.insert(case, Seen { report, launch, rules, samples });
+        }
+    }
+    found.into_iter().map(|(case, seen)| seen.observations(case, kept)).collect()
+}
+
+/// The launch of a case that is told about: of several the one with the most samples, which is where the time went.
+struct Seen<'r> {
+    report: &'r Report,
+    launch: Launch<'r>,
+    rules: Vec<NcuRuleMessage>,
+    samples: InstructionSamples,
+}
+
+impl Seen<'_> {
+    fn observations(self, case: (VariantId, ShapeName), kept: &Listings<'_>) -> Result<NcuObservations, ReportError> {
+        let Self { report, launch, rules, samples } = self;
         let own = match kept.get(&case) {
             Some(_) => None,
             None => listed(report, &launch, &samples)?,
         };
         let nothing = Listing::default();
         let listing = kept.get(&case).copied().or(own.as_ref()).unwrap_or(&nothing);
-        known.insert(case.clone());
         let (hot, lines) = (samples.hottest(listing), samples.hottest_lines(listing));
-        all.push(NcuObservations { variant: case.0, shape: case.1, rules, hot, lines, lacks: listing.lacks.clone() });
+        Ok(NcuObservations { variant: case.0, shape: case.1, rules, hot, lines, lacks: listing.lacks.clone() })
     }
-    Ok(all)
+}
+
+/// What ncu says about one launch of any kernel, with every sampled line: from the report alone. `variant` and `shape` are
+/// the names it is to have.
+///
+/// # Errors
+/// A damaged report.
+pub fn observe(
+    report: &Report,
+    launch: &Launch<'_>,
+    variant: VariantId,
+    shape: ShapeName,
+) -> Result<NcuObservations, ReportError> {
+    let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
+    let listing = listed(report, launch, &samples)?.unwrap_or_default();
+    let (hot, lines) = (samples.hottest(&listing), samples.lines(&listing));
+    Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks })
+}
+
+/// What ncu says about one launch, where it says something.
+///
+/// # Errors
+/// A damaged report.
+pub fn launch_observations(
+    report: &Report,
+    launch: &Launch<'_>,
+    variant: &VariantId,
+    shape: &ShapeName,
+) -> Result<Option<NcuObservations>, ReportError> {
+    let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
+    if rules.is_empty() && samples.places.is_empty() {
+        return Ok(None);
+    }
+    let listing = listed(report, launch, &samples)?.unwrap_or_default();
+    Ok(Some(NcuObservations {
+        variant: variant.clone(),
+        shape: shape.clone(),
+        rules,
+        hot: samples.hottest(&listing),
+        lines: samples.hottest_lines(&listing),
+        lacks: listing.lacks,
+    }))
 }
 
 /// The lines of the sampled instructions from the report alone, where it holds the machine code.
@@ -178,7 +238,12 @@ fn rules(launch: &Launch<'_>) -> Result<Vec<NcuRuleMessage>, ReportError> {
             let Some(message) = &item.message else { continue };
             let title = if message.title.is_empty() { &rule.name } else { &message.title };
             let speedup = item.speedup.map(|estimate| (estimate.scope, estimate.percent));
-            notes.push(NcuRuleMessage { title: title.to_string(), text: message.plain_text(), speedup });
+            notes.push(NcuRuleMessage {
+                rule: rule.name.to_string(),
+                title: title.to_string(),
+                text: message.plain_text(),
+                speedup,
+            });
         }
     }
     let gain = |note: &NcuRuleMessage| note.speedup.map_or(-1.0, |(_, percent)| percent);
@@ -222,7 +287,8 @@ impl InstructionSamples {
         })
     }
 
-    fn total(&self) -> u64 {
+    /// All samples.
+    pub fn total(&self) -> u64 {
         self.places.values().flat_map(BTreeMap::values).sum()
     }
 
@@ -252,6 +318,13 @@ impl InstructionSamples {
     }
 
     fn hottest_lines(&self, listing: &Listing) -> Vec<HotLine> {
+        let mut lines = self.lines(listing);
+        lines.truncate(HOTTEST);
+        lines
+    }
+
+    /// Every sampled line, the hottest first.
+    fn lines(&self, listing: &Listing) -> Vec<HotLine> {
         let total = self.total();
         let mut lines: BTreeMap<&Line, Reasons> = BTreeMap::new();
         for (offset, reasons) in &self.places {
@@ -266,7 +339,6 @@ impl InstructionSamples {
         };
         let mut lines: Vec<HotLine> = lines.iter().filter_map(|(line, reasons)| hot((line, reasons))).collect();
         lines.sort_by_key(|hot| Reverse(hot.samples));
-        lines.truncate(HOTTEST);
         lines
     }
 }

@@ -164,6 +164,23 @@ impl Expr {
         })
     }
 
+    /// Evaluates with `read` for every name; a name that has no value leaves the whole without one.
+    pub fn eval_with(&self, read: &impl Fn(&str) -> Option<Value>) -> Option<Value> {
+        let of = |reference: &Reference| {
+            let found = match reference.own() {
+                Some(name) => read(name),
+                None => read(&reference.to_string()),
+            };
+            found.ok_or("it is not known")
+        };
+        self.root.eval(&of).ok()
+    }
+
+    /// Whether every name that it reads is one for which this is true, also those that are not needed.
+    pub fn reads_only(&self, known: &impl Fn(&str) -> bool) -> bool {
+        self.names.iter().all(|(name, _)| known(name))
+    }
+
     /// Evaluates to an integer; a real number must be whole.
     ///
     /// # Errors

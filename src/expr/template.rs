@@ -101,6 +101,21 @@ impl Template {
     }
 }
 
+impl Template {
+    /// The text with values written by `written` in place of the expressions; none where a value is not known.
+    pub fn render_with(
+        &self,
+        read: &impl Fn(&str) -> Option<Value>,
+        written: &impl Fn(&Value) -> String,
+    ) -> Option<String> {
+        let piece = |piece: &Piece| match piece {
+            Piece::Text(text) => Some(text.clone()),
+            Piece::Expr(expr, _) => Some(written(&expr.eval_with(read)?)),
+        };
+        self.pieces.iter().map(piece).collect()
+    }
+}
+
 /// Parses and renders a template that is used once.
 ///
 /// # Errors

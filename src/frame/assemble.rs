@@ -2,11 +2,11 @@
 
 use super::cells::MetricCells;
 use super::counted::{CaseValues, Counted};
+use super::launch_facts::{Fact, FactGpu, built, together};
 use super::quantities::{FreshSamples, Program, Quantities, Sampling};
+use super::steps::Misfit;
 use crate::config::{Phase, Shape};
-use crate::metric::{
-    BuildFact, Catalogue, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, OccupancyFact, most_operations,
-};
+use crate::metric::{Catalogue, CheckFact, Combination, Derivation, LatencyForm, LatencyMetric, most_operations};
 use crate::model::Cell;
 use crate::model::ComputeCapability;
 use crate::model::ShapeName;
@@ -15,8 +15,7 @@ use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
 use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::number;
-use crate::occupancy::{self, Chip, Demand, Occupancy};
-use crate::plan::{Launch, Method, Plan, Variant};
+use crate::plan::{Launch, Method, Plan, ShapeProgram, Variant};
 use crate::stats;
 use crate::store::{Run, sha256};
 use polars::prelude::IdxCa;
@@ -58,8 +57,11 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
         }
     }
     for metric in metrics {
-        let column = source.column(metric);
+        let Column { values: column, steps } = source.column(metric);
         table.set_cells(metric, &column.cells);
+        for (row, steps) in steps {
+            table.set_steps(metric, row, steps);
+        }
         for (row, place) in places.iter().enumerate() {
             if let Some(values) = place.and_then(|place| column.repeats.get(&(place as usize))) {
                 table.set_spread(metric, row, values.clone());
@@ -93,12 +95,15 @@ fn fresh(record: &ConfirmationRecord) -> FreshSamples {
     FreshSamples { samples, launches, processes: record.processes.as_slice().into() }
 }
 
-/// SHA-256 of the machine code of a kernel and of its launch at a shape.
+/// SHA-256 of the machine code of a variant and of what it runs at a shape.
 fn code(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
     let Method::Kernel(kernel) = &variant.method else { return None };
-    let launch = kernel.launches.iter().find(|launch| launch.shape == shape.name)?;
+    let program = kernel.program(&shape.name)?;
     let BuildOutcome::Built { code_sha256, arch, .. } = &index.builds.get(&variant.id)?.outcome else { return None };
-    let parts = serde_json::to_string(&(code_sha256, arch, &kernel.entry, launch)).ok()?;
+    let parts = match program.stored_launch() {
+        Some((entry, launch)) => serde_json::to_string(&(code_sha256, arch, entry, launch)).ok()?,
+        None => serde_json::to_string(&(code_sha256, arch, program)).ok()?,
+    };
     (!code_sha256.is_empty()).then(|| sha256(parts.as_bytes()).into())
 }
 
@@ -140,6 +145,23 @@ impl<'a> Index<'a> {
     }
 }
 
+/// What a variant runs at a shape.
+fn program<'b>(variant: &'b Variant, shape: &Shape) -> Result<&'b ShapeProgram, Cell> {
+    match &variant.method {
+        Method::Kernel(kernel) => {
+            kernel.program(&shape.name).ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name)))
+        }
+        Method::Command(_) => Err(missing("an external command: its launches are its own")),
+        Method::Captured(_) => Err(missing("a launch of another program")),
+    }
+}
+
+/// A metric by row, and by launch for rows whose evaluation is several.
+struct Column {
+    values: CaseValues,
+    steps: Vec<(usize, Vec<Cell>)>,
+}
+
 /// Where the columns of metrics come from.
 struct MetricSource<'a> {
     measured: &'a Measured<'a>,
@@ -150,17 +172,17 @@ struct MetricSource<'a> {
 }
 
 impl MetricSource<'_> {
-    /// A metric by row; the values of its launches by profiled case, where a counter has several.
-    fn column(&self, metric: &str) -> CaseValues {
+    /// A metric by row.
+    fn column(&self, metric: &str) -> Column {
         let cells = match Catalogue::embedded().derivation(metric) {
             Some(Derivation::Latency(latency)) => self.by_row(|variant, shape| self.timed(latency, variant, shape)),
             Some(Derivation::Check(fact)) => self.by_row(|variant, shape| self.checked(fact, variant, shape)),
-            Some(Derivation::Build(fact)) => self.launchable(metric, |variant, _| self.built(fact, variant)),
-            Some(Derivation::Launch(fact)) => self.launchable(metric, |v, shape| self.launched(fact, v, shape)),
-            Some(Derivation::Occupancy(fact)) => self.launchable(metric, |v, shape| self.occupied(fact, v, shape)),
+            Some(Derivation::Build(fact)) => return self.launchable(metric, Fact::Build(fact)),
+            Some(Derivation::Launch(fact)) => return self.launchable(metric, Fact::Launch(fact)),
+            Some(Derivation::Occupancy(fact)) => return self.launchable(metric, Fact::Occupancy(fact)),
             Some(Derivation::Counters) | None => return self.counted(metric),
         };
-        CaseValues { cells, repeats: HashMap::new() }
+        Column { values: CaseValues { cells, repeats: HashMap::new() }, steps: Vec::new() }
     }
 
     fn by_row(&self, cell: impl Fn(&Variant, &Shape) -> Cell) -> MetricCells {
@@ -168,25 +190,46 @@ impl MetricSource<'_> {
     }
 
     /// What is known of launches that are planned here; what a command launches is known from its reports alone.
-    fn launchable(&self, metric: &str, cell: impl Fn(&Variant, &Shape) -> Cell) -> MetricCells {
+    fn launchable(&self, metric: &str, fact: Fact) -> Column {
         let is_command = |variant: &Variant| matches!(variant.method, Method::Command(_) | Method::Captured(_));
-        if !self.rows.iter().any(|(variant, _)| is_command(variant)) {
-            return self.by_row(cell);
+        let counted =
+            self.rows.iter().any(|(variant, _)| is_command(variant)).then(|| self.counted(metric).values.cells);
+        let how = Catalogue::embedded().get(metric).map_or(Combination::Greatest, |known| known.launches);
+        let mut steps = Vec::new();
+        let mut cells = Vec::with_capacity(self.rows.len());
+        for (row, (variant, shape)) in self.rows.iter().enumerate() {
+            if let Some(counted) = counted.as_ref().filter(|_| is_command(variant)) {
+                cells.push(counted.at(row));
+                continue;
+            }
+            let program = match program(variant, shape) {
+                Ok(program) => program,
+                Err(missing) => {
+                    cells.push(missing);
+                    continue;
+                }
+            };
+            let gpu = FactGpu { capability: self.measured.capability, sms: self.measured.sms };
+            let at = |launch: &Launch| fact.at(launch, self.resources_of(variant, &launch.entry), gpu);
+            let each: Vec<Cell> = program.launches().map(at).collect();
+            cells.push(match (fact, self.resources(variant)) {
+                (Fact::Build(fact), Ok(resources)) => Cell::finite(built(fact, &resources)),
+                (Fact::Build(_), Err(missing)) => missing,
+                (Fact::Launch(_) | Fact::Occupancy(_), _) => together(how, &each),
+            });
+            if each.len() > 1 {
+                steps.push((row, each));
+            }
         }
-        let counted = self.counted(metric).cells;
-        let of = |((variant, shape), counted): (&(&Variant, &Shape), Cell)| match is_command(variant) {
-            true => counted,
-            false => cell(variant, shape),
-        };
-        self.rows.iter().zip(counted.iter()).map(of).collect()
+        Column { values: CaseValues { cells: cells.into_iter().collect(), repeats: HashMap::new() }, steps }
     }
 
-    fn counted(&self, metric: &str) -> CaseValues {
+    fn counted(&self, metric: &str) -> Column {
         let definition = match Catalogue::embedded().definition(metric, self.measured.capability) {
             Ok(definition) => definition,
             Err(reason) => {
                 let cells = self.by_row(|_, _| missing(&reason.to_string()));
-                return CaseValues { cells, repeats: HashMap::new() };
+                return Column { values: CaseValues { cells, repeats: HashMap::new() }, steps: Vec::new() };
             }
         };
         let spread = Catalogue::embedded().get(metric).and_then(|known| known.spread).unwrap_or(0.0);
@@ -197,7 +240,11 @@ impl MetricSource<'_> {
         };
         let cells: MetricCells = cells.iter().map(possible).collect();
         let why = |row: usize| self.rows.get(row).map_or_else(String::new, |(v, s)| self.why_not_profiled(&v.id, s));
-        CaseValues { cells: cells.gather(self.places, why), repeats }
+        let keys = self.rows.iter().map(|(variant, shape)| (self.index.measured_as(&variant.id), &shape.name));
+        let steps = self.measured.counted.evaluate_steps(&definition, keys).into_iter().enumerate();
+        let steps = steps.filter(|(_, cells)| !cells.is_empty());
+        let steps = steps.map(|(row, cells)| (row, cells.into_iter().map(possible).collect())).collect();
+        Column { values: CaseValues { cells: cells.gather(self.places, why), repeats }, steps }
     }
 
     fn resources(&self, variant: &Variant) -> Result<Resources, Cell> {
@@ -212,81 +259,15 @@ impl MetricSource<'_> {
         }
     }
 
-    fn built(&self, fact: BuildFact, variant: &Variant) -> Cell {
-        let resources = match self.resources(variant) {
-            Ok(resources) => resources,
-            Err(cell) => return cell,
-        };
-        Cell::Value(f64::from(match fact {
-            BuildFact::Registers => resources.registers,
-            BuildFact::StaticShared => resources.static_shared,
-            BuildFact::Spills => resources.spills,
-            BuildFact::Stack => resources.stack,
-            BuildFact::Local => resources.local,
-        }))
-    }
-
-    fn launch<'b>(&self, variant: &'b Variant, shape: &Shape) -> Result<&'b Launch, Cell> {
-        match &variant.method {
-            Method::Kernel(kernel) => kernel
-                .launches
-                .iter()
-                .find(|l| l.shape == shape.name)
-                .ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name))),
-            Method::Command(_) => Err(missing("an external command: its launches are its own")),
-            Method::Captured(_) => Err(missing("a launch of another program")),
+    /// What one entry of a variant uses; of a variant with one entry, or that is refused, what all of it uses.
+    fn resources_of(&self, variant: &Variant, entry: &str) -> Result<Resources, Cell> {
+        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+            Some(BuildOutcome::Built { entries, .. }) if !entries.is_empty() => {
+                let own = entries.iter().find(|known| known.entry == entry);
+                own.map(|own| own.resources).ok_or_else(|| missing(&format!("'{entry}' was not built")))
+            }
+            _ => self.resources(variant),
         }
-    }
-
-    fn launched(&self, fact: LaunchFact, variant: &Variant, shape: &Shape) -> Cell {
-        let launch = match self.launch(variant, shape) {
-            Ok(launch) => launch,
-            Err(cell) => return cell,
-        };
-        match fact {
-            LaunchFact::BlockThreads => Cell::Value(f64::from(launch.threads())),
-            LaunchFact::GridBlocks => Cell::Value(launch.blocks() as f64),
-            LaunchFact::SharedMemory => match self.resources(variant) {
-                Ok(resources) => Cell::Value(f64::from(resources.static_shared) + f64::from(launch.dynamic_shared)),
-                Err(cell) => cell,
-            },
-        }
-    }
-
-    fn occupied(&self, fact: OccupancyFact, variant: &Variant, shape: &Shape) -> Cell {
-        let (launch, occupancy) = match self.occupancy(variant, shape) {
-            Ok(both) => both,
-            Err(cell) => return cell,
-        };
-        match fact {
-            OccupancyFact::Theoretical => Cell::finite(occupancy.percent),
-            OccupancyFact::BlocksPerSm => Cell::Value(f64::from(occupancy.blocks_per_sm)),
-            OccupancyFact::LimitRegisters => Cell::Value(f64::from(occupancy.limits.registers)),
-            OccupancyFact::LimitSharedMemory => Cell::Value(f64::from(occupancy.limits.shared)),
-            OccupancyFact::LimitWarps => Cell::Value(f64::from(occupancy.limits.warps)),
-            OccupancyFact::LimitBlocks => Cell::Value(f64::from(occupancy.limits.blocks)),
-            OccupancyFact::Waves => self
-                .measured
-                .sms
-                .and_then(|sms| occupancy::waves(launch.blocks(), occupancy.blocks_per_sm, sms))
-                .map_or_else(|| missing("the GPU's number of multiprocessors is not known"), Cell::finite),
-        }
-    }
-
-    fn occupancy<'b>(&self, variant: &'b Variant, shape: &Shape) -> Result<(&'b Launch, Occupancy), Cell> {
-        let launch = self.launch(variant, shape)?;
-        let resources = self.resources(variant)?;
-        let capability = self.measured.capability.ok_or_else(|| missing("the GPU that measured is not known"))?;
-        let chip = Chip::of(capability)
-            .ok_or_else(|| missing(&format!("limits of compute capability {capability} are not known")))?;
-        let demand = Demand {
-            registers: resources.registers,
-            static_shared: resources.static_shared,
-            dynamic_shared: launch.dynamic_shared,
-            threads: launch.threads(),
-            barriers: resources.barriers,
-        };
-        Ok((launch, occupancy::theoretical(&chip, &demand, None)))
     }
 
     fn timed(&self, metric: LatencyMetric, variant: &Variant, shape: &Shape) -> Cell {
@@ -384,7 +365,8 @@ impl MetricSource<'_> {
             ProfileOutcome::Failed { reason } => Some(reason.clone()),
             ProfileOutcome::Profiled { .. } => None,
         });
-        failure.unwrap_or_else(|| format!("was not profiled at shape '{}'", shape.name))
+        let misfit = || self.measured.counted.misfit(self.index.measured_as(variant), &shape.name).map(Misfit::words);
+        failure.or_else(misfit).unwrap_or_else(|| format!("was not profiled at shape '{}'", shape.name))
     }
 }
 

@@ -3,11 +3,12 @@
 //! A launch belongs to the variant and shape that its NVTX range names (`<variant>@<shape>`), if its kernel is the one
 //! that the plan launches; never to a position in the report.
 //!
-//! **Several kernels.** Of a kernel that this program builds, launches of its entry count and no other. A command launches
-//! what it likes inside its range: those of its kernels that `kernel_filter` matches count (all without a filter), all of
-//! them together ([`super::program_counters`]).
+//! **Several kernels.** Of a program that is planned here, the launches of its steps count, in their order and by their names
+//! ([`super::steps`]), and no other. A command launches what it likes inside its range: those of its kernels that
+//! `kernel_filter` matches count (all without a filter). All launches of an evaluation count together
+//! ([`super::evaluations`]); those of a program's steps are kept by step beside it.
 //!
-//! **Several launches.** ncu collects what does not fit one replay pass from reports of their own, so the n-th launch of a
+//! **Several evaluations.** ncu collects what does not fit one replay pass from reports of their own, so the n-th evaluation of a
 //! case in one report and the n-th in another are one *repeat*: its counters are put together, and where reports have the
 //! same counter that of the first by name counts. A metric is computed for each repeat and its median stands for the case;
 //! where it is absent for one repeat it is absent for the case.
@@ -17,27 +18,27 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use polars::prelude::{
-    Column, DataFrame, Float64Chunked, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
+    BooleanChunked, Column, DataFrame, Float64Chunked, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsError,
+    StringChunked, UInt32Chunked,
 };
 
 use super::captured::{CapturedLaunch, CapturedVariants};
 use super::cells::MetricCells;
+use super::evaluations::of_evaluations;
 use super::formula;
 use super::groups::RowGroups;
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::case_of;
 use super::pivot::pivot;
-use super::program_counters::of_programs;
-use super::schema::counters::{REPEAT, ROW, SHAPE, VARIANT};
+use super::schema::counters::{REPEAT, ROW, SHAPE, STEP, VARIANT};
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
 use super::schema::metrics::{METRIC, VALUE};
+use super::steps::{Case, Misfit, SeenLaunch, owned as owned_launches};
 use crate::metric::Definition;
-use crate::model::{Cell, KernelName, ProfileOutcome, ShapeName, VariantId};
-use crate::plan::{Method, Plan};
+use crate::model::{Cell, ProfileOutcome, ShapeName, VariantId};
+use crate::plan::Plan;
 use crate::stats;
 use ncu_rep::{MetricSelection, Report};
-
-type Case = (VariantId, ShapeName);
 
 /// What ties a launch to a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,13 +70,24 @@ impl ProfiledCases {
     }
 }
 
-/// Counters of every profiled case: one wide frame, a row a case and repeat, a column a counter by ncu's name.
+/// Counters of every profiled case.
 #[derive(Debug, Clone, Default)]
 pub struct Counted {
-    counters: DataFrame,
-    cases: Cases,
+    /// Of whole evaluations.
+    whole: CaseCounters,
+    /// Of the launches of programs with several, by their place.
+    steps: Vec<CaseCounters>,
     /// Launches that belong to no variant of the plan, for a warning.
     pub strays: usize,
+    /// Launches in the range of a case that are not those of its program.
+    pub misfits: Vec<Misfit>,
+}
+
+/// One wide frame, a row a case and repeat, a column a counter by ncu's name.
+#[derive(Debug, Clone, Default)]
+struct CaseCounters {
+    counters: DataFrame,
+    cases: Cases,
 }
 
 /// Rows of each case in a frame; they follow each other.
@@ -114,11 +126,13 @@ impl Counted {
     /// Counters out of frames that are read already.
     pub fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
         let counters = by_launch(frames)?;
-        let owned = owned(&frames.launches, plan, ownership)?;
+        let (owned, misfits) = owned(&frames.launches, plan, ownership)?;
         let owned = owned.hstack(counters.columns())?.filter_seq(&owned.column(VARIANT)?.is_not_null())?;
         let strays = frames.launches.height() - owned.height();
+        let names: Vec<String> = counters.columns().iter().map(|column| column.name().to_string()).collect();
+        let steps = by_step(&owned, &names)?;
         let together = match ownership {
-            Ownership::Recorded(_) => of_programs(owned, plan)?,
+            Ownership::Recorded(_) => of_evaluations(owned, plan)?,
             Ownership::Captured(_) => owned,
         };
         let alike: &[&str] = match ownership {
@@ -126,25 +140,58 @@ impl Counted {
             // Each launch of another program is one of its own, whatever report it is in.
             Ownership::Captured(_) => &[VARIANT, SHAPE],
         };
-        let launches = numbered(&together, alike)?;
-        let repeats = RowGroups::of(&launches, &[VARIANT, SHAPE, REPEAT])?;
-        let cases = Cases::of(&repeats.keys)?;
-        let names = counters.columns().iter().map(|column| column.name().as_str());
-        let counters = names.map(|name| first(&launches, name, &repeats)).collect::<Result<_, _>>()?;
-        Ok(Self { counters: DataFrame::new(repeats.len(), counters)?, cases, strays })
+        Ok(Self { whole: CaseCounters::of(&together, &names, alike)?, steps, strays, misfits })
     }
 
     /// Which of the cases each of these is; null for one that was not profiled.
     pub(super) fn places<'k>(&self, keys: impl Iterator<Item = (&'k VariantId, &'k ShapeName)>) -> IdxCa {
-        let place = |(variant, shape): (&VariantId, &ShapeName)| {
-            self.cases.index.get(&(variant.clone(), shape.clone())).map(|&case| case as u32)
-        };
-        let places: Vec<Option<u32>> = keys.map(place).collect();
+        let places: Vec<Option<u32>> =
+            keys.map(|(variant, shape)| self.whole.place(variant, shape).map(|case| case as u32)).collect();
         IdxCa::from_slice_options(ROW.into(), &places)
     }
 
     /// A metric for every case.
     pub(super) fn evaluate(&self, definition: &Definition) -> CaseValues {
+        self.whole.evaluate(definition)
+    }
+
+    /// A metric for the launches of each of these cases, by their place in the program; nothing for a case whose program is
+    /// one launch, or that was not profiled.
+    pub(super) fn evaluate_steps<'k>(
+        &self,
+        definition: &Definition,
+        keys: impl Iterator<Item = (&'k VariantId, &'k ShapeName)>,
+    ) -> Vec<Vec<Cell>> {
+        let by_step: Vec<MetricCells> = self.steps.iter().map(|step| step.evaluate(definition).cells).collect();
+        let of_case = |(variant, shape): (&VariantId, &ShapeName)| {
+            let cell = |(step, cells): (&CaseCounters, &MetricCells)| cells.get(step.place(variant, shape)?);
+            self.steps.iter().zip(&by_step).map_while(cell).collect()
+        };
+        keys.map(of_case).collect()
+    }
+
+    /// Why launches of a case do not count although they were seen.
+    pub(super) fn misfit(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Misfit> {
+        self.misfits.iter().find(|misfit| &misfit.variant == variant && &misfit.shape == shape)
+    }
+}
+
+impl CaseCounters {
+    /// Puts the repeats of launches (or evaluations) together.
+    fn of(launches: &DataFrame, names: &[String], alike: &[&str]) -> Result<Self, PolarsError> {
+        let launches = numbered(launches, alike)?;
+        let repeats = RowGroups::of(&launches, &[VARIANT, SHAPE, REPEAT])?;
+        let cases = Cases::of(&repeats.keys)?;
+        let counters = names.iter().map(|name| first(&launches, name, &repeats)).collect::<Result<_, _>>()?;
+        Ok(Self { counters: DataFrame::new(repeats.len(), counters)?, cases })
+    }
+
+    fn place(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
+        self.cases.index.get(&(variant.clone(), shape.clone())).copied()
+    }
+
+    /// A metric for every case.
+    fn evaluate(&self, definition: &Definition) -> CaseValues {
         let by_repeat = formula::evaluate(definition, &self.counters);
         let mut repeats = HashMap::new();
         let value = |(case, rows): (usize, &Range<usize>)| match values(&by_repeat, rows) {
@@ -160,6 +207,27 @@ impl Counted {
         let cells = self.cases.rows.iter().enumerate().map(value).collect();
         CaseValues { cells, repeats }
     }
+}
+
+/// The launches of programs with several, by their place in the program; none where no program has several.
+fn by_step(owned: &DataFrame, names: &[String]) -> Result<Vec<CaseCounters>, PolarsError> {
+    let steps = owned.column(STEP)?.u32()?;
+    let Some(last) = steps.iter().flatten().max().filter(|last| *last > 0) else { return Ok(Vec::new()) };
+    let variants = owned.column(VARIANT)?.str()?;
+    let later = variants.iter().zip(steps.iter()).filter(|(_, step)| step.is_some_and(|step| step > 0));
+    let several: HashSet<&str> = later.filter_map(|(variant, _)| variant).collect();
+    let of = |step: u32| {
+        let is_it = |(variant, at): (Option<&str>, Option<u32>)| {
+            at == Some(step) && variant.is_some_and(|variant| several.contains(variant))
+        };
+        let rows: Vec<bool> = variants.iter().zip(steps.iter()).map(is_it).collect();
+        CaseCounters::of(
+            &owned.filter_seq(&BooleanChunked::from_slice("".into(), &rows))?,
+            names,
+            &[VARIANT, SHAPE, REPORT],
+        )
+    };
+    (0..=last).map(of).collect()
 }
 
 /// The values of these rows, or the first that is absent.
@@ -188,13 +256,14 @@ fn ids(frame: &DataFrame) -> Result<impl Iterator<Item = Option<(&str, u32)>>, P
     Ok(reports.iter().zip(launches.iter()).map(|(report, launch)| report.zip(launch)))
 }
 
-/// Report, kernel, variant and shape of each launch; the last two null where it belongs to no case of the plan.
-fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<DataFrame, PolarsError> {
-    let filters = Filters::of(plan);
+/// Report, kernel, variant, shape and step of each launch, the last three null where it belongs to no case of the plan; and
+/// what was seen in ranges of the plan without belonging to it.
+fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<(DataFrame, Vec<Misfit>), PolarsError> {
     let kernels = launches.column(KERNEL)?.str()?;
+    let demangled = launches.column(DEMANGLED)?.str()?;
+    let reports = launches.column(REPORT)?.str()?;
     let cases: Vec<Option<Case>> = match ownership {
         Ownership::Recorded(profiled) => {
-            let reports = launches.column(REPORT)?.str()?;
             let ranges = launches.column(NVTX)?.str()?;
             let case = |(report, ranges): (Option<&str>, Option<&str>)| {
                 case_of(ranges?).filter(|case| profiled.has(report.unwrap_or_default(), case))
@@ -203,20 +272,27 @@ fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<
         }
         Ownership::Captured(shape) => captured(launches, plan, shape)?,
     };
-    let demangled = launches.column(DEMANGLED)?.str()?;
-    let accepted = |((case, kernel), demangled): ((Option<Case>, Option<&str>), Option<&str>)| {
-        case.filter(|case| {
-            filters.accept(&case.0, kernel.unwrap_or_default(), demangled.or(kernel).unwrap_or_default())
+    let names = kernels.iter().zip(demangled.iter()).zip(reports.iter());
+    let seen: Vec<SeenLaunch<'_>> = cases
+        .into_iter()
+        .zip(names)
+        .map(|(case, ((kernel, demangled), report))| SeenLaunch {
+            report: report.unwrap_or_default(),
+            case,
+            kernel: kernel.unwrap_or_default(),
+            demangled: demangled.or(kernel).unwrap_or_default(),
         })
-    };
-    let cases: Vec<Option<Case>> = cases.into_iter().zip(kernels.iter()).zip(demangled.iter()).map(accepted).collect();
-    let variants = cases.iter().map(|case| case.as_ref().map(|case| case.0.0.as_str()));
-    let shapes = cases.iter().map(|case| case.as_ref().map(|case| case.1.0.as_str()));
+        .collect();
+    let (owned, misfits) = owned_launches(plan, &seen);
+    let variants = owned.iter().map(|launch| launch.as_ref().map(|launch| launch.case.0.0.as_str()));
+    let shapes = owned.iter().map(|launch| launch.as_ref().map(|launch| launch.case.1.0.as_str()));
+    let steps: Vec<Option<u32>> = owned.iter().map(|launch| launch.as_ref().map(|launch| launch.step)).collect();
     let columns = [
         StringChunked::from_iter_options(VARIANT.into(), variants).into_column(),
         StringChunked::from_iter_options(SHAPE.into(), shapes).into_column(),
+        UInt32Chunked::from_slice_options(STEP.into(), &steps).into_column(),
     ];
-    launches.select([REPORT, KERNEL])?.hstack(&columns)
+    Ok((launches.select([REPORT, KERNEL])?.hstack(&columns)?, misfits))
 }
 
 /// The case of each launch by the patterns of the plan; none where no pattern or more than one fits.
@@ -235,43 +311,6 @@ fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<
         }
     };
     Ok(ids(launches)?.enumerate().map(case).collect())
-}
-
-/// Which kernels count for a variant.
-struct Filters<'a> {
-    methods: HashMap<&'a VariantId, Filter>,
-}
-
-enum Filter {
-    Entry(KernelName),
-    Any,
-    Matching(regex::Regex),
-    /// A filter that does not compile matches nothing.
-    Nothing,
-}
-
-impl<'a> Filters<'a> {
-    fn of(plan: &'a Plan) -> Self {
-        let filter = |method: &'a Method| match method {
-            Method::Kernel(kernel) => Filter::Entry(KernelName::parse(&kernel.entry)),
-            Method::Captured(_) => Filter::Any,
-            Method::Command(command) => match command.kernel_filter.as_deref().map(regex::Regex::new) {
-                None => Filter::Any,
-                Some(Ok(filter)) => Filter::Matching(filter),
-                Some(Err(_)) => Filter::Nothing,
-            },
-        };
-        Self { methods: plan.variants.iter().map(|v| (&v.id, filter(&v.method))).collect() }
-    }
-
-    fn accept(&self, variant: &VariantId, kernel: &str, demangled: &str) -> bool {
-        match self.methods.get(variant) {
-            None | Some(Filter::Nothing) => false,
-            Some(Filter::Any) => true,
-            Some(Filter::Entry(entry)) => entry.launched_as(kernel, demangled),
-            Some(Filter::Matching(filter)) => filter.is_match(kernel),
-        }
-    }
 }
 
 /// The launches by variant, shape and report, in the order they ran; the n-th of those that have the columns of `alike`
@@ -323,11 +362,10 @@ impl Cases {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::program_counters::DURATION;
+    use super::super::evaluations::DURATION;
     use super::*;
     use crate::metric::Formula;
-    use crate::plan::{CommandPlan, Standing, Variant};
-    use polars::prelude::UInt32Chunked;
+    use crate::plan::{CommandPlan, Method, Standing, Variant};
 
     /// A launch: report, id, kernel, NVTX range, counters by name.
     type Profiled<'a> = (&'a str, u32, &'a str, &'a str, &'a [(&'a str, f64)]);

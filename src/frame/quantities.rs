@@ -21,6 +21,7 @@ pub struct Quantities {
     samples: HashMap<usize, Arc<[f64]>>,
     sampling: HashMap<usize, Sampling>,
     spreads: HashMap<String, Spreads>,
+    steps: HashMap<String, HashMap<usize, Vec<Cell>>>,
 }
 
 /// How the latency of a row was sampled.
@@ -173,6 +174,19 @@ impl Quantities {
     /// Keeps the values of a metric that several launches of a row gave.
     pub fn set_spread(&mut self, metric: &str, row: usize, values: Arc<[f64]>) {
         self.spreads.entry(metric.to_owned()).or_default().insert(row, values);
+    }
+
+    /// Keeps the values of a metric at the launches of an evaluation that is several, in their order.
+    pub(super) fn set_steps(&mut self, metric: &str, row: usize, cells: Vec<Cell>) {
+        self.steps.entry(metric.to_owned()).or_default().insert(row, cells);
+    }
+
+    /// A metric at each launch of an evaluation, in their order; empty where the evaluation is one launch, or the metric is not
+    /// one of launches.
+    pub fn steps(&self, variant: &VariantId, shape: &ShapeName, metric: &str) -> &[Cell] {
+        let row = self.row(variant, shape);
+        let cells = row.zip(self.steps.get(metric)).and_then(|(row, steps)| steps.get(&row));
+        cells.map_or(&[], Vec::as_slice)
     }
 
     /// Values of a metric by row, where several launches were measured.

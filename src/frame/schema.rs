@@ -147,7 +147,9 @@ pub mod counters {
     pub const VARIANT: &str = "variant";
     /// Name of the shape: String.
     pub const SHAPE: &str = "shape";
-    /// Which launch of its case it is in its report, from 0: UInt32.
+    /// Which launch of its program it is, from 0; 0 for those of a command: UInt32.
+    pub const STEP: &str = "step";
+    /// Which evaluation of its case it is in its report, from 0: UInt32.
     pub const REPEAT: &str = "repeat";
     /// Row of the wide frame: UInt32.
     pub const ROW: &str = "row";

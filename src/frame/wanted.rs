@@ -3,7 +3,7 @@
 use crate::config::Gate;
 use crate::config::Phase;
 use crate::expr::{Owner, Requirement};
-use crate::metric::{Catalogue, MetricSource, ShownIn, id};
+use crate::metric::{Catalogue, MetricSource, ShownIn, asked_signals, id};
 use crate::model::{ComputeCapability, ShapeName};
 use std::collections::BTreeSet;
 
@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 pub fn close_counters(capability: Option<ComputeCapability>) -> Vec<String> {
     let mut names = counters(&close_metrics(), capability);
     names.retain(|name| !name.starts_with("derived__"));
+    names.extend(asked_signals(capability).iter().map(|name| (*name).to_owned()));
     names
 }
 
@@ -35,6 +36,11 @@ pub fn metrics(phase: &Phase) -> Vec<String> {
 pub fn profiles_baselines(phase: &Phase) -> bool {
     let reads = requirements(phase).flat_map(|requirement| requirement.reads().quantities);
     reads.into_iter().any(|read| read.owner == Owner::Baseline && is_counter(&read.name))
+}
+
+/// Whether a requirement reads this quantity, whoever's it is.
+pub fn names(phase: &Phase, metric: &str) -> bool {
+    requirements(phase).any(|requirement| requirement.reads().quantities.iter().any(|read| read.name == metric))
 }
 
 /// Whether a requirement outside stages reads a quantity or a speedup of this owner.
@@ -104,15 +110,15 @@ fn is_counter(name: &str) -> bool {
 /// ncu's own names of everything that has to be counted on a chip; a metric that the chip lacks is left out, and its
 /// cells say so.
 pub fn counters(metrics: &[String], capability: Option<ComputeCapability>) -> Vec<String> {
-    names(metrics.iter().filter(|name| is_counter(name)), capability)
+    counter_names(metrics.iter().filter(|name| is_counter(name)), capability)
 }
 
 /// Every ncu name that a table reads: what has to be counted, and the facts of launches that every report holds anyway.
 pub fn read(metrics: &[String], capability: Option<ComputeCapability>) -> Vec<String> {
-    names(metrics.iter(), capability)
+    counter_names(metrics.iter(), capability)
 }
 
-fn names<'a>(metrics: impl Iterator<Item = &'a String>, capability: Option<ComputeCapability>) -> Vec<String> {
+fn counter_names<'a>(metrics: impl Iterator<Item = &'a String>, capability: Option<ComputeCapability>) -> Vec<String> {
     let definitions = metrics.filter_map(|metric| Catalogue::embedded().definition(metric, capability).ok());
     let names: BTreeSet<String> =
         definitions.flat_map(|d| d.metrics().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect();

@@ -51,13 +51,13 @@ impl ArenaLayout {
         self.regions[index].clone()
     }
 
-    /// Where the buffers of a role are.
+    /// Where the buffers are that are asked for.
     pub fn regions_of<'l>(
         &'l self,
         buffers: &'l [BufferSpec],
-        role: Role,
-    ) -> impl Iterator<Item = Range<usize>> + use<'l> {
-        buffers.iter().zip(&self.regions).filter(move |(b, _)| b.role == role).map(|(_, region)| region.clone())
+        wanted: impl Fn(&BufferSpec) -> bool + 'l,
+    ) -> impl Iterator<Item = Range<usize>> + 'l {
+        buffers.iter().zip(&self.regions).filter(move |(buffer, _)| wanted(buffer)).map(|(_, region)| region.clone())
     }
 
     /// What a launch may not write: inputs and guard bands, as ranges without a hole. A range of 16 bytes and more starts
@@ -80,8 +80,8 @@ impl ArenaLayout {
         Some((base + self.region(index).start as u64, &buffers[index]))
     }
 
-    /// Writes what the allocation holds before a launch: `contents` of inputs and of outputs that have any, zero in
-    /// scratch, [`POISON`] in the other outputs.
+    /// Writes what the allocation holds before a launch: `contents` of inputs, and of other buffers that have any; else zero
+    /// in scratch and [`POISON`] in outputs.
     pub fn write_fresh(&self, buffers: &[BufferSpec], contents: &[Vec<u8>], image: &mut [u8]) {
         for gap in self.gaps() {
             let start = gap.start;
@@ -90,9 +90,9 @@ impl ArenaLayout {
         for ((buffer, region), content) in buffers.iter().zip(&self.regions).zip(contents) {
             let target = &mut image[region.clone()];
             match buffer.role {
-                Role::Input => copy(target, content),
+                Role::Input | Role::Inout => copy(target, content),
+                Role::Output | Role::Scratch if content.len() == target.len() => copy(target, content),
                 Role::Scratch => target.fill(0),
-                Role::Output if content.len() == target.len() => copy(target, content),
                 Role::Output => target.fill(POISON),
             }
         }
@@ -203,7 +203,8 @@ mod tests {
             let region = layout.region(index);
             assert!(kept.iter().all(|range| range.end <= region.start || range.start >= region.end));
         }
-        assert_eq!(layout.regions_of(&buffers, Role::Output).collect::<Vec<_>>(), [layout.region(1), layout.region(2)]);
+        let outputs = layout.regions_of(&buffers, |buffer| buffer.role == Role::Output).collect::<Vec<_>>();
+        assert_eq!(outputs, [layout.region(1), layout.region(2)]);
     }
 
     #[test]

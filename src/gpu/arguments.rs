@@ -5,7 +5,7 @@
 use super::buffer::BufferSpec;
 use super::error::DeviceError;
 use crate::config::Dtype;
-use crate::plan::{Arg, ScalarValue, Swizzle, TensorMap};
+use crate::plan::{Arg, Swizzle, TensorMap};
 use cudarc::driver::sys::{CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapSwizzle as DriverSwizzle};
 use std::ffi::c_void;
 
@@ -21,28 +21,23 @@ pub struct KernelArguments(Vec<Argument>);
 enum Argument {
     /// Little endian, at the start of 8 bytes.
     Word(u64),
+    /// A struct.
+    Bytes(Vec<u8>),
     /// Encoded by the driver, aligned as its type says.
     TensorMap(CUtensorMap),
 }
 
 impl KernelArguments {
-    /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map.
+    /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map, `table` puts
+    /// pointers into memory of the device and gives its address.
     pub fn new<'b>(
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
         encode: impl Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
+        table: impl Fn(&[u64]) -> Result<u64, DeviceError>,
     ) -> Result<Self, DeviceError> {
-        let found =
-            |name: &str| buffer(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")));
-        let value = |arg: &Arg| match arg {
-            Arg::Buffer(name) => found(name).map(|(address, _)| Argument::Word(address)),
-            Arg::TensorMap(map) => {
-                let (address, buffer) = found(&map.buffer)?;
-                encode(&Tiling::new(map, address, buffer)?).map(Argument::TensorMap)
-            }
-            Arg::Scalar(value) => Ok(Argument::Word(word(*value))),
-        };
-        args.iter().map(value).collect::<Result<_, _>>().map(Self)
+        let maker = Maker { buffer, encode, table };
+        args.iter().map(|arg| maker.argument(arg)).collect::<Result<_, _>>().map(Self)
     }
 
     /// Where each value is, for as long as `self` stays where it is.
@@ -50,6 +45,7 @@ impl KernelArguments {
         let pointer = |argument: &Argument| -> *mut c_void {
             match argument {
                 Argument::Word(value) => std::ptr::from_ref(value).cast_mut().cast(),
+                Argument::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
                 Argument::TensorMap(map) => std::ptr::from_ref(map).cast_mut().cast(),
             }
         };
@@ -57,13 +53,79 @@ impl KernelArguments {
     }
 }
 
-fn word(value: ScalarValue) -> u64 {
-    match value {
-        ScalarValue::F32(v) => u64::from(v.to_bits()),
-        ScalarValue::F64(v) => v.to_bits(),
-        ScalarValue::I32(v) => u64::from(v.cast_unsigned()),
-        ScalarValue::I64(v) => v.cast_unsigned(),
-        ScalarValue::U32(v) => u64::from(v),
+/// What arguments are made of.
+struct Maker<B, E, T> {
+    buffer: B,
+    encode: E,
+    table: T,
+}
+
+impl<'b, B, E, T> Maker<B, E, T>
+where
+    B: Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    E: Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
+    T: Fn(&[u64]) -> Result<u64, DeviceError>,
+{
+    fn argument(&self, arg: &Arg) -> Result<Argument, DeviceError> {
+        match arg {
+            Arg::TensorMap(map) => self.tensor_map(map).map(Argument::TensorMap),
+            Arg::Scalar(value) => Ok(Argument::Word(value.bits())),
+            Arg::Struct(_) => {
+                let mut bytes = Vec::new();
+                self.lay_out(arg, &mut bytes)?;
+                Ok(Argument::Bytes(bytes))
+            }
+            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) => self.pointer(arg).map(Argument::Word),
+        }
+    }
+
+    fn found(&self, name: &str) -> Result<(u64, &'b BufferSpec), DeviceError> {
+        (self.buffer)(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")))
+    }
+
+    fn tensor_map(&self, map: &TensorMap) -> Result<CUtensorMap, DeviceError> {
+        let (address, buffer) = self.found(&map.buffer)?;
+        (self.encode)(&Tiling::new(map, address, buffer)?)
+    }
+
+    fn pointer(&self, arg: &Arg) -> Result<u64, DeviceError> {
+        match arg {
+            Arg::Buffer(name) => self.found(name).map(|(address, _)| address),
+            Arg::Element(element) => {
+                let (address, buffer) = self.found(&element.buffer)?;
+                match element.bytes <= buffer.bytes() as u64 {
+                    true => Ok(address + element.bytes),
+                    false => Err(DeviceError::Launch(format!("{} is outside of it", arg.described()))),
+                }
+            }
+            Arg::Null => Ok(0),
+            Arg::Pointers(pointers) => {
+                let addresses = pointers.iter().map(|pointer| self.pointer(pointer)).collect::<Result<Vec<_>, _>>()?;
+                (self.table)(&addresses)
+            }
+            Arg::TensorMap(_) | Arg::Scalar(_) | Arg::Struct(_) => {
+                Err(DeviceError::Launch(format!("{} is not a pointer", arg.described())))
+            }
+        }
+    }
+
+    /// Writes an argument behind `bytes`, aligned as in C.
+    fn lay_out(&self, arg: &Arg, bytes: &mut Vec<u8>) -> Result<(), DeviceError> {
+        let (size, alignment) = arg.layout();
+        bytes.resize(bytes.len().next_multiple_of(alignment), 0);
+        let end = bytes.len() + size;
+        match arg {
+            Arg::Struct(fields) => fields.iter().try_for_each(|field| self.lay_out(field, bytes))?,
+            Arg::Scalar(value) => bytes.extend(&value.bits().to_le_bytes()[..size]),
+            Arg::TensorMap(map) => {
+                self.tensor_map(map)?.opaque.iter().for_each(|word| bytes.extend(word.to_le_bytes()))
+            }
+            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) => {
+                bytes.extend(self.pointer(arg)?.to_le_bytes());
+            }
+        }
+        bytes.resize(end, 0);
+        Ok(())
     }
 }
 
@@ -124,8 +186,14 @@ const fn data_type(dtype: Dtype) -> DataType {
         Dtype::F32 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
         Dtype::F16 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
         Dtype::Bf16 => DataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        Dtype::I64 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT64,
+        Dtype::U64 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
         Dtype::I32 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT32,
-        Dtype::Fp8E4m3 | Dtype::Fp8E5m2 | Dtype::I8 | Dtype::U8 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        Dtype::U32 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        Dtype::I16 | Dtype::U16 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        Dtype::Fp8E4m3 | Dtype::Fp8E5m2 | Dtype::I8 | Dtype::U8 | Dtype::Bool => {
+            DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8
+        }
     }
 }
 
@@ -135,9 +203,14 @@ mod tests {
     use super::*;
     use crate::config::Role;
     use crate::gpu::fixtures::buffer;
+    use crate::plan::ScalarValue;
 
     fn refused(_: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
         Err(DeviceError::Launch("no driver".to_owned()))
+    }
+
+    fn no_table(_: &[u64]) -> Result<u64, DeviceError> {
+        Err(DeviceError::Launch("no memory".to_owned()))
     }
 
     fn map(box_dims: &[u32], swizzle: Swizzle) -> TensorMap {
@@ -153,9 +226,44 @@ mod tests {
             Arg::Scalar(ScalarValue::I64(-1)),
         ];
         let x = buffer("x", Dtype::F32, &[4], Role::Input);
-        let arguments = KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused).unwrap();
+        let arguments =
+            KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused, no_table).unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
-        assert!(KernelArguments::new(&args, |_| None, refused).unwrap_err().to_string().contains("no buffer 'x'"));
+        assert!(
+            KernelArguments::new(&args, |_| None, refused, no_table).unwrap_err().to_string().contains("no buffer 'x'")
+        );
+    }
+
+    #[test]
+    fn structs_elements_and_arrays_of_pointers_are_made_of_their_parts() {
+        use crate::plan::BufferElement;
+        let x = buffer("x", Dtype::F32, &[4], Role::Input);
+        let element = |bytes| Arg::Element(BufferElement { buffer: "x".to_owned(), bytes });
+        let args = [
+            Arg::Struct(vec![
+                Arg::Scalar(ScalarValue::I16(-2)),
+                element(8),
+                Arg::Scalar(ScalarValue::Bool(true)),
+                Arg::Struct(vec![Arg::Scalar(ScalarValue::F16(1.0)), Arg::Scalar(ScalarValue::I32(3))]),
+            ]),
+            Arg::Null,
+            Arg::Pointers(vec![Arg::Buffer("x".to_owned()), Arg::Null, element(12)]),
+        ];
+        let table = |addresses: &[u64]| {
+            assert_eq!(addresses, [0x1000, 0, 0x100c]);
+            Ok(0x9000)
+        };
+        let made = KernelArguments::new(&args, |_| Some((0x1000, &x)), refused, table).unwrap();
+        let fields = [
+            [0xfe, 0xff, 0, 0, 0, 0, 0, 0].as_slice(),
+            &0x1008_u64.to_le_bytes(),
+            &[1, 0, 0, 0],
+            &[0, 0x3c, 0, 0, 3, 0, 0, 0],
+            &[0; 4],
+        ];
+        assert_eq!(made.0, [Argument::Bytes(fields.concat()), Argument::Word(0), Argument::Word(0x9000)]);
+        let outside = KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_table);
+        assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside of it");
     }
 
     #[test]
@@ -199,11 +307,11 @@ mod tests {
             Arg::Buffer("k".to_owned()),
         ];
         let encode = |tiling: &Tiling<'_>| Ok(CUtensorMap { opaque: [tiling.address; 16] });
-        let arguments = KernelArguments::new(&args, |_| Some((0x4000, &k)), encode).unwrap();
+        let arguments = KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, no_table).unwrap();
         assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
         assert_eq!(arguments.0[2], Argument::Word(0x4000));
         assert_eq!(arguments.pointers()[1] as usize % 64, 0);
-        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused).unwrap_err();
+        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, no_table).unwrap_err();
         assert_eq!(error.to_string(), "cannot launch: no driver");
     }
 }

@@ -1,12 +1,13 @@
 //! A shape's buffers on the device, filled once and launched on many times.
 
 use super::arena::ArenaLayout;
-use super::arguments::KernelArguments;
 use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::DeviceError;
+use super::kernel::LoadedProgram;
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
-use crate::plan::Launch;
+use super::program::BoundProgram;
+use crate::plan::ShapeProgram;
 
 /// One set of a shape's buffers on the device.
 #[derive(Debug)]
@@ -87,16 +88,16 @@ impl BufferSet {
         &self.memory
     }
 
-    /// The arguments of a launch on this set, whose buffers are `buffers`.
+    /// A program on this set, whose buffers are `buffers`; `loaded` has its entries.
     ///
     /// # Errors
-    /// The launch names a buffer that is not there, or a tensor map cannot be encoded.
-    pub fn arguments(
+    /// As [`Device::bind`].
+    pub fn bind<'p>(
         &self,
         device: &Device,
-        launch: &Launch,
+        (loaded, program): (&'p LoadedProgram, &'p ShapeProgram),
         buffers: &[BufferSpec],
-    ) -> Result<KernelArguments, DeviceError> {
-        device.arguments(&launch.args, |name| self.layout.find(buffers, name, self.memory.address()))
+    ) -> Result<BoundProgram<'p>, DeviceError> {
+        device.bind(loaded, program, |name| self.layout.find(buffers, name, self.memory.address()))
     }
 }

@@ -7,11 +7,13 @@ use super::arguments::{KernelArguments, Tiling};
 use super::attributes::{DeviceAttributes, attributes_of, find};
 use super::buffer::BufferSpec;
 use super::error::{DeviceError, cuda};
-use super::kernel::{ExecutableGraph, LoadedKernel};
+use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
+use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch};
 use cudarc::driver::{result, sys};
+use std::cell::RefCell;
 use std::ffi::{CString, c_void};
 use std::path::Path;
 
@@ -25,6 +27,8 @@ pub struct Device {
     stream: sys::CUstream,
     start: sys::CUevent,
     end: sys::CUevent,
+    /// Arrays of pointers that arguments point to.
+    tables: RefCell<Vec<DeviceMemory>>,
 }
 
 impl Device {
@@ -39,7 +43,7 @@ impl Device {
         }
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
         let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
-        Ok(Self { attributes, stream, start: event()?, end: event()? })
+        Ok(Self { attributes, stream, start: event()?, end: event()?, tables: RefCell::default() })
     }
 
     /// What it is.
@@ -96,17 +100,26 @@ impl Device {
         self.synchronize()
     }
 
-    /// Loads a cubin and finds an entry in it.
-    pub fn load(&self, cubin: &Path, entry: &str) -> Result<LoadedKernel, DeviceError> {
+    /// Loads a cubin and finds the entries of a program in it.
+    ///
+    /// # Errors
+    /// The cubin cannot be read or loaded, or lacks an entry.
+    pub fn load(&self, cubin: &Path, entries: &[&str]) -> Result<LoadedProgram, DeviceError> {
         let unreadable = |reason: String| DeviceError::Cubin { path: cubin.to_owned(), reason };
         let mut image = std::fs::read(cubin).map_err(|e| unreadable(e.to_string()))?;
         if !image.starts_with(b"\x7fELF") {
             return Err(unreadable("it is not an ELF file".to_owned()));
         }
-        let symbol = crate::build::symbol(&image, entry).map_err(|e| unreadable(e.to_string()))?;
+        let symbol = |entry: &&str| {
+            let symbol = crate::build::symbol(&image, entry).map_err(|e| unreadable(e.to_string()))?;
+            let symbol = CString::new(symbol).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
+            Ok(((*entry).to_owned(), symbol))
+        };
+        let symbols: Vec<(String, CString)> = entries.iter().map(symbol).collect::<Result<_, DeviceError>>()?;
         image.push(0);
-        let name = CString::new(symbol).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
-        load_image(&image, name)
+        let module = load_image(&image)?;
+        let functions = symbols.into_iter().map(|(entry, symbol)| Ok((entry, function(&module, symbol)?)));
+        Ok(LoadedProgram { functions: functions.collect::<Result<_, DeviceError>>()?, _module: module })
     }
 
     /// Loads PTX text that ends with NUL, which the driver compiles, and finds an entry in it.
@@ -118,7 +131,8 @@ impl Device {
         if !ptx.ends_with('\0') {
             return Err(DeviceError::Launch("a text of PTX that does not end with NUL".to_owned()));
         }
-        load_image(ptx.as_bytes(), name)
+        let module = load_image(ptx.as_bytes())?;
+        Ok(LoadedKernel { function: function(&module, name)?, _module: module })
     }
 
     /// The arguments of a launch on buffers that `buffer` knows with their addresses.
@@ -127,7 +141,20 @@ impl Device {
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     ) -> Result<KernelArguments, DeviceError> {
-        KernelArguments::new(args, buffer, |tiling| self.encode(tiling))
+        KernelArguments::new(args, buffer, |tiling| self.encode(tiling), |addresses| self.table(addresses))
+    }
+
+    /// The address of an array of pointers, which stays where it is as long as the device is open: graphs may have it.
+    fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
+        let mut image = self.pinned(size_of_val(addresses))?;
+        for (bytes, address) in image.as_mut_slice().chunks_exact_mut(size_of::<u64>()).zip(addresses) {
+            bytes.copy_from_slice(&address.to_le_bytes());
+        }
+        let memory = self.allocate(image.as_slice().len())?;
+        self.upload(&memory, &image)?;
+        let address = memory.address();
+        self.tables.borrow_mut().push(memory);
+        Ok(address)
     }
 
     /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.
@@ -170,18 +197,14 @@ impl Device {
     }
 
     /// Launches a kernel on the stream, or adds it to the graph being captured.
-    pub fn launch(
+    pub(super) fn launch(
         &self,
-        kernel: &LoadedKernel,
+        function: sys::CUfunction,
         launch: &Launch,
         arguments: &KernelArguments,
     ) -> Result<(), DeviceError> {
         let mut parameters = arguments.pointers();
-        // SAFETY: an all-zero attribute is a valid value of this plain C struct.
-        let mut cluster: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
-        cluster.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-        let [x, y, z] = launch.cluster;
-        cluster.value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+        let mut attributes = launch_attributes(launch);
         let config = sys::CUlaunchConfig {
             gridDimX: launch.grid[0],
             gridDimY: launch.grid[1],
@@ -191,17 +214,15 @@ impl Device {
             blockDimZ: launch.block[2],
             sharedMemBytes: launch.dynamic_shared,
             hStream: self.stream,
-            attrs: &raw mut cluster,
-            numAttrs: u32::from(launch.cluster != [1, 1, 1]),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
         };
         // SAFETY: parameters point at values as large as the kernel takes (builds whose cubin tells are held to that) that outlive the
-        // call, which copies them; what the kernel does with its pointers is the kernel's, and the reason that this runs
-        // in a process of its own.
-        unsafe {
-            sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
-        }
-        .result()
-        .map_err(cuda("cuLaunchKernelEx"))
+        // call, which copies them, as do the attributes; what the kernel does with its pointers is the kernel's, and the reason that
+        // this runs in a process of its own.
+        unsafe { sys::cuLaunchKernelEx(&raw const config, function, parameters.as_mut_ptr(), std::ptr::null_mut()) }
+            .result()
+            .map_err(cuda("cuLaunchKernelEx"))
     }
 
     /// Launches a kernel of this program on the stream, or adds it to the graph being captured.
@@ -288,19 +309,45 @@ impl Device {
     }
 }
 
-/// Loads a module from an image that ends with NUL, and finds an entry in it.
-fn load_image(image: &[u8], entry: CString) -> Result<LoadedKernel, DeviceError> {
-    // SAFETY: `image` is ELF or PTX that ends with NUL; the driver checks what is in it.
-    let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
-    // SAFETY: the module was just loaded.
-    match unsafe { result::module::get_function(module, entry) } {
-        Ok(function) => Ok(LoadedKernel { module, function }),
-        Err(error) => {
-            // SAFETY: as above.
-            let _ = unsafe { result::module::unload(module) };
-            Err(cuda("cuModuleGetFunction")(error))
+/// What a launch asks for beyond grid, block and memory.
+fn launch_attributes(launch: &Launch) -> Vec<sys::CUlaunchAttribute> {
+    use sys::CUlaunchAttributeID as Id;
+    // SAFETY: an all-zero attribute is a valid value of this plain C struct.
+    let attribute = |id| sys::CUlaunchAttribute { id, ..unsafe { std::mem::zeroed() } };
+    let mut attributes = Vec::new();
+    if launch.cluster != [1, 1, 1] {
+        let mut cluster = attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+        let [x, y, z] = launch.cluster;
+        cluster.value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+        attributes.push(cluster);
+    }
+    match launch.mode {
+        LaunchMode::Ordinary => {}
+        LaunchMode::Cooperative => {
+            let mut cooperative = attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+            cooperative.value.cooperative = 1;
+            attributes.push(cooperative);
+        }
+        LaunchMode::Programmatic => {
+            let mut programmatic = attribute(Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+            programmatic.value.programmaticStreamSerializationAllowed = 1;
+            attributes.push(programmatic);
         }
     }
+    attributes
+}
+
+/// Loads a module from an image that ends with NUL.
+fn load_image(image: &[u8]) -> Result<LoadedModule, DeviceError> {
+    // SAFETY: `image` is ELF or PTX that ends with NUL; the driver checks what is in it.
+    let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
+    Ok(LoadedModule { module })
+}
+
+/// An entry of a module.
+fn function(module: &LoadedModule, entry: CString) -> Result<sys::CUfunction, DeviceError> {
+    // SAFETY: the module is loaded.
+    unsafe { result::module::get_function(module.module, entry) }.map_err(cuda("cuModuleGetFunction"))
 }
 
 impl Drop for Device {

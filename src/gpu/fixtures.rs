@@ -6,5 +6,5 @@ use crate::config::{Dtype, Init, Role};
 /// A buffer; inputs are standard normal.
 pub fn buffer(name: &str, dtype: Dtype, extents: &[usize], role: Role) -> BufferSpec {
     let init = (role == Role::Input).then_some(Init::Normal { mean: 0.0, std: 1.0 });
-    BufferSpec { name: name.to_owned(), dtype, extents: extents.to_vec(), init, role }
+    BufferSpec { name: name.to_owned(), dtype, extents: extents.to_vec(), init, role, partial: None }
 }

@@ -1,41 +1,73 @@
-//! A kernel in a loaded module, and a graph of launches, unloaded with the value.
+//! Kernels in loaded modules, and graphs of launches, unloaded with the value.
 
 use super::error::{DeviceError, cuda};
-use crate::plan::Launch;
+use crate::plan::ShapeProgram;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
 
-/// A loaded entry.
+/// A loaded module.
 #[derive(Debug)]
-pub struct LoadedKernel {
+pub(super) struct LoadedModule {
     pub(super) module: sys::CUmodule,
-    pub(super) function: sys::CUfunction,
 }
 
-impl LoadedKernel {
-    /// Lets it have the dynamic shared memory and the cluster that a launch asks for.
-    pub fn allow(&self, launch: &Launch) -> Result<(), DeviceError> {
-        let set = |attribute, value: u32| {
-            let value = i32::try_from(value).unwrap_or(i32::MAX);
-            // SAFETY: the function lives as long as `self`.
-            unsafe { result::function::set_function_attribute(self.function, attribute, value) }
-                .map_err(cuda("cuFuncSetAttribute"))
-        };
-        if launch.dynamic_shared > 0 {
-            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.dynamic_shared)?;
-        }
-        // Eight blocks are the largest cluster that every chip with clusters can launch.
-        if launch.cluster.iter().product::<u32>() > 8 {
-            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for LoadedKernel {
+impl Drop for LoadedModule {
     fn drop(&mut self) {
         // SAFETY: loaded by `Device::load` and unloaded once.
         let _ = unsafe { result::module::unload(self.module) };
+    }
+}
+
+/// A loaded entry of this program's own.
+#[derive(Debug)]
+pub struct LoadedKernel {
+    pub(super) function: sys::CUfunction,
+    /// Keeps the function.
+    pub(super) _module: LoadedModule,
+}
+
+/// The entries of a variant, in one module: what one launch leaves in a variable of the module, the next one finds.
+#[derive(Debug)]
+pub struct LoadedProgram {
+    /// By the name that the plan has.
+    pub(super) functions: Vec<(String, sys::CUfunction)>,
+    /// Keeps the functions.
+    pub(super) _module: LoadedModule,
+}
+
+impl LoadedProgram {
+    /// The function of an entry.
+    pub(super) fn function(&self, entry: &str) -> Result<sys::CUfunction, DeviceError> {
+        let found = self.functions.iter().find(|(name, _)| name == entry);
+        found
+            .map(|(_, function)| *function)
+            .ok_or_else(|| DeviceError::Launch(format!("entry '{entry}' is not loaded")))
+    }
+
+    /// Lets its functions have the dynamic shared memory, the carve-out and the cluster that the launches of a program ask
+    /// for; of several launches of one function the most.
+    pub(super) fn allow(&self, program: &ShapeProgram) -> Result<(), DeviceError> {
+        for (entry, function) in &self.functions {
+            let launches = || program.launches().filter(|launch| &launch.entry == entry);
+            let set = |attribute, value: u32| {
+                let value = i32::try_from(value).unwrap_or(i32::MAX);
+                // SAFETY: the function lives as long as `self`.
+                unsafe { result::function::set_function_attribute(*function, attribute, value) }
+                    .map_err(cuda("cuFuncSetAttribute"))
+            };
+            let dynamic = launches().map(|launch| launch.dynamic_shared).max().unwrap_or(0);
+            if dynamic > 0 {
+                set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)?;
+            }
+            if let Some(carveout) = launches().filter_map(|launch| launch.carveout).max() {
+                set(FunctionAttribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout)?;
+            }
+            // Eight blocks are the largest cluster that every chip with clusters can launch.
+            if launches().any(|launch| launch.cluster.iter().product::<u32>() > 8) {
+                set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
+            }
+        }
+        Ok(())
     }
 }
 

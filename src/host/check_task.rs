@@ -90,9 +90,10 @@ impl Worker<'_> {
         shape: &mut CheckedShape<'_>,
         draws: &[CaseDraw],
     ) -> Result<CheckOutcome, DeviceError> {
-        let launch = self.launch(index, shape.spec)?;
-        self.kernel(index)?;
-        let kernel = self.kernels[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
+        let program = self.program(index, shape.spec)?;
+        self.load(index)?;
+        let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
+        let extents = self.job.kernels[index].extents_at(&shape.spec.name);
         let mut results = Vec::new();
         for draw in draws {
             if draws.len() > 1 {
@@ -101,8 +102,8 @@ impl Worker<'_> {
             let buffers = &mut shape.buffers;
             results.push(buffers.launch_draw(
                 &self.device,
-                (kernel, &launch),
-                shape.spec,
+                (loaded, &program),
+                (shape.spec, &extents),
                 draw,
                 &self.job.tolerance,
             )?);
@@ -147,10 +148,14 @@ impl Worker<'_> {
         // Of the inputs a launch needs the bytes alone; the values of all laws together would take most of the memory.
         let inputs = CaseInputs { bytes: inputs.bytes, values: Vec::new() };
         let draw = CaseDraw::new(law, inputs, expected, usual);
-        Ok(match plain {
+        let draw = match plain {
             Some(plain) => draw.with_plain(shape, &plain),
             None => draw,
-        })
+        };
+        match draw.unmoved(shape, &self.job.tolerance).filter(|_| law == Law::Declared) {
+            Some(buffer) => Err(ExpectedOutputError::Unmoved { buffer: buffer.to_owned() }),
+            None => Ok(draw),
+        }
     }
 
     fn answered(
@@ -160,7 +165,7 @@ impl Worker<'_> {
         law: Law,
         buffers: Option<&mut CheckBuffers>,
     ) -> Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError> {
-        let inputs = CaseInputs::under(law, &self.job.reference, shape, seed);
+        let inputs = CaseInputs::under(law, &self.job.reference, shape, seed)?;
         let expected = match expected_on_host(&self.job.reference, shape, seed, &inputs.values)? {
             Some(expected) => expected,
             None => self.expected_by_entry(shape, &inputs, buffers)?,
@@ -176,8 +181,8 @@ impl Worker<'_> {
         buffers: Option<&mut CheckBuffers>,
     ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
         match (&self.job.reference, buffers) {
-            (ReferenceSpec::Entry { entry, cubin, launches }, Some(buffers)) => {
-                buffers.expected_by_entry(&self.device, (entry, cubin, launches), shape, inputs)
+            (ReferenceSpec::Entry { entry, cubin, programs }, Some(buffers)) => {
+                buffers.expected_by_entry(&self.device, (entry, cubin, programs), shape, inputs)
             }
             _ => Err(ExpectedOutputError::NoReference),
         }

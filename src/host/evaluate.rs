@@ -1,11 +1,13 @@
 //! A phase's expressions, evaluated for a job.
 
 use super::job_error::JobError;
-use crate::config::{Buffer, Init, KernelTemplate, Phase, Role, ScalarType, Shape, WorkloadReference};
+use crate::config::{Buffer, Init, KernelTemplate, Phase, ScalarType, Shape, WorkloadReference};
 use crate::expr::{Expr, ExprError, Names, Value};
-use crate::gpu::BufferSpec;
+use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
 use crate::model::VariantId;
-use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, reference_id};
+use crate::plan::{
+    Arg, KernelPlan, Method, Plan, ShapeProgram, Step, Variant, reference_args, reference_id, reference_launch,
+};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
 use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
@@ -29,7 +31,7 @@ pub(super) fn check_provable(phase: &Phase) -> Result<(), JobError> {
     if phase.workload.seeds.is_empty() {
         return Err(JobError::NoSeeds);
     }
-    if !phase.workload.buffers.iter().any(|b| b.role == Role::Output) {
+    if !phase.workload.buffers.iter().any(|b| b.role.is_compared()) {
         return Err(JobError::NoOutput);
     }
     Ok(())
@@ -37,25 +39,29 @@ pub(super) fn check_provable(phase: &Phase) -> Result<(), JobError> {
 
 pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &Phase) -> Result<(), JobError> {
     for shape in &phase.workload.shapes {
-        if !kernel.launches.iter().any(|l| l.shape == shape.name) {
+        if kernel.program(&shape.name).is_none() {
             return Err(JobError::NoLaunch { variant: variant.clone(), shape: shape.name.clone() });
         }
     }
-    for arg in kernel.launches.iter().flat_map(|l| &l.args) {
-        let name = match arg {
-            Arg::Buffer(name) => name,
-            Arg::TensorMap(map) => &map.buffer,
-            Arg::Scalar(_) => continue,
-        };
-        if !phase.workload.buffers.iter().any(|b| &b.name == name) {
-            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.clone() });
+    for name in kernel.programs.iter().flat_map(|program| &program.steps).flat_map(buffers) {
+        if !phase.workload.buffers.iter().any(|b| b.name == name) {
+            return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.to_owned() });
         }
     }
     Ok(())
 }
 
-/// How the phase is timed, with hidden seeds that are drawn now. Where the right answers are in files there are none but
-/// for the phase's own seeds: those take turns.
+/// Buffers that a step names.
+fn buffers(step: &Step) -> Vec<&str> {
+    match step {
+        Step::Launch(launch) => launch.args.iter().flat_map(Arg::parts).filter_map(Arg::buffer).collect(),
+        Step::Memset(fill) => vec![&fill.buffer],
+        Step::Memcpy(copy) => vec![&copy.from, &copy.to],
+    }
+}
+
+/// How the phase is timed, with hidden seeds that are drawn now. Where the right answers or inputs of a seed are in files there
+/// are none but for the phase's own seeds: those take turns.
 pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSettings, JobError> {
     let bench = &phase.bench;
     let mut settings = TimingSettings {
@@ -69,12 +75,16 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
         hidden: HiddenSeeds { inputs: Vec::new(), schedule: drawn_seed()? },
     };
     let seeds = &phase.workload.seeds;
+    let inputs = phase.workload.buffers.iter().filter_map(|buffer| buffer.init.as_ref());
+    let in_files = inputs.into_iter().any(Init::is_of_seed_files);
     settings.hidden.inputs = match &phase.workload.reference {
         WorkloadReference::Absent => Vec::new(),
-        WorkloadReference::Npy { .. } => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
-        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Program(_) => {
+        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Program(_)
+            if !in_files =>
+        {
             (0..settings.contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
         }
+        _ => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
     };
     Ok(settings)
 }
@@ -88,9 +98,14 @@ fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-pub(super) fn job_shape(phase: &Phase, shape: &Shape) -> Result<ShapeSpec, JobError> {
+/// A shape evaluated; buffers that differ between variants have room for the largest of `plan`.
+pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Result<ShapeSpec, JobError> {
     let scope = shape.scope();
-    let buffers = phase.workload.buffers.iter().map(|b| job_buffer(b, shape, &scope)).collect::<Result<Vec<_>, _>>()?;
+    let buffers = phase.workload.buffers.iter().map(|b| match varies(b, shape) {
+        true => partial_buffer(b, plan, shape),
+        false => job_buffer(b, shape, &scope),
+    });
+    let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
     let mut scalars = BTreeMap::new();
     let mut varying = Vec::new();
     for scalar in &phase.workload.scalars {
@@ -116,11 +131,56 @@ fn as_passed(dtype: ScalarType, value: f64) -> f64 {
         ScalarType::I32 => f64::from(value as i32),
         ScalarType::I64 => value as i64 as f64,
         ScalarType::U32 => f64::from(value as u32),
+        ScalarType::U64 => value as u64 as f64,
+        ScalarType::I16 => f64::from(value as i16),
+        ScalarType::U16 => f64::from(value as u16),
+        ScalarType::I8 => f64::from(value as i8),
+        ScalarType::U8 => f64::from(value as u8),
+        ScalarType::Bool => f64::from(u8::from(value != 0.0)),
+        ScalarType::F16 => half::f16::from_f64(value).to_f64(),
+        ScalarType::Bf16 => half::bf16::from_f64(value).to_f64(),
     }
 }
 
-fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpec, JobError> {
-    let evaluated = buffer.shape.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
+fn varies(buffer: &Buffer, shape: &Shape) -> bool {
+    buffer.varying_axes(&shape.dims).contains(&true)
+}
+
+/// Dimensions and a variant's parameters.
+fn variant_scope(shape: &Shape, variant: &Variant) -> Names {
+    shape.scope().into_iter().chain(variant.params.iter().cloned()).collect()
+}
+
+/// The extents that buffers have in a variant at a shape, of those that differ between variants.
+pub(super) fn variant_extents(phase: &Phase, variant: &Variant, shape: &Shape) -> Result<VariantExtents, JobError> {
+    let scope = variant_scope(shape, variant);
+    let buffers = phase.workload.buffers.iter().enumerate().filter(|(_, buffer)| varies(buffer, shape));
+    let own = buffers.map(|(index, buffer)| Ok((index, sizes(buffer, &buffer.shape, shape, &scope)?)));
+    own.collect::<Result<_, _>>().map(VariantExtents)
+}
+
+/// A buffer that differs between variants: with room for the largest, and the extents of what partial results are put together
+/// to.
+fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result<BufferSpec, JobError> {
+    let axes = buffer.varying_axes(&shape.dims);
+    let kept: Vec<Expr> =
+        buffer.shape.iter().zip(&axes).filter(|(_, varies)| !**varies).map(|(e, _)| e.clone()).collect();
+    let extents = sizes(buffer, &kept, shape, &shape.scope())?;
+    let mut elements = extents.iter().product();
+    let kernels = plan.iter().flat_map(|plan| &plan.variants).filter(|v| matches!(v.method, Method::Kernel(_)));
+    for variant in kernels {
+        let own = sizes(buffer, &buffer.shape, shape, &variant_scope(shape, variant))?;
+        elements = own.iter().product::<usize>().max(elements);
+    }
+    let extents = if buffer.reduce.is_some() { extents } else { vec![elements] };
+    let partial = Some(PartialBuffer { reduce: buffer.reduce, axes, elements });
+    let (name, dtype, role) = (buffer.name.clone(), buffer.dtype, buffer.role);
+    Ok(BufferSpec { name, dtype, extents, init: job_init(buffer, shape, &[elements])?, role, partial })
+}
+
+/// Extents as numbers of elements.
+fn sizes(buffer: &Buffer, exprs: &[Expr], shape: &Shape, scope: &Names) -> Result<Vec<usize>, JobError> {
+    let evaluated = exprs.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
     let extents = evaluated.map_err(|source| JobError::Expression {
         what: format!("buffer '{}'", buffer.name),
         shape: shape.name.clone(),
@@ -136,14 +196,36 @@ fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpe
         }
         Some(sizes)
     };
-    let Some(sizes) = fits().filter(|s| !s.is_empty()) else {
-        return Err(JobError::Extents { buffer: buffer.name.clone(), shape: shape.name.clone(), extents });
-    };
-    let init = match buffer.role {
-        Role::Input => buffer.init.or(Some(Init::Normal { mean: 0.0, std: 1.0 })),
-        Role::Output | Role::Scratch => None,
-    };
-    Ok(BufferSpec { name: buffer.name.clone(), dtype: buffer.dtype, extents: sizes, init, role: buffer.role })
+    let wrong =
+        || JobError::Extents { buffer: buffer.name.clone(), shape: shape.name.clone(), extents: extents.clone() };
+    fits().ok_or_else(wrong)
+}
+
+fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpec, JobError> {
+    let sizes = sizes(buffer, &buffer.shape, shape, scope)?;
+    if sizes.is_empty() {
+        let (buffer, shape) = (buffer.name.clone(), shape.name.clone());
+        return Err(JobError::Extents { buffer, shape, extents: Vec::new() });
+    }
+    let init = job_init(buffer, shape, &sizes)?;
+    let (name, dtype, role) = (buffer.name.clone(), buffer.dtype, buffer.role);
+    Ok(BufferSpec { name, dtype, extents: sizes, init, role, partial: None })
+}
+
+/// How a buffer of these extents is filled.
+fn job_init(buffer: &Buffer, shape: &Shape, sizes: &[usize]) -> Result<Option<Init>, JobError> {
+    let scope = &shape.scope();
+    let init = buffer.init.as_ref().map(|init| init.with(|amount| amount.at(scope))).transpose();
+    let init = init.map_err(|source| JobError::Expression {
+        what: format!("`init` of buffer '{}'", buffer.name),
+        shape: shape.name.clone(),
+        source,
+    })?;
+    if let Some(problem) = init.as_ref().and_then(|init| init.problem(sizes)) {
+        let (buffer, shape) = (buffer.name.clone(), shape.name.clone());
+        return Err(JobError::Init { buffer, shape, problem });
+    }
+    Ok(init.or_else(|| buffer.role.is_read().then_some(Init::Normal { mean: 0.0, std: 1.0 })))
 }
 
 pub(super) fn job_reference(
@@ -161,7 +243,7 @@ pub(super) fn job_reference(
         WorkloadReference::Absent => Err(JobError::NoReference),
         WorkloadReference::Program(program) => Ok(ReferenceSpec::Program(program.clone())),
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
-        WorkloadReference::Entry { entry, source, grid, block } => {
+        WorkloadReference::Entry { entry, source, grid, block, args: _ } => {
             let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());
             // A source over parameters is that of every variant of the sweep.
             let same = |k: &KernelTemplate, source: &Path| {
@@ -172,23 +254,14 @@ pub(super) fn job_reference(
             let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
             let (_, kernel, candidate) = host.ok_or_else(absent)?;
             let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?;
-            let launches = kernel
-                .launches
-                .iter()
-                .filter_map(|launch| shapes.iter().find(|s| s.name == launch.shape).map(|shape| (launch, shape)))
-                .map(|(launch, shape)| {
-                    Ok(Launch {
-                        shape: launch.shape.clone(),
-                        grid: extent3(grid, shape, entry, "grid")?,
-                        block: extent3(block, shape, entry, "block")?,
-                        cluster: [1, 1, 1],
-                        dynamic_shared: 0,
-                        dynamic_arrays: Vec::new(),
-                        args: launch.args.clone(),
-                    })
-                })
-                .collect::<Result<Vec<_>, JobError>>()?;
-            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, launches })
+            let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
+                let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);
+                let args = reference_args(phase, shape, kernel)?.unwrap_or_default();
+                let launch = reference_launch(entry, extents, args);
+                Ok(ShapeProgram { shape: shape.name.clone(), steps: vec![Step::Launch(launch)] })
+            });
+            let programs = programs.collect::<Result<Vec<_>, JobError>>()?;
+            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, programs })
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::expr::Expr;
 use crate::model::VariantId;
 use crate::model::{Better, Law};
 use crate::model::{ShapeName, Tolerance};
-use crate::plan::{Arg, KernelPlan, Launch, Method, Plan, Standing, Variant};
+use crate::plan::{Arg, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ pub fn phase() -> Phase {
         shape: vec![Expr::parse("N").unwrap()],
         init: None,
         role,
+        reduce: None,
     };
     let large = ShapeName("l".to_owned());
     Phase {
@@ -74,19 +75,16 @@ pub fn phase() -> Phase {
         baselines: Vec::new(),
         gates: Vec::new(),
         gate_plan: GatePlan::default(),
+        rules: Vec::new(),
     }
 }
 
 /// A plan of kernel variants with these names, launched at both shapes of [`phase`].
 pub fn plan(names: &[&str]) -> Plan {
-    let launch = |shape: &str| Launch {
-        shape: ShapeName(shape.to_owned()),
-        grid: [1, 1, 1],
-        block: [32, 1, 1],
-        cluster: [1, 1, 1],
-        dynamic_shared: 0,
-        dynamic_arrays: Vec::new(),
-        args: vec![Arg::Buffer("x".to_owned()), Arg::Buffer("y".to_owned())],
+    let program = |shape: &str| {
+        let args = vec![Arg::Buffer("x".to_owned()), Arg::Buffer("y".to_owned())];
+        let launch = reference_launch("copy", ([1, 1, 1], [32, 1, 1]), args);
+        ShapeProgram { shape: ShapeName(shape.to_owned()), steps: vec![Step::Launch(launch)] }
     };
     let variant = |name: &&str| Variant {
         id: VariantId((*name).to_owned()),
@@ -94,10 +92,9 @@ pub fn plan(names: &[&str]) -> Plan {
         params: Vec::new(),
         method: Method::Kernel(KernelPlan {
             source: PathBuf::from("copy.cu"),
-            entry: "copy".to_owned(),
             flags: Vec::new(),
             defines: Vec::new(),
-            launches: vec![launch("s"), launch("l")],
+            programs: vec![program("s"), program("l")],
         }),
     };
     Plan { variants: names.iter().map(variant).collect() }

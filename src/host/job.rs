@@ -3,11 +3,13 @@
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
 use crate::config::Workload;
+use crate::gpu::VariantExtents;
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId};
-use crate::plan::Launch;
+use crate::plan::ShapeProgram;
 use crate::prove::{ReferenceSpec, ShapeSpec};
 use crate::time::TimingSettings;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What a worker is asked to do.
@@ -83,10 +85,11 @@ pub struct JobKernel {
     pub variant: VariantId,
     /// Its cubin.
     pub cubin: PathBuf,
-    /// Entry name.
-    pub entry: String,
-    /// Its launch at every shape.
-    pub launches: Vec<Launch>,
+    /// What it runs at every shape.
+    pub programs: Vec<ShapeProgram>,
+    /// Extents of the buffers that differ between variants, by shape.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extents: Vec<(ShapeName, VariantExtents)>,
     /// Correctness cases to run.
     pub cases: Vec<CheckCase>,
     /// Shapes to time or to profile.
@@ -96,9 +99,20 @@ pub struct JobKernel {
 }
 
 impl JobKernel {
-    /// Its launch at a shape.
-    pub fn launch(&self, shape: &ShapeName) -> Option<&Launch> {
-        self.launches.iter().find(|l| &l.shape == shape)
+    /// What it runs at a shape.
+    pub fn program(&self, shape: &ShapeName) -> Option<&ShapeProgram> {
+        self.programs.iter().find(|program| &program.shape == shape)
+    }
+
+    /// The entries that it launches, each once.
+    pub fn entries(&self) -> Vec<&str> {
+        let all = self.programs.iter().flat_map(ShapeProgram::launches).map(|launch| launch.entry.as_str());
+        all.collect::<BTreeSet<&str>>().into_iter().collect()
+    }
+
+    /// The extents of its own that buffers have at a shape.
+    pub fn extents_at(&self, shape: &ShapeName) -> VariantExtents {
+        self.extents.iter().find(|(name, _)| name == shape).map(|(_, own)| own.clone()).unwrap_or_default()
     }
 
     /// Notes a case that is settled.

@@ -2,6 +2,7 @@
 
 use crate::expr::ExprError;
 use crate::model::{ShapeName, VariantId};
+use crate::plan::PlanErrors;
 use crate::prove::ReferenceError;
 
 /// Why a phase cannot be made into a job.
@@ -28,6 +29,16 @@ pub enum JobError {
         shape: ShapeName,
         /// What the expressions gave.
         extents: Vec<i64>,
+    },
+    /// What fills a buffer means nothing at a shape.
+    #[error("`init` of buffer '{buffer}' at shape '{shape}': {problem}")]
+    Init {
+        /// The buffer.
+        buffer: String,
+        /// The shape.
+        shape: ShapeName,
+        /// What its numbers cannot be.
+        problem: String,
     },
     /// The workload has no output, so nothing could be proved.
     #[error("the workload has no output buffer; give one `role = \"output\"`")]
@@ -57,6 +68,9 @@ pub enum JobError {
         /// The name.
         buffer: String,
     },
+    /// An argument of the reference entry cannot be passed.
+    #[error(transparent)]
+    ReferenceArguments(#[from] PlanErrors),
     /// The built-in reference does not fit the workload.
     #[error(transparent)]
     Reference(#[from] ReferenceError),

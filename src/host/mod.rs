@@ -12,6 +12,7 @@ pub mod external;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod fixtures;
+mod input_arrays;
 mod job;
 mod job_error;
 mod phase_job;
@@ -25,6 +26,7 @@ mod worker;
 mod worker_process;
 
 pub use event::{WorkerEvent, WorkerTask};
+pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
 pub use phase_job::{JobPurpose, cases};

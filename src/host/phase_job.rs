@@ -1,10 +1,11 @@
 //! The job that a phase and its plan make.
 
-use super::evaluate::{built, check_launches, check_provable, job_reference, job_shape, timing};
+use super::evaluate::{built, check_launches, check_provable, job_reference, job_shape, timing, variant_extents};
 use super::job::{CaseLaws, CheckCase, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
 use crate::config::{Phase, Shape};
-use crate::model::VariantId;
+use crate::gpu::VariantExtents;
+use crate::model::{ShapeName, VariantId};
 use crate::plan::Plan;
 use crate::prove::ReferenceSpec;
 use crate::time::AuditEffort;
@@ -30,7 +31,8 @@ impl WorkerJob {
         cubins: &BTreeMap<VariantId, PathBuf>,
         purpose: JobPurpose,
     ) -> Result<Self, JobError> {
-        let shapes = phase.workload.shapes.iter().map(|s| job_shape(phase, s)).collect::<Result<Vec<_>, _>>()?;
+        let shapes =
+            phase.workload.shapes.iter().map(|s| job_shape(phase, Some(plan), s)).collect::<Result<Vec<_>, _>>()?;
         let (mode, reference, timed) = match purpose {
             JobPurpose::Bench => {
                 check_provable(phase)?;
@@ -56,11 +58,12 @@ impl WorkerJob {
                 JobPurpose::Bench => cases(phase),
                 JobPurpose::Time | JobPurpose::Profile => Vec::new(),
             };
+            let extents = own_extents(phase, plan, variant)?;
             kernels.push(JobKernel {
                 variant: variant.clone(),
                 cubin: cubin.clone(),
-                entry: kernel.entry.clone(),
-                launches: kernel.launches.clone(),
+                programs: kernel.programs.clone(),
+                extents,
                 cases,
                 shapes: timed.clone(),
                 unverified: None,
@@ -78,6 +81,15 @@ impl WorkerJob {
             kernels,
         })
     }
+}
+
+/// The extents of a variant's own at each shape; none where no buffer differs between variants.
+fn own_extents(phase: &Phase, plan: &Plan, id: &VariantId) -> Result<Vec<(ShapeName, VariantExtents)>, JobError> {
+    let Some(variant) = plan.variant(id) else { return Ok(Vec::new()) };
+    let shapes = phase.workload.shapes.iter();
+    let own = shapes.map(|shape| Ok((shape.name.clone(), variant_extents(phase, variant, shape)?)));
+    let own = own.collect::<Result<Vec<_>, JobError>>()?;
+    Ok(own.into_iter().filter(|(_, extents)| *extents != VariantExtents::default()).collect())
 }
 
 /// Every correctness case of a phase, shape by shape.

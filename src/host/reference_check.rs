@@ -15,7 +15,7 @@ const MOST_ELEMENTS: usize = 1 << 24;
 /// # Errors
 /// The reference does not fit, a file is missing or another than it should be, the program fails.
 pub fn check_reference(phase: &Phase) -> Result<(), TrialError> {
-    let specs = phase.workload.shapes.iter().map(|s| job_shape(phase, s)).collect::<Result<Vec<_>, _>>()?;
+    let specs = phase.workload.shapes.iter().map(|s| job_shape(phase, None, s)).collect::<Result<Vec<_>, _>>()?;
     match &phase.workload.reference {
         WorkloadReference::Builtin { name, options } => {
             let builtin = Builtin::parse(name, options).map_err(JobError::from)?;
@@ -45,7 +45,7 @@ fn answered(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec, seed: u6
     let failed = |source| TrialError::Reference { shape: spec.name.clone(), source };
     let inputs = match reference {
         ReferenceSpec::Npy { .. } => vec![Vec::new(); spec.buffers.len()],
-        _ => CaseInputs::draw(spec, seed).values,
+        _ => CaseInputs::draw(spec, seed).map_err(|error| failed(error.into()))?.values,
     };
     let expected = expected_on_host(reference, spec, seed, &inputs).map_err(failed)?.unwrap_or_default();
     held_by_outputs(expected, spec, phase.workload.tolerance.nan).map(drop).map_err(failed)

@@ -2,11 +2,11 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLost, WorkError, Worker};
-use crate::gpu::{DeviceError, KernelArguments};
+use crate::gpu::{BoundProgram, BufferSet, DeviceError};
 use crate::model::{LatencyOutcome, LatencyRecord, VariantId};
 use crate::prove::{CaseInputs, CheckBuffers, ReferenceSpec, ShapeSpec};
 use crate::time::{
-    AuditSchedule, HiddenCase, TimedBuffers, TimedKernel, TimedLaunch, TimingSettings, VERIFIED_LAUNCHES, order,
+    AuditSchedule, HiddenCase, TimedBuffers, TimedKernel, TimedProgram, TimingSettings, VERIFIED_LAUNCHES, order,
 };
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -109,17 +109,13 @@ impl Worker<'_> {
         wanted: u32,
     ) -> Result<TimedKernel, DeviceError> {
         let variant = self.job.kernels[index].variant.clone();
-        let launch = self.launch(index, shape)?;
-        self.kernel(index)?;
-        let kernel = self.kernels[&variant].as_ref().map_err(Clone::clone)?;
-        kernel.allow(&launch)?;
-        let arguments: Vec<KernelArguments> = buffers
-            .sets
-            .iter()
-            .map(|s| s.arguments(&self.device, &launch, &shape.buffers))
-            .collect::<Result<_, _>>()?;
-        let lead_in = buffers.lead_in.arguments(&self.device, &launch, &shape.buffers)?;
-        let timed = TimedLaunch { kernel, launch: &launch, arguments, lead_in };
+        let program = self.program(index, shape)?;
+        self.load(index)?;
+        let loaded = self.loaded[&variant].as_ref().map_err(Clone::clone)?;
+        let bind = |set: &BufferSet| set.bind(&self.device, (loaded, &program), &shape.buffers);
+        let sets: Vec<BoundProgram<'_>> = buffers.sets.iter().map(bind).collect::<Result<_, _>>()?;
+        let extents = self.job.kernels[index].extents_at(&shape.name);
+        let timed = TimedProgram { sets, lead_in: bind(&buffers.lead_in)?, extents };
         let schedule = AuditSchedule::new(settings.hidden.schedule, &variant.0, &shape.name.0);
         TimedKernel::prepare(variant, &self.device, &timed, buffers, settings, schedule, wanted)
     }
@@ -151,6 +147,7 @@ impl Worker<'_> {
             buffers.wipe(&self.device)?;
         }
         let known = CaseInputs::draw(shape, seed);
+        let known = known.map_err(|error| WorkError::reference(&shape.name, seed, &error.into()))?;
         let made = TimedBuffers::new(&self.device, shape, &self.job.tolerance, settings, &known)
             .and_then(|mut made| cases.into_iter().try_for_each(|case| made.add(&self.device, case)).map(|()| made));
         made.map_err(|source| WorkError::buffers(shape, source))

@@ -1,4 +1,4 @@
-//! Launches for a profiler: each variant's kernel inside an NVTX range that names it, and no other launch at all.
+//! Launches for a profiler: each variant's kernels inside an NVTX range that names it, and no other launch at all.
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLost, WorkError, Worker};
@@ -9,7 +9,7 @@ use crate::prove::ShapeSpec;
 use std::ffi::CString;
 use std::ops::ControlFlow;
 
-/// The NVTX range of a profiled launch.
+/// The NVTX range of a profiled evaluation, which holds every launch of it.
 pub fn range_name(variant: &VariantId, shape: &ShapeName) -> String {
     format!("{variant}@{shape}")
 }
@@ -61,17 +61,16 @@ impl Worker<'_> {
         shape: &ShapeSpec,
         (set, image): &(BufferSet, PinnedMemory),
     ) -> Result<(), DeviceError> {
-        self.kernel(index)?;
-        let launch = self.launch(index, shape)?;
+        self.load(index)?;
+        let program = self.program(index, shape)?;
         let variant = &self.job.kernels[index].variant;
-        let kernel = self.kernels[variant].as_ref().map_err(Clone::clone)?;
-        kernel.allow(&launch)?;
-        let arguments = set.arguments(&self.device, &launch, &shape.buffers)?;
+        let loaded = self.loaded[variant].as_ref().map_err(Clone::clone)?;
+        let bound = set.bind(&self.device, (loaded, &program), &shape.buffers)?;
         set.refill(&self.device, image)?;
         let name = CString::new(range_name(variant, &shape.name))
             .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;
         let range = RangeGuard::open(&name);
-        let launched = self.device.launch(kernel, &launch, &arguments).and_then(|()| self.device.synchronize());
+        let launched = self.device.run(&bound).and_then(|()| self.device.synchronize());
         drop(range);
         launched
     }

@@ -73,6 +73,10 @@ pub fn null_test(phase: &Phase) -> Result<NullTest, TrialError> {
         return not_made("the smallest shape takes too long on the host; add a smaller one");
     };
     let Some(trial) = trial(phase, &reference, &spec, &[Law::Declared])? else { return not_made("no reference") };
+    if let Some(buffer) = trial.unmoved() {
+        let source = ExpectedOutputError::Unmoved { buffer: buffer.to_owned() };
+        return Err(TrialError::Reference { shape: spec.name.clone(), source });
+    }
     let nulls = trial.mutants().into_iter().filter(|mutant| mutant.standing == MutantStanding::Null);
     let accepted = nulls.filter(|mutant| matches!(trial.judge(mutant), MutantOutcome::Accepted { .. }));
     let accepted: Vec<&'static str> = accepted.map(|mutant| mutant.name).collect();
@@ -124,7 +128,7 @@ fn built_in(phase: &Phase) -> Result<Option<ReferenceSpec>, TrialError> {
 
 /// The shape evaluated, unless its reference takes too long on the host.
 fn affordable(phase: &Phase, reference: &ReferenceSpec, shape: &Shape) -> Result<Option<ShapeSpec>, TrialError> {
-    let spec = job_shape(phase, shape)?;
+    let spec = job_shape(phase, None, shape)?;
     let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
     let work = builtin.bind(&spec).map_err(JobError::from)?.work(&spec);
     Ok((work <= MOST_WORK).then_some(spec))
@@ -146,7 +150,7 @@ fn trial<'a>(
 mod tests {
     use super::super::fixtures::phase;
     use super::*;
-    use crate::config::{Dtype, Init};
+    use crate::config::{Amount, Dtype, Init};
 
     #[test]
     fn a_tolerance_as_large_as_the_answer_is_refused() {
@@ -163,7 +167,7 @@ mod tests {
     fn an_answer_that_is_zero_by_itself_is_not_held_against_the_tolerance() {
         let mut phase = phase();
         phase.workload.buffers[0].dtype = Dtype::F32;
-        phase.workload.buffers[0].init = Some(Init::Constant { value: 0.0 });
+        phase.workload.buffers[0].init = Some(Init::Constant { value: Amount::Number(0.0) });
         assert_eq!(null_test(&phase).unwrap(), NullTest::Held);
     }
 

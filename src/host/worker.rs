@@ -5,10 +5,10 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::WorkerJob;
-use crate::gpu::{ArenaLayout, BufferSet, Device, DeviceError, LoadedKernel, PinnedMemory};
+use crate::gpu::{ArenaLayout, BufferSet, Device, DeviceError, LoadedProgram, PinnedMemory};
 use crate::model::ShapeName;
 use crate::model::VariantId;
-use crate::plan::Launch;
+use crate::plan::ShapeProgram;
 use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
 use std::collections::HashMap;
 use std::error::Error;
@@ -82,28 +82,28 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DeviceLost;
 
-/// A worker at work. Fields are dropped in their order: kernels before the device that they are loaded on.
+/// A worker at work. Fields are dropped in their order: modules before the device that they are loaded on.
 pub(super) struct Worker<'a> {
-    pub(super) kernels: HashMap<VariantId, Result<LoadedKernel, DeviceError>>,
+    pub(super) loaded: HashMap<VariantId, Result<LoadedProgram, DeviceError>>,
     pub(super) device: Device,
     pub(super) reporter: &'a mut Reporter,
     pub(super) job: WorkerJob,
 }
 
 impl Worker<'_> {
-    /// Loads a variant's kernel unless that was done, or failed, before.
-    pub(super) fn kernel(&mut self, index: usize) -> Result<&LoadedKernel, DeviceError> {
+    /// Loads a variant's kernels unless that was done, or failed, before.
+    pub(super) fn load(&mut self, index: usize) -> Result<&LoadedProgram, DeviceError> {
         let kernel = &self.job.kernels[index];
-        let (cubin, entry) = (&kernel.cubin, &kernel.entry);
         let device = &self.device;
-        let loaded = self.kernels.entry(kernel.variant.clone()).or_insert_with(|| device.load(cubin, entry));
+        let load = || device.load(&kernel.cubin, &kernel.entries());
+        let loaded = self.loaded.entry(kernel.variant.clone()).or_insert_with(load);
         loaded.as_ref().map_err(Clone::clone)
     }
 
-    /// The variant's launch at a shape.
-    pub(super) fn launch(&self, index: usize, shape: &ShapeSpec) -> Result<Launch, DeviceError> {
-        let launch = self.job.kernels[index].launch(&shape.name).cloned();
-        launch.ok_or_else(|| DeviceError::Launch(format!("no launch for shape '{}'", shape.name)))
+    /// What the variant runs at a shape.
+    pub(super) fn program(&self, index: usize, shape: &ShapeSpec) -> Result<ShapeProgram, DeviceError> {
+        let program = self.job.kernels[index].program(&shape.name).cloned();
+        program.ok_or_else(|| DeviceError::Launch(format!("no launch for shape '{}'", shape.name)))
     }
 
     /// Indices of the kernels that are to be timed or profiled at a shape.
@@ -115,7 +115,8 @@ impl Worker<'_> {
     pub(super) fn known_buffers(&mut self, shape: &ShapeSpec) -> Result<(BufferSet, PinnedMemory), WorkError> {
         let seed = self.job.seeds.first().copied().unwrap_or(0);
         self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
-        let contents = CaseInputs::draw(shape, seed).bytes;
+        let drawn = CaseInputs::draw(shape, seed);
+        let contents = drawn.map_err(|error| WorkError::reference(&shape.name, seed, &error.into()))?.bytes;
         BufferSet::with_image(&self.device, &shape.buffers, &contents)
             .map_err(|source| WorkError::buffers(shape, source))
     }

@@ -50,14 +50,14 @@ fn read(path: &Path) -> Result<WorkerJob, WorkError> {
 fn run(job: WorkerJob, reporter: &mut Reporter) -> Result<ControlFlow<DeviceLost>, WorkError> {
     let device = Device::open(job.device)?;
     reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
-    let mut worker = Worker { device, kernels: HashMap::new(), reporter, job };
+    let mut worker = Worker { device, loaded: HashMap::new(), reporter, job };
     match worker.job.mode.clone() {
         JobMode::Bench(timing) => {
             if let lost @ ControlFlow::Break(_) = worker.check()? {
                 return Ok(lost);
             }
             // What a kernel keeps in variables of its module from one launch to the next is gone with the module.
-            worker.kernels.clear();
+            worker.loaded.clear();
             worker.reporter.report(&WorkerEvent::Proven)?;
             io::copy(&mut io::stdin(), &mut io::sink())?;
             worker.time(&timing)

@@ -2,7 +2,7 @@
 
 use super::results::Correctness;
 use super::witness::Witness;
-use crate::config::{Phase, Role};
+use crate::config::Phase;
 use crate::expr::Value;
 use crate::frame::Quantities;
 use crate::metric::Catalogue;
@@ -285,7 +285,7 @@ pub fn capability(cc: ComputeCapability) -> Value {
 
 /// Element type of a phase's first input, by the name a phase uses.
 pub fn dtype(phase: &Phase) -> Option<Value> {
-    let input = phase.workload.buffers.iter().find(|b| b.role == Role::Input)?;
+    let input = phase.workload.buffers.iter().find(|b| b.role.is_read())?;
     Some(Value::Text(input.dtype.name().to_owned()))
 }
 

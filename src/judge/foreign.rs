@@ -3,7 +3,7 @@
 //! latency and no proof of correctness, and nothing here makes one up.
 
 use super::{Evidence, JudgeError, PhaseRun};
-use crate::config::{LaunchPattern, Phase, VariantSpecKind};
+use crate::config::{KernelTemplate, LaunchPattern, Phase};
 use crate::expr::Template;
 use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
 use crate::model::{Better, BuildOutcome, BuildRecord, Gpu, KernelName, ProfileOutcome, ProfileRecord, VariantId};
@@ -148,11 +148,9 @@ fn by_launch(phase: &Phase, reports: &[OpenedReport]) -> Result<Plan, JudgeError
 
 /// Kernels that the phase names.
 fn entries(phase: &Phase) -> Vec<KernelName> {
-    let named = phase.variants.iter().chain(&phase.baselines).filter_map(|variant| match &variant.kind {
-        VariantSpecKind::Kernel(kernel) => Some(name_of(&kernel.entry)),
-        VariantSpecKind::Command(_) | VariantSpecKind::Captured(_) => None,
-    });
-    phase.kernel.iter().map(|kernel| name_of(&kernel.entry)).chain(named).collect()
+    let named = phase.variants.iter().chain(&phase.baselines).filter_map(|variant| variant.kind.kernel());
+    let kernels = phase.kernel.iter().chain(named);
+    kernels.flat_map(KernelTemplate::launches).map(|launch| name_of(&launch.entry)).collect()
 }
 
 /// The name of a kernel as far as no parameter decides it: the function, where parameters are template arguments.

@@ -18,6 +18,7 @@ mod fallback;
 mod foreign;
 mod gate_verdict;
 mod grounds;
+pub mod kernel_ratchet;
 mod launches;
 mod limits;
 mod measurements;
@@ -27,6 +28,7 @@ mod owner;
 mod phase_run;
 mod phase_verdict;
 mod precondition;
+mod reach;
 pub mod reference_runs;
 mod resample;
 mod results;
@@ -44,6 +46,7 @@ mod tiers;
 mod to_confirm;
 mod together;
 mod unchanged;
+mod uncounted;
 mod unresolved;
 mod waiver;
 pub mod witness;
@@ -59,6 +62,7 @@ pub use measurements::{Growth, Measurements};
 pub use phase_run::{Evidence, PhaseRun};
 pub use phase_verdict::judge;
 pub use precondition::preconditions;
+pub use reach::out_of_reach;
 pub use results::{
     Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SampleOrigin,
     SelectedVariant, Shortfall, StageResult, TierResult, VariantResult,

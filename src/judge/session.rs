@@ -2,6 +2,7 @@
 
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
+use super::uncounted;
 use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, unresolved};
 use crate::config::{Phase, Waiver};
 use crate::expr::Owner;
@@ -121,6 +122,15 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
     let (phase, plan) = (measurements.phase(), measurements.plan());
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
     judgement.warnings.extend(references.warnings.iter().cloned());
+    if let Some(part) = &measurements.run().manifest.shard {
+        judgement.withhold_pass(&format!(
+            "the run is shard {} of the phase, and `ncugate merge` puts shards together",
+            part.shard
+        ));
+    }
+    if measurements.evidence() == Evidence::Measured {
+        judgement.cautions.extend(uncounted::cautions(measurements));
+    }
     match measurements.run().manifest.state {
         RunState::Complete if measurements.evidence() == Evidence::Measured && !measurements.run().is_sealed() => {
             judgement.withhold_pass(UNSEALED);

@@ -27,6 +27,8 @@ pub struct StaticCheck {
     pub unjudged: Vec<Unjudged>,
     /// Why no variant can hold all required gates together, where that is known already.
     pub impossible: Option<String>,
+    /// Required gates that fewer than half of the candidates can hold, a sentence each.
+    pub narrow: Vec<String>,
 }
 
 /// A gate that cannot be judged before anything runs.
@@ -76,6 +78,7 @@ pub fn static_check(
         }
     }
     found.impossible = together.impossible();
+    found.narrow = together.narrow();
     found
 }
 

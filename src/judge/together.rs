@@ -14,6 +14,8 @@ pub struct Together<'c, 'a> {
     fails: Vec<Vec<String>>,
     /// A phrase a gate: how many candidates can hold it.
     leaves: Vec<String>,
+    /// Candidates that each gate leaves, with its name and text.
+    left: Vec<(usize, String)>,
 }
 
 impl<'c, 'a> Together<'c, 'a> {
@@ -25,7 +27,7 @@ impl<'c, 'a> Together<'c, 'a> {
         let fails: Vec<Vec<String>> = candidates.iter().map(build).collect();
         let out = fails.iter().filter(|fails| !fails.is_empty()).count();
         let leaves = (out > 0).then(|| format!("{} can be launched", candidates.len() - out)).into_iter().collect();
-        Self { context, candidates, fails, leaves }
+        Self { context, candidates, fails, leaves, left: Vec::new() }
     }
 
     /// Asks a gate of every candidate that would have to hold it if it were selected.
@@ -48,7 +50,15 @@ impl<'c, 'a> Together<'c, 'a> {
                 Verdict::Pass | Verdict::Inconclusive | Verdict::Fail => left += 1,
             }
         }
+        self.left.push((left, format!("'{}' ({})", gate.name, gate.require)));
         self.leaves.push(format!("{left} can hold '{}' ({})", gate.name, gate.require));
+    }
+
+    /// A sentence for each gate that fewer than half of the candidates can hold, whatever is measured.
+    pub fn narrow(&self) -> Vec<String> {
+        let all = self.candidates.len();
+        let few = self.left.iter().filter(|(left, _)| 2 * left < all);
+        few.map(|(left, gate)| format!("only {left} of {} can hold {gate}", counted(all, "candidate"))).collect()
     }
 
     /// `no variant can meet all required gates: of 33 candidates 20 can hold 'registers' (registers <= 64), ... and none all of

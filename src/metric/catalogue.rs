@@ -1,11 +1,13 @@
 //! The catalogue file as understood.
 
+use super::combination::Combination;
 use super::definition::{Definition, Formula};
 use super::derivation::{Derivation, LatencyForm, LatencyMetric, MetricSource, Says};
 use super::family::Family;
-use crate::model::Better;
 use crate::model::ComputeCapability;
 use crate::model::is_ncu_metric;
+use crate::model::{Better, glob};
+use globset::GlobMatcher;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -55,6 +57,8 @@ pub struct Metric {
     pub source: MetricSource,
     /// What exactly it is computed from.
     pub derivation: Derivation,
+    /// Of a fact of launches or their occupancy: how those of one evaluation make one value.
+    pub launches: Combination,
     /// Where it is shown, and its place there.
     show: BTreeMap<ShownIn, u32>,
     /// Coefficient of variation between launches of one kernel, where it was measured.
@@ -116,6 +120,8 @@ pub enum MetricError {
 pub struct Catalogue {
     metrics: Vec<Metric>,
     index: HashMap<String, usize>,
+    /// How launches make one value of a counter, by ncu's name: the first that fits.
+    combinations: Vec<(GlobMatcher, Combination)>,
 }
 
 impl Catalogue {
@@ -124,6 +130,12 @@ impl Catalogue {
     pub fn embedded() -> &'static Self {
         static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
         CATALOGUE.get_or_init(|| Self::parse(EMBEDDED).unwrap_or_else(|e| panic!("embedded metric catalogue: {e}")))
+    }
+
+    /// How the values of a counter at the launches of one evaluation make one; by ncu's name.
+    pub fn combination(&self, counter: &str) -> Combination {
+        let found = self.combinations.iter().find(|(pattern, _)| pattern.is_match(counter));
+        found.map_or(Combination::Longest, |(_, how)| *how)
     }
 
     /// A logical metric by name.
@@ -219,14 +231,31 @@ impl Catalogue {
         if index.len() != metrics.len() {
             return Err("a name is defined twice".into());
         }
-        Ok(Self { metrics, index })
+        let combinations = file.combination.iter().map(RawCombination::understood).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { metrics, index, combinations: combinations.into_iter().flatten().collect() })
     }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawCatalogue {
+    #[serde(default)]
+    combination: Vec<RawCombination>,
     metric: Vec<RawMetric>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCombination {
+    how: Combination,
+    counters: Vec<String>,
+}
+
+impl RawCombination {
+    fn understood(&self) -> Result<Vec<(GlobMatcher, Combination)>, String> {
+        let pattern = |text: &String| Ok((glob(text).map_err(|e| format!("'{text}': {e}"))?, self.how));
+        self.counters.iter().map(pattern).collect()
+    }
 }
 
 #[derive(Deserialize)]
@@ -241,6 +270,7 @@ struct RawMetric {
     fact: Option<String>,
     statistic: Option<String>,
     form: Option<LatencyForm>,
+    launches: Option<Combination>,
     #[serde(default)]
     show: BTreeMap<ShownIn, u32>,
     spread: Option<f64>,
@@ -275,6 +305,7 @@ impl RawMetric {
             kind: self.kind,
             source: self.source,
             derivation,
+            launches: self.launches.unwrap_or(Combination::Greatest),
             show: self.show,
             spread: self.spread,
             description: self.description,

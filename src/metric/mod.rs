@@ -3,16 +3,20 @@
 //! Says what to collect and how to compute; collecting is [`crate::ncu`]'s, filling tables [`crate::frame`]'s.
 
 mod catalogue;
+mod combination;
 mod definition;
 mod derivation;
 mod family;
 pub mod id;
 mod peak;
+mod signal;
 
 pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
+pub use combination::Combination;
 pub use definition::{Definition, Formula};
 pub use derivation::{
     BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, MetricSource, OccupancyFact,
 };
 pub use family::Family;
 pub use peak::most_operations;
+pub use signal::{SIGNALS, asked_signals, signal_counters};

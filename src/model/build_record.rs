@@ -27,6 +27,32 @@ pub struct Resources {
     pub barriers: u32,
 }
 
+impl Resources {
+    /// What a program of several kernels uses: of registers, memory and barriers the most that one of them takes, and all
+    /// spill instructions.
+    #[must_use]
+    pub fn together(self, other: Self) -> Self {
+        Self {
+            registers: self.registers.max(other.registers),
+            static_shared: self.static_shared.max(other.static_shared),
+            stack: self.stack.max(other.stack),
+            local: self.local.max(other.local),
+            spills: self.spills.saturating_add(other.spills),
+            constant: self.constant.max(other.constant),
+            barriers: self.barriers.max(other.barriers),
+        }
+    }
+}
+
+/// An entry of a program and what it uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryResources {
+    /// Its name, as the plan has it.
+    pub entry: String,
+    /// What it uses.
+    pub resources: Resources,
+}
+
 /// How building a variant ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -37,11 +63,14 @@ pub enum BuildOutcome {
         cubin: PathBuf,
         /// SHA-256 of the cubin.
         cubin_sha256: String,
-        /// SHA-256 of the entry's machine code, with the constants and variables it can see and its resources: equal code
-        /// with an equal launch is measured once.
+        /// SHA-256 of the machine code that is launched, with the constants and variables it can see and its resources:
+        /// equal code with equal launches is measured once.
         code_sha256: String,
-        /// What it uses.
+        /// What it uses; of several entries, together.
         resources: Resources,
+        /// The entries, where there are several.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        entries: Vec<EntryResources>,
         /// Architecture it was built for (`sm_90`).
         arch: String,
         /// Whether the cache had it.

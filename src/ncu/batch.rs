@@ -62,7 +62,7 @@ impl<'a> Profiler<'a> {
     ) -> Result<Collected, ProfileError> {
         let mut collected = Collected::default();
         let launches_of = |subject: &Subject| {
-            self.pending(subject, metrics).len() * usize::try_from(subject.expect.least()).unwrap_or(1)
+            self.pending(subject, metrics).iter().map(|case| subject.expect.least(case) as usize).sum::<usize>()
         };
         let launches: usize = subjects.iter().map(launches_of).sum();
         if launches == 0 {
@@ -196,7 +196,7 @@ impl<'a> Profiler<'a> {
                         return abandon(&waiting.concat(), Unprofilable { tried, reason }, group, sink, collected);
                     }
                 }
-                Reach::Batch => waiting.extend(attempt.smaller(subject.expect)),
+                Reach::Batch => waiting.extend(attempt.smaller(&subject.expect)),
             }
         }
         Ok(())
@@ -210,8 +210,8 @@ impl<'a> Profiler<'a> {
             Err(failure) => (Contents::default(), Some(failure)),
         };
         let launches = |case: &ProfiledCase| contents.launches.get(case).copied().unwrap_or(0);
-        let missing = cases.iter().filter(|case| launches(case) < subject.expect.least()).cloned().collect();
-        let excess = cases.iter().filter(|case| subject.expect.too_many(launches(case)));
+        let missing = cases.iter().filter(|case| launches(case) < subject.expect.least(case)).cloned().collect();
+        let excess = cases.iter().filter(|case| subject.expect.too_many(case, launches(case)));
         let excess = excess.map(|case| (case.clone(), launches(case))).collect();
         Ok(Attempt { cases, ran, contents, unreadable, missing, excess })
     }
@@ -258,8 +258,8 @@ impl Attempt {
 
     /// What is missing, in smaller batches, the last first. Launches go in order: the first that is missing, or the
     /// one after the last that the log says was finished, is the suspect and goes alone.
-    fn smaller(self, expect: Expect) -> Vec<Vec<ProfiledCase>> {
-        let finished = launches_in(&self.ran.log) / usize::try_from(expect.least()).unwrap_or(1);
+    fn smaller(self, expect: &Expect) -> Vec<Vec<ProfiledCase>> {
+        let finished = expect.cases_in(launches_in(&self.ran.log), &self.cases);
         let suspect = if self.missing.len() < self.cases.len() { Some(0) } else { Some(finished).filter(|&n| n > 0) };
         let mut missing = self.missing;
         match suspect.filter(|&at| at < missing.len()) {

@@ -127,7 +127,7 @@ impl Bench {
             target: &self.worker,
             selection: LaunchSelection::Everything,
             processes: Processes::Application,
-            expect: Expect::Exactly(1),
+            expect: Expect::exactly(1),
         };
         let records = &mut self.records;
         profiler.profile(&[subject], &metrics, &mut self.book, &mut |record| {

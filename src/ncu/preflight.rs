@@ -3,6 +3,7 @@
 
 use super::tool::{Ncu, NcuVersion, ToolError};
 use crate::model::Gpu;
+use serde::Serialize;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ const STRICTER_NCU: NcuVersion = NcuVersion([2025, 3, 0, 0]);
 const NEWER_DRIVER: u32 = 580;
 
 /// How a check came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Nothing to do.
     Ok,
@@ -26,7 +28,7 @@ pub enum Status {
 }
 
 /// One line of the doctor's table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// What was looked at.
     pub name: &'static str,

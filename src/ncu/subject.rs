@@ -35,27 +35,53 @@ pub trait Verify {
 }
 
 /// How many launches a case has to have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expect {
-    /// This many, neither more nor fewer.
-    Exactly(u32),
+    /// So many evaluations of each variant, whose launches are neither more nor fewer.
+    Exactly {
+        /// Evaluations a case.
+        repeats: u32,
+        /// Launches of one evaluation, of variants with another number than one.
+        launches: BTreeMap<VariantId, u32>,
+    },
     /// At least one: an external command launches what it needs.
     Some,
 }
 
 impl Expect {
-    /// Never 0: a case without a launch is a case without a result.
-    pub(super) const fn least(self) -> u32 {
-        match self {
-            Self::Exactly(0) | Self::Some => 1,
-            Self::Exactly(launches) => launches,
-        }
+    /// So many evaluations of variants that are a launch each.
+    pub fn exactly(repeats: u32) -> Self {
+        Self::Exactly { repeats, launches: BTreeMap::new() }
     }
 
-    pub(super) fn too_many(self, launches: u32) -> bool {
+    /// Never 0: a case without a launch is a case without a result.
+    pub(super) fn least(&self, case: &ProfiledCase) -> u32 {
+        self.count(case).unwrap_or(1).max(1)
+    }
+
+    pub(super) fn too_many(&self, case: &ProfiledCase, launches: u32) -> bool {
+        self.count(case).is_some_and(|expected| launches > expected)
+    }
+
+    /// Launches that finished, in whole cases of these, which were launched in order.
+    pub(super) fn cases_in(&self, launches: usize, cases: &[ProfiledCase]) -> usize {
+        let mut left = launches;
+        let mut finished = 0;
+        for case in cases {
+            let needed = self.least(case) as usize;
+            if needed > left {
+                break;
+            }
+            left -= needed;
+            finished += 1;
+        }
+        finished
+    }
+
+    fn count(&self, case: &ProfiledCase) -> Option<u32> {
         match self {
-            Self::Exactly(expected) => launches > expected,
-            Self::Some => false,
+            Self::Exactly { repeats, launches } => Some(repeats * launches.get(&case.0).copied().unwrap_or(1)),
+            Self::Some => None,
         }
     }
 }

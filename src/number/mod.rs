@@ -5,5 +5,5 @@ mod written;
 
 pub use written::{
     Number, against, age, beside, change, changed, counted, distance, multiple, plain, said, said_beside, seconds,
-    short, signed, unit, with_unit,
+    share, short, signed, unit, with_unit,
 };

@@ -59,6 +59,20 @@ pub fn clip(text: &str, longest: usize) -> String {
     clipped
 }
 
+/// [`line`] of at most `longest` characters, cut in the middle: names that begin alike stay apart.
+pub fn clip_middle(text: &str, longest: usize) -> String {
+    let line = line(text);
+    let all = line.chars().count();
+    if all <= longest {
+        return line;
+    }
+    let kept = longest.saturating_sub(1);
+    let (head, tail) = (kept / 2, kept - kept / 2);
+    let start: String = line.chars().take(head).collect();
+    let end: String = line.chars().skip(all - tail).collect();
+    format!("{start}…{end}")
+}
+
 /// A title inside a sentence: `Latency p50` is `latency p50`, `DRAM bytes` stays.
 pub fn inside(title: &str) -> String {
     let mut letters = title.chars();
@@ -105,5 +119,7 @@ mod tests {
         assert!(clean(&long).ends_with("… (20,000 characters)"));
         assert_eq!(clip(&long, 10), "kkkkkkkkk…");
         assert_eq!(clip("short", 10), "short");
+        assert_eq!(clip_middle("TILE=64,STAGES=2,WARPS=8", 11), "TILE=…RPS=8");
+        assert_eq!(clip_middle("short", 10), "short");
     }
 }

@@ -179,6 +179,14 @@ fn trimmed(text: String) -> String {
     }
 }
 
+/// A share in percent with one decimal: `12.3 %`, `0.0 %`; what is there and rounds to nothing is `< 0.1 %`.
+pub fn share(percent: f64) -> String {
+    match percent {
+        tiny if tiny > 0.0 && tiny < 0.05 => "< 0.1 %".to_owned(),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
 /// A change in percent with its sign: `+3.2 %`; from tenfold on the factor: `154×`.
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;

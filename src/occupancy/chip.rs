@@ -1,7 +1,8 @@
 //! Limits of a multiprocessor by compute capability.
 //!
 //! Sources: NVIDIA's CUDA programming guide, appendix on compute capabilities (residency, registers, shared memory), and
-//! `cuda_occupancy.h` of CUDA 13.0 (granularities, block and barrier limits, carve-outs).
+//! `cuda_occupancy.h` of CUDA 13.0 and 13.5 (granularities, block and barrier limits, carve-outs). Where the two differ (barriers of
+//! 10.3, which are 64 in the first), the newer one counts.
 
 use crate::model::ComputeCapability;
 
@@ -45,8 +46,14 @@ impl Chip {
             (8, 0) => (64, 32, 164, 163, None),
             (8, 6) => (48, 16, 100, 99, None),
             (8, 7) => (48, 16, 164, 163, None),
+            // No row in the guide: blocks and shared memory are those of cuda_occupancy.h, warps those of every 8.x but 8.0.
+            (8, 8) => (48, 16, 100, 99, None),
             (8, 9) => (48, 24, 100, 99, None),
-            (9, 0) | (10, 0 | 3) => (64, 32, 228, 227, Some(64)),
+            (9, 0) | (10, 0) => (64, 32, 228, 227, Some(64)),
+            // As many barriers as blocks on every minor but 10.0.
+            (10, 3) => (64, 32, 228, 227, Some(32)),
+            // Rubin: half the threads of Blackwell. An oversized mode of 328 KiB is asked for at launch, and not assumed here.
+            (10, 7) => (32, 16, 228, 227, Some(16)),
             // The same chip: CUDA 12 called it 10.1.
             (10, 1) | (11, 0) => (48, 24, 228, 227, Some(24)),
             (12, 0 | 1) => (48, 24, 100, 99, Some(24)),
@@ -73,9 +80,22 @@ mod tests {
 
     #[test]
     fn opt_in_and_reserve_fill_the_shared_memory() {
-        for capability in
-            [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 1), (10, 3), (11, 0), (12, 0), (12, 1)]
-        {
+        for capability in [
+            (7, 5),
+            (8, 0),
+            (8, 6),
+            (8, 7),
+            (8, 9),
+            (9, 0),
+            (8, 8),
+            (10, 0),
+            (10, 1),
+            (10, 3),
+            (10, 7),
+            (11, 0),
+            (12, 0),
+            (12, 1),
+        ] {
             let chip = Chip::of(capability.into()).unwrap();
             assert_eq!(chip.shared_optin + chip.reserved, chip.shared, "{capability:?}");
         }

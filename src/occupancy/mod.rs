@@ -4,7 +4,9 @@
 //! caller's business.
 
 mod chip;
+mod step;
 mod theoretical;
 
 pub use chip::{Chip, REGISTERS_PER_SM, WARP};
+pub use step::{CurveStep, NextStep, curve, next_steps};
 pub use theoretical::{Demand, Limiter, Limits, Occupancy, theoretical, waves};

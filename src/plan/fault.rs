@@ -1,6 +1,6 @@
 //! What is wrong with variants and launches: grouped, so that one wrong expression is one error and not ninety.
 
-use crate::config::{ConfigErrors, Phase, Place, Problem, locate, within};
+use crate::config::{ConfigErrors, KeyPlaces, Phase, Place, Problem, within};
 use crate::expr::{ExprError, Span};
 
 /// Everything that keeps a phase from being unrolled, shown as errors of its file are.
@@ -79,6 +79,7 @@ impl Faults {
 
     /// The errors, each at the place of its key.
     pub fn into_errors(self, phase: &Phase) -> PlanErrors {
+        let places = KeyPlaces::of(&phase.text);
         let problems = self.found.into_iter().map(|fault| {
             let subject = match (fault.first.is_empty(), fault.more) {
                 (true, _) => String::new(),
@@ -86,7 +87,7 @@ impl Faults {
                 (false, more) => format!(", for {} and {more} more", fault.first),
             };
             Problem {
-                place: place(&phase.text, &fault.key).map(|place| fault.place(&phase.text, place)),
+                place: place(&places, &fault.key).map(|place| fault.place(&phase.text, place)),
                 message: format!("`{}` {}{subject}", fault.key, fault.message),
                 help: (!fault.help.is_empty()).then_some(fault.help),
             }
@@ -96,10 +97,10 @@ impl Faults {
 }
 
 /// Place of a key, or of the nearest table around it that the file has.
-fn place(text: &str, key: &str) -> Option<Place> {
+fn place(places: &KeyPlaces<'_>, key: &str) -> Option<Place> {
     let mut key = key;
     loop {
-        if let Some(place) = locate(text, key) {
+        if let Some(place) = places.locate(key) {
             return Some(place);
         }
         key = &key[..key.rfind(['.', '['])?];

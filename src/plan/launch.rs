@@ -1,16 +1,18 @@
 //! One launch: expressions evaluated at a shape, checked against what CUDA can launch on any chip.
 
+use super::arg::{Arg, ScalarValue};
 use super::fault::Faults;
-use super::variant::{Arg, Launch, ScalarValue};
-use crate::config::{KernelTemplate, Scalar, ScalarType, Shape, Workload};
+use super::program::{BufferCopy, BufferFill, Launch, Step};
+
+use crate::config::{LaunchTemplate, Scalar, ScalarType, Shape, StepAction, TensorMapTemplate, Workload};
 use crate::expr::{Expr, Names, Value};
 use crate::model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
 
-/// A variant's launch at a shape.
+/// A step of a variant at a shape.
 pub struct Launching<'p> {
-    /// The kernel.
-    pub kernel: &'p KernelTemplate,
-    /// Key path of the kernel's table in the file.
+    /// Tensor maps that arguments may name.
+    pub tensor_maps: &'p [TensorMapTemplate],
+    /// Key path of a key of the step in the file.
     pub key: &'p dyn Fn(&str) -> String,
     /// What is computed.
     pub workload: &'p Workload,
@@ -23,25 +25,62 @@ pub struct Launching<'p> {
 }
 
 impl Launching<'_> {
-    /// Evaluates the launch; faults are recorded and give none.
-    pub fn plan(&self, faults: &mut Faults) -> Option<Launch> {
-        let grid = self.axes("grid", &self.kernel.grid, MAX_GRID, faults);
-        let block = self.axes("block", &self.kernel.block, MAX_BLOCK, faults);
-        let cluster = self.axes("cluster", &self.kernel.cluster, MAX_CLUSTER, faults);
-        let dynamic_shared = self.dynamic_shared(faults);
-        let args: Vec<Option<Arg>> =
-            self.kernel.args.iter().enumerate().map(|(at, name)| self.arg(at, name, faults)).collect();
+    /// Evaluates a step, whose entry is `entry` where it is a launch; faults are recorded and give none.
+    pub fn step(&self, action: &StepAction, entry: Option<&str>, faults: &mut Faults) -> Option<Step> {
+        match action {
+            StepAction::Launch(template) => self.launch(template, entry?, faults).map(Step::Launch),
+            StepAction::Memset { buffer, byte } => {
+                Some(Step::Memset(BufferFill { buffer: buffer.clone(), byte: *byte }))
+            }
+            StepAction::Memcpy { from, to } => {
+                let bytes = |name: &str| {
+                    let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
+                    let extents = buffer.shape.iter().map(|extent| extent.eval_int(self.scope).ok());
+                    Some(extents.product::<Option<i64>>()? * buffer.dtype.size() as i64)
+                };
+                if let (Some(read), Some(written)) = (bytes(from), bytes(to))
+                    && read != written
+                {
+                    let message = format!("copies `{from}` of {read} bytes to `{to}` of {written}");
+                    self.fault(faults, "memcpy", message, "a copy is of all of a buffer, to one of as many bytes");
+                    return None;
+                }
+                Some(Step::Memcpy(BufferCopy { from: from.clone(), to: to.clone() }))
+            }
+        }
+    }
+
+    /// Evaluates a launch of `entry`.
+    fn launch(&self, template: &LaunchTemplate, entry: &str, faults: &mut Faults) -> Option<Launch> {
+        let grid = self.axes("grid", &template.grid, MAX_GRID, faults);
+        let block = self.axes("block", &template.block, MAX_BLOCK, faults);
+        let cluster = self.axes("cluster", &template.cluster, MAX_CLUSTER, faults);
+        let dynamic_shared = self.dynamic_shared(template, faults);
+        let help = "a carve-out is a whole number of percent, from 0 to 100";
+        let carveout = template.carveout.as_ref().map(|expr| self.whole("carveout", expr, 0..=100, help, faults));
+        let args = self.arguments(&template.args, faults);
         let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
         let launch = Launch {
-            shape: self.shape.name.clone(),
+            entry: entry.to_owned(),
             grid: grid?,
             block: block?,
             cluster: cluster?,
             dynamic_shared,
             dynamic_arrays,
-            args: args.into_iter().collect::<Option<_>>()?,
+            mode: template.mode,
+            carveout: match carveout {
+                Some(percent) => Some(percent?),
+                None => None,
+            },
+            args: args?,
         };
         self.check_products(&launch, faults).then_some(launch)
+    }
+
+    /// The arguments of these names.
+    pub fn args(&self, names: &[String], faults: &mut Faults) -> Option<Vec<Arg>> {
+        let args: Vec<Option<Arg>> = names.iter().enumerate().map(|(at, name)| self.arg(at, name, faults)).collect();
+        args.into_iter().collect()
     }
 
     pub(super) fn fault(&self, faults: &mut Faults, key: &str, message: String, help: &str) {
@@ -94,10 +133,10 @@ impl Launching<'_> {
     }
 
     /// Bytes of dynamic shared memory, and of its arrays that have a name.
-    fn dynamic_shared(&self, faults: &mut Faults) -> Option<(u32, Vec<(String, u32)>)> {
+    fn dynamic_shared(&self, template: &LaunchTemplate, faults: &mut Faults) -> Option<(u32, Vec<(String, u32)>)> {
         let help = "dynamic shared memory is a whole number of bytes, at least 0";
         let (mut total, mut arrays) = (Some(0_u32), Vec::new());
-        for array in &self.kernel.dynamic_shared {
+        for array in &template.dynamic_shared {
             let key = array.name.as_ref().map_or("dynamic_shared".to_owned(), |name| format!("dynamic_shared.{name}"));
             let bytes = self.whole(&key, &array.bytes, 0..=i64::from(i32::MAX), help, faults);
             total = total.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
@@ -106,11 +145,11 @@ impl Launching<'_> {
         Some((total?, arrays))
     }
 
-    fn arg(&self, at: usize, name: &str, faults: &mut Faults) -> Option<Arg> {
+    pub(super) fn arg(&self, at: usize, name: &str, faults: &mut Faults) -> Option<Arg> {
         if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
             return Some(Arg::Buffer(name.to_owned()));
         }
-        if let Some(map) = self.kernel.tensor_maps.iter().find(|map| map.name == name) {
+        if let Some(map) = self.tensor_maps.iter().find(|map| map.name == name) {
             return self.tensor_map(map, faults).map(Arg::TensorMap);
         }
         if let Some(scalar) = self.workload.scalars.iter().find(|scalar| scalar.name == name) {
@@ -167,28 +206,48 @@ impl Launching<'_> {
 }
 
 /// A value as a C type; none when the type cannot hold it.
-fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
+pub(super) fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
     let real = match value {
         Value::Int(v) => Some(*v as f64),
         Value::Float(v) => Some(*v),
         Value::Bool(_) | Value::Text(_) => None,
     };
     let whole = value.whole();
+    let small = |round: fn(f32) -> f32| real.map(|v| v as f32).filter(|v| round(*v).is_finite());
     match dtype {
         ScalarType::F32 => real.map(|v| v as f32).filter(|v| v.is_finite()).map(ScalarValue::F32),
         ScalarType::F64 => real.filter(|v| v.is_finite()).map(ScalarValue::F64),
         ScalarType::I32 => whole.and_then(|v| i32::try_from(v).ok()).map(ScalarValue::I32),
         ScalarType::I64 => whole.map(ScalarValue::I64),
         ScalarType::U32 => whole.and_then(|v| u32::try_from(v).ok()).map(ScalarValue::U32),
+        ScalarType::U64 => whole.and_then(|v| u64::try_from(v).ok()).map(ScalarValue::U64),
+        ScalarType::I16 => whole.and_then(|v| i16::try_from(v).ok()).map(ScalarValue::I16),
+        ScalarType::U16 => whole.and_then(|v| u16::try_from(v).ok()).map(ScalarValue::U16),
+        ScalarType::I8 => whole.and_then(|v| i8::try_from(v).ok()).map(ScalarValue::I8),
+        ScalarType::U8 => whole.and_then(|v| u8::try_from(v).ok()).map(ScalarValue::U8),
+        ScalarType::Bool => match value {
+            Value::Bool(v) => Some(ScalarValue::Bool(*v)),
+            other => other.whole().filter(|v| (0..=1).contains(v)).map(|v| ScalarValue::Bool(v == 1)),
+        },
+        ScalarType::F16 => small(|v| half::f16::from_f32(v).to_f32()).map(ScalarValue::F16),
+        ScalarType::Bf16 => small(|v| half::bf16::from_f32(v).to_f32()).map(ScalarValue::Bf16),
     }
 }
 
-const fn type_name(dtype: ScalarType) -> &'static str {
+pub(super) const fn type_name(dtype: ScalarType) -> &'static str {
     match dtype {
         ScalarType::F32 => "finite f32",
         ScalarType::F64 => "finite f64",
         ScalarType::I32 => "i32",
         ScalarType::I64 => "i64",
         ScalarType::U32 => "u32",
+        ScalarType::U64 => "u64",
+        ScalarType::I16 => "i16",
+        ScalarType::U16 => "u16",
+        ScalarType::I8 => "i8",
+        ScalarType::U8 => "u8",
+        ScalarType::Bool => "bool",
+        ScalarType::F16 => "finite f16",
+        ScalarType::Bf16 => "finite bf16",
     }
 }

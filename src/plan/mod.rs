@@ -2,21 +2,26 @@
 //!
 //! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
 
+mod arg;
+mod arguments;
 mod fault;
 mod launch;
+mod program;
 mod reference;
+mod shard;
 mod space;
 mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod unroll;
-mod variant;
+mod variants;
 
+pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
-pub use reference::{reference_entry_plan, reference_id, reference_plan};
+pub use program::{BufferCopy, BufferFill, KernelPlan, Launch, ShapeProgram, Step};
+pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
+pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};
 pub use unroll::{sweep_id, unroll};
-pub use variant::{
-    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, Variant,
-};
+pub use variants::{CommandPlan, Method, Plan, Standing, Variant};

@@ -2,9 +2,9 @@
 //!
 //! The rules are those of `cuTensorMapEncodeTiled` in the CUDA driver API for a map that is neither interleaved nor packed.
 
+use super::arg::{Swizzle, TensorMap};
 use super::fault::Faults;
 use super::launch::Launching;
-use super::variant::{Swizzle, TensorMap};
 use crate::config::{Buffer, TensorMapTemplate};
 
 /// Most elements of a copy along an axis.

@@ -1,7 +1,7 @@
 //! The shipped phases, from their text to their plan.
 
-use super::{Arg, Method, Plan, ScalarValue, Standing, Swizzle, TensorMap, unroll};
-use crate::config::{Phase, load, parse};
+use super::{Arg, Method, Plan, ScalarValue, Standing, Step, Swizzle, TensorMap, unroll};
+use crate::config::{LaunchMode, Phase, load, parse};
 use std::path::Path;
 
 fn phase_d() -> Phase {
@@ -39,8 +39,10 @@ fn a_candidate_has_flags_defines_and_a_launch_at_every_shape() {
     assert_eq!(kernel.flags, ["-O3", "-lineinfo", "-maxrregcount=96"]);
     let defines: Vec<String> = kernel.defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(defines, ["THREADS=256", "TILE_M=64", "K_TILE=64"]);
-    let [small, _, mission] = kernel.launches.as_slice() else { panic!("three shapes") };
-    assert_eq!((small.shape.0.as_str(), small.grid, small.block), ("small", [2, 2, 1], [256, 1, 1]));
+    let [small, _, mission] = kernel.programs.as_slice() else { panic!("three shapes") };
+    assert_eq!(small.shape.0, "small");
+    let (small, mission) = (small.single().unwrap(), mission.single().unwrap());
+    assert_eq!((small.entry.as_str(), small.grid, small.block), ("sdpa_scalar", [2, 2, 1], [256, 1, 1]));
     assert_eq!((mission.grid, mission.cluster, mission.dynamic_shared), ([8, 8, 1], [1, 1, 1], 0));
     let buffers = ["q", "k", "v", "o"].map(|name| Arg::Buffer(name.to_owned()));
     let scalars = [Arg::Scalar(ScalarValue::I32(512)), Arg::Scalar(ScalarValue::F32(0.125))];
@@ -81,7 +83,7 @@ fn scalars_have_their_type() {
     let text = "scalars = { scale = { type = \"f64\", value = \"1 / D ** 0.5\" } }";
     let phase = edited("scalars = { scale = \"1 / D ** 0.5\" }", text);
     let Method::Kernel(kernel) = &plan(&phase).variants[0].method else { panic!("a kernel") };
-    assert_eq!(kernel.launches[0].args[5], Arg::Scalar(ScalarValue::F64(0.125)));
+    assert_eq!(kernel.launches().next().unwrap().args[5], Arg::Scalar(ScalarValue::F64(0.125)));
 }
 
 #[test]
@@ -138,8 +140,8 @@ fn a_tensor_map_is_evaluated_for_the_variant_that_passes_it() {
         let (name, buffer) = (name.to_owned(), buffer.to_owned());
         Arg::TensorMap(TensorMap { name, buffer, box_dims: box_dims.to_vec(), swizzle })
     };
-    assert_eq!(kernel.launches.len(), 3);
-    for launch in &kernel.launches {
+    assert_eq!(kernel.programs.len(), 3);
+    for launch in kernel.launches() {
         assert_eq!(launch.args[0], map("q_tiles", "q", &[1, 1, 64, 64], Swizzle::Span128));
         assert_eq!(launch.args[1], map("k_tiles", "k", &[1, 1, 32, 16], Swizzle::None));
         assert_eq!(launch.args[2], Arg::Buffer("v".to_owned()));
@@ -170,4 +172,85 @@ fn a_tensor_map_that_no_variant_can_have_is_an_error_with_its_place() {
                     for variant bulk at shape small and 2 more";
     assert_eq!((problem.message.as_str(), errors.problems().len()), (expected, 1));
     assert!(problem.place.is_some());
+}
+
+/// `phase_d` with a variant of two launches, a fill and a copy.
+fn with_steps(steps: &str) -> Result<Phase, crate::config::ConfigErrors> {
+    let text = phase_d().text;
+    let variant = format!(
+        "[[variant]]\nname = \"steps\"\nparams = {{ TILE_M = 64, THREADS = 128, REGCAP = 64, K_TILE = 32 }}\n{steps}\n[sweep]"
+    );
+    parse(Path::new("phase.toml"), &text.replacen("[sweep]", &variant, 1))
+}
+
+const STEPS: &str = r#"
+[[variant.kernel.launch]]
+memset = "o"
+byte = 255
+[[variant.kernel.launch]]
+entry = "sdpa_scalar"
+[[variant.kernel.launch]]
+entry = "merge"
+grid = ["S", "B"]
+block = [32]
+args = ["q", "o"]
+pdl = true
+carveout = 50
+[[variant.kernel.launch]]
+memcpy = { from = "q", to = "o" }
+"#;
+
+#[test]
+fn steps_have_what_they_say_and_the_rest_from_the_kernel() {
+    let phase = with_steps(STEPS).unwrap();
+    let plan = plan(&phase);
+    let steps = plan.candidates().find(|variant| variant.id.0 == "steps").unwrap();
+    let Method::Kernel(kernel) = &steps.method else { panic!("a kernel") };
+    assert_eq!(kernel.launched_entries(), ["sdpa_scalar", "merge"]);
+    let program = &kernel.programs[2];
+    let [Step::Memset(fill), Step::Launch(first), Step::Launch(second), Step::Memcpy(copy)] = program.steps.as_slice()
+    else {
+        panic!("{program:?}")
+    };
+    assert_eq!((fill.buffer.as_str(), fill.byte, copy.from.as_str(), copy.to.as_str()), ("o", 255, "q", "o"));
+    assert_eq!(
+        (first.grid, first.block, first.args.len(), first.mode),
+        ([8, 8, 1], [128, 1, 1], 6, LaunchMode::Ordinary)
+    );
+    assert_eq!((second.grid, second.block, second.carveout), ([512, 1, 1], [32, 1, 1], Some(50)));
+    assert_eq!(second.mode, LaunchMode::Programmatic);
+    assert_eq!(second.args, ["q", "o"].map(|name| Arg::Buffer(name.to_owned())));
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+#[test]
+fn steps_that_cannot_be_are_errors() {
+    let of_config = |steps: &str| {
+        let errors = with_steps(steps).unwrap_err();
+        errors.problems().iter().map(|problem| problem.message.clone()).collect::<Vec<_>>()
+    };
+    let entry = "[[variant.kernel.launch]]\nentry = \"sdpa_scalar\"\n";
+    for (steps, expected) in [
+        ("[[variant.kernel.launch]]\nmemset = \"o\"\n".to_owned(), "`variant[0].launch` launches nothing"),
+        (
+            format!("{entry}pdl = true\n"),
+            "`variant[0].kernel.launch[0].pdl` is true, but the step before it is not a launch",
+        ),
+        (
+            format!("{entry}{entry}pdl = true\ncooperative = true\n"),
+            "`variant[0].kernel.launch[1].pdl` is true beside `cooperative`",
+        ),
+        (
+            format!("{entry}[[variant.kernel.launch]]\nmemset = \"p\"\n"),
+            "`variant[0].kernel.launch[1].memset` is `p`, which is not a buffer",
+        ),
+        (format!("{entry}memset = \"o\"\n"), "`variant[0].kernel.launch[0].entry` means nothing beside `memset`"),
+        (format!("{entry}byte = 1\n"), "`variant[0].kernel.launch[0].byte` means nothing without `memset`"),
+    ] {
+        let messages = of_config(&steps);
+        assert!(messages.iter().any(|message| message.contains(expected)), "{steps}: {messages:?}");
+    }
+    let halves = with_steps(&format!("{entry}[[variant.kernel.launch]]\nmemcpy = {{ from = \"q\", to = \"o\" }}\n"));
+    assert!(unroll(&halves.unwrap()).is_ok(), "buffers of one size");
 }

@@ -2,12 +2,15 @@
 
 use super::fault::{Faults, PlanErrors};
 use super::launch::Launching;
+use super::program::{KernelPlan, ShapeProgram};
+use super::reference::check_reference_args;
 use super::space::{ConditionError, Point, Space, Walk};
-use super::variant::{CommandPlan, KernelPlan, Method, Plan, Standing, Variant};
-use crate::config::{KernelTemplate, Phase, VariantSpec, VariantSpecKind, locate};
+use super::variants::{CommandPlan, Method, Plan, Standing, Variant};
+use crate::config::{KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind};
 use crate::expr::{Names, Template, Value};
 use crate::model::{KernelName, Scope, VariantId, glob};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// Most variants of a phase.
 const MOST: usize = 1_000_000;
@@ -17,7 +20,7 @@ const MOST: usize = 1_000_000;
 /// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
 /// that match no candidate.
 pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
-    let mut unrolling = Unrolling { phase, faults: Faults::default() };
+    let mut unrolling = Unrolling { phase, places: Rc::new(KeyPlaces::of(&phase.text)), faults: Faults::default() };
     let mut variants = unrolling.swept();
     for (at, spec) in phase.variants.iter().enumerate() {
         variants.extend(unrolling.named(spec, &format!("variant[{at}]"), Standing::Candidate));
@@ -26,11 +29,12 @@ pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
         variants.extend(unrolling.named(spec, &format!("baseline[{at}]"), Standing::Baseline));
     }
     let plan = Plan { variants };
-    let mut faults = unrolling.faults;
+    let (mut faults, places) = (unrolling.faults, unrolling.places);
+    check_reference_args(phase, &mut faults);
     if faults.is_empty() {
         // The candidates of a search are known when it has chosen.
         if phase.search.is_none() || phase.sweep.points.is_some() {
-            check_globs(phase, &plan, &mut faults);
+            check_globs(phase, &plan, &places, &mut faults);
         }
         check_ids(&plan, &mut faults);
     }
@@ -41,6 +45,8 @@ type Params = Vec<(String, Value)>;
 
 struct Unrolling<'p> {
     phase: &'p Phase,
+    /// Where the keys of its file are; none once a variant is being unrolled that asks for them.
+    places: Rc<KeyPlaces<'p>>,
     faults: Faults,
 }
 
@@ -53,7 +59,8 @@ impl Unrolling<'_> {
             if !phase.variants.is_empty() {
                 return Vec::new();
             }
-            let id = VariantId(KernelName::parse(kernel.entry.text()).function().to_owned());
+            let entry = kernel.launches().next().map_or("", |launch| launch.entry.text());
+            let id = VariantId(KernelName::parse(entry).function().to_owned());
             return self.kernel(id, Vec::new(), kernel, &kernel_key, Standing::Candidate).into_iter().collect();
         }
         let combinations = self.combinations();
@@ -137,10 +144,10 @@ impl Unrolling<'_> {
         let id = VariantId(spec.name.clone());
         match &spec.kind {
             VariantSpecKind::Kernel(kernel) => {
-                let text = &self.phase.text;
+                let places = Rc::clone(&self.places);
                 let key = |key: &str| {
                     let own = format!("{table}.kernel.{key}");
-                    if locate(text, &own).is_some() { own } else { kernel_key(key) }
+                    if places.locate(&own).is_some() { own } else { kernel_key(key) }
                 };
                 self.kernel(id, spec.params.clone(), kernel, &key, standing)
             }
@@ -167,25 +174,68 @@ impl Unrolling<'_> {
         let mut scope: Names = params.iter().cloned().collect();
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
         let source = self.text(&kernel.source, &key("source"), &scope, &id);
-        let entry = self.text(&kernel.entry, &key("entry"), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
-        let mut launches = Vec::with_capacity(self.phase.workload.shapes.len());
+        let keys: Vec<StepKeys<'_>> = kernel
+            .steps
+            .iter()
+            .map(|step| StepKeys { places: Rc::clone(&self.places), table: key, place: step.place })
+            .collect();
+        let entries: Vec<Option<String>> =
+            kernel.steps.iter().zip(&keys).map(|(step, keys)| self.entry(step, keys, &scope, &id)).collect();
+        let mut programs = Vec::with_capacity(self.phase.workload.shapes.len());
         for shape in &self.phase.workload.shapes {
             scope.extend(shape.dims.iter().map(|(dim, extent)| (dim.clone(), Value::Int(*extent))));
-            let launching = Launching {
-                kernel,
-                key,
-                workload: &self.phase.workload,
-                shape,
-                scope: &scope,
-                subject: &format!("variant {id} at shape {}", shape.name),
-            };
-            launches.extend(launching.plan(&mut self.faults));
+            let subject = format!("variant {id} at shape {}", shape.name);
+            let steps = kernel.steps.iter().zip(&keys).zip(&entries).map(|((step, keys), entry)| {
+                let launching = Launching {
+                    tensor_maps: &kernel.tensor_maps,
+                    key: &|key| keys.key(key),
+                    workload: &self.phase.workload,
+                    shape,
+                    scope: &scope,
+                    subject: &subject,
+                };
+                launching.step(&step.action, entry.as_deref(), &mut self.faults)
+            });
+            // Every step is looked at, so that all faults are told at once.
+            let steps: Vec<Option<_>> = steps.collect();
+            let steps: Option<Vec<_>> = steps.into_iter().collect();
+            programs.extend(steps.map(|steps| ShapeProgram { shape: shape.name.clone(), steps }));
         }
-        let whole = launches.len() == self.phase.workload.shapes.len();
-        let plan =
-            KernelPlan { source: PathBuf::from(source?), entry: entry?, flags: flags?, defines: defines?, launches };
+        self.check_extents(&scope, &id);
+        let whole = programs.len() == self.phase.workload.shapes.len();
+        let plan = KernelPlan { source: PathBuf::from(source?), flags: flags?, defines: defines?, programs };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
+    }
+
+    /// Records extents over parameters that give no extent in a variant.
+    fn check_extents(&mut self, params: &Names, id: &VariantId) {
+        for shape in &self.phase.workload.shapes {
+            let scope: Names = params.iter().map(|(k, v)| (k.clone(), v.clone())).chain(shape.scope()).collect();
+            for buffer in &self.phase.workload.buffers {
+                let axes = buffer.varying_axes(&shape.dims);
+                for (at, (extent, _)) in buffer.shape.iter().zip(axes).enumerate().filter(|(_, (_, varies))| *varies) {
+                    let key = format!("workload.buffers.{}.shape[{at}]", buffer.name);
+                    let subject = format!("variant {id} at shape {}", shape.name);
+                    let help = "an extent is a whole number of at least 1";
+                    match extent.eval_int(&scope) {
+                        Ok(1..) => {}
+                        Ok(value) => {
+                            self.faults.add(&key, format!("is \"{extent}\", which gives {value}"), help, &subject)
+                        }
+                        Err(error) => self.faults.unevaluated(&key, extent.text(), &error, help, &subject),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The entry of a step that is a launch.
+    fn entry(&mut self, step: &StepTemplate, keys: &StepKeys<'_>, scope: &Names, id: &VariantId) -> Option<String> {
+        match &step.action {
+            StepAction::Launch(launch) => self.text(&launch.entry, &keys.key("entry"), scope, id),
+            StepAction::Memset { .. } | StepAction::Memcpy { .. } => None,
+        }
     }
 
     /// The parameters that are passed as macros.
@@ -235,6 +285,20 @@ impl Unrolling<'_> {
     }
 }
 
+/// Where the keys of a step are written: in its own table, else in the kernel's.
+struct StepKeys<'k> {
+    places: Rc<KeyPlaces<'k>>,
+    table: &'k dyn Fn(&str) -> String,
+    place: Option<usize>,
+}
+
+impl StepKeys<'_> {
+    fn key(&self, key: &str) -> String {
+        let own = self.place.map(|at| (self.table)(&format!("launch[{at}].{key}")));
+        own.filter(|own| self.places.locate(own).is_some()).unwrap_or_else(|| (self.table)(key))
+    }
+}
+
 fn kernel_key(key: &str) -> String {
     format!("kernel.{key}")
 }
@@ -246,7 +310,7 @@ pub fn sweep_id(params: &[(String, Value)]) -> VariantId {
 }
 
 /// A gate, stage or fallback whose glob matches no candidate would judge nothing.
-fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
+fn check_globs(phase: &Phase, plan: &Plan, places: &KeyPlaces<'_>, faults: &mut Faults) {
     // The key, the text there, and the glob in it.
     let mut globs: Vec<(String, String, &str)> = Vec::new();
     for (at, gate) in phase.gates.iter().enumerate() {
@@ -256,7 +320,7 @@ fn check_globs(phase: &Phase, plan: &Plan, faults: &mut Faults) {
         for (nth, gate) in tier.gates.iter().enumerate() {
             if let Some(glob) = gate.on.glob() {
                 let own = format!("tier[{at}].require[{nth}].on");
-                let key = if locate(&phase.text, &own).is_some() { own } else { format!("tier[{at}].on") };
+                let key = if places.locate(&own).is_some() { own } else { format!("tier[{at}].on") };
                 globs.push((key, gate.on.to_string(), glob));
             }
         }

@@ -28,17 +28,17 @@ pub fn start_guard(command: &mut Command) -> io::Result<()> {
 
 /// Whether a group of processes has just begun, or is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum GroupChange {
     Begun,
     Over,
 }
 
 /// Tells the guard of a group.
-pub(super) fn tell(change: Group, group: i32) {
+pub(super) fn tell(change: GroupChange, group: i32) {
     if let Some(pipe) = GUARD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         let sign = match change {
-            Group::Begun => '+',
-            Group::Over => '-',
+            GroupChange::Begun => '+',
+            GroupChange::Over => '-',
         };
         // A guard that was ended guards nothing more; what is measured goes on.
         let _ = pipe.write_all(format!("{sign}{group}\n").as_bytes());

@@ -8,7 +8,7 @@ mod kept;
 pub use guard::{guard, start_guard};
 pub use kept::{Drain, KeptOutput};
 
-use guard::{Group, tell};
+use guard::{GroupChange, tell};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -133,7 +133,7 @@ impl Supervised {
         let child = command.process_group(0).spawn()?;
         let group = child.id().cast_signed();
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
-        tell(Group::Begun, group);
+        tell(GroupChange::Begun, group);
         let (sender, over) = channel();
         std::thread::spawn(move || {
             while has_ended(group, WaitPidFlag::empty()) == Err(Errno::EINTR) {}
@@ -207,7 +207,7 @@ impl Supervised {
         // Nobody is left in it.
         let _ = killpg(group, Signal::SIGKILL);
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group.as_raw());
-        tell(Group::Over, group.as_raw());
+        tell(GroupChange::Over, group.as_raw());
         self.child.wait()
     }
 

@@ -6,12 +6,14 @@ use super::draw::{CaseDraw, DrawResult};
 use super::element;
 use super::expected::{ExpectedOutput, ExpectedOutputError};
 use super::inputs::CaseInputs;
+use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
-use crate::config::Role;
-use crate::gpu::{ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedKernel, PinnedMemory, copy};
+use crate::gpu::{
+    ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
+};
 use crate::model::Tolerance;
-use crate::plan::Launch;
+use crate::plan::ShapeProgram;
 use std::path::Path;
 
 /// The buffers of a shape on the device, and their images on the host.
@@ -48,18 +50,17 @@ impl CheckBuffers {
     fn launch_once(
         &mut self,
         device: &Device,
-        (kernel, launch): (&LoadedKernel, &Launch),
+        (loaded, program): (&LoadedProgram, &ShapeProgram),
         shape: &ShapeSpec,
         poison: &Poison,
     ) -> Result<(), DeviceError> {
         let base = self.memory.address();
-        let arguments = device.arguments(&launch.args, |name| self.layout.find(&shape.buffers, name, base))?;
-        kernel.allow(launch)?;
+        let bound = device.bind(loaded, program, |name| self.layout.find(&shape.buffers, name, base))?;
         for (index, bytes) in poison.0.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
             copy(&mut self.fresh.as_mut_slice()[self.layout.region(index)], bytes);
         }
         device.upload(&self.memory, &self.fresh)?;
-        device.launch(kernel, launch, &arguments)?;
+        device.run(&bound)?;
         device.synchronize()?;
         device.download(&mut self.after, &self.memory)
     }
@@ -71,16 +72,16 @@ impl CheckBuffers {
     pub fn launch_draw(
         &mut self,
         device: &Device,
-        kernel: (&LoadedKernel, &Launch),
-        shape: &ShapeSpec,
+        program: (&LoadedProgram, &ShapeProgram),
+        (shape, extents): (&ShapeSpec, &VariantExtents),
         draw: &CaseDraw,
         tolerance: &Tolerance,
     ) -> Result<DrawResult, DeviceError> {
         let (mut launches, mut place) = (Vec::new(), None);
         for poison in draw.poisons(shape) {
-            self.launch_once(device, kernel, shape, poison)?;
-            launches.push(self.tally(shape, &draw.expected, |output| draw.yardstick(output, tolerance)));
-            place = place.or_else(|| self.out_of_bounds_write(shape));
+            self.launch_once(device, program, shape, poison)?;
+            launches.push(self.tally((shape, extents), &draw.expected, |output| draw.yardstick(output, tolerance)));
+            place = place.or_else(|| self.out_of_bounds_write(shape)).or_else(|| self.beyond_own(shape, extents));
         }
         Ok(draw.result(&launches, place, tolerance))
     }
@@ -88,7 +89,7 @@ impl CheckBuffers {
     /// What the last launch left, against the expected outputs.
     fn tally(
         &self,
-        shape: &ShapeSpec,
+        (shape, extents): (&ShapeSpec, &VariantExtents),
         expected: &[ExpectedOutput],
         yardstick: impl Fn(usize) -> Yardstick,
     ) -> DifferenceTally {
@@ -96,8 +97,19 @@ impl CheckBuffers {
         let outputs = expected.iter().enumerate();
         outputs.fold(DifferenceTally::default(), |tally, (at, ExpectedOutput { buffer, values })| {
             let region = self.layout.region(*buffer);
-            let dtype = shape.buffers[*buffer].dtype;
-            tally.and(DifferenceTally::of(dtype, values, &fresh[region.clone()], &after[region], yardstick(at)))
+            let spec = &shape.buffers[*buffer];
+            let (fresh, after) = (&fresh[region.clone()], &after[region]);
+            let own = match extents.0.contains_key(buffer) {
+                true => {
+                    let bytes = partial::own_elements(spec, *buffer, extents) * spec.dtype.size();
+                    let (fresh, after) = (&fresh[..bytes], &after[..bytes]);
+                    let together = partial::compared(spec, *buffer, extents, after);
+                    DifferenceTally::of_partial(spec.dtype, (&together, values), fresh, after, yardstick(at))
+                }
+                false => DifferenceTally::of(spec.dtype, values, fresh, after, yardstick(at)),
+            };
+            // State may rightly stay what it was, element by element.
+            tally.and(if spec.is_poisoned() { own } else { own.with_all_written() })
         })
     }
 
@@ -110,24 +122,24 @@ impl CheckBuffers {
     pub fn expected_by_entry(
         &mut self,
         device: &Device,
-        (entry, cubin, launches): (&str, &Path, &[Launch]),
+        (entry, cubin, programs): (&str, &Path, &[ShapeProgram]),
         shape: &ShapeSpec,
         inputs: &CaseInputs,
     ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
         let failed = |reason: String| ExpectedOutputError::Entry { entry: entry.to_owned(), reason };
-        let launch = launches.iter().find(|l| l.shape == shape.name);
-        let launch = launch.ok_or_else(|| ExpectedOutputError::NoLaunch { entry: entry.to_owned() })?;
-        let kernel = device.load(cubin, entry).map_err(|e| failed(e.to_string()))?;
+        let program = programs.iter().find(|program| program.shape == shape.name);
+        let program = program.ok_or_else(|| ExpectedOutputError::NoLaunch { entry: entry.to_owned() })?;
+        let loaded = device.load(cubin, &[entry]).map_err(|e| failed(e.to_string()))?;
         self.prepare(shape, inputs);
         let (mut answers, mut tallies) = (Vec::new(), Vec::new());
         let poison = Poison::draw(shape, &[], PoisonKey::random());
         for poison in &poison.pair(shape, PoisonKey::random()) {
-            self.launch_once(device, (&kernel, launch), shape, poison).map_err(|e| failed(e.to_string()))?;
+            self.launch_once(device, (&loaded, program), shape, poison).map_err(|e| failed(e.to_string()))?;
             if let Some(place) = self.out_of_bounds_write(shape) {
                 return Err(failed(place));
             }
             let answer = self.outputs(shape);
-            tallies.push(self.tally(shape, &answer, |_| Yardstick::default()));
+            tallies.push(self.tally((shape, &VariantExtents::default()), &answer, |_| Yardstick::default()));
             answers.push(answer);
         }
         let elements = unwritten(&tallies);
@@ -143,12 +155,27 @@ impl CheckBuffers {
 
     /// The outputs that the last launch left.
     fn outputs(&self, shape: &ShapeSpec) -> Vec<ExpectedOutput> {
-        let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role == Role::Output);
+        let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role.is_compared());
         let read = |(index, buffer): (usize, &BufferSpec)| ExpectedOutput {
             buffer: index,
             values: element::decode(buffer.dtype, &self.after.as_slice()[self.layout.region(index)]),
         };
         outputs.map(read).collect()
+    }
+
+    /// Where the last launch wrote in an output behind the elements that its variant has there, if it did: the room is that of
+    /// the largest variant.
+    fn beyond_own(&self, shape: &ShapeSpec, extents: &VariantExtents) -> Option<String> {
+        let (fresh, after) = (self.fresh.as_slice(), self.after.as_slice());
+        let outputs = extents.0.keys().filter(|index| shape.buffers[**index].role.is_compared());
+        outputs.into_iter().find_map(|&index| {
+            let buffer = &shape.buffers[index];
+            let own = partial::own_elements(buffer, index, extents);
+            let region = self.layout.region(index);
+            let behind = region.start + own * buffer.dtype.size()..region.end;
+            let written = fresh[behind.clone()] != after[behind];
+            written.then(|| format!("wrote behind the {own} elements that '{}' has in this variant", buffer.name))
+        })
     }
 
     /// Overwrites what the device holds, which may be the right answer.

@@ -61,6 +61,23 @@ impl DifferenceTally {
         tally
     }
 
+    /// Compares values that partial results were put together to; `before` and `after` are the partial results of one variant,
+    /// whose elements count.
+    pub fn of_partial(
+        dtype: Dtype,
+        (values, expected): (&[f64], &[f64]),
+        before: &[u8],
+        after: &[u8],
+        yardstick: Yardstick,
+    ) -> Self {
+        let mut tally = Self::of_values(values, expected, yardstick);
+        let size = dtype.size();
+        let elements = before.chunks_exact(size).zip(after.chunks_exact(size)).enumerate();
+        tally.untouched = elements.filter(|(_, (b, a))| b == a).map(|(index, _)| index as u64).collect();
+        tally.compared = (after.len() / size) as u64;
+        tally
+    }
+
     /// Compares a buffer with its expected values; elements that are missing at its end are not numbers. That an element
     /// was not written is not looked for.
     pub fn of_bytes(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
@@ -108,6 +125,13 @@ impl DifferenceTally {
         } else {
             self.nonfinite += 1;
         }
+    }
+
+    /// The same without a word on which elements were written.
+    #[must_use]
+    pub fn with_all_written(mut self) -> Self {
+        self.untouched.clear();
+        self
     }
 
     /// Both together, the elements of `other` behind these.

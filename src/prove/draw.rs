@@ -4,9 +4,11 @@ use super::compare::{DifferenceTally, Yardstick, unwritten};
 use super::element;
 use super::expected::ExpectedOutput;
 use super::inputs::CaseInputs;
+use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::config::Dtype;
+use crate::gpu::VariantExtents;
 use crate::model::{CheckOutcome, Defect, Differences, Law, Tolerance};
 use rayon::prelude::*;
 use std::sync::OnceLock;
@@ -78,7 +80,7 @@ impl CaseDraw {
             .get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()).pair(shape, PoisonKey::random()))
     }
 
-    /// What buffers hold before a launch: the inputs, and a fresh poison in outputs.
+    /// What buffers hold before a launch: the inputs, state, and a fresh poison in outputs that hold nothing else.
     pub fn poisoned(&self, shape: &ShapeSpec) -> Vec<Vec<u8>> {
         let [Poison(poison), _] = self.poisons(shape);
         let held = |(input, poison): (&Vec<u8>, &Vec<u8>)| if poison.is_empty() { input } else { poison }.clone();
@@ -93,17 +95,34 @@ impl CaseDraw {
     /// Compares values, as their dtype holds them, with the right ones; for answers that no launch gave.
     pub fn compare(&self, shape: &ShapeSpec, answers: &[ExpectedOutput], tolerance: &Tolerance) -> DrawResult {
         let tally = answers.iter().enumerate().fold(DifferenceTally::default(), |tally, (at, answer)| {
-            let values = as_held(shape.buffers[answer.buffer].dtype, &answer.values);
+            let buffer = &shape.buffers[answer.buffer];
+            // What partial results are put together to is held by nothing.
+            let values =
+                if buffer.partial.is_some() { answer.values.clone() } else { as_held(buffer.dtype, &answer.values) };
             tally.and(self.tally(at, &values, self.yardstick(at, tolerance)))
         });
         DrawResult { differences: self.differences(&tally, tolerance), defects: tally.defects() }
+    }
+
+    /// The output whose content before a launch the tolerance accepts as the right one, so that a kernel that does nothing
+    /// would pass; only of those that hold something before a launch.
+    pub fn unmoved<'s>(&self, shape: &'s ShapeSpec, tolerance: &Tolerance) -> Option<&'s str> {
+        let outputs = self.expected.iter().enumerate();
+        let mut state = outputs.filter(|(_, output)| shape.buffers[output.buffer].is_state());
+        state.find_map(|(at, output)| {
+            let buffer = &shape.buffers[output.buffer];
+            let before = element::decode(buffer.dtype, &self.inputs.bytes[output.buffer]);
+            let tally = self.tally(at, &before, self.yardstick(at, tolerance));
+            let outcome = CheckOutcome::of(self.differences(&tally, tolerance), tally.defects(), tolerance);
+            matches!(outcome, CheckOutcome::Correct { .. }).then_some(buffer.name.as_str())
+        })
     }
 
     /// Compares the bytes of a buffer, by its place among the shape's, with the right ones. Where bytes are missing it is not a
     /// number, and neither is a buffer that nothing is right for.
     pub fn tally_bytes(
         &self,
-        shape: &ShapeSpec,
+        (shape, extents): (&ShapeSpec, &VariantExtents),
         buffer: usize,
         bytes: &[u8],
         tolerance: &Tolerance,
@@ -111,7 +130,12 @@ impl CaseDraw {
         let Some(output) = self.expected.iter().position(|expected| expected.buffer == buffer) else {
             return DifferenceTally::of_values(&[f64::NAN], &[0.0], Yardstick::default());
         };
-        let (dtype, values) = (shape.buffers[buffer].dtype, &self.expected[output].values);
+        let (spec, values) = (&shape.buffers[buffer], &self.expected[output].values);
+        if extents.0.contains_key(&buffer) {
+            let together = partial::compared(spec, buffer, extents, bytes);
+            return DifferenceTally::of_values(&together, values, self.yardstick(output, tolerance));
+        }
+        let dtype = spec.dtype;
         DifferenceTally::of_bytes(dtype, values, bytes, self.yardstick(output, tolerance))
     }
 
@@ -205,6 +229,19 @@ mod tests {
     }
 
     #[test]
+    fn state_that_a_tolerance_cannot_tell_from_its_result_is_named() {
+        let mut state = buffer("p", Dtype::F32, &[2], Role::Inout);
+        state.init = Some(crate::config::Init::Constant { value: 1.0 });
+        let shape = shape(vec![state]);
+        let inputs = CaseInputs::draw(&shape, 0).unwrap();
+        let draw = |values: &[f64]| CaseDraw::new(Law::Declared, inputs.clone(), output(values), &[1.0]);
+        assert_eq!(draw(&[1.005, 1.0]).unmoved(&shape, &TOLERANCE), Some("p"));
+        assert_eq!(draw(&[1.5, 1.0]).unmoved(&shape, &TOLERANCE), None);
+        assert!(draw(&[1.5, 1.0]).poisons(&shape)[0].0[0].is_empty(), "state is not poisoned");
+        assert_eq!(draw(&[1.5, 1.0]).poisoned(&shape), inputs.bytes);
+    }
+
+    #[test]
     fn a_plain_error_is_that_of_rounding_at_least() {
         let shape = shape(vec![buffer("y", Dtype::F16, &[2], Role::Output)]);
         let tolerance = Tolerance { max_abs: None, times_error: Some(2.0), ..TOLERANCE };
@@ -238,7 +275,7 @@ mod tests {
         let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
         let outcome = |values: &[f32]| {
             let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            draw.outcome(&draw.tally_bytes(&shape, 0, &bytes, &TOLERANCE), &TOLERANCE)
+            draw.outcome(&draw.tally_bytes((&shape, &VariantExtents::default()), 0, &bytes, &TOLERANCE), &TOLERANCE)
         };
         assert!(matches!(outcome(&[1.0, 2.0]), CheckOutcome::Correct { .. }));
         for wrong in [&[1.0, 3.0][..], &[1.0, f32::NAN], &[1.0], &[]] {

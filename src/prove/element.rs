@@ -25,9 +25,15 @@ fn encode_into(dtype: Dtype, values: &[f64], bytes: &mut [u8]) {
         Dtype::Bf16 => put(values, bytes, |v| BF16.encode(v).to_le_bytes()),
         Dtype::Fp8E4m3 => put(values, bytes, |v| fp8(FP8_E4M3, v)),
         Dtype::Fp8E5m2 => put(values, bytes, |v| fp8(FP8_E5M2, v)),
+        Dtype::I64 => put(values, bytes, |v| (v.round_ties_even() as i64).to_le_bytes()),
+        Dtype::U64 => put(values, bytes, |v| (v.round_ties_even() as u64).to_le_bytes()),
         Dtype::I32 => put(values, bytes, |v| (v.round_ties_even() as i32).to_le_bytes()),
+        Dtype::U32 => put(values, bytes, |v| (v.round_ties_even() as u32).to_le_bytes()),
+        Dtype::I16 => put(values, bytes, |v| (v.round_ties_even() as i16).to_le_bytes()),
+        Dtype::U16 => put(values, bytes, |v| (v.round_ties_even() as u16).to_le_bytes()),
         Dtype::I8 => put(values, bytes, |v| (v.round_ties_even() as i8).to_le_bytes()),
         Dtype::U8 => put(values, bytes, |v| (v.round_ties_even() as u8).to_le_bytes()),
+        Dtype::Bool => put(values, bytes, |v| [u8::from(is_true(v))]),
     }
 }
 
@@ -41,7 +47,15 @@ fn put<const N: usize>(values: &[f64], bytes: &mut [u8], encode: impl Fn(f64) ->
     }
 }
 
-/// The largest finite value of a dtype.
+/// Whether a bool is true for a value: what rounds to something else than 0, away from 0 at the half.
+const fn is_true(value: f64) -> bool {
+    value.abs() >= 0.5
+}
+
+/// Up to this magnitude float64 has every whole number.
+pub const WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// The largest finite value of a dtype; of 64-bit integers the largest that values here hold exactly.
 pub const fn largest(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F64 => f64::MAX,
@@ -50,9 +64,14 @@ pub const fn largest(dtype: Dtype) -> f64 {
         Dtype::Bf16 => 3.389_531_389_251_535_5e38,
         Dtype::Fp8E4m3 => 448.0,
         Dtype::Fp8E5m2 => 57344.0,
+        Dtype::I64 | Dtype::U64 => WHOLE,
         Dtype::I32 => i32::MAX as f64,
+        Dtype::U32 => u32::MAX as f64,
+        Dtype::I16 => i16::MAX as f64,
+        Dtype::U16 => u16::MAX as f64,
         Dtype::I8 => i8::MAX as f64,
         Dtype::U8 => u8::MAX as f64,
+        Dtype::Bool => 1.0,
     }
 }
 
@@ -65,9 +84,15 @@ pub fn rounded(dtype: Dtype, value: f64) -> f64 {
         Dtype::Bf16 => BF16.decode(BF16.encode(value)),
         Dtype::Fp8E4m3 => FP8_E4M3.decode(FP8_E4M3.encode(value)),
         Dtype::Fp8E5m2 => FP8_E5M2.decode(FP8_E5M2.encode(value)),
+        Dtype::I64 => value.round_ties_even() as i64 as f64,
+        Dtype::U64 => value.round_ties_even() as u64 as f64,
         Dtype::I32 => f64::from(value.round_ties_even() as i32),
+        Dtype::U32 => f64::from(value.round_ties_even() as u32),
+        Dtype::I16 => f64::from(value.round_ties_even() as i16),
+        Dtype::U16 => f64::from(value.round_ties_even() as u16),
         Dtype::I8 => f64::from(value.round_ties_even() as i8),
         Dtype::U8 => f64::from(value.round_ties_even() as u8),
+        Dtype::Bool => f64::from(u8::from(is_true(value))),
     }
 }
 
@@ -80,7 +105,15 @@ pub const fn unit_roundoff(dtype: Dtype) -> f64 {
         Dtype::Bf16 => 1.0 / (1u64 << 8) as f64,
         Dtype::Fp8E4m3 => 1.0 / (1u64 << 4) as f64,
         Dtype::Fp8E5m2 => 1.0 / (1u64 << 3) as f64,
-        Dtype::I32 | Dtype::I8 | Dtype::U8 => 0.0,
+        Dtype::I64
+        | Dtype::U64
+        | Dtype::I32
+        | Dtype::U32
+        | Dtype::I16
+        | Dtype::U16
+        | Dtype::I8
+        | Dtype::U8
+        | Dtype::Bool => 0.0,
     }
 }
 
@@ -103,9 +136,15 @@ pub fn decode_into(dtype: Dtype, bytes: &[u8], values: &mut [f64]) {
         Dtype::Bf16 => take(bytes, values, |b| half::bf16::from_le_bytes(b).to_f64()),
         Dtype::Fp8E4m3 => take(bytes, values, |[b]| FP8_E4M3.decode(u16::from(b))),
         Dtype::Fp8E5m2 => take(bytes, values, |[b]| FP8_E5M2.decode(u16::from(b))),
+        Dtype::I64 => take(bytes, values, |b| i64::from_le_bytes(b) as f64),
+        Dtype::U64 => take(bytes, values, |b| u64::from_le_bytes(b) as f64),
         Dtype::I32 => take(bytes, values, |b| f64::from(i32::from_le_bytes(b))),
+        Dtype::U32 => take(bytes, values, |b| f64::from(u32::from_le_bytes(b))),
+        Dtype::I16 => take(bytes, values, |b| f64::from(i16::from_le_bytes(b))),
+        Dtype::U16 => take(bytes, values, |b| f64::from(u16::from_le_bytes(b))),
         Dtype::I8 => take(bytes, values, |b| f64::from(i8::from_le_bytes(b))),
-        Dtype::U8 => take(bytes, values, |[b]| f64::from(b)),
+        // A byte of a bool that is neither 0 nor 1 stays what it is, which is no right answer.
+        Dtype::U8 | Dtype::Bool => take(bytes, values, |[b]| f64::from(b)),
     }
 }
 
@@ -123,7 +162,8 @@ mod tests {
     #[test]
     fn small_values_survive_every_dtype() {
         let values = [0.0, 1.0, 2.0, 3.0, 4.0, 112.0];
-        for dtype in Dtype::ALL {
+        assert_eq!(decode(Dtype::Bool, &encode(Dtype::Bool, &values)), [0.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+        for dtype in Dtype::ALL.into_iter().filter(|dtype| *dtype != Dtype::Bool) {
             let bytes = encode(dtype, &values);
             assert_eq!(bytes.len(), values.len() * dtype.size());
             assert_eq!(decode(dtype, &bytes), values, "{}", dtype.name());
@@ -149,6 +189,12 @@ mod tests {
         );
         assert_eq!(decode(Dtype::U8, &encode(Dtype::U8, &[-1.0, 256.0])), [0.0, 255.0]);
         assert_eq!(decode(Dtype::I32, &encode(Dtype::I32, &[3e9])), [f64::from(i32::MAX)]);
+        assert_eq!(decode(Dtype::U32, &encode(Dtype::U32, &[3e9, -1.0])), [3e9, 0.0]);
+        assert_eq!(decode(Dtype::I16, &encode(Dtype::I16, &[-4e4, 7.0])), [-32768.0, 7.0]);
+        assert_eq!(decode(Dtype::U16, &encode(Dtype::U16, &[7e4])), [65535.0]);
+        assert_eq!(decode(Dtype::I64, &encode(Dtype::I64, &[-WHOLE, 5.0])), [-WHOLE, 5.0]);
+        assert_eq!(decode(Dtype::U64, &encode(Dtype::U64, &[WHOLE, -5.0])), [WHOLE, 0.0]);
+        assert_eq!(decode(Dtype::Bool, &[0, 1, 2]), [0.0, 1.0, 2.0], "a byte that is no bool is no right answer");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The outputs that are right, computed on the host or read from files.
 
 use super::element;
+use super::input_error::InputError;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, read_npy};
 use super::shape::ShapeSpec;
-use crate::config::{ReferenceProgram, Role};
-use crate::expr::{ExprError, Names, Value, render};
+use crate::config::{Dtype, ReferenceProgram};
+use crate::expr::{ExprError, render};
 use crate::model::NanRule;
-use crate::plan::Launch;
+use crate::plan::ShapeProgram;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub enum ReferenceSpec {
         /// A cubin of the source it is in.
         cubin: PathBuf,
         /// Its launch at every shape.
-        launches: Vec<Launch>,
+        programs: Vec<ShapeProgram>,
     },
     /// NumPy files; a minijinja template over `shape`, `seed` and `buffer`.
     Npy {
@@ -55,6 +56,9 @@ pub enum ExpectedOutputError {
     /// The file does not give it.
     #[error(transparent)]
     Npy(#[from] NpyError),
+    /// A buffer has no values before a launch.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// The program does not give it.
     #[error(transparent)]
     Program(#[from] ProgramError),
@@ -91,6 +95,23 @@ pub enum ExpectedOutputError {
     Uncovered {
         /// The output.
         buffer: String,
+    },
+    /// The tolerance cannot tell the right answer from what is there before a launch.
+    #[error(
+        "the tolerance accepts what '{buffer}' holds before the launch, so that a kernel that does nothing would pass; lower \
+         the tolerance, or choose inputs that change it more"
+    )]
+    Unmoved {
+        /// The buffer.
+        buffer: String,
+    },
+    /// The right answer has whole numbers that float64 does not have.
+    #[error("the right answer of output '{buffer}' has {value:e}; values beyond 2^53 cannot be compared exactly")]
+    TooLarge {
+        /// The output.
+        buffer: String,
+        /// One of them.
+        value: f64,
     },
     /// The right answer has NaN, and the tolerance does not allow it.
     #[error(
@@ -158,13 +179,21 @@ pub fn held_by_outputs(
     shape: &ShapeSpec,
     nan: NanRule,
 ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
-    for (index, buffer) in shape.buffers.iter().enumerate().filter(|(_, b)| b.role == Role::Output) {
+    for (index, buffer) in shape.buffers.iter().enumerate().filter(|(_, b)| b.role.is_compared()) {
         let given = expected.iter_mut().find(|e| e.buffer == index);
         let uncovered = || ExpectedOutputError::Uncovered { buffer: buffer.name.clone() };
         let values = &mut given.filter(|e| e.values.len() == buffer.elements()).ok_or_else(uncovered)?.values;
         let elements = values.par_iter().filter(|v| v.is_nan()).count();
         if elements > 0 && nan == NanRule::Refused {
             return Err(ExpectedOutputError::Nan { buffer: buffer.name.clone(), elements });
+        }
+        if matches!(buffer.dtype, Dtype::I64 | Dtype::U64)
+            && let Some(value) = values.iter().copied().find(|v| v.abs() > element::WHOLE)
+        {
+            return Err(ExpectedOutputError::TooLarge { buffer: buffer.name.clone(), value });
+        }
+        if buffer.partial.is_some() {
+            continue;
         }
         let largest = element::largest(buffer.dtype);
         let beyond = |value: f64| buffer.dtype.has_nan() && element::rounded(buffer.dtype, value).is_infinite();
@@ -177,14 +206,10 @@ pub fn held_by_outputs(
 }
 
 fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
-    let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role == Role::Output);
+    let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role.is_compared());
     outputs
         .map(|(index, buffer)| {
-            let mut scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
-            scope.insert("shape".to_owned(), Value::Text(shape.name.0.clone()));
-            scope.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
-            scope.insert("buffer".to_owned(), Value::Text(buffer.name.clone()));
-            let path = render(template, &scope)?;
+            let path = render(template, &shape.file_names(seed, &buffer.name))?;
             Ok(ExpectedOutput { buffer: index, values: read_npy(Path::new(&path), &buffer.extents)? })
         })
         .collect()
@@ -194,7 +219,7 @@ fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<Expect
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::config::Dtype;
+    use crate::config::{Dtype, Role};
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
 

@@ -1,51 +1,35 @@
 //! Inputs: the same values for the same seed and buffer name on every machine, whatever the number of threads.
 
+use super::generator::{Generator, normal, uniform};
+use super::structured;
 use crate::config::Init;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
-use rand_distr::{Distribution, StandardNormal, StandardUniform};
 use rayon::prelude::*;
-use sha2::{Digest, Sha256};
 
-/// Elements drawn from one stream of the generator.
-const CHUNK: usize = 1 << 12;
-
-/// The values of a buffer of `len` elements before they are rounded to its dtype.
-///
-/// Each run of elements has a stream of its own in a generator keyed by seed and name, so that neither threads nor
-/// other buffers change what it holds.
-pub fn values(init: Init, seed: u64, buffer: &str, len: usize) -> Vec<f64> {
-    match init {
-        Init::Normal { mean, std } => draw(seed, buffer, len, |rng| {
-            let unit: f64 = StandardNormal.sample(rng);
-            mean + std * unit
-        }),
-        Init::Uniform { low, high } => draw(seed, buffer, len, |rng| {
-            let unit: f64 = StandardUniform.sample(rng);
-            low + (high - low) * unit
-        }),
+/// The values of a buffer of these extents before they are rounded to its dtype; none where they are in a file.
+pub fn values(init: &Init, seed: u64, buffer: &str, extents: &[usize]) -> Option<Vec<f64>> {
+    let len = extents.iter().product();
+    let generator = Generator::new(seed, buffer);
+    Some(match *init {
+        Init::Normal { mean, std } => generator.values(len, |rng| mean + std * normal(rng)),
+        Init::Uniform { low, high } => generator.values(len, |rng| low + (high - low) * uniform(rng)),
         Init::Arange { start, step } => (0..len).into_par_iter().map(|i| start + step * i as f64).collect(),
         Init::Constant { value } => vec![value; len],
-    }
-}
-
-fn draw(seed: u64, buffer: &str, len: usize, sample: impl Fn(&mut ChaCha8Rng) -> f64 + Sync) -> Vec<f64> {
-    let key = key(seed, buffer);
-    let mut values = vec![0.0; len];
-    values.par_chunks_mut(CHUNK).enumerate().for_each(|(stream, chunk)| {
-        let mut rng = ChaCha8Rng::from_seed(key);
-        rng.set_stream(stream as u64);
-        chunk.iter_mut().for_each(|value| *value = sample(&mut rng));
-    });
-    values
-}
-
-fn key(seed: u64, buffer: &str) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(b"ncugate input 1\0");
-    hash.update(seed.to_le_bytes());
-    hash.update(buffer.as_bytes());
-    hash.finalize().into()
+        Init::Infinity => vec![f64::INFINITY; len],
+        Init::NegativeInfinity => vec![f64::NEG_INFINITY; len],
+        Init::Indices { below } => generator.values(len, |rng| structured::index(rng, below)),
+        Init::Mask { density } => generator.values(len, |rng| f64::from(u8::from(uniform(rng) < density))),
+        Init::Sparse { density } => generator.values(len, |rng| structured::sparse(rng, density)),
+        Init::Permutation => structured::rows(generator, extents, structured::permutation),
+        Init::Sorted { low, high } => {
+            structured::rows(generator, extents, |rng, row| structured::sorted(rng, row, low, high))
+        }
+        Init::RowPointers { nonzeros } => {
+            structured::rows(generator, extents, |rng, row| structured::row_pointers(rng, row, nonzeros))
+        }
+        Init::OneHot => structured::rows(generator, extents, structured::one_hot),
+        Init::LowRank { rank } => structured::low_rank(generator, extents, rank),
+        Init::Npy { .. } => return None,
+    })
 }
 
 #[cfg(test)]
@@ -53,7 +37,13 @@ fn key(seed: u64, buffer: &str) -> [u8; 32] {
 mod tests {
     use super::*;
 
+    /// Elements of one stream.
+    const CHUNK: usize = 1 << 12;
     const NORMAL: Init = Init::Normal { mean: 1.0, std: 2.0 };
+
+    fn values(init: Init, seed: u64, buffer: &str, len: usize) -> Vec<f64> {
+        super::values(&init, seed, buffer, &[len]).unwrap()
+    }
 
     #[test]
     fn values_depend_on_seed_and_name_alone() {
@@ -81,5 +71,7 @@ mod tests {
     fn plain_initialisers() {
         assert_eq!(values(Init::Arange { start: 1.0, step: 0.5 }, 0, "x", 3), [1.0, 1.5, 2.0]);
         assert_eq!(values(Init::Constant { value: 4.0 }, 0, "x", 2), [4.0, 4.0]);
+        assert_eq!(values(Init::NegativeInfinity, 0, "x", 2), [f64::NEG_INFINITY; 2]);
+        assert_eq!(super::values(&Init::Npy { path: "x.npy".to_owned() }, 0, "x", &[2]), None);
     }
 }

@@ -7,7 +7,7 @@
 use super::element;
 use super::reference::{BoundBuiltin, Sdpa};
 use super::shape::ShapeSpec;
-use crate::config::{Init, Role};
+use crate::config::Init;
 use crate::model::Law;
 use rayon::prelude::*;
 use std::f64::consts::LOG2_E;
@@ -28,7 +28,7 @@ const RARE: u64 = 64;
 pub fn apply(law: Law, builtin: Option<&BoundBuiltin>, shape: &ShapeSpec, seed: u64, values: &mut [Vec<f64>]) {
     let free = |index: usize| {
         let buffer = &shape.buffers[index];
-        buffer.role == Role::Input && matches!(buffer.init, None | Some(Init::Normal { .. }))
+        buffer.role.is_read() && matches!(buffer.init, None | Some(Init::Normal { .. }))
     };
     match (law, builtin) {
         (Law::Declared, _) => {}
@@ -164,7 +164,7 @@ mod tests {
     use super::super::inputs::CaseInputs;
     use super::super::reference::Builtin;
     use super::*;
-    use crate::config::Dtype;
+    use crate::config::{Dtype, Role};
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
 
@@ -177,7 +177,7 @@ mod tests {
 
     fn drawn(law: Law) -> CaseInputs {
         let reference = ReferenceSpec::Builtin(Builtin::Sdpa { causal: false });
-        CaseInputs::under(law, &reference, &attention_shape(), 3)
+        CaseInputs::under(law, &reference, &attention_shape(), 3).unwrap()
     }
 
     fn scores(inputs: &CaseInputs) -> Vec<Vec<f64>> {
@@ -220,8 +220,8 @@ mod tests {
         let mut shape = attention_shape();
         shape.buffers[1].init = Some(Init::Uniform { low: 0.5, high: 1.5 });
         let reference = ReferenceSpec::Builtin(Builtin::Sdpa { causal: false });
-        let declared = CaseInputs::draw(&shape, 3);
-        assert!(Law::ALL.iter().all(|law| CaseInputs::under(*law, &reference, &shape, 3) == declared));
+        let declared = CaseInputs::draw(&shape, 3).unwrap();
+        assert!(Law::ALL.iter().all(|law| CaseInputs::under(*law, &reference, &shape, 3).unwrap() == declared));
         let plain = |law| {
             let reference = ReferenceSpec::Builtin(Builtin::Copy);
             let mut shape = self::shape(vec![
@@ -229,7 +229,7 @@ mod tests {
                 buffer("y", Dtype::F32, &[100], Role::Output),
             ]);
             shape.buffers[0].init = Some(Init::Arange { start: 0.0, step: 1.0 });
-            CaseInputs::under(law, &reference, &shape, 0).values[0].clone()
+            CaseInputs::under(law, &reference, &shape, 0).unwrap().values[0].clone()
         };
         assert_eq!(plain(Law::Zeros), plain(Law::Declared));
     }
@@ -241,7 +241,7 @@ mod tests {
             buffer("y", Dtype::F32, &[2, 64], Role::Output),
         ]);
         let row = |law, row: usize| {
-            let inputs = CaseInputs::under(law, &ReferenceSpec::Builtin(Builtin::Softmax), &shape, 1);
+            let inputs = CaseInputs::under(law, &ReferenceSpec::Builtin(Builtin::Softmax), &shape, 1).unwrap();
             inputs.values[0][row * 64..][..64].to_vec()
         };
         assert!(highest(&row(Law::Shifted, 0)) > 88.8 && highest(&row(Law::Shifted, 1)) < -88.0);

@@ -10,13 +10,17 @@ mod expected;
 mod fill;
 #[cfg(test)]
 pub(crate) mod fixtures;
+mod generator;
+mod input_error;
 mod inputs;
 mod laws;
 mod minifloat;
 mod mutant;
+mod partial;
 mod poison;
 mod reference;
 mod shape;
+mod structured;
 mod trial;
 
 pub use check_buffers::CheckBuffers;
@@ -25,8 +29,9 @@ pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
 };
+pub use input_error::InputError;
 pub use inputs::CaseInputs;
 pub use mutant::MutantStanding;
-pub use reference::{Builtin, ReferenceError};
+pub use reference::{Builtin, ReferenceError, npy_bytes};
 pub use shape::ShapeSpec;
 pub use trial::{MutantOutcome, Trial};

@@ -9,7 +9,7 @@ use super::element;
 use super::inputs::CaseInputs;
 use super::reference::{BoundBuiltin, Exponential, Kept, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 use super::shape::ShapeSpec;
-use crate::config::{Dtype, Role};
+use crate::config::Dtype;
 
 /// A fault in a built-in reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -213,7 +213,7 @@ fn inputs(fault: InputFault, builtin: &BoundBuiltin, shape: &ShapeSpec, inputs: 
     let round = |values: &mut Vec<f64>, dtype| values.iter_mut().for_each(|v| *v = element::rounded(dtype, *v));
     match (fault, builtin) {
         (InputFault::Rounded(dtype), _) => {
-            let wide = |b: &crate::gpu::BufferSpec| b.role == Role::Input && b.dtype.has_nan();
+            let wide = |b: &crate::gpu::BufferSpec| b.role.is_read() && b.dtype.has_nan();
             for (index, _) in shape.buffers.iter().enumerate().filter(|(_, b)| wide(b)) {
                 round(&mut values[index], dtype);
             }
@@ -276,6 +276,7 @@ mod tests {
     use super::super::trial::{MutantOutcome, Trial};
     use super::super::{Builtin, ReferenceSpec};
     use super::*;
+    use crate::config::Role;
     use crate::gpu::fixtures::buffer;
     use crate::model::{Law, Tolerance};
     use crate::prove::fixtures::shape;

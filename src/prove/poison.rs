@@ -7,7 +7,7 @@
 use super::element;
 use super::expected::ExpectedOutput;
 use super::shape::ShapeSpec;
-use crate::config::{Dtype, Role};
+use crate::config::Dtype;
 use crate::gpu::{BufferSpec, copy};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -38,7 +38,7 @@ impl PoisonKey {
     }
 }
 
-/// Bytes of every buffer of a shape before a launch; empty but for outputs.
+/// Bytes of every buffer of a shape before a launch; empty but for outputs without `init`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Poison(pub Vec<Vec<u8>>);
 
@@ -67,7 +67,7 @@ impl Poison {
     /// Values in the range of the expected outputs, or around zero for outputs that nothing is known of.
     pub fn draw(shape: &ShapeSpec, expected: &[ExpectedOutput], key: PoisonKey) -> Self {
         let of_buffer = |(index, buffer): (usize, &BufferSpec)| {
-            if buffer.role != Role::Output {
+            if !buffer.is_poisoned() {
                 return Vec::new();
             }
             let values = expected.iter().find(|e| e.buffer == index);
@@ -80,7 +80,7 @@ impl Poison {
     pub fn pair(&self, shape: &ShapeSpec, key: PoisonKey) -> [Self; 2] {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         let mut turned = |bytes: &Vec<u8>, buffer: &BufferSpec| {
-            let elements = buffer.elements().max(1) as u64;
+            let elements = buffer.room().max(1) as u64;
             let from = (rng.next_u64() % elements) as usize * buffer.dtype.size();
             rotated(bytes, from.min(bytes.len()))
         };
@@ -95,7 +95,7 @@ impl Poison {
 }
 
 fn bytes(buffer: &BufferSpec, range: Range, key: PoisonKey, stream: u64) -> Vec<u8> {
-    let mut values = vec![0.0; buffer.elements()];
+    let mut values = vec![0.0; buffer.room()];
     values.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, values)| {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream << 40 | chunk as u64);
@@ -140,6 +140,7 @@ fn turn_last_bits<const BYTES: usize>(first: &[u8], second: &mut [u8]) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::config::Role;
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
 
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn integer_poison_holds_no_trace_of_the_answer() {
         let answer: Vec<f64> = (0..10_000).map(|i| f64::from(i % 100)).collect();
-        for dtype in [Dtype::I32, Dtype::I8, Dtype::U8] {
+        for dtype in [Dtype::I64, Dtype::U64, Dtype::I32, Dtype::U32, Dtype::I16, Dtype::U16, Dtype::I8, Dtype::U8] {
             let [first, _] = pair(dtype, answer.clone());
             let expected = element::encode(dtype, &answer);
             for mask in 0..=255u8 {

@@ -1,5 +1,6 @@
 //! A problem size with everything about it evaluated.
 
+use crate::expr::{Names, Value};
 use crate::gpu::BufferSpec;
 use crate::model::ShapeName;
 use serde::{Deserialize, Serialize};
@@ -18,4 +19,17 @@ pub struct ShapeSpec {
     pub scalars: BTreeMap<String, f64>,
     /// Scalars that differ between variants, which a reference cannot use.
     pub varying: Vec<String>,
+}
+
+impl ShapeSpec {
+    /// What the path of a buffer's file may name: dimensions, `shape`, `seed` and `buffer`.
+    pub fn file_names(&self, seed: u64, buffer: &str) -> Names {
+        let dims = self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
+        let own = [
+            ("shape".to_owned(), Value::Text(self.name.0.clone())),
+            ("seed".to_owned(), Value::Int(seed.cast_signed())),
+            ("buffer".to_owned(), Value::Text(buffer.to_owned())),
+        ];
+        dims.chain(own).collect()
+    }
 }

@@ -54,7 +54,7 @@ impl<'a> Trial<'a> {
         let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
         let builtin = builtin.bind(shape)?;
         let answered = |law, seed| -> Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError> {
-            let inputs = CaseInputs::under(law, reference, shape, seed);
+            let inputs = CaseInputs::under(law, reference, shape, seed)?;
             let expected = expected_on_host(reference, shape, seed, &inputs.values)?.unwrap_or_default();
             Ok((inputs, held_by_outputs(expected, shape, tolerance.nan)?))
         };
@@ -71,6 +71,12 @@ impl<'a> Trial<'a> {
         };
         let draws = laws.iter().map(draw).collect::<Result<Vec<_>, ExpectedOutputError>>()?;
         Ok(Some(Self { shape, tolerance, builtin, draws }))
+    }
+
+    /// The output of which the tolerance accepts what is there before a launch; see [`CaseDraw::unmoved`].
+    pub fn unmoved(&self) -> Option<&str> {
+        let declared = self.draws.iter().find(|(draw, _)| draw.law == Law::Declared);
+        declared.and_then(|(draw, _)| draw.unmoved(self.shape, self.tolerance))
     }
 
     /// The mutants of its reference.

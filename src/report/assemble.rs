@@ -2,12 +2,19 @@
 
 use super::{DeepProfileInputs, Earlier, Report, ReportInputs, RunSource};
 use crate::config::{Phase, Shape};
-use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations};
-use crate::expr::{Names, Value};
+use crate::explain::{
+    self, ChipKnowledge, Clocks, Compilation, DeclaredWork, DeepProfiles, Diagnosis, Finding, Listings,
+    NcuObservations, RuleBook, ShapeFacts,
+};
+use crate::expr::{Expr, Names, Value};
+use crate::frame::Quantities;
 use crate::judge::reference_runs::ReferenceRuns;
+use crate::judge::witness::ChipFacts;
 use crate::judge::{JudgeError, Judgement, PhaseRun, Session};
-use crate::model::{ShapeName, VariantId};
+use crate::model::{ProfileOutcome, ShapeName, VariantId};
 use crate::plan::Plan;
+use crate::store::Run;
+use std::collections::HashMap;
 
 /// How many variants findings are made for one by one; of a larger sweep only for the selected one.
 const FEW: usize = 16;
@@ -33,7 +40,7 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
     let clocks = Clocks::read(measured.reports()).map_err(|e| run.damaged(&e))?.and(&deep.clocks);
     let seen = measured.quantities().beside(&deep.quantities);
     let variants = explained(plan, session.judgement());
-    let findings = explain::findings(&seen, &variants, &work(phase), measured.sms());
+    let findings = diagnose(session, &seen, &observations, &variants)?;
     let beside = session.references().beside();
     let earlier: Vec<Earlier<'_>> = beside
         .iter()
@@ -81,7 +88,7 @@ pub fn stored(run: &PhaseRun) -> Result<Report, JudgeError> {
 }
 
 /// What ncu says about each case; of the same case, what its deep profile says.
-fn observations(session: &Session<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
+pub fn observations(session: &Session<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
     let measured = session.measurements();
     let found = explain::observations(measured.reports(), measured.plan(), &Listings::new());
     let found = found.map_err(|e| measured.run().damaged(&e))?;
@@ -97,11 +104,56 @@ fn explained(plan: &Plan, judgement: &Judgement) -> Vec<VariantId> {
     judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
 }
 
-/// Work of one launch at every shape: operations, as the workload says.
-fn work(phase: &Phase) -> Vec<(ShapeName, Option<f64>)> {
+/// The shapes of a phase that are timed or profiled, with the work that it declares: what is only checked has no bottleneck.
+pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
     let of = |shape: &Shape| {
         let scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
-        phase.workload.flops.as_ref().and_then(|flops| flops.eval_number(&scope).ok())
+        let number = |expr: &Option<Expr>| expr.as_ref().and_then(|expr| expr.eval_number(&scope).ok());
+        let work = DeclaredWork { flops: number(&phase.workload.flops), bytes: number(&phase.workload.bytes) };
+        ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work }
     };
-    phase.workload.shapes.iter().map(|shape| (shape.name.clone(), of(shape))).collect()
+    let measured =
+        |shape: &&Shape| phase.bench.shapes.contains(&shape.name) || phase.profile.shapes.contains(&shape.name);
+    phase.workload.shapes.iter().filter(measured).map(of).collect()
+}
+
+/// What the rules say of some variants of a run; `seen` is what was measured, with the deep profiles beside it.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn diagnose(
+    session: &Session<'_>,
+    seen: &Quantities,
+    observations: &[NcuObservations],
+    variants: &[VariantId],
+) -> Result<Vec<Finding>, JudgeError> {
+    let measured = session.measurements();
+    let attributes =
+        ChipFacts::read(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
+    let chip = ChipKnowledge {
+        capability: measured.capability(),
+        sms: measured.sms(),
+        dram_peak: attributes.dram_bytes_per_second(),
+    };
+    let rules = RuleBook::shipped().with(&measured.phase().rules);
+    let diagnosis = Diagnosis {
+        rules: &rules,
+        quantities: seen,
+        plan: Some(measured.plan()),
+        compilation: Compilation::default(),
+        shapes: &shape_facts(measured.phase()),
+        chip: &chip,
+        observations,
+        reports: &reports(measured.run()),
+    };
+    Ok(diagnosis.findings(variants))
+}
+
+/// The report with the launch of each case.
+fn reports(run: &Run) -> HashMap<(VariantId, ShapeName), String> {
+    let named = run.profiles.iter().filter_map(|record| match &record.outcome {
+        ProfileOutcome::Profiled { report } => Some(((record.variant.clone(), record.shape.clone()), report.clone())),
+        ProfileOutcome::Failed { .. } => None,
+    });
+    named.collect()
 }

@@ -1,18 +1,22 @@
 //! A report put together from its inputs. Decides nothing: it orders, and asks each part for its rows.
 
+use super::finding_row::FindingRow;
 use super::inputs::ReportInputs;
-use super::model::{FindingRow, MetricColumn};
+use super::model::MetricColumn;
 use super::report::Report;
-use super::{charted, deep_profile, deltas, gates, headline, provenance, search, text, trust, variants};
+use super::{
+    charted, deep_profile, deltas, gates, headline, in_use, matrix, provenance, search, steps, text, trust, variants,
+};
 use crate::chart;
-use crate::explain;
+use crate::explain::Finding;
+use crate::judge::{TargetGpu, out_of_reach};
 use crate::metric::{Catalogue, ShownIn};
 use crate::model::Better;
 use crate::plan::Plan;
 use std::collections::HashSet;
 
-/// Findings shown; the gravest.
-const FINDINGS: usize = 3;
+/// Findings shown at first sight.
+const LEADING: usize = 3;
 
 impl Report {
     /// Builds the report. Pure: the same inputs give the same report.
@@ -24,12 +28,15 @@ impl Report {
         let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
         let objective_shape =
             inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
+        let used = in_use::in_use(inputs, &metrics);
+        let out_of_reach = unreachable_gates(inputs);
         let mut report = Self {
             title: text::line(&inputs.phase.title),
             phase: text::line(&inputs.phase.name),
             run: text::line(&inputs.manifest.run),
             file: text::line(&inputs.phase.file.display().to_string()),
             headline: headline::headline(inputs, &metrics),
+            matrix: None,
             trust: trust::trust(inputs),
             objective: headline::objective(inputs, &metrics),
             source: provenance::origin(inputs),
@@ -39,13 +46,16 @@ impl Report {
             fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
             preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
             waivers: gates::waivers(inputs.judgement),
+            steps: steps::table(&rows, &shapes, objective_shape, &metrics),
             deltas: deltas::deltas(inputs, &metrics),
+            shape_deltas: deltas::by_shape(inputs, &metrics, &used),
+            in_use: used,
             metrics,
             params,
             shapes,
             objective_shape,
             search: search::row(inputs.search),
-            findings: gravest(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
+            findings: findings(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
             deep_profile: deep_profile::row(inputs, &rows),
             variants: rows,
             charts: Vec::new(),
@@ -58,10 +68,12 @@ impl Report {
                 .iter()
                 .chain(&inputs.judgement.warnings)
                 .chain(&inputs.manifest.warnings)
+                .chain(&out_of_reach)
                 .map(|w| text::line(w))
                 .collect(),
             reproduce: provenance::reproduce(inputs),
         };
+        report.matrix = matrix::matrix(&report);
         report.charts = chart::charts(&charted::run(&report, inputs));
         report
     }
@@ -101,28 +113,30 @@ fn parameters(plan: &Plan) -> Vec<String> {
     names
 }
 
-/// The first findings, each title once; those about the selected variant before others, those at the objective's shape
-/// before others, which name theirs.
-fn gravest(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
+/// All findings: those about the selected variant at the objective's shape first, then its other shapes, then other variants. The
+/// gravest of the selected variant are shown at first sight, each rule once.
+fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     let objective = &inputs.phase.objective.shape;
     let selected = inputs.judgement.selected.as_ref().map(|s| &s.variant);
-    let mut findings: Vec<&explain::Finding> = inputs.findings.iter().collect();
-    findings.sort_by_key(|f| (selected != Some(&f.variant), &f.shape != objective));
-    let mut kept: Vec<FindingRow> = Vec::new();
+    let is_selected = |finding: &Finding| selected == Some(&finding.variant);
+    let mut findings: Vec<&Finding> = inputs.findings.iter().collect();
+    findings.sort_by_key(|f| (!is_selected(f), &f.shape != objective));
+    let mut rows: Vec<FindingRow> = Vec::new();
     for finding in findings {
-        let title = text::line(&finding.title);
-        if kept.len() < FINDINGS && kept.iter().all(|known| known.title != title) {
-            kept.push(FindingRow {
-                title,
-                sentence: match &finding.shape == objective {
-                    true => text::sentence(&text::line(&finding.sentence)),
-                    false => text::sentence(&text::line(&format!("At shape {}: {}", finding.shape, finding.sentence))),
-                },
-                severity: finding.severity,
-                advice: text::sentence(&text::line(&finding.advice)),
-                variant: text::line(&finding.variant.0),
-            });
-        }
+        let mut row = FindingRow::of(finding, objective);
+        let shown = rows.iter().filter(|known| known.leading);
+        row.leading = is_selected(finding)
+            && finding.is_leading()
+            && shown.clone().count() < LEADING
+            && shown.clone().all(|known| known.rule != row.rule);
+        rows.push(row);
     }
-    kept
+    rows
+}
+
+/// Gates that no variant of the phase can hold on the GPU of the run because of its grid.
+fn unreachable_gates(inputs: &ReportInputs<'_>) -> Vec<String> {
+    let gpu = inputs.manifest.fingerprint.gpu.as_ref();
+    let target = gpu.map(|gpu| TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) });
+    target.map_or_else(Vec::new, |target| out_of_reach(inputs.phase, inputs.plan, target))
 }

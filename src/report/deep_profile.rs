@@ -1,13 +1,15 @@
 //! The deep profile of the selected variant as rows, and what it adds to the findings.
 
+use super::finding_row::{FindingRow, SavingRow};
 use super::inputs::ReportInputs;
-use super::model::{FindingRow, Measure};
+use super::model::Measure;
 use super::ncu_advice::{NcuAdvice, advice};
 use super::number::{self, Number};
 use super::text;
 use super::variant_row::VariantRow;
 use crate::config::CloseLookAt;
-use crate::explain::{NcuRuleMessage, Severity};
+use crate::config::{Confidence, RuleKind};
+use crate::explain::{EstimateSource, NcuRuleMessage, Severity};
 use crate::metric::Catalogue;
 use crate::model::{Cell, DeepProfile, ProfileOutcome, VariantId};
 use ncu_rep::SpeedupScope;
@@ -200,8 +202,26 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
             title: text::line(&format!("Nsight Compute: {}", rule.title)),
             sentence: format!("{} It estimates at most {percent:.1} % {of}.", text::line(&beginning(&rule.text))),
             severity: Severity::Advice,
+            kind: RuleKind::Defect,
+            confidence: Confidence::Low,
             advice: String::new(),
+            further: Vec::new(),
             variant: text::line(&id.0),
+            shape: text::line(&profile.shape.0),
+            id: text::line(&format!("ncu/{}:{id}@{}", rule.rule, profile.shape)),
+            rule: "ncu".to_owned(),
+            saving: Some(SavingRow {
+                percent,
+                expected: if whole { 0.4 * percent } else { 0.0 },
+                source: EstimateSource::NcuRule,
+                pair: None,
+                words: format!("at most {percent:.1} % {of}, by Nsight Compute's rule"),
+            }),
+            evidence: Vec::new(),
+            launch: Some(text::line(&format!("deep profile, {id}@{}", profile.shape))),
+            lines: Vec::new(),
+            symptom_of: None,
+            leading: false,
         }
     };
     rules.into_iter().take(RULES).map(finding).collect()

@@ -1,14 +1,16 @@
 //! The selected variant beside others: baselines of the phase, and stored runs.
 
 use super::change::{ChangeNoise, LatencyChange, MetricChange};
+use super::in_use::{self, InUse, ShapeUse};
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
-use super::text;
 use super::trust::is_graded_by_itself;
 use super::variant_row::GRADED;
+use super::{number, text};
 use crate::frame::Quantities;
+use crate::judge::GateResult;
 use crate::judge::reference_runs::confirmed;
-use crate::model::VariantId;
+use crate::model::{Level, ShapeName, VariantId, Verdict};
 use crate::stats::{Pairing, Resampler};
 use serde::Serialize;
 
@@ -25,6 +27,23 @@ pub struct Delta {
     pub shape: String,
     /// Metrics both have.
     pub rows: Vec<MetricChange>,
+}
+
+/// The objective at a shape beside what it is compared with: the first stored run, else the first baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShapeDelta {
+    /// The shape.
+    pub shape: String,
+    /// The variant in use here, else the selected one.
+    pub variant: String,
+    /// What it is compared with; none where there is nothing.
+    pub against: Option<String>,
+    /// Its value with the unit.
+    pub value: String,
+    /// The change; none where the other was not measured here.
+    pub change: Option<MetricChange>,
+    /// Required gates that judge its time here.
+    pub gates: Vec<(String, Verdict)>,
 }
 
 impl Delta {
@@ -68,27 +87,77 @@ pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta>
 
 fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], reference: &Reference<'_>) -> Vec<MetricChange> {
     let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
-    let shape = &inputs.phase.objective.shape;
-    let row = |metric: &MetricColumn| {
-        // stored runs keep the samples of their confirmation
-        let ours = match reference.pairing {
-            Pairing::Rounds => inputs.quantities.read(&selected.variant, shape, &metric.name).value()?,
-            Pairing::Independent => confirmed(inputs.quantities, &selected.variant, shape, &metric.name)?,
-        };
-        let theirs = reference.quantities.read(reference.variant, shape, &metric.name).value()?;
-        let noise = match metric.name.as_str() {
-            "latency_p50" => noise(inputs, &selected.variant, reference),
-            _ => ChangeNoise::Unknown,
-        };
-        Some(MetricChange::new(metric.facts(), theirs, ours, noise))
-    };
+    let at = (&selected.variant, &inputs.phase.objective.shape);
     // A selected variant and one that is timed are both correct.
-    metrics.iter().filter(|metric| metric.name != "correct").filter_map(row).collect()
+    let metrics = metrics.iter().filter(|metric| metric.name != "correct");
+    metrics.filter_map(|metric| row(inputs, metric, at, reference)).collect()
+}
+
+/// A metric of a variant at a shape beside a reference.
+fn row(
+    inputs: &ReportInputs<'_>,
+    metric: &MetricColumn,
+    (variant, shape): (&VariantId, &ShapeName),
+    reference: &Reference<'_>,
+) -> Option<MetricChange> {
+    // stored runs keep the samples of their confirmation
+    let ours = match reference.pairing {
+        Pairing::Rounds => inputs.quantities.read(variant, shape, &metric.name).value()?,
+        Pairing::Independent => confirmed(inputs.quantities, variant, shape, &metric.name)?,
+    };
+    let theirs = reference.quantities.read(reference.variant, shape, &metric.name).value()?;
+    let noise = match metric.name.as_str() {
+        "latency_p50" => noise(inputs, variant, shape, reference),
+        _ => ChangeNoise::Unknown,
+    };
+    Some(MetricChange::new(metric.facts(), theirs, ours, noise))
+}
+
+/// The objective at every shape: of the variant in use, else of the one that is selected.
+pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUse) -> Vec<ShapeDelta> {
+    let Some(metric) = metrics.iter().find(|metric| metric.name == used.metric) else { return Vec::new() };
+    let reference = inputs.earlier.first().map(|earlier| {
+        let reference =
+            Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
+        (text::line(earlier.what), reference)
+    });
+    let reference = reference.or_else(|| {
+        let baseline = inputs.plan.baselines().next()?;
+        let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
+        Some((text::line(&baseline.id.0), reference))
+    });
+    let of = |shape: &ShapeUse| {
+        let named = |id: &VariantId| shape.variant.as_deref() == Some(text::line(&id.0).as_str());
+        let used = inputs.plan.variants.iter().map(|variant| &variant.id).find(|id| named(id));
+        let variant = used.or(in_use::shown(inputs.judgement))?;
+        let name =
+            inputs.phase.workload.shapes.iter().map(|s| &s.name).find(|name| text::line(&name.0) == shape.shape)?;
+        let value = inputs.quantities.read(variant, name, &metric.name).value()?;
+        let change = reference.as_ref().and_then(|(_, reference)| row(inputs, metric, (variant, name), reference));
+        Some(ShapeDelta {
+            shape: shape.shape.clone(),
+            variant: text::line(&variant.0),
+            against: reference.as_ref().map(|(against, _)| against.clone()),
+            value: number::with_unit(value, &metric.unit),
+            change,
+            gates: gates_at(inputs, variant, name),
+        })
+    };
+    used.shapes.iter().filter_map(of).collect()
+}
+
+/// Required gates that judge the time of a variant at a shape, with what they found there.
+fn gates_at(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName) -> Vec<(String, Verdict)> {
+    let required = inputs.judgement.gates.iter().filter(|gate| gate.level == Level::Required);
+    let case = |gate: &GateResult| {
+        let case = gate.cases.iter().find(|case| *case.variant == *variant && *case.shape == *shape)?;
+        case.origin.is_some().then(|| (text::line(&gate.name), case.verdict))
+    };
+    required.filter_map(case).collect()
 }
 
 /// What is known of the noise of the ratio of median latencies.
-fn noise(inputs: &ReportInputs<'_>, selected: &VariantId, reference: &Reference<'_>) -> ChangeNoise {
-    let shape = &inputs.phase.objective.shape;
+fn noise(inputs: &ReportInputs<'_>, selected: &VariantId, shape: &ShapeName, reference: &Reference<'_>) -> ChangeNoise {
     let samples =
         inputs.quantities.samples(selected, shape).zip(reference.quantities.samples(reference.variant, shape));
     let change = samples

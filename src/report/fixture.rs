@@ -3,19 +3,23 @@
 mod records;
 mod values;
 
+use super::assemble::shape_facts;
 use super::inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
 use super::report::Report;
 use crate::config::{Phase, parse};
-use crate::explain::{self, Clocks, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage};
+use crate::explain::{
+    ChipKnowledge, Clocks, Compilation, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage, RuleBook,
+};
 use crate::frame::Quantities;
 use crate::judge::{Context, Judgement, correctness, judge};
 use crate::model::{
     BuildOutcome, BuildRecord, Cell, CheckRecord, ComputeCapability, DeepProfile, LatencyRecord, Line, Listing,
-    ProfileOutcome, ProfileRecord, ShapeName, VariantId,
+    ProfileOutcome, ProfileRecord, VariantId,
 };
 use crate::plan::{Plan, unroll};
 use crate::store::Manifest;
 use ncu_rep::SpeedupScope;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// A run and its judgement.
@@ -91,14 +95,23 @@ impl Fixture {
         let proven = correctness(&phase, &plan, &checks, &builds);
         let judgement = judge(&phase, &plan, &quantities, &proven, &context);
         let selected = judgement.selected.as_ref().unwrap().variant.clone();
-        let work: Vec<(ShapeName, Option<f64>)> =
-            phase.workload.shapes.iter().map(|shape| (shape.name.clone(), None)).collect();
-        let chip = Some(132);
+        let capability = Some(ComputeCapability::new(9, 0));
+        let chip = ChipKnowledge { capability, sms: Some(132), dram_peak: Some(4.8e12) };
+        let diagnosis = Diagnosis {
+            rules: RuleBook::shipped(),
+            quantities: &quantities,
+            plan: Some(&plan),
+            compilation: Compilation::default(),
+            shapes: &shape_facts(&phase),
+            chip: &chip,
+            observations: &[],
+            reports: &HashMap::new(),
+        };
         Self {
             latencies: records::latencies(&phase, &plan, &quantities),
             profiles: records::profiles(&phase, &plan),
             manifest: records::manifest(),
-            findings: explain::findings(&quantities, std::slice::from_ref(&selected), &work, chip),
+            findings: diagnosis.findings(std::slice::from_ref(&selected)),
             said: said(&selected, &phase),
             deep_profiles: deep_profiles(&selected, &phase),
             deep: deep(&selected, &phase),
@@ -153,6 +166,7 @@ fn said(selected: &VariantId, phase: &Phase) -> Vec<NcuObservations> {
         variant: selected.clone(),
         shape: phase.objective.shape.clone(),
         rules: vec![NcuRuleMessage {
+            rule: "CPIStall".to_owned(),
             title: "Uncoalesced accesses".to_owned(),
             text: "Half of the sectors are not used.".to_owned(),
             speedup: Some((SpeedupScope::Global, 12.5)),
@@ -219,7 +233,7 @@ pub fn hostile() -> Fixture {
     }
     let mut fixture = Fixture::judged(phase, plan);
     for finding in &mut fixture.findings {
-        finding.title = NAME.to_owned();
+        finding.cause = NAME.to_owned();
     }
     fixture.judgement.warnings.push(NAME.to_owned());
     for said in &mut fixture.said {

@@ -8,8 +8,6 @@ use super::trust::CheatRow;
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
-/// Longest comment, in bytes and so in characters; GitHub takes fewer than 65,536 characters.
-pub const COMMENT: usize = 60_000;
 /// Longest job summary in bytes; GitHub takes 1 MiB.
 pub const SUMMARY: usize = 1_000_000;
 
@@ -55,11 +53,6 @@ fn property(text: &str) -> String {
 /// The job's summary.
 pub fn summary(report: &Report) -> Result<String, RenderError> {
     Ok(fitting(&sections(report, Charts::Absent), SUMMARY))
-}
-
-/// The body of a comment on a pull request.
-pub fn comment(report: &Report) -> Result<String, RenderError> {
-    Ok(fitting(&sections(report, Charts::Absent), COMMENT))
 }
 
 /// Whole sections, then whole lines, while they fit; then a line that says how much is left out.

@@ -1,5 +1,6 @@
 //! The banner: what a reader has to know in ten seconds, written by rules from the data.
 
+use super::in_use;
 use super::inputs::{ReportInputs, RunSource};
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
@@ -7,7 +8,6 @@ use super::{number, text};
 use crate::expr::{Comparison, Reference};
 use crate::judge::{Correctness, GateResult, Judgement, StageResult, VariantResult};
 use crate::metric::{Catalogue, ShownIn};
-use crate::model::Better;
 use crate::model::VariantId;
 use crate::model::{Level, Verdict};
 use std::collections::HashSet;
@@ -203,7 +203,7 @@ fn tier(inputs: &ReportInputs<'_>) -> Option<String> {
 pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<ObjectiveRow> {
     let objective = &inputs.phase.objective;
     let metric = metrics.iter().find(|m| m.name == objective.metric)?;
-    let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
+    let selected = in_use::shown(inputs.judgement);
     let value = selected.and_then(|id| inputs.quantities.read(id, &objective.shape, &metric.name).value());
     Some(ObjectiveRow {
         metric: metric.name.clone(),
@@ -214,20 +214,20 @@ pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<
     })
 }
 
-/// Numbers of the selected variant that a reader looks for first.
+/// Numbers of the variant in the banner that a reader looks for first.
 fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
-    let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
+    let Some(selected) = in_use::shown(inputs.judgement) else { return Vec::new() };
     let objective = inputs.phase.objective.metric.as_str();
     let facts = Catalogue::embedded().shown(ShownIn::Headline);
     let names = std::iter::once(objective).chain(facts.filter(|name| *name != objective));
     names
         .filter_map(|name| {
             let metric = metrics.iter().find(|m| m.name == name)?;
-            let value = inputs.quantities.read(&selected.variant, &inputs.phase.objective.shape, name).value()?;
+            let value = inputs.quantities.read(selected, &inputs.phase.objective.shape, name).value()?;
             Some(Fact {
                 label: metric.title.clone(),
                 text: number::with_unit(value, &metric.unit),
-                note: note(inputs, metric, &selected.variant, value),
+                note: note(inputs, metric, selected, value),
             })
         })
         .collect()
@@ -242,24 +242,13 @@ fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, 
             Some((text::clip(&b.id.0, 24), value))
         });
         return match theirs {
-            Some((name, theirs)) if metric.better == Better::Lower => beside(metric, theirs / value, &name),
-            Some((name, theirs)) => format!("{} against {name}", number::change(value / theirs)),
+            Some((name, theirs)) => in_use::against_baseline(metric, value, theirs, &name),
             None => format!("at shape {}", text::line(&inputs.phase.objective.shape.0)),
         };
     }
     let gates = inputs.judgement.gates.iter().filter(|g| g.metric.as_deref() == Some(metric.name.as_str()));
     let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| *c.variant == *selected)?)));
     judged.take(1).map(|(gate, case)| demand(gate, case.limit, metric)).collect()
-}
-
-/// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; another metric than a time is more or less.
-fn beside(metric: &MetricColumn, ratio: f64, name: &str) -> String {
-    let time = metric.name.starts_with("latency") || metric.name == "duration";
-    match (time, ratio >= 1.0) {
-        (true, true) => format!("{}× as fast as {name}", number::short(ratio)),
-        (true, false) => format!("takes {}× as long as {name}", number::short(1.0 / ratio)),
-        (false, _) => format!("{} against {name}", number::change(1.0 / ratio)),
-    }
 }
 
 /// `needs at least 20 %` of `achieved_occupancy >= 20`; a requirement of another form as it is written.

@@ -9,11 +9,15 @@ mod pool;
 use super::deep_profile::{DeepMetric, DeepProfileRow};
 use super::deltas::Delta;
 use super::error::RenderError;
+use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-use super::model::{FindingRow, Headline};
+use super::in_use::InUse;
+use super::model::Headline;
 use super::page;
 use super::provenance::{Provenance, RunOrigin};
 use super::report::Report;
+use super::shape_matrix::ShapeMatrix;
+use super::steps::StepTable;
 use super::trust::Trust;
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
@@ -28,10 +32,12 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../templates/script/data.js"),
     include_str!("../../templates/script/columns.js"),
     include_str!("../../templates/script/table.js"),
+    include_str!("../../templates/script/copy.js"),
+    include_str!("../../templates/script/address.js"),
     include_str!("../../templates/script/filters.js"),
     include_str!("../../templates/script/pair.js"),
     include_str!("../../templates/script/detail.js"),
-    "makeColumns();\nupdate();\n})();\n",
+    "makeColumns();\nreadAddress();\nupdate();\ndrawPair();\n})();\n",
 );
 
 /// The page.
@@ -66,6 +72,8 @@ struct Shell<'a> {
     phase: &'a str,
     run: &'a str,
     headline: &'a Headline,
+    in_use: &'a InUse,
+    matrix: &'a Option<ShapeMatrix>,
     trust: &'a Trust,
     source: &'a RunOrigin,
     gates: &'a [GateRow],
@@ -74,6 +82,7 @@ struct Shell<'a> {
     fallback: &'a Option<FallbackRow>,
     preconditions: &'a [PreconditionRow],
     waivers: &'a [WaiverRow],
+    steps: &'a Option<StepTable>,
     deltas: &'a [Delta],
     findings: &'a [FindingRow],
     deep_profile: &'a Option<DeepProfileRow>,
@@ -91,6 +100,8 @@ impl<'a> Shell<'a> {
             phase: &report.phase,
             run: &report.run,
             headline: &report.headline,
+            in_use: &report.in_use,
+            matrix: &report.matrix,
             trust: &report.trust,
             source: &report.source,
             gates: &report.gates,
@@ -99,6 +110,7 @@ impl<'a> Shell<'a> {
             fallback: &report.fallback,
             preconditions: &report.preconditions,
             waivers: &report.waivers,
+            steps: &report.steps,
             deltas: &report.deltas,
             findings: &report.findings,
             deep_profile: &report.deep_profile,

@@ -2,7 +2,6 @@
 
 use super::change::MetricFacts;
 use super::number::Number;
-use crate::explain::Severity;
 use crate::model::Better;
 use crate::model::Verdict;
 use schemars::JsonSchema;
@@ -164,19 +163,4 @@ impl Measure {
             Self::Missing(_) => None,
         }
     }
-}
-
-/// What the counters say about a variant.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct FindingRow {
-    /// In a few words.
-    pub title: String,
-    /// With the numbers.
-    pub sentence: String,
-    /// How much it matters.
-    pub severity: Severity,
-    /// What to try.
-    pub advice: String,
-    /// The variant it is about.
-    pub variant: String,
 }

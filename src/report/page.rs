@@ -13,12 +13,13 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Templates by name; each page extends `base.html`.
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 7] = [
     ("base.html", include_str!("../../templates/base.html")),
     ("macros.html", include_str!("../../templates/macros.html")),
     ("report.html", include_str!("../../templates/report.html")),
     ("deep_profile.html", include_str!("../../templates/deep_profile.html")),
     ("compare.html", include_str!("../../templates/compare.html")),
+    ("kernels.html", include_str!("../../templates/kernels.html")),
     ("index.html", include_str!("../../templates/index.html")),
 ];
 
@@ -28,6 +29,7 @@ const STYLE: &str = concat!(
     include_str!("../../templates/style/page.css"),
     include_str!("../../templates/style/sections.css"),
     include_str!("../../templates/style/table.css"),
+    include_str!("../../templates/style/kernels.css"),
     include_str!("../../templates/style/narrow.css"),
     include_str!("../../templates/style/print.css"),
 );
@@ -71,6 +73,7 @@ fn environment() -> Result<Environment<'static>, RenderError> {
     env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
     env.add_filter("change", number::change);
     env.add_filter("short", number::short);
+    env.add_filter("share", number::share);
     env.add_filter("seconds", number::seconds);
     for (name, text) in TEMPLATES {
         env.add_template(name, text)?;

@@ -3,11 +3,15 @@
 //! Holds values and the text that people read; knows no clock, disk or environment.
 
 use super::deep_profile::DeepProfileRow;
-use super::deltas::Delta;
+use super::deltas::{Delta, ShapeDelta};
+use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-use super::model::{FindingRow, Headline, Measure, MetricColumn, ObjectiveRow};
+use super::in_use::InUse;
+use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
 use super::search::SearchRow;
+use super::shape_matrix::ShapeMatrix;
+use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use crate::chart::Chart;
@@ -27,6 +31,10 @@ pub struct Report {
     pub file: String,
     /// What a reader has to know in ten seconds.
     pub headline: Headline,
+    /// What ships: the variant to use at each shape.
+    pub in_use: InUse,
+    /// Variants by shapes; none where fewer than two shapes were measured.
+    pub matrix: Option<ShapeMatrix>,
     /// What the numbers rest on.
     pub trust: Trust,
     /// Where the numbers come from.
@@ -55,8 +63,12 @@ pub struct Report {
     pub objective_shape: usize,
     /// Candidates and baselines, best first.
     pub variants: Vec<VariantRow>,
+    /// The steps of the selected variant, where its evaluation is several.
+    pub steps: Option<StepTable>,
     /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<Delta>,
+    /// The objective at every shape beside a stored run, else beside the first baseline.
+    pub shape_deltas: Vec<ShapeDelta>,
     /// The search that chose the candidates, where one did.
     pub search: Option<SearchRow>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.

@@ -26,6 +26,9 @@ pub fn gates(ahead: &StaticCheck) -> String {
     for (reason, gates) in by_reason {
         let _ = writeln!(text, "  {:12} {}: {reason}", "not judged", gates.join("; "));
     }
+    for narrow in &ahead.narrow {
+        let _ = writeln!(text, "  {:12} {narrow}", "note");
+    }
     if let Some(impossible) = &ahead.impossible {
         let _ = writeln!(text, "  {:12} {impossible}", Verdict::Fail.mark());
     }

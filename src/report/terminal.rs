@@ -43,7 +43,7 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     out.push_str(&variants(report, columns));
     out.push('\n');
     out.push_str(&gates(report, columns, screen.colours));
-    for line in beside(report, columns) {
+    for line in steps(report).into_iter().chain(beside(report, columns)) {
         let _ = writeln!(out, "{line}");
     }
     for line in report.missing.iter().take(5).chain(report.warnings.iter().take(5)) {
@@ -68,6 +68,7 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
     for caution in &headline.cautions {
         paragraph(&mut out, caution, columns);
     }
+    paragraph(&mut out, &report.in_use.sentence, columns);
     let label = headline.conclusion.label();
     let reason = format!("{} {}", "#".repeat(label.len()), headline.reason);
     let label = paint(&label.to_uppercase(), headline.conclusion.tone(), screen.colours);
@@ -101,6 +102,17 @@ fn stages(report: &Report) -> String {
         took(name, seconds.value) + &inside
     });
     whole.collect::<Vec<_>>().join(", ")
+}
+
+/// The steps of the selected variant, a line each: number and kernel, the duration under ncu and its share.
+fn steps(report: &Report) -> Vec<String> {
+    let Some(steps) = &report.steps else { return Vec::new() };
+    let what = steps.columns.first().map_or_else(String::new, |column| format!(" ({})", column.to_lowercase()));
+    let line = |(name, _, cells): &(String, String, Vec<String>)| match cells.first().filter(|cell| !cell.is_empty()) {
+        Some(cell) => format!("  {name}: {cell}"),
+        None => format!("  {name}"),
+    };
+    std::iter::once(format!("steps of {}{what}:", steps.variant)).chain(steps.rows.iter().map(line)).collect()
 }
 
 /// A line a baseline or stored run: the objective beside theirs.

@@ -210,7 +210,7 @@ fn a_comment_always_fits() {
     let mut hostile = hostile().report();
     hostile.gates = (0..2_000).flat_map(|_| hostile.gates.first().cloned()).collect();
     for report in [&report, &hostile] {
-        let comment = github::comment(report).unwrap();
+        let comment = crate::report::comment::comment(report, None);
         assert!(comment.len() < 65_536, "{}", comment.len());
         assert!(github::summary(report).unwrap().len() < 1_048_576);
     }
@@ -361,6 +361,12 @@ fn pages() {
         std::fs::write(folder.join("texts.json"), serde_json::to_string(&texts(&report)).unwrap()).unwrap();
         std::fs::write(folder.join("took.txt"), format!("{took:.3} s, {bytes} bytes\n")).unwrap();
     }
+    let captures = [("kernels", vec!["close"]), ("kernels-ranges", vec!["torch_nvtx"])];
+    for (name, reports) in captures.into_iter().chain([("kernels-compared", vec!["g12", "g12"])]) {
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("report.html"), kernels(&reports)).unwrap();
+    }
     for (name, fixture) in [("", Fixture::new(90)), ("-hostile", hostile())] {
         for (kind, page) in [("compare", compared(&fixture)), ("index", indexed(&fixture))] {
             let folder = folder.join(format!("{kind}{name}"));
@@ -380,6 +386,18 @@ fn texts(report: &super::Report) -> serde_json::Value {
         (variant.id.clone(), serde_json::Value::Object(values.filter_map(text).collect()))
     };
     serde_json::Value::Object(report.variants.iter().take(100).map(of).collect())
+}
+
+/// The page over the kernels of captures.
+fn kernels(reports: &[&str]) -> String {
+    use crate::report::kernels::{KernelFilter, KernelsPage, ProfiledReport, html};
+    let read = |name: &&str| {
+        let path = format!("{}/tests/data/{name}.ncu-rep.zst", env!("CARGO_MANIFEST_DIR"));
+        let report = ncu_rep::Report::open(&path).unwrap();
+        ProfiledReport::read(&path, &report, &KernelFilter::default()).unwrap()
+    };
+    let reports: Vec<ProfiledReport> = reports.iter().map(read).collect();
+    html(&KernelsPage::new(&reports, &|_| Vec::new())).unwrap()
 }
 
 /// A run beside itself.

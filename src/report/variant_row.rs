@@ -120,12 +120,25 @@ pub struct BuildRow {
 /// What was measured at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeValues {
-    /// Grid, block and dynamic shared memory of the launch.
+    /// Grid, block and dynamic shared memory of the launch; of several steps, each.
     pub launch: String,
+    /// Its steps, where it is several.
+    pub steps: Vec<StepRow>,
     /// Values, aligned with [`Report::metrics`](super::Report::metrics).
     pub values: Vec<Measure>,
     /// Latency samples in microseconds, in the order they were taken.
     pub samples: Vec<f64>,
     /// What was verified of the launches behind the samples; none where their outputs were not looked at.
     pub audit: Option<AuditRow>,
+}
+
+/// A step of an evaluation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepRow {
+    /// The kernel, `memset` or `memcpy`.
+    pub name: String,
+    /// How it is launched, or what is filled or copied.
+    pub about: String,
+    /// Values, aligned with [`Report::metrics`](super::Report::metrics); none for what is not known of single launches.
+    pub values: Vec<Option<Measure>>,
 }

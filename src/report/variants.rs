@@ -4,6 +4,7 @@ use super::inputs::{ReportInputs, RunSource};
 use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
 use super::number::{self, Number};
+use super::steps;
 use super::text;
 use super::trust::{Audits, is_graded_by_itself, launches};
 use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
@@ -266,11 +267,7 @@ fn values(
     metrics: &[MetricColumn],
 ) -> ShapeValues {
     let launch = match &variant.method {
-        Method::Kernel(plan) => plan.launches.iter().find(|l| &l.shape == shape).map_or_else(String::new, |l| {
-            let dims = |[x, y, z]: [u32; 3]| format!("{x}×{y}×{z}");
-            let dynamic = number::with_unit(f64::from(l.dynamic_shared), "bytes");
-            format!("grid {}, block {}, dynamic shared memory {dynamic}", dims(l.grid), dims(l.block))
-        }),
+        Method::Kernel(plan) => plan.program(shape).map_or_else(String::new, steps::program_text),
         Method::Command(_) | Method::Captured(_) => String::new(),
     };
     let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
@@ -279,6 +276,7 @@ fn values(
     };
     ShapeValues {
         launch,
+        steps: steps::rows(inputs, variant, shape, metrics),
         values: metrics.iter().map(measure).collect(),
         samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
         audit: index.audits.at(&variant.id, shape),

@@ -1,7 +1,7 @@
 //! What a search chose, as a phase of its own: the file with the candidates written into `[sweep]`, so that the run says what it
 //! measured and is judged by its own phase as any other.
 
-use crate::config::{self, ConfigErrors, Phase, locate};
+use crate::config::{self, ConfigErrors, KeyPlaces, Phase};
 use crate::expr::Value;
 
 /// Why what a search chose cannot be written into the phase.
@@ -23,7 +23,7 @@ pub enum ChosenError {
 /// `[sweep]` is written in another form than a table of its own.
 pub fn with_chosen(phase: &Phase, points: &[Vec<(String, Value)>]) -> Result<Phase, ChosenError> {
     let (axis, _) = phase.sweep.axes.first().ok_or(ChosenError::Form)?;
-    let place = locate(&phase.text, &format!("sweep.{axis}")).ok_or(ChosenError::Form)?;
+    let place = KeyPlaces::of(&phase.text).locate(&format!("sweep.{axis}")).ok_or(ChosenError::Form)?;
     let start = phase.text.get(..place.span.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
     let (before, after) = phase.text.split_at_checked(start).ok_or(ChosenError::Form)?;
     let lines: String = points.iter().map(|point| format!("  {},\n", table(point))).collect();

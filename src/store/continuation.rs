@@ -66,7 +66,15 @@ fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (P
 /// In what a run that is about to start differs from an unfinished one.
 fn difference(run: &Run, now: &Manifest, phase: &Phase, plan: &Plan) -> Option<String> {
     let then = &run.manifest;
-    if then.fingerprint != now.fingerprint {
+    if then.shard != now.shard {
+        return Some("it measures another part of the phase".to_owned());
+    }
+    let alike = match then.merged.is_empty() {
+        true => then.fingerprint == now.fingerprint,
+        // Its shards were measured anywhere; what is judged of them is measured here.
+        false => then.fingerprint.anywhere() == now.fingerprint.anywhere(),
+    };
+    if !alike {
         return Some("it was measured on another machine or with other tools".to_owned());
     }
     if then.ncugate != now.ncugate {

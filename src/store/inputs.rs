@@ -5,8 +5,9 @@
 
 use super::Manifest;
 use super::seal::file_sha256;
+use super::settings;
 use crate::build::flag_files;
-use crate::config::{Phase, ProgramKind, Role, WorkloadReference};
+use crate::config::{Init, Phase, ProgramKind, WorkloadReference};
 use crate::expr::{Value, render};
 use crate::plan::{Method, Plan, reference_plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +45,7 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
             Method::Command(command) => paths.extend(scripts(&command.argv)),
         }
     }
-    paths.extend(references(phase));
+    paths.extend(arrays(phase));
     paths.extend(reference_plan(phase, plan).iter().flat_map(sources));
     paths
 }
@@ -74,6 +75,14 @@ pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<Strin
 /// The files that a run lists and that are not what they were when it began, a phrase each.
 pub fn changed_inputs(manifest: &Manifest) -> Vec<String> {
     manifest.inputs.as_ref().map_or_else(Vec::new, |recorded| compared(recorded, BTreeSet::new()))
+}
+
+/// The files that two runs were both made of and that are not the same, a phrase each, and settings in which they differ.
+pub fn changed_between(one: &Manifest, other: &Manifest) -> Vec<String> {
+    let (mine, theirs) = (one.inputs.clone().unwrap_or_default(), other.inputs.clone().unwrap_or_default());
+    let unlike = mine.iter().filter(|(path, hash)| theirs.get(*path).is_some_and(|other| other != *hash));
+    let files = unlike.map(|(path, _)| format!("another text of '{path}'"));
+    files.chain(settings::differences(&one.settings, &other.settings)).collect()
 }
 
 fn compared(recorded: &BTreeMap<String, String>, named: BTreeSet<PathBuf>) -> Vec<String> {
@@ -123,27 +132,32 @@ fn program_files(program: &ProgramKind) -> BTreeSet<PathBuf> {
     }
 }
 
-/// Files that hold expected outputs, or the program that gives them.
-fn references(phase: &Phase) -> BTreeSet<PathBuf> {
-    let path = match &phase.workload.reference {
-        WorkloadReference::Npy { path } => path,
-        WorkloadReference::Program(reference) => return program_files(&reference.program),
+/// Paths of NumPy files that hold inputs and expected outputs, and files of the program that gives the latter.
+fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
+    let (reference, mut paths) = match &phase.workload.reference {
+        WorkloadReference::Npy { path } => (Some(path.to_string_lossy()), BTreeSet::new()),
+        WorkloadReference::Program(reference) => (None, program_files(&reference.program)),
         WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Absent => {
-            return BTreeSet::new();
+            (None, BTreeSet::new())
         }
     };
-    let template = path.to_string_lossy();
-    let outputs = || phase.workload.buffers.iter().filter(|buffer| buffer.role == Role::Output);
-    let mut paths = BTreeSet::new();
+    let buffers = || phase.workload.buffers.iter();
+    let outputs = buffers().filter(|buffer| buffer.role.is_compared());
+    let outputs = outputs.filter_map(|buffer| Some((reference.as_deref()?, buffer)));
+    let inputs = buffers().filter_map(|buffer| match &buffer.init {
+        Some(Init::Npy { path }) => Some((path.as_str(), buffer)),
+        _ => None,
+    });
+    let files: Vec<_> = outputs.chain(inputs).collect();
     for shape in &phase.workload.shapes {
         for seed in &phase.workload.seeds {
-            for buffer in outputs() {
+            for (template, buffer) in &files {
                 let mut names = shape.scope();
                 names.insert("shape".to_owned(), Value::Text(shape.name.0.clone()));
                 names.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
                 names.insert("buffer".to_owned(), Value::Text(buffer.name.clone()));
                 // A template that cannot be rendered is found out where the reference is read.
-                paths.extend(render(&template, &names).ok().map(PathBuf::from));
+                paths.extend(render(template, &names).ok().map(PathBuf::from));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What a run was: when, where, with what.
 
 use crate::model::{Gpu, VariantId, Verdict};
+use crate::plan::Shard;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,6 +49,14 @@ pub struct Fingerprint {
     pub cache_control: String,
     /// ncu's replay mode (`kernel`).
     pub replay_mode: String,
+}
+
+impl Fingerprint {
+    /// Without what tells one GPU and host from another of the same kind.
+    pub fn anywhere(&self) -> Self {
+        let machine = Machine { gpu: None, host: None, ..self.machine.clone() };
+        Self { machine, ..self.clone() }
+    }
 }
 
 /// The source tree that was measured.
@@ -99,6 +108,26 @@ pub struct SealedFile {
     pub records: Option<u64>,
 }
 
+/// Which part of a phase a run measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardOf {
+    /// The part.
+    pub shard: Shard,
+    /// What [`Manifest::plan_sha256`] is of the whole phase.
+    pub whole_sha256: String,
+}
+
+/// A run that a merged run is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergedShard {
+    /// Its id.
+    pub run: String,
+    /// The part that it measured.
+    pub shard: Shard,
+    /// Which GPU and host.
+    pub machine: Machine,
+}
+
 /// A run's `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -125,6 +154,12 @@ pub struct Manifest {
     /// SHA-256 of the measured part of the plan: variants, workload, settings, and what compilers and programs are found by
     /// (not gates).
     pub plan_sha256: String,
+    /// The part of the phase that was measured, where it is not the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardOf>,
+    /// The shards that the run was merged from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<MergedShard>,
     /// SHA-256 of every kernel source and of the headers beside it, by path.
     pub sources: Vec<(String, String)>,
     /// SHA-256 of every file that the run was made of, by path: sources, what the compiler read for them, files that flags

@@ -10,6 +10,7 @@ mod folder;
 mod inputs;
 mod journal;
 mod manifest;
+mod merge;
 mod provenance;
 mod recording;
 mod records;
@@ -23,9 +24,11 @@ mod settings;
 pub use continuation::{Continuation, unfinished};
 pub use coverage::lacks;
 pub use folder::new_folder;
+use inputs::changed_between;
 pub use inputs::changed_inputs;
-pub use manifest::{Fingerprint, Git, Machine, Manifest, RunState, RunVerdict, Seal, SealedFile};
-pub use provenance::manifest;
+pub use manifest::{Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf};
+pub use merge::{MergeError, Merged, merge};
+pub use provenance::{manifest, shard_manifest};
 pub use recording::record;
 pub use records::unsound_samples;
 pub use report_file::{is_report_name, prove_report};
@@ -34,7 +37,7 @@ pub use run::{Run, RunWriter, SCHEMA, runs};
 pub use seal::seal;
 pub use search_journal::{SearchJournal, take_search};
 
-use crate::disk::{self, Durability, Owner};
+use crate::disk::{self, Durability, LockOwner};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -145,7 +148,7 @@ pub enum StoreError {
         /// The run's folder.
         folder: PathBuf,
         /// Who writes.
-        owner: Box<Owner>,
+        owner: Box<LockOwner>,
     },
     /// Another process took the run over.
     #[error("{folder} was taken over by another process, as this one was not heard of for five minutes; nothing more is written", folder = .folder.display())]

@@ -1,10 +1,10 @@
 //! What a run has to remember of where it came from: hashes, commit, command line.
 
 use super::settings::settings;
-use super::{Fingerprint, Git, Manifest, RunState, SCHEMA, inputs, sha256};
+use super::{Fingerprint, Git, Manifest, RunState, SCHEMA, ShardOf, inputs, sha256};
 use crate::build::Nvcc;
 use crate::config::Phase;
-use crate::plan::Plan;
+use crate::plan::{Plan, Shard};
 use crate::process;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -41,9 +41,19 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         redacted: false,
         verdict: None,
         stopped: None,
+        shard: None,
+        merged: Vec::new(),
         warnings: Vec::new(),
         seal: None,
     }
+}
+
+/// The manifest of a run that measures a shard of `plan` and starts now.
+pub fn shard_manifest(phase: &Phase, plan: &Plan, shard: Shard, fingerprint: Fingerprint) -> Manifest {
+    let whole_sha256 = measured_sha256(phase, plan, &settings(phase));
+    let manifest = manifest(phase, &plan.shard(shard), fingerprint);
+    let run = format!("{}-s{}of{}", manifest.run, shard.index, shard.count);
+    Manifest { run, shard: Some(ShardOf { shard, whole_sha256 }), ..manifest }
 }
 
 /// The command line as text. An argument that is not UTF-8 keeps what is, with U+FFFD for the rest.

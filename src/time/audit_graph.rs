@@ -2,11 +2,13 @@
 //! outputs and a disturbance of the set between them.
 //!
 //! A launch of the timed graph may find its output there already, for each set is launched on many times. Here it finds it
-//! poisoned, spoiled in one place, or right for inputs that are not there any more.
+//! poisoned, spoiled in one place, or right for inputs that are not there any more. State is what it was before the first launch
+//! each time.
 
+use super::compared::{Compared, OutputPlace};
 use super::schedule::{AuditSchedule, Disturbance, GraphExtent, audited_launches};
-use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
-use crate::gpu::{Device, DeviceError, ExecutableGraph, PendingDigests};
+use super::timed_buffers::TimedBuffers;
+use crate::gpu::{Device, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};
 use std::ops::Range;
 
 /// Most bytes of an output that [`Disturbance::Spot`] spoils.
@@ -93,7 +95,7 @@ impl AuditGraph {
     pub fn run(
         &self,
         device: &Device,
-        buffers: &mut TimedBuffers,
+        (buffers, extents): (&mut TimedBuffers, &VariantExtents),
         lead_in: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<Audited, DeviceError> {
         buffers.refresh(device, &self.start)?;
@@ -112,7 +114,7 @@ impl AuditGraph {
                 return Ok(Audited { wrong: Some(WrongLaunch { reason, set }), inexact: 0 });
             }
         }
-        let mut audited = self.compare(device, buffers, &pending)?;
+        let mut audited = self.compare(device, (buffers, extents), &pending)?;
         buffers.wipe_snapshots(device)?;
         if audited.wrong.is_some() {
             return Ok(audited);
@@ -129,13 +131,13 @@ impl AuditGraph {
     fn compare(
         &self,
         device: &Device,
-        buffers: &mut TimedBuffers,
+        (buffers, extents): (&mut TimedBuffers, &VariantExtents),
         pending: &[PendingDigests],
     ) -> Result<Audited, DeviceError> {
         let mut audited = Audited::default();
         for (index, digests) in buffers.read_outputs(pending).into_iter().enumerate() {
             let place = OutputPlace::Snapshot(index);
-            let compared = buffers.compare(device, place, self.contents[index], digests)?;
+            let compared = buffers.compare(device, place, (self.contents[index], extents), digests)?;
             audited.inexact += u32::from(compared == Compared::New);
             if let Some(reason) = compared.reason() {
                 audited.wrong = Some(WrongLaunch { reason, set: index % self.start.len() });
@@ -157,6 +159,7 @@ fn disturb(
     match disturbance {
         Disturbance::Poison => buffers.poison(device, set, content).map(|()| content),
         Disturbance::Spot => {
+            buffers.restore_state(device, set, content)?;
             let outputs = buffers.outputs();
             let region = outputs[schedule.below(outputs.len())].clone();
             buffers.restore(device, set, content, &spot(schedule, region)).map(|()| content)

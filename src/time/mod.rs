@@ -2,6 +2,7 @@
 //! gave.
 
 mod audit_graph;
+mod compared;
 mod round;
 mod schedule;
 mod settings;
@@ -12,4 +13,4 @@ pub use round::order;
 pub use schedule::{AuditSchedule, VERIFIED_LAUNCHES};
 pub use settings::{AuditEffort, HiddenSeeds, TimingSettings};
 pub use timed_buffers::{HiddenCase, TimedBuffers};
-pub use timed_kernel::{TimedKernel, TimedLaunch};
+pub use timed_kernel::{TimedKernel, TimedProgram};

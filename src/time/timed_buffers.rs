@@ -1,10 +1,11 @@
 //! What timed launches work on: sets of buffers whose contents move between samples, and what their outputs should be.
 
+use super::compared::{Compared, OutputPlace};
 use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
-    BufferSet, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests,
-    PinnedMemory,
+    ArenaLayout, BufferSet, BufferSpec, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow,
+    PendingDigests, PinnedMemory, VariantExtents,
 };
 use crate::model::{CheckOutcome, Tolerance};
 use crate::prove::{CaseDraw, CaseInputs, DifferenceTally, ShapeSpec};
@@ -13,6 +14,9 @@ use std::ops::Range;
 
 /// Most bytes of device memory that keep the outputs of audited launches until they are compared.
 const SNAPSHOT_BYTES: usize = 1 << 29;
+
+/// Most bytes of the sets of buffers of a workload with state: each launch of a sample has one to itself.
+const STATE_BYTES: usize = 1 << 30;
 
 /// Inputs of a hidden seed, and what is right for them.
 #[derive(Debug)]
@@ -27,47 +31,15 @@ pub struct HiddenCase {
 #[derive(Debug)]
 struct TimedContent {
     seed: u64,
-    /// What a set holds before its first launch: the inputs, poison in outputs, zero in scratch.
+    /// What a set holds before its first launch: the inputs, state, poison in other outputs, zero in other scratch.
     staging: BufferSet,
     draw: CaseDraw,
     /// Digests of what a launch may not write.
     kept: Vec<MemoryDigest>,
-    /// Digests of the poison in outputs.
+    /// Digests of what outputs hold before a launch: poison, or state.
     poison: Vec<MemoryDigest>,
-    /// Digests of outputs that were compared in full and are right.
-    right: HashSet<Vec<MemoryDigest>>,
-}
-
-/// Where outputs lie that are to be verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputPlace {
-    /// In the set of this number.
-    Set(usize),
-    /// In the buffers of the lead-in.
-    LeadIn,
-    /// In the snapshot of this number.
-    Snapshot(usize),
-}
-
-/// What comparing the outputs of a launch gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Compared {
-    /// The very bytes that were compared in full before.
-    Known,
-    /// Right, in other bytes than any before.
-    New,
-    /// Wrong or missing, and in what.
-    Wrong(String),
-}
-
-impl Compared {
-    /// Why the outputs do not count, if they do not.
-    pub fn reason(self) -> Option<String> {
-        match self {
-            Self::Known | Self::New => None,
-            Self::Wrong(reason) => Some(reason),
-        }
-    }
+    /// Digests of outputs that were compared in full and are right, with the extents that they are right for.
+    right: HashSet<(VariantExtents, Vec<MemoryDigest>)>,
 }
 
 /// All memory of the timing at a shape.
@@ -79,6 +51,8 @@ pub struct TimedBuffers {
     pub sets: Vec<BufferSet>,
     /// What the device is kept busy with before a sample.
     pub lead_in: BufferSet,
+    /// What the buffers of the lead-in held at its start, where the workload has state.
+    lead_in_state: Option<BufferSet>,
     contents: Vec<TimedContent>,
     digester: Digester,
     copier: Copier,
@@ -104,12 +78,16 @@ impl TimedBuffers {
         settings: &TimingSettings,
         known: &CaseInputs,
     ) -> Result<Self, DeviceError> {
-        let mut sets = BufferSet::several(device, &shape.buffers, &known.bytes, settings.sets() + 1)?;
-        let lead_in = sets.pop().ok_or_else(|| DeviceError::Launch("no sets of buffers".to_owned()))?;
+        let has_state = shape.buffers.iter().any(BufferSpec::is_state);
+        let count = if has_state { sets_with_state(settings, shape) } else { settings.sets() };
+        let mut sets = BufferSet::several(device, &shape.buffers, &known.bytes, count + 1 + u32::from(has_state))?;
+        let absent = || DeviceError::Launch("no sets of buffers".to_owned());
+        let lead_in_state = if has_state { Some(sets.pop().ok_or_else(absent)?) } else { None };
+        let lead_in = sets.pop().ok_or_else(absent)?;
         let layout = lead_in.layout();
-        let outputs: Vec<usize> = layout.regions_of(&shape.buffers, Role::Output).map(|region| region.len()).collect();
+        let outputs: Vec<usize> = layout.regions_of(&shape.buffers, is_compared).map(|region| region.len()).collect();
         let one = snapshot_bytes(&outputs);
-        let most = settings.max_launches.max(2 * settings.sets()) as usize;
+        let most = settings.max_launches.max(2 * count) as usize;
         let snapshots = device.allocate((SNAPSHOT_BYTES / one.max(1)).clamp(1, most) * one)?;
         let flush = match settings.l2 {
             L2State::Cold => Some(device.allocate(2 * device.attributes().l2_bytes as usize)?),
@@ -127,6 +105,7 @@ impl TimedBuffers {
             flush,
             snapshots,
             lead_in,
+            lead_in_state,
         })
     }
 
@@ -140,7 +119,7 @@ impl TimedBuffers {
         let staging = BufferSet::through(device, &self.shape.buffers, &contents, &mut self.image)?;
         let image = self.image.as_slice();
         let poison = layout
-            .regions_of(&self.shape.buffers, Role::Output)
+            .regions_of(&self.shape.buffers, is_compared)
             .map(|region| self.digester.of_host(&image[region]))
             .collect();
         let kept: Vec<MemoryDigest> =
@@ -152,6 +131,24 @@ impl TimedBuffers {
         }
         self.contents.push(content);
         Ok(())
+    }
+
+    /// Most launches in one graph: where the workload has state every launch needs a set that no other has changed.
+    pub fn most_launches(&self, most: u32) -> u32 {
+        if self.lead_in_state.is_some() { most.min(self.sets.len() as u32) } else { most }
+    }
+
+    /// Queues that everything is as before the first launch, where the workload has state; for launches that are no samples.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn renew(&self, device: &Device) -> Result<(), DeviceError> {
+        if self.lead_in_state.is_none() || self.contents.is_empty() {
+            return Ok(());
+        }
+        self.refresh_lead_in(device, 0)?;
+        let mut sets = self.sets.iter().enumerate();
+        sets.try_for_each(|(at, set)| self.refill(device, set, at % self.contents.len()))
     }
 
     /// Contents that sets can hold.
@@ -193,14 +190,15 @@ impl TimedBuffers {
         self.held.fill(None);
     }
 
-    /// Queues that each set's outputs are poisoned and its scratch is zero again, while its inputs stay.
+    /// Queues that each set's outputs are poisoned, its scratch is zero and its state restored again, while its inputs stay.
     ///
     /// # Errors
     /// The driver refuses.
     pub fn refresh_outputs(&self, device: &Device, held: &[usize]) -> Result<(), DeviceError> {
         held.iter().enumerate().try_for_each(|(set, &content)| {
             self.poison(device, set, content)?;
-            self.copy_regions(device, set, content, Role::Scratch)
+            let staging = &self.contents[content].staging;
+            self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Scratch)
         })
     }
 
@@ -209,7 +207,18 @@ impl TimedBuffers {
     /// # Errors
     /// The driver refuses.
     pub fn refresh_lead_in(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
-        self.refill(device, &self.lead_in, content)
+        self.refill(device, &self.lead_in, content)?;
+        self.lead_in_state.as_ref().map_or(Ok(()), |state| self.refill(device, state, content))
+    }
+
+    /// Queues that the state in the buffers of the lead-in is what it was at its start, or adds it to the graph being
+    /// captured; the lead-in is not timed.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn restore_lead_in(&self, device: &Device) -> Result<(), DeviceError> {
+        let Some(state) = &self.lead_in_state else { return Ok(()) };
+        self.copy_regions(device, &self.lead_in, state, BufferSpec::is_state)
     }
 
     fn refill(&self, device: &Device, set: &BufferSet, content: usize) -> Result<(), DeviceError> {
@@ -225,26 +234,41 @@ impl TimedBuffers {
         self.flush.as_ref().map_or(Ok(()), |memory| device.fill(memory, 0))
     }
 
-    /// Queues that a set gets the inputs of a content and nothing else of it.
+    /// Queues that a set gets the inputs of a content, and the state that goes with them.
     ///
     /// # Errors
     /// The driver refuses.
     pub fn give_inputs(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
-        self.copy_regions(device, set, content, Role::Input)
+        let staging = &self.contents[content].staging;
+        self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Input || b.is_state())
     }
 
-    /// Queues that a set's outputs are poisoned again.
+    /// Queues that a set's outputs are poisoned again, and that its state is what it was before the first launch.
     ///
     /// # Errors
     /// The driver refuses.
     pub fn poison(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
-        self.copy_regions(device, set, content, Role::Output)
+        let staging = &self.contents[content].staging;
+        self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Output || b.is_state())
     }
 
-    fn copy_regions(&self, device: &Device, set: usize, content: usize, role: Role) -> Result<(), DeviceError> {
-        let staging = self.contents[content].staging.memory();
-        let mut regions = self.lead_in.layout().regions_of(&self.shape.buffers, role);
-        regions.try_for_each(|region| self.copier.copy(device, self.sets[set].memory(), region.start, staging, &region))
+    /// Queues that a set's state is what it was before the first launch.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn restore_state(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+        self.copy_regions(device, &self.sets[set], &self.contents[content].staging, BufferSpec::is_state)
+    }
+
+    fn copy_regions(
+        &self,
+        device: &Device,
+        to: &BufferSet,
+        from: &BufferSet,
+        wanted: impl Fn(&BufferSpec) -> bool,
+    ) -> Result<(), DeviceError> {
+        let mut regions = self.lead_in.layout().regions_of(&self.shape.buffers, wanted);
+        regions.try_for_each(|region| self.copier.copy(device, to.memory(), region.start, from.memory(), &region))
     }
 
     /// Queues that a range of a set's memory is what it was before the first launch.
@@ -264,7 +288,7 @@ impl TimedBuffers {
 
     /// Where outputs are in a set.
     pub fn outputs(&self) -> Vec<Range<usize>> {
-        self.lead_in.layout().regions_of(&self.shape.buffers, Role::Output).collect()
+        self.lead_in.layout().regions_of(&self.shape.buffers, is_compared).collect()
     }
 
     /// Bytes of one snapshot of all outputs; each output starts at a multiple of 16 in it.
@@ -341,13 +365,13 @@ impl TimedBuffers {
         (0..launches).map(|launch| by_output.iter().map(|digests| digests[launch]).collect()).collect()
     }
 
-    /// Whether the outputs of a set that holds a content were still poison when their digests were asked for.
+    /// Whether the outputs of a set that holds a content were still as before its first launch when their digests were asked for.
     pub fn is_fresh(&self, content: usize, pending: &[PendingDigests]) -> bool {
         let found: Vec<MemoryDigest> = pending.iter().flat_map(|pending| self.digester.read(pending)).collect();
         found == self.contents[content].poison
     }
 
-    /// Compares the outputs of a launch with what is right for a content: by their digests, and where those are not known,
+    /// Compares the outputs of a launch of a variant with these extents with what is right for a content: by their digests, and where those are not known,
     /// in full on the host.
     ///
     /// # Errors
@@ -356,15 +380,16 @@ impl TimedBuffers {
         &mut self,
         device: &Device,
         place: OutputPlace,
-        content: usize,
+        (content, extents): (usize, &VariantExtents),
         digests: Vec<MemoryDigest>,
     ) -> Result<Compared, DeviceError> {
-        if self.contents[content].right.contains(&digests) {
+        let found = (extents.clone(), digests);
+        if self.contents[content].right.contains(&found) {
             return Ok(Compared::Known);
         }
-        match self.in_full(device, place, content)? {
+        match self.in_full(device, place, (content, extents))? {
             CheckOutcome::Correct { .. } => {
-                self.contents[content].right.insert(digests);
+                self.contents[content].right.insert(found);
                 Ok(Compared::New)
             }
             CheckOutcome::Wrong { reason, .. }
@@ -373,10 +398,15 @@ impl TimedBuffers {
         }
     }
 
-    fn in_full(&mut self, device: &Device, place: OutputPlace, content: usize) -> Result<CheckOutcome, DeviceError> {
+    fn in_full(
+        &mut self,
+        device: &Device,
+        place: OutputPlace,
+        (content, extents): (usize, &VariantExtents),
+    ) -> Result<CheckOutcome, DeviceError> {
         let (mut tally, mut at) = (DifferenceTally::default(), 0);
         let buffers = self.shape.buffers.iter().enumerate();
-        let outputs: Vec<usize> = buffers.filter(|(_, b)| b.role == Role::Output).map(|(index, _)| index).collect();
+        let outputs: Vec<usize> = buffers.filter(|(_, b)| is_compared(b)).map(|(index, _)| index).collect();
         for (buffer, region) in outputs.into_iter().zip(self.outputs()) {
             let (memory, range) = match place {
                 OutputPlace::Set(set) => (self.sets[set].memory(), region.clone()),
@@ -389,7 +419,7 @@ impl TimedBuffers {
             at += region.len().next_multiple_of(16);
             let bytes = device.download_range(&mut self.image, memory, &range)?;
             let draw = &self.contents[content].draw;
-            tally = tally.and(draw.tally_bytes(&self.shape, buffer, bytes, &self.tolerance));
+            tally = tally.and(draw.tally_bytes((&self.shape, extents), buffer, bytes, &self.tolerance));
         }
         Ok(self.contents[content].draw.outcome(&tally, &self.tolerance))
     }
@@ -440,6 +470,18 @@ impl TimedBuffers {
         device.synchronize()?;
         Ok(pending.iter().flat_map(|pending| self.digester.read(pending)).collect())
     }
+}
+
+fn is_compared(buffer: &BufferSpec) -> bool {
+    buffer.role.is_compared()
+}
+
+/// Sets of buffers where launches change what they read: as many as a graph has launches, in the memory there is for them; one
+/// where a launch is a sample by itself.
+fn sets_with_state(settings: &TimingSettings, shape: &ShapeSpec) -> u32 {
+    let fit = STATE_BYTES / ArenaLayout::new(&shape.buffers).bytes().max(1);
+    let (most, _) = settings.extent();
+    most.min(u32::try_from(fit).unwrap_or(u32::MAX)).max(settings.sets().min(most))
 }
 
 /// Bytes of a snapshot of outputs of these lengths: each starts at a multiple of 16.

@@ -2,12 +2,12 @@
 //! what those launches gave.
 
 use super::audit_graph::{AuditGraph, WrongLaunch};
+use super::compared::{Compared, OutputPlace};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::TimingSettings;
-use super::timed_buffers::{Compared, OutputPlace, TimedBuffers};
-use crate::gpu::{Device, DeviceError, ExecutableGraph, KernelArguments, LoadedKernel, PendingDigests};
+use super::timed_buffers::TimedBuffers;
+use crate::gpu::{BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};
 use crate::model::{Audit, LatencyOutcome, VariantId};
-use crate::plan::Launch;
 
 /// Launches whose mean is the first guess of how long one takes.
 const PILOT: u32 = 4;
@@ -16,17 +16,16 @@ const PILOT: u32 = 4;
 /// in it; it also brings the code of the variant back into the caches.
 const LEAD_IN_US: f64 = 60.0;
 
-/// A variant's kernel, how it is launched, and on what: arguments for each set of buffers, and for the lead-in's own.
+/// What a variant runs, bound to each set of buffers and to the lead-in's own. What is called a launch of it here is all of
+/// its steps, once.
 #[derive(Debug)]
-pub struct TimedLaunch<'a> {
-    /// The kernel.
-    pub kernel: &'a LoadedKernel,
-    /// Its launch.
-    pub launch: &'a Launch,
-    /// Arguments by set.
-    pub arguments: Vec<KernelArguments>,
-    /// Arguments on the buffers of the lead-in.
-    pub lead_in: KernelArguments,
+pub struct TimedProgram<'a> {
+    /// By set.
+    pub sets: Vec<BoundProgram<'a>>,
+    /// On the buffers of the lead-in.
+    pub lead_in: BoundProgram<'a>,
+    /// Extents of the buffers that differ between variants.
+    pub extents: VariantExtents,
 }
 
 /// A variant being timed at a shape.
@@ -37,6 +36,7 @@ pub struct TimedKernel {
     lead_in: ExecutableGraph,
     graph: ExecutableGraph,
     extent: GraphExtent,
+    extents: VariantExtents,
     samples: Vec<f64>,
     audit_graph: AuditGraph,
     schedule: AuditSchedule,
@@ -74,37 +74,42 @@ impl TimedKernel {
     pub fn prepare(
         variant: VariantId,
         device: &Device,
-        timed: &TimedLaunch<'_>,
+        timed: &TimedProgram<'_>,
         buffers: &TimedBuffers,
         settings: &TimingSettings,
         mut schedule: AuditSchedule,
         wanted: u32,
     ) -> Result<Self, DeviceError> {
         device.reset_persisting_l2()?;
-        let graph = |launches| graph(device, timed, timed.arguments.iter(), launches);
-        let replay = |graph: &ExecutableGraph| device.time(|| device.replay(graph));
+        let graph = |launches| graph(device, &timed.sets, launches);
+        let replay = |graph: &ExecutableGraph| {
+            buffers.renew(device)?;
+            device.time(|| device.replay(graph))
+        };
         // The first replay pays for loading; the second is the guess, and what it says is checked once.
-        let pilot = graph(PILOT)?;
+        let few = buffers.most_launches(PILOT);
+        let pilot = graph(few)?;
         replay(&pilot)?;
-        let mut launches = sample_launches(settings, replay(&pilot)?, PILOT);
+        let mut launches = buffers.most_launches(sample_launches(settings, replay(&pilot)?, few));
         let mut chosen = graph(launches)?;
         let mut elapsed = replay(&chosen)?;
         let lead_in = lead_in_launches(settings, elapsed, launches);
-        let lead_in = self::graph(device, timed, std::iter::once(&timed.lead_in), lead_in)?;
+        let lead_in = lead_in_graph(device, &timed.lead_in, buffers, lead_in)?;
         let (most, least_us) = settings.extent();
-        if elapsed < least_us && launches < most {
-            launches = sample_launches(settings, elapsed, launches);
+        if elapsed < least_us && launches < buffers.most_launches(most) {
+            launches = buffers.most_launches(sample_launches(settings, elapsed, launches));
             chosen = graph(launches)?;
             elapsed = replay(&chosen)?;
         }
         for _ in 0..settings.warmup {
+            buffers.renew(device)?;
             device.replay(&chosen)?;
         }
         device.replay(&lead_in)?;
         device.synchronize()?;
-        let sets = launches.min(settings.sets());
+        let sets = launches.min(timed.sets.len() as u32);
         let extent = GraphExtent { launches, sets, launch_us: elapsed / f64::from(launches) };
-        let launch = |set: usize| device.launch(timed.kernel, timed.launch, &timed.arguments[set]);
+        let launch = |set: usize| device.run(&timed.sets[set]);
         let most = settings.effort.most_launches(settings.rounds, launches);
         let missing = missing_launches(wanted, settings.rounds, &extent).min(most);
         let audit_graph = AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?;
@@ -122,6 +127,7 @@ impl TimedKernel {
             lead_in,
             graph: chosen,
             extent,
+            extents: timed.extents.clone(),
             samples: Vec::with_capacity(settings.rounds as usize),
             audits: schedule.audits_by_round(audits, settings.rounds),
             audit_graph,
@@ -213,7 +219,7 @@ impl TimedKernel {
                 Some(&content) => (OutputPlace::Set(set), content, "a timed launch"),
                 None => (OutputPlace::LeadIn, lead_in, "a launch before a sample"),
             };
-            let compared = buffers.compare(device, place, content, digests)?;
+            let compared = buffers.compare(device, place, (content, &self.extents), digests)?;
             self.inexact += u32::from(compared == Compared::New);
             if let Some(reason) = compared.reason() {
                 return Ok(Some((WrongLaunch { reason, set }, launch)));
@@ -227,7 +233,7 @@ impl TimedKernel {
         device: &Device,
         buffers: &mut TimedBuffers,
     ) -> Result<Option<WrongLaunch>, DeviceError> {
-        let found = self.audit_graph.run(device, buffers, || device.replay(&self.lead_in))?;
+        let found = self.audit_graph.run(device, (buffers, &self.extents), || device.replay(&self.lead_in))?;
         self.inexact += found.inexact;
         if found.wrong.is_none() {
             self.audit.graphs += 1;
@@ -283,15 +289,23 @@ fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> String {
     format!("output of {launch} differs: {}, round {round}, set {}", wrong.reason, wrong.set)
 }
 
-fn graph<'a>(
+/// A graph of that many launches, over the sets in turn.
+fn graph(device: &Device, sets: &[BoundProgram<'_>], launches: u32) -> Result<ExecutableGraph, DeviceError> {
+    device.capture(|| sets.iter().cycle().take(launches as usize).try_for_each(|program| device.run(program)))
+}
+
+/// So many launches on the buffers of the lead-in, which find the state of its start each time.
+fn lead_in_graph(
     device: &Device,
-    timed: &TimedLaunch<'_>,
-    arguments: impl Iterator<Item = &'a KernelArguments> + Clone,
+    program: &BoundProgram<'_>,
+    buffers: &TimedBuffers,
     launches: u32,
 ) -> Result<ExecutableGraph, DeviceError> {
     device.capture(|| {
-        let mut rotation = arguments.cycle().take(launches as usize);
-        rotation.try_for_each(|arguments| device.launch(timed.kernel, timed.launch, arguments))
+        (0..launches).try_for_each(|_| {
+            buffers.restore_lead_in(device)?;
+            device.run(program)
+        })
     })
 }
 

@@ -112,4 +112,5 @@ function update() {
   $("count").textContent = `${many}, metrics at shape ${data.shapes[state.shape]}. Select two to compare.`;
   drawHead();
   drawRows();
+  keepAddress();
 }

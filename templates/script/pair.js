@@ -16,6 +16,7 @@ function clearPair() {
 }
 
 function drawPair() {
+  keepAddress();
   if (state.pair.length < 2) {
     const more = state.pair.map((v) => el("p", { class: "quiet" }, "One more to compare with ", bdi(v.label), "."));
     $("compare").replaceChildren(...more);
@@ -26,9 +27,10 @@ function drawPair() {
   const number = (content) => el("th", { class: "num" }, content);
   const heads = el("tr", {}, el("th", {}, "Metric"), number(bdi(a.label)), number(bdi(b.label)), number("Change"));
   const body = el("tbody", {}, ...lines.filter((line) => line !== null));
+  const pair = el("table", { id: "pair" }, el("thead", {}, heads), body);
   $("compare").replaceChildren(
-    el("h3", {}, "Comparison", el("button", { type: "button", onclick: clearPair }, "Clear")),
-    el("div", region("Comparison of two variants"), el("table", { id: "pair" }, el("thead", {}, heads), body)),
+    el("h3", {}, "Comparison", el("button", { type: "button", onclick: clearPair }, "Clear"), copyButton(pair)),
+    el("div", region("Comparison of two variants"), pair),
   );
 }
 

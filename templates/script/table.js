@@ -1,9 +1,8 @@
 
 // ---- the table of variants: only the rows in sight are drawn
 
-/** Height of a row and of the head in pixels, as in style/sections.css. */
-const ROW = 34;
-const HEAD = 40;
+/** Height of a row in pixels: as in style/sections.css until a drawn one is measured. */
+let ROW = 34;
 /** Rows drawn above and below those in sight. */
 const AHEAD = 12;
 /** Most rows on paper. */
@@ -40,6 +39,14 @@ const firstInSight = () => Math.max(0, Math.floor(grid.scrollTop / ROW) - AHEAD)
 
 /** Draws the rows in sight; all of them, as many as are printed, for paper. */
 function drawRows(forPaper = false) {
+  placeRows(forPaper);
+  const drawn = body.querySelector("tr[data-at]")?.getBoundingClientRect().height;
+  if (forPaper || !drawn || Math.abs(drawn - ROW) < 0.01) return;
+  ROW = drawn;
+  placeRows(false);
+}
+
+function placeRows(forPaper) {
   const from = forPaper ? 0 : firstInSight();
   const inSight = Math.ceil((grid.clientHeight || 640) / ROW) + 2 * AHEAD;
   const to = Math.min(rows.length, forPaper ? PRINTED : from + inSight);
@@ -87,7 +94,7 @@ grid.addEventListener("scroll", () => {
 function moveCursor(by) {
   state.cursor = Math.max(0, Math.min(rows.length - 1, state.cursor + by));
   const top = state.cursor * ROW;
-  const room = grid.clientHeight - HEAD - ROW;
+  const room = grid.clientHeight - head.getBoundingClientRect().height - ROW;
   if (top < grid.scrollTop) grid.scrollTop = top;
   else if (top > grid.scrollTop + room) grid.scrollTop = top - room;
   drawRows();

@@ -220,6 +220,73 @@ try {
   quiet(page);
   await page.close();
 
+  page = await open("p1000");
+  await check("the last row is in sight after End, whatever the height of a row", page, async () => {
+    await page.evaluate(`document.getElementById("grid").focus()`);
+    await page.key("End");
+    await page.evaluate(`new Promise((r) => setTimeout(r, 200))`);
+    const [grid, row] = await page.evaluate(
+      `["#grid", "#grid tr.cursor"].map((at) => { const b = document.querySelector(at).getBoundingClientRect(); return [b.top, b.bottom]; })`,
+    );
+    assert.ok(row[0] >= grid[0] && row[1] <= grid[1] + 1, `row ${row} in grid ${grid}`);
+  });
+  await check("mark and rank stay in sight when the table is scrolled sideways", page, async () => {
+    await page.evaluate(`[...document.querySelectorAll("#filters .check input")][0].click()`);
+    await page.evaluate(`document.getElementById("grid").scrollLeft = 900`);
+    await page.evaluate(`new Promise((r) => setTimeout(r, 100))`);
+    const [grid, cell] = await page.evaluate(
+      `["#grid", "#grid tbody tr[data-at] td:nth-child(2)"].map((at) => document.querySelector(at).getBoundingClientRect().left)`,
+    );
+    assert.ok(Math.abs(cell - grid - 38) < 3, `${cell} in ${grid}`);
+  });
+  quiet(page);
+  await page.close();
+
+  page = await open("p90");
+  await check("order, pair and search are in the address, and a page that is opened with it shows them", page, async () => {
+    await clickHead(page, await head(page, "Latency p50"));
+    await page.evaluate(`document.getElementById("grid").focus()`);
+    for (const key of ["Home", " ", "ArrowDown", " "]) await page.key(key);
+    const address = await page.evaluate(`location.hash`);
+    assert.match(address, /^#sort=.*pair=.*&pair=/);
+    const pair = await page.evaluate(`document.querySelector("#pair thead").textContent`);
+    await page.evaluate(`location.reload()`);
+    await page.evaluate(`new Promise((r) => setTimeout(r, 1500))`);
+    assert.equal(await page.evaluate(`document.querySelector("#pair thead").textContent`), pair);
+    assert.equal(await page.evaluate(`location.hash`), address);
+    assert.equal(await page.evaluate(`document.querySelector("#grid th[aria-sort=ascending]").textContent.startsWith("Latency p50")`), true);
+  });
+  quiet(page);
+  await page.close();
+
+  page = await open("p90");
+  await check("a table is copied as Markdown", page, async () => {
+    await page.evaluate(`Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => (window.copied = text) } })`);
+    await page.evaluate(`document.querySelector("#gates .copy").click()`);
+    await page.evaluate(`new Promise((r) => setTimeout(r, 50))`);
+    const lines = (await page.evaluate(`window.copied`)).trim().split("\n");
+    assert.match(lines[0], /^\| Verdict \| Gate \| Measured /);
+    assert.match(lines[1], /^\|( --- \|)+$/);
+    assert.equal(lines.length - 2, await page.evaluate(`document.querySelectorAll("#gates > .scroll > table tbody tr").length`));
+  });
+  quiet(page);
+  await page.close();
+
+  for (const name of ["kernels", "kernels-ranges", "kernels-compared"]) {
+    for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
+      page = await open(name, { width, height: 900, scheme });
+      await check(`${name} at ${width} px, ${scheme}: fits, has contrast, shows its kernels`, page, async () => {
+        assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
+        assert.deepEqual(await page.evaluate(`(${faintTexts})()`), []);
+        assert.ok(await page.evaluate(`document.querySelectorAll("#kernels tbody tr").length`) >= 1);
+        assert.ok(await page.evaluate(`document.querySelectorAll("section.kernel").length`) >= 1);
+        assert.deepEqual(await barriers(page), []);
+      });
+      quiet(page);
+      await page.close();
+    }
+  }
+
   for (const name of ["compare", "index", "compare-hostile", "index-hostile"]) {
     for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
       page = await open(name, { width, height: 900, scheme });

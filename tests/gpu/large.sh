@@ -1,7 +1,7 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Proves large problems and says how long it took: a product of 4,096 cubed in f16, a softmax of 64 M elements in f32; each
 # beside a small shape, and alone (then under every law of its reference). Takes the program: tests/gpu/large.sh NCUGATE
-set -eu
+set -euo pipefail
 program=$(realpath "$1")
 folder=$(mktemp -d)
 cp "$(dirname "$0")"/large/* "$folder"

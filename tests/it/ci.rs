@@ -84,6 +84,9 @@ fn expanded(value: &str, given: &[(&str, &str)], declared: &BTreeMap<String, Opt
     if expression == "github.action_path" {
         return root().display().to_string();
     }
+    if expression == "steps.install.outputs.program" {
+        return assert_cmd::cargo::cargo_bin!("ncugate").display().to_string();
+    }
     let name = expression.strip_prefix("inputs.").unwrap_or_else(|| panic!("{value} is unknown"));
     let default = declared.get(name).unwrap_or_else(|| panic!("input {name} is not declared"));
     let set = given.iter().find(|(input, _)| *input == name).map(|(_, value)| (*value).to_owned());
@@ -96,6 +99,9 @@ fn action(place: &Place, given: &[(&str, &str)]) -> Finished {
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
     let text = action_text();
     let declared = inputs(&text);
+    let binary = assert_cmd::cargo::cargo_bin!("ncugate").display().to_string();
+    let given: Vec<(&str, &str)> = given.iter().copied().chain([("binary", binary.as_str())]).collect();
+    let given = given.as_slice();
     assert!(given.iter().all(|(name, _)| declared.contains_key(*name)), "{given:?}");
     let mut finished = Finished { status: Some(0), stdout: String::new(), stderr: String::new() };
     for step in steps(&text) {
@@ -138,7 +144,7 @@ fn every_script_that_ships_is_bash() {
         assert_eq!(lint(&place.write("step.sh", &step.run)), "", "{}", step.run);
         assert!(!step.run.contains("${{"), "values come in as variables: {}", step.run);
     }
-    let mut scripts = vec![root().join(".ci/action.sh"), root().join(".ci/run")];
+    let mut scripts = vec![root().join(".ci/action.sh"), root().join(".ci/install.sh"), root().join(".ci/run")];
     for folder in ["benches", "tests/gpu"] {
         let entries = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         scripts.extend(entries.filter(|path| path.extension().is_some_and(|e| e == "sh")));
@@ -182,8 +188,58 @@ fn a_recording_is_judged_with_a_summary_a_comment_and_annotations() {
     assert!(place.path().join("reports/phase_d").is_dir(), "where the output `reports` says");
 }
 
+/// Statuses that steps wrote, a line each.
 fn said(place: &Place) -> String {
-    std::fs::read_to_string(place.path().join("output")).unwrap()
+    let output = std::fs::read_to_string(place.path().join("output")).unwrap();
+    output.lines().filter(|line| line.starts_with("status=")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_program_of_another_version_is_never_taken() {
+    let place = Place::new();
+    let script = std::fs::read_to_string(root().join(".ci/install.sh")).unwrap();
+    for folder in ["src", "crates", "templates", "third_party"] {
+        place.write(&format!("source/{folder}/file"), "one");
+    }
+    for file in ["Cargo.toml", "Cargo.lock", "build.rs"] {
+        place.write(&format!("source/{file}"), "one");
+    }
+    // A runner with an old ncugate on its path, and a cargo that installs what the sources say.
+    let old = place.write("path/ncugate", "#!/bin/sh\necho old\n");
+    let cargo = "#!/bin/sh\nwhile [ $# -gt 0 ]; do [ \"$1\" = --root ] && root=$2; [ \"$1\" = --path ] && path=$2; shift; done\n\
+                 [ \"$(cat \"$path/src/file\")\" = broken ] && exit 101\necho built >> builds\nmkdir -p \"$root/bin\"\n\
+                 printf '#!/bin/sh\\necho %s\\n' \"$(cat \"$path/src/file\")\" > \"$root/bin/ncugate\"\nchmod +x \"$root/bin/ncugate\"\n";
+    let cargo = place.write("path/cargo", cargo);
+    for program in [&old, &cargo] {
+        Command::new("chmod").arg("+x").arg(program).status().unwrap();
+    }
+    let path = format!("{}:{}", place.path().join("path").display(), std::env::var("PATH").unwrap());
+    let install = |binary: &str| {
+        let output = Command::new("bash")
+            .arg(place.write("install.sh", &script))
+            .current_dir(place.path())
+            .env("PATH", &path)
+            .env("SOURCE", place.path().join("source"))
+            .env("BINARY", binary)
+            .env("RUNNER_TOOL_CACHE", place.path().join("tools"))
+            .env("GITHUB_OUTPUT", place.path().join("output"))
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    };
+    let builds = || std::fs::read_to_string(place.path().join("builds")).unwrap_or_default().lines().count();
+    assert_eq!((install(""), builds()), ((true, "one".to_owned()), 1));
+    assert_eq!((install(""), builds()), ((true, "one".to_owned()), 1), "the same sources are built once");
+    place.write("source/src/file", "two");
+    assert_eq!((install(""), builds()), ((true, "two".to_owned()), 2), "other sources are another program");
+    place.write("source/src/file", "broken");
+    assert_eq!(
+        (install(""), builds()),
+        ((false, String::new()), 2),
+        "what does not build is not replaced by what is there"
+    );
+    assert_eq!(install(old.to_str().unwrap()), (true, "old".to_owned()), "unless it is named");
+    assert!(!install("/nowhere/ncugate").0);
 }
 
 #[test]

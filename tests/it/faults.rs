@@ -220,3 +220,48 @@ fn a_clock_that_was_set_back_stops_nothing() {
     let started = |folder: &std::path::PathBuf| manifest(folder)["finished"].as_str().unwrap_or_default().to_owned();
     assert!(folders(&place).iter().any(|folder| started(folder).as_str() < "2026"), "the clock was set back");
 }
+
+#[test]
+fn what_is_not_a_file_of_a_phase_is_refused_at_once() {
+    let place = Place::new();
+    nix::unistd::mkfifo(&place.path().join("pipe.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    place.write("large.toml", &format!("#{}", "x".repeat(5 << 20)));
+    place.write("bytes.toml", "");
+    fs::write(place.path().join("bytes.toml"), b"# \xff\n").unwrap();
+    for (file, said) in [
+        ("pipe.toml", "not a regular file"),
+        ("/dev/zero", "not a regular file"),
+        ("large.toml", "larger than 4194304 bytes"),
+        ("bytes.toml", "not UTF-8"),
+    ] {
+        let refused = Finished::of(place.ncugate(&["check", file, "--no-build"]).timeout(SOON));
+        assert_eq!(refused.status, Some(2), "{file}: {refused:?}");
+        assert!(refused.stderr.contains(said), "{file}: {}", refused.stderr);
+    }
+    let phase = include_str!("../data/copy.toml");
+    place.write("real.toml", &format!("{phase}[[variant]]\nname = \"a\"\nparams = {{ THREADS = 64 }}\n"));
+    std::os::unix::fs::symlink("real.toml", place.path().join("link.toml")).unwrap();
+    assert_eq!(place.run(&["check", "link.toml", "--no-build"]).status, Some(0));
+}
+
+#[test]
+fn time_and_messages_grow_no_faster_than_the_file() {
+    let place = Place::new();
+    let phase = include_str!("../data/copy.toml");
+    let variant = |at: usize| format!("[[variant]]\nname = \"v{at}\"\nparams = {{ THREADS = 64 }}\n");
+    let many: String = (0..2000).map(variant).collect();
+    place.write("many.toml", &format!("{phase}{many}"));
+    let started = Instant::now();
+    let checked = Finished::of(place.ncugate(&["check", "many.toml", "--no-build"]).timeout(Duration::from_secs(60)));
+    assert_eq!(checked.status, Some(0), "after {:?}: {checked:?}", started.elapsed());
+    let unknown: String = (0..20_000).map(|at| format!("k{at} = 1\n")).collect();
+    place.write("unknown.toml", &format!("{phase}[zzz]\na = 1\n[sweepy]\n{unknown}[[variant]]\n{unknown}"));
+    let refused =
+        Finished::of(place.ncugate(&["check", "unknown.toml", "--no-build"]).timeout(Duration::from_secs(60)));
+    assert_eq!(refused.status, Some(2));
+    assert!(
+        refused.stderr.contains("more problems are not listed") && refused.stderr.len() < 200_000,
+        "{}",
+        refused.stderr.len()
+    );
+}

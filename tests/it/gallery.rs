@@ -82,3 +82,33 @@ fn the_kernel_of_the_python_reference_builds() {
     assert_eq!(built.status, Some(0), "{built:?}");
     assert!(built.stdout.contains("3 of 3 candidates build for sm_90"), "{}", built.stdout);
 }
+
+/// Phases of several launches, whose paths are relative to the repository.
+const STEPS: [&str; 2] = ["split_k", "histogram"];
+
+#[test]
+fn phases_of_several_launches_say_in_five_lines_what_they_show() {
+    for name in STEPS {
+        let readme = std::fs::read_to_string(root().join("examples").join(name).join("README.md")).unwrap();
+        let lines = readme.lines().filter(|line| !line.trim().is_empty()).count();
+        assert!((2..=5).contains(&lines), "{name}");
+        assert!(readme.contains(&format!("ncugate run examples/{name}/{name}.toml")), "{name}");
+    }
+}
+
+#[test]
+fn phases_of_several_launches_and_of_other_traits_check() {
+    let Some(nvcc) = nvcc() else { return };
+    let folders = [nvcc.path().parent().unwrap().to_path_buf()];
+    let usual = std::env::var_os("PATH").unwrap();
+    let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&usual))).unwrap();
+    let gallery = STEPS.map(|name| root().join("examples").join(name).join(format!("{name}.toml")));
+    let traits = ["split_k", "two_pass", "histogram", "layernorm", "cpp_names"];
+    let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));
+    for phase in gallery.into_iter().chain(traits) {
+        let place = Place::new();
+        let arguments = ["check", phase.to_str().unwrap(), "--arch", "sm_90", "--sms", "132"];
+        let checked = Finished::of(place.ncugate(&arguments).current_dir(root()).env("PATH", &path));
+        assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
+    }
+}

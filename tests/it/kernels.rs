@@ -6,8 +6,8 @@
 use crate::command::{Finished, Place, root};
 use ncugate::build::{Arch, Builder, Cache, Nvcc, Sharing};
 use ncugate::model::VariantId;
-use ncugate::model::{BuildOutcome, Resources};
-use ncugate::plan::{KernelPlan, Method, Plan, Standing, Variant};
+use ncugate::model::{BuildOutcome, Resources, ShapeName};
+use ncugate::plan::{KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::env;
@@ -71,10 +71,12 @@ impl Pinned {
             params: Vec::new(),
             method: Method::Kernel(KernelPlan {
                 source: self.source.clone(),
-                entry: self.entry.clone(),
                 flags: usual.into_iter().chain(self.flags.iter().cloned()).collect(),
                 defines: self.defines.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
-                launches: Vec::new(),
+                programs: vec![ShapeProgram {
+                    shape: ShapeName("any".to_owned()),
+                    steps: vec![Step::Launch(reference_launch(&self.entry, ([1; 3], [1; 3]), Vec::new()))],
+                }],
             }),
         }
     }
@@ -219,6 +221,14 @@ fn built(nvcc: &Nvcc, cache: &Path, arch: &str, kernels: &[&Pinned]) -> Vec<Resu
     assert_eq!(records.len(), kernels.len());
     let uses = |outcome| match outcome {
         BuildOutcome::Built { resources, .. } => Ok(Uses::from(resources)),
+        // it is launched without its arguments here, for what it uses alone
+        BuildOutcome::Refused { resources: Some(resources), reasons }
+            if reasons
+                .iter()
+                .all(|reason| reason.contains("the kernel takes") || reason.contains("was compiled for")) =>
+        {
+            Ok(Uses::from(resources))
+        }
         other => Err(format!("{other:?}")),
     };
     records.into_iter().map(|record| uses(record.outcome)).collect()

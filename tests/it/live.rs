@@ -119,6 +119,91 @@ fn a_kernel_whose_timed_launches_are_not_what_was_checked_cheats_and_the_run_goe
     }
 }
 
+/// A machine whose one candidate is a program of these steps over x, scratch t and y.
+fn machine_of_steps(entries: &[&str], steps: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, variables) = machine_of_kernels(entries, "rounds = 30");
+    let text = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let (before, rest) = text.split_once("[[variant]]").unwrap();
+    let (_, gate) = rest.split_once("[[gate]]").unwrap();
+    let scratch = "[workload.buffers]\nt = { dtype = \"f16\", shape = [\"S\"], role = \"scratch\" }";
+    let before = before.replacen("[workload.buffers]", scratch, 1);
+    let variant = "[[variant]]\nname = \"steps\"\nparams = { THREADS = 128 }\n";
+    place.write("phase.toml", &format!("{before}{variant}{steps}[[gate]]{gate}"));
+    (place, variables)
+}
+
+fn step(entry: &str, from: &str, to: &str) -> String {
+    format!("[[variant.kernel.launch]]\nentry = \"{entry}\"\nargs = [\"{from}\", \"{to}\"]\n")
+}
+
+#[test]
+fn a_program_of_several_steps_is_proven_and_timed_whole() {
+    let fills = "[[variant.kernel.launch]]\nmemset = \"t\"\nbyte = 17\n";
+    let copies = "[[variant.kernel.launch]]\nmemcpy = { from = \"x\", to = \"t\" }\n";
+    for (steps, microseconds) in [
+        (step("copy_honest", "x", "t") + &step("copy_honest", "t", "y"), 20.0),
+        (copies.to_owned() + &step("copy_honest", "t", "y"), 10.0),
+        (step("copy_honest", "t", "y") + fills + &step("copy_honest", "x", "y"), 20.0),
+    ] {
+        let (place, variables) = machine_of_steps(&["copy_honest"], &steps);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert!(finished.stdout.contains("1 proven correct"), "{steps}: {finished:?}");
+        let (_, outcome) = latencies(&place).remove(0);
+        assert_eq!(outcome["status"], "timed", "{outcome}");
+        let sample = outcome["samples"][0].as_f64().unwrap();
+        assert!((sample - microseconds).abs() < 1e-3, "all launches of {steps}: {sample}");
+    }
+}
+
+#[test]
+fn a_program_that_is_wrong_in_one_step_or_cheats_in_it_is_found() {
+    let fills = "[[variant.kernel.launch]]\nmemset = \"y\"\n";
+    for (steps, outcome) in [
+        (step("copy_honest", "x", "y") + fills, "failed"),
+        (fills.to_owned() + &step("copy_honest", "t", "y"), "failed"),
+        (step("copy_honest", "x", "t") + &step("copy_skip", "t", "y"), "cheats"),
+        (step("copy_honest", "x", "t") + &step("copy_later", "t", "y"), "cheats"),
+    ] {
+        let (place, variables) = machine_of_steps(&["copy_honest", "copy_skip", "copy_later"], &steps);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let (_, found) = latencies(&place).remove(0);
+        assert_eq!(found["status"], outcome, "{steps}: {found} {finished:?}");
+        assert_ne!(finished.status, Some(0), "{finished:?}");
+    }
+}
+
+#[test]
+fn launches_that_add_to_state_find_it_restored_and_ones_that_idle_cheat() {
+    for (l2, launches) in [("rotate", 50), ("cold", 1)] {
+        let bench = format!("rounds = 6\nl2 = \"{l2}\"\nmin_sample_us = 600");
+        let (place, variables) = machine_of_kernels(&["add_honest", "add_later"], &bench);
+        let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        let changed = phase
+            .replace("S = 2048", "S = 4096")
+            .replace(
+                r#"dtype = "f16", shape = ["S"], init = "normal""#,
+                r#"dtype = "u8", shape = ["S"], init = { indices = 50 }"#,
+            )
+            .replace(
+                r#"dtype = "f16", shape = ["S"], role = "output""#,
+                r#"dtype = "u8", shape = ["S"], role = "output", init = { constant = 0 }"#,
+            );
+        assert_eq!(changed.matches("u8").count(), 2);
+        place.write("phase.toml", &changed);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let records = latencies(&place);
+        let outcome = |name: &str| &records.iter().find(|(variant, _)| variant == name).unwrap().1;
+        let honest = outcome("add_honest");
+        assert_eq!((&honest["status"], &honest["launches"]), (&"timed".into(), &launches.into()), "{finished:?}");
+        let least = if l2 == "rotate" { 300 } else { 12 };
+        assert!(honest["audit"]["launches"].as_u64().unwrap() >= least, "{honest}");
+        assert_eq!(outcome("add_later")["status"], "cheats", "{finished:?}");
+    }
+}
+
 #[test]
 fn seeds_of_timed_inputs_are_other_ones_each_run() {
     let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 3\nl2 = \"cold\"");

@@ -198,3 +198,64 @@ fn csv_of_ncu_gives_the_values_of_the_report() {
         assert!((a - b).abs() <= 1e-6 * a.abs(), "{a} {b}");
     }
 }
+
+/// The page of these reports, and what the program said.
+fn page(reports: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    let paths: Vec<String> = reports.iter().map(|name| path(name)).collect();
+    let mut arguments: Vec<&str> = paths.iter().map(String::as_str).collect();
+    arguments.extend(["--html", "--output", file.to_str().unwrap()]);
+    assert!(text(&arguments).starts_with("page: "));
+    std::fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
+    let full = page(&["full1.ncu-rep.zst"]);
+    for part in ["attn", "538.6 µs", "Speed of light", "14.4 %", "Short scoreboard", "Low Utilization", "attn.cu:20"] {
+        assert!(full.contains(part), "{part}");
+    }
+    assert!(
+        full.contains("Content-Security-Policy")
+            && full.contains("default-src")
+            && !full.contains("src=\"http")
+            && !full.contains("url(http")
+    );
+    let ranges = page(&["torch_nvtx.ncu-rep.zst"]);
+    assert!(ranges.contains("outer &gt; inner") && ranges.contains("softmax_warp_forward"), "kernels by range");
+    assert!(ranges.contains("holds no throughputs"), "what was not collected is said");
+    assert!(page(&["close.ncu-rep.zst"]).contains("Source: <bdi>sdpa_scalar.cu"), "the file that the report holds");
+    for report in ["range", "graph_whole", "graph_nodes", "processes", "cluster", "g12"] {
+        assert!(page(&[&format!("{report}.ncu-rep.zst")]).contains("<h2>Kernels</h2>"), "{report}");
+    }
+}
+
+#[test]
+fn two_reports_make_a_comparison_in_one_page() {
+    let both = page(&["g12.ncu-rep.zst", "g1200.ncu-rep.zst"]);
+    for part in ["g1200.ncu-rep.zst against g12.ncu-rep.zst", "Median A", "Median B", "Launches B"] {
+        assert!(both.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_page_is_refused_where_it_would_show_less_than_it_seems_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    let refused = |reports: &[String]| {
+        let out = show(&["--html", "--output", file.to_str().unwrap()]).args(reports).output().unwrap();
+        assert!(!file.exists(), "nothing is written");
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    let g12 = path("g12.ncu-rep.zst");
+    let (status, message) = refused(&[g12.clone(), path("full1.ncu-rep.zst"), path("close.ncu-rep.zst")]);
+    assert!(status == Some(2) && message.contains("3 were given"), "{message}");
+    let (status, message) = refused(&[path("direct.csv")]);
+    assert!(status == Some(2) && message.contains("is CSV"), "{message}");
+    let (status, message) = refused(&[g12, "--kernel=nothing".to_owned()]);
+    assert!(status == Some(2) && message.contains("no launch of"), "{message}");
+    std::fs::write(folder.path().join("cut.ncu-rep"), b"NVR\0\x02\0\0\0").unwrap();
+    let (status, _) = refused(&[folder.path().join("cut.ncu-rep").to_str().unwrap().to_owned()]);
+    assert_eq!(status, Some(3), "a damaged report is no wrong command line");
+}

@@ -43,6 +43,7 @@ pub struct Stored {
     rounds: Option<u32>,
     seen: bool,
     stretch: f64,
+    profiled_as: Option<&'static str>,
     code: String,
     confirmed: Confirmed,
     latency: Latency,
@@ -90,6 +91,7 @@ impl Stored {
             rounds: None,
             seen: true,
             stretch: 1.0,
+            profiled_as: None,
             code: String::new(),
             confirmed: Confirmed::Alike,
             latency: Box::new(|_, _| 10.0),
@@ -103,6 +105,12 @@ impl Stored {
 
     pub fn state(mut self, state: RunState) -> Self {
         self.state = state;
+        self
+    }
+
+    /// What ncu calls every kernel.
+    pub fn profiled_as(mut self, kernel: &'static str) -> Self {
+        self.profiled_as = Some(kernel);
         self
     }
 
@@ -227,14 +235,18 @@ impl Stored {
     fn profile(&self, writer: &mut RunWriter, phase: &Phase, plan: &Plan) {
         const REPORT: &str = "witness-1.ncu-rep";
         let cases = || plan.variants.iter().flat_map(|v| phase.bench.shapes.iter().map(move |shape| (v, shape)));
-        let launches = cases().map(|(variant, shape)| {
-            let entry = match &variant.method {
-                Method::Kernel(kernel) => kernel.entry.as_str(),
-                Method::Command(_) | Method::Captured(_) => "library",
+        let launches = cases().flat_map(|(variant, shape)| {
+            let entries = match &variant.method {
+                Method::Kernel(kernel) => kernel.launched_entries(),
+                Method::Command(_) | Method::Captured(_) => vec!["library"],
             };
             let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();
             samples.sort_by(f64::total_cmp);
-            launch(entry, &format!("{}@{shape}", variant.id), samples[30] * 1e3 * self.stretch)
+            // Of several launches each takes an equal part.
+            let each = samples[30] * 1e3 * self.stretch / entries.len() as f64;
+            let range = format!("{}@{shape}", variant.id);
+            let of = |entry: &str| launch(self.profiled_as.unwrap_or(entry), &range, each);
+            entries.into_iter().map(of).collect::<Vec<_>>()
         });
         let launches: Vec<Message> = launches.collect();
         let names = message().text(1, DURATION);
@@ -264,6 +276,7 @@ impl Stored {
             cubin_sha256: String::new(),
             code_sha256: self.code.clone(),
             resources,
+            entries: Vec::new(),
             arch: "sm_90".to_owned(),
             cached: false,
             log: String::new(),

@@ -95,6 +95,7 @@ impl Replay {
             cubin_sha256: String::new(),
             code_sha256: String::new(),
             resources,
+            entries: Vec::new(),
             arch: "sm_90".to_owned(),
             cached: true,
             log: String::new(),

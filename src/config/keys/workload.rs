@@ -1,19 +1,34 @@
 //! Keys of `[workload]` and the tables in it.
 
-use super::{EXPRS, KeyKind, Spec, TEXTS, key, spec};
-use crate::config::workload::Dtype;
+use super::init::{INIT, INIT_WORDS};
+use super::{EXPRS, KeyKind, NAMES, Spec, TEXTS, key, spec};
+use crate::config::workload::{Dtype, ScalarType};
 use crate::model::Law;
 
-const fn dtype_names() -> [&'static str; Dtype::ALL.len()] {
-    let mut names = [""; Dtype::ALL.len()];
+/// A pair of f32, on a last axis of its own.
+pub const COMPLEX64: &str = "complex64";
+
+const fn dtype_names() -> [&'static str; Dtype::ALL.len() + 1] {
+    let mut names = [COMPLEX64; Dtype::ALL.len() + 1];
     let mut at = 0;
-    while at < names.len() {
+    while at < Dtype::ALL.len() {
         names[at] = Dtype::ALL[at].name();
         at += 1;
     }
     names
 }
-static DTYPES: [&str; Dtype::ALL.len()] = dtype_names();
+static DTYPES: [&str; Dtype::ALL.len() + 1] = dtype_names();
+
+const fn scalar_names() -> [&'static str; ScalarType::ALL.len()] {
+    let mut names = [""; ScalarType::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = ScalarType::ALL[at].0;
+        at += 1;
+    }
+    names
+}
+pub(super) static SCALAR_TYPES: [&str; ScalarType::ALL.len()] = scalar_names();
 
 const fn law_names() -> [&'static str; Law::ALL.len()] {
     let mut names = [""; Law::ALL.len()];
@@ -28,9 +43,8 @@ static LAWS: [&str; Law::ALL.len()] = law_names();
 
 /// Built-in references.
 pub const BUILTINS: &[&str] = &["sdpa", "gemm", "softmax", "reduce", "copy"];
-const INITS: &[&str] = &["normal", "uniform", "arange", "constant"];
-const ROLES: &[&str] = &["input", "output", "scratch"];
-const SCALAR_TYPES: &[&str] = &["f32", "f64", "i32", "i64", "u32"];
+const REDUCTIONS: &[&str] = &["sum", "max", "min"];
+const ROLES: &[&str] = &["input", "output", "inout", "scratch"];
 
 /// `[workload]`.
 pub static WORKLOAD: Spec = spec(
@@ -81,7 +95,7 @@ pub static REFERENCE: Spec = Spec {
     doc: "Exactly one of `builtin`, `entry`, `npy`, `python` and `command`; [references.md](references.md) says what each computes. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
     keys: &[
         key("builtin", KeyKind::OneOf(BUILTINS), "A built-in reference with options."),
-        key("entry", KeyKind::Name, "Another kernel, launched with the same arguments."),
+        key("entry", KeyKind::Name, "Another kernel, launched with the same arguments, or with `args`."),
         key(
             "source",
             KeyKind::Text,
@@ -89,6 +103,8 @@ pub static REFERENCE: Spec = Spec {
         ),
         key("grid", EXPRS, "Grid of `entry`, over the dimensions."),
         key("block", EXPRS, "Block of `entry`, over the dimensions."),
+        key("args", NAMES, "Arguments of `entry`: buffers, scalars, or dimensions.")
+            .default("those of the kernel's first launch"),
         key(
             "npy",
             KeyKind::Text,
@@ -153,8 +169,12 @@ pub static SCALAR: Spec = spec(
     "[workload.scalars] NAME = { ... }",
     "A scalar with its type.",
     &[
-        key("type", KeyKind::OneOf(SCALAR_TYPES), "C type: `float`, `double`, `int`, `long long`, `unsigned`.")
-            .default("\"f32\""),
+        key(
+            "type",
+            KeyKind::OneOf(&SCALAR_TYPES),
+            "C type: `float`, `double`, `__half`, `__nv_bfloat16`, `long long`, `unsigned long long`, `int`, `unsigned`, `short`, `unsigned short`, `signed char`, `unsigned char`, `bool`.",
+        )
+        .default("\"f32\""),
         key("value", KeyKind::Expr, "Its value.").required(),
     ],
 );
@@ -188,55 +208,34 @@ pub static BUFFER: Spec = spec(
     "[workload.buffers] NAME = { ... }",
     "A device buffer.",
     &[
-        key("dtype", KeyKind::OneOf(&DTYPES), "Type of an element.").required(),
-        key("shape", EXPRS, "Extent of each axis, over the dimensions.").required(),
+        key(
+            "dtype",
+            KeyKind::OneOf(&DTYPES),
+            "Type of an element. `complex64` is f32 with a last axis of 2, real and imaginary part.",
+        )
+        .required(),
+        key(
+            "shape",
+            EXPRS,
+            "Extent of each axis, over the dimensions; of outputs with `reduce`, and of scratch, also over the variant's parameters.",
+        )
+        .required(),
+        key(
+            "reduce",
+            KeyKind::OneOf(REDUCTIONS),
+            "How partial results are put together before they are compared, over the axes whose extents follow the variant's parameters.",
+        ),
         key(
             "role",
             KeyKind::OneOf(ROLES),
-            "Inputs are filled and must not be written; outputs are compared; scratch is cleared.",
+            "Inputs are filled and must not be written; outputs are written whole and compared; `inout` is filled, written and compared; scratch is cleared and not compared.",
         )
         .default("\"input\""),
         key(
             "init",
-            KeyKind::Either(&[KeyKind::OneOf(INITS), KeyKind::Table(&INIT)]),
-            "How an input is filled. A word takes the defaults below.",
+            KeyKind::Either(&[KeyKind::OneOf(INIT_WORDS), KeyKind::Table(&INIT)]),
+            "How it is filled. A word takes the defaults below. An output or scratch with `init` holds that before every launch, where a kernel accumulates into it.",
         )
-        .default("\"normal\""),
-    ],
-);
-
-/// `init = { ... }`.
-pub static INIT: Spec = spec(
-    "init = { ... }",
-    "Exactly one.",
-    &[
-        key("normal", KeyKind::Table(&NORMAL), "Gaussian."),
-        key("uniform", KeyKind::Table(&UNIFORM), "Uniform on [low, high)."),
-        key("arange", KeyKind::Table(&ARANGE), "start + step * index."),
-        key("constant", KeyKind::Number, "The same value everywhere; the word alone is 1."),
-    ],
-);
-/// `init = { normal = ... }`.
-pub static NORMAL: Spec = spec(
-    "init = { normal = { ... } }",
-    "Gaussian.",
-    &[
-        key("mean", KeyKind::Number, "Mean.").default("0"),
-        key("std", KeyKind::Number, "Standard deviation.").default("1"),
-    ],
-);
-/// `init = { uniform = ... }`.
-pub static UNIFORM: Spec = spec(
-    "init = { uniform = { ... } }",
-    "Uniform.",
-    &[key("low", KeyKind::Number, "Lower end.").default("0"), key("high", KeyKind::Number, "Upper end.").default("1")],
-);
-/// `init = { arange = ... }`.
-pub static ARANGE: Spec = spec(
-    "init = { arange = { ... } }",
-    "Arithmetic progression.",
-    &[
-        key("start", KeyKind::Number, "First value.").default("0"),
-        key("step", KeyKind::Number, "Difference between neighbours.").default("1"),
+        .default("\"normal\" for `input` and `inout`"),
     ],
 );

@@ -1,96 +1,97 @@
 //! `[kernel]`, `[sweep]`, `[[variant]]`, `[[baseline]]`: ways to compute the workload.
 
+use super::argument;
+use super::launch::{self, LaunchParts, StepParts};
 use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::InScope;
 use super::tensor_map::{self, MapParts};
 use crate::config::keys;
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{
-    CommandTemplate, DynamicArray, KernelTemplate, LaunchPattern, Sweep, VariantSpec, VariantSpecKind,
-};
-use crate::expr::{Expr, Template, Value};
+use crate::config::{ArgTemplate, CommandTemplate, KernelTemplate, LaunchPattern, Sweep, VariantSpec, VariantSpecKind};
+use crate::expr::{Template, Value};
 use crate::model::glob;
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
 #[derive(Debug, Clone, Default)]
 pub struct KernelParts {
     source: Option<Placed<Template>>,
-    entry: Option<Placed<Template>>,
     flags: Option<Vec<Placed<Template>>>,
     defines: Option<Vec<Placed<String>>>,
-    grid: Option<Vec<Placed<Expr>>>,
-    block: Option<Vec<Placed<Expr>>>,
-    cluster: Option<Vec<Placed<Expr>>>,
-    dynamic_shared: Option<Vec<(Option<String>, Placed<Expr>)>>,
     tensor_maps: Option<Vec<MapParts>>,
-    args: Option<Vec<Placed<String>>>,
-    /// Keys the file has, whether or not their values are right.
-    present: Vec<&'static str>,
+    /// What launches have that do not say it themselves.
+    shared: LaunchParts,
+    /// The list of steps.
+    steps: Option<Vec<StepParts>>,
+    /// Whether the file has a source, right or wrong.
+    has_source: bool,
+    /// What is run of it as it is.
+    pub runs: KernelUse,
 }
 
-const NEEDED: [&str; 5] = ["source", "entry", "grid", "block", "args"];
+/// What is run of a `[kernel]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KernelUse {
+    /// Itself, so that it has to be whole.
+    #[default]
+    Whole,
+    /// Nothing: it is what variants have in common, each of which is whole with what it adds.
+    Common,
+}
 
 /// Reads a whole or partial `[kernel]`.
 pub fn parts(table: &Table<'_>) -> KernelParts {
     let placed_texts = |item: Item<'_>| -> Vec<Placed<String>> {
         item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
     };
-    let exprs = |item: Item<'_>| item.axes().iter().filter_map(Item::expr).collect::<Vec<_>>();
-    KernelParts {
+    let parts = KernelParts {
         source: table.get("source").and_then(|item| item.template()),
-        entry: table.get("entry").and_then(|item| item.template()),
         flags: table.get("flags").map(|item| item.list().iter().filter_map(Item::template).collect()),
         defines: table.get("defines").map(placed_texts),
-        grid: table.get("grid").map(exprs),
-        block: table.get("block").map(exprs),
-        cluster: table.get("cluster").map(exprs),
-        dynamic_shared: table.get("dynamic_shared").map(|item| dynamic_shared(&item)),
         tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
-        args: table.get("args").map(placed_texts),
-        present: keys::KERNEL.keys.iter().map(|key| key.name).filter(|key| table.has(key)).collect(),
+        shared: LaunchParts::read(table),
+        steps: table.get("launch").map(|item| launch::steps(&item)),
+        has_source: table.has("source"),
+        runs: KernelUse::Whole,
+    };
+    if let Some(steps) = &parts.steps {
+        launch::check_taken(table, &parts.shared, steps);
     }
-}
-
-/// Bytes as one expression, or by array.
-fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, Placed<Expr>)> {
-    if !item.is_table() {
-        return item.expr().map(|bytes| (None, bytes)).into_iter().collect();
-    }
-    let Some(table) = item.table(&keys::DYNAMIC_ARRAYS) else { return Vec::new() };
-    let array = |(name, item): (Placed<String>, Item<'_>)| Some((Some(identifier(&name, &item)?), item.expr()?));
-    table.free().into_iter().filter_map(array).collect()
-}
-
-fn array((name, bytes): &(Option<String>, Placed<Expr>)) -> DynamicArray {
-    DynamicArray { name: name.clone(), bytes: bytes.value.clone() }
+    parts
 }
 
 impl KernelParts {
-    /// These parts, and `base` where they say nothing.
-    fn over(mut self, base: &Self) -> Self {
-        self.present.extend(&base.present);
+    /// These parts, and `base` where they say nothing. A list of steps takes the place of that of `base`.
+    fn over(self, base: &Self) -> Self {
         Self {
             source: self.source.or_else(|| base.source.clone()),
-            entry: self.entry.or_else(|| base.entry.clone()),
             flags: self.flags.or_else(|| base.flags.clone()),
             defines: self.defines.or_else(|| base.defines.clone()),
-            grid: self.grid.or_else(|| base.grid.clone()),
-            block: self.block.or_else(|| base.block.clone()),
-            cluster: self.cluster.or_else(|| base.cluster.clone()),
-            dynamic_shared: self.dynamic_shared.or_else(|| base.dynamic_shared.clone()),
             tensor_maps: self.tensor_maps.or_else(|| base.tensor_maps.clone()),
-            args: self.args.or_else(|| base.args.clone()),
-            present: self.present,
+            shared: self.shared.over(&base.shared),
+            steps: self.steps.or_else(|| base.steps.clone()),
+            has_source: self.has_source || base.has_source,
+            runs: KernelUse::Whole,
         }
+    }
+
+    /// The steps, each with what the kernel gives it; one launch where there is no list.
+    fn steps(&self) -> Vec<StepParts> {
+        let given = self.steps.clone().unwrap_or_else(|| vec![StepParts::only("kernel")]);
+        given.iter().map(|step| step.over(&self.shared)).collect()
     }
 
     /// Reports what a kernel has to have and these parts lack; `at` is where it would have been.
     pub fn complete(&self, at: &Table<'_>) {
-        for key in NEEDED.into_iter().filter(|key| !self.present.contains(key)) {
-            let doc = keys::KERNEL.key(key).map(|key| key.doc.to_owned());
-            at.report(format!("`{}.{key}` is missing", at.place.key), doc);
+        if !self.has_source {
+            let doc = keys::KERNEL.key("source").map(|key| key.doc.to_owned());
+            at.report(format!("`{}.source` is missing", at.place.key), doc);
         }
+        let steps = match &self.steps {
+            Some(_) => self.steps(),
+            None => vec![StepParts::only(&at.place.key).over(&self.shared)],
+        };
+        launch::complete(at, &steps);
     }
 
     /// Reports names that are neither dimensions nor `params`, and, where all names are right, parameters that nothing uses;
@@ -101,11 +102,9 @@ impl KernelParts {
         let own = InScope::new(whose.to_owned(), given().cloned());
         let all = names.dims.iter().chain(given()).cloned();
         let scope = InScope::new(format!("the dimensions and {whose}"), all);
-        let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
-        for expr in exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)) {
-            scope.check_expr(at, expr);
-        }
-        for template in self.templates() {
+        let steps = self.steps();
+        launch::check(at, &steps, names, &scope);
+        for template in self.templates(&steps) {
             own.check_template(at, template);
         }
         for define in self.defines.iter().flatten().filter(|define| !own.names.contains(&define.value)) {
@@ -114,30 +113,30 @@ impl KernelParts {
         }
         let maps = || self.tensor_maps.iter().flatten();
         maps().filter(|map| self.passes(map)).for_each(|map| map.check(at, &scope));
-        let known = || names.args.iter().chain(maps().map(|map| &map.name.value)).map(String::as_str);
-        for arg in self.args.iter().flatten().filter(|arg| !known().any(|name| name == arg.value)) {
-            let (key, name) = (&arg.place.key, &arg.value);
-            let message = format!("`{key}` is `{name}`, which is not a buffer, tensor map, scalar or dimension");
-            at.report_at(&arg.place, message, Some(suggest(name, known().collect::<Vec<_>>().into_iter())));
+        let map_names: Vec<&str> = maps().map(|map| map.name.value.as_str()).collect();
+        for arg in args(&steps) {
+            argument::check(at, arg, names, &map_names, &scope);
         }
         if at.problems() == before {
-            self.check_used(at, params);
+            self.check_used(at, params, &steps);
         }
     }
 
     /// Texts that parameters are put into.
-    fn templates(&self) -> impl Iterator<Item = &Placed<Template>> {
-        self.source.iter().chain(&self.entry).chain(self.flags.iter().flatten())
+    fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s Placed<Template>> {
+        let entries = steps.iter().filter_map(StepParts::launch).filter_map(|launch| launch.entry.as_ref());
+        self.source.iter().chain(entries).chain(self.flags.iter().flatten())
     }
 
     /// Reports those of `params` that nothing here uses: all their values would give the same program.
-    fn check_used(&self, at: &Table<'_>, params: &[Placed<String>]) {
+    fn check_used(&self, at: &Table<'_>, params: &[Placed<String>], steps: &[StepParts]) {
         let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
-        let exprs = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
-        let exprs = exprs.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(maps);
+        let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs).chain(maps);
+        let parts = args(steps).flat_map(|arg| arg.value.parts());
         let used: Vec<String> = exprs
             .flat_map(|expr| expr.value.names())
-            .chain(self.templates().flat_map(|template| template.value.names()))
+            .chain(parts.filter_map(ArgTemplate::expr).flat_map(|expr| expr.names()))
+            .chain(self.templates(steps).flat_map(|template| template.value.names()))
             .map(|(name, _)| name)
             .chain(self.defines.iter().flatten().map(|define| define.value.clone()))
             .collect();
@@ -157,37 +156,40 @@ impl KernelParts {
 
     /// Reports tensor maps that are neither passed here nor by one of `others`.
     pub fn check_unused(&self, at: &Table<'_>, others: &[&KernelTemplate]) {
-        if self.args.is_none() {
+        if self.steps().iter().filter_map(StepParts::launch).all(|launch| launch.args.is_none()) {
             return;
         }
-        let passed = |map: &MapParts| self.passes(map) || others.iter().any(|k| k.args.contains(&map.name.value));
+        let theirs = |map: &MapParts| {
+            let args = others.iter().flat_map(|kernel| kernel.launches()).flat_map(|launch| &launch.args);
+            args.into_iter().any(|arg| arg.names(&map.name.value))
+        };
+        let passed = |map: &MapParts| self.passes(map) || theirs(map);
         self.tensor_maps.iter().flatten().filter(|map| !passed(map)).for_each(|map| map.unused(at));
     }
 
     fn passes(&self, map: &MapParts) -> bool {
-        self.args.iter().flatten().any(|arg| arg.value == map.name.value)
+        args(&self.steps()).any(|arg| arg.value.names(&map.name.value))
     }
 
     /// The kernel, when everything it needs was read.
     pub fn template(&self) -> Option<KernelTemplate> {
         let texts = |texts: &Vec<Placed<String>>| texts.iter().map(|text| text.value.clone()).collect();
-        let exprs = |exprs: &Vec<Placed<Expr>>| exprs.iter().map(|expr| expr.value.clone()).collect();
         Some(KernelTemplate {
             source: self.source.as_ref()?.value.clone(),
-            entry: self.entry.as_ref()?.value.clone(),
             flags: match &self.flags {
                 Some(flags) => flags.iter().map(|flag| flag.value.clone()).collect(),
                 None => ["-O3", "-lineinfo"].iter().filter_map(|flag| Template::parse(flag).ok()).collect(),
             },
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
-            grid: self.grid.as_ref().map(exprs)?,
-            block: self.block.as_ref().map(exprs)?,
-            cluster: self.cluster.as_ref().map(exprs).unwrap_or_default(),
-            dynamic_shared: self.dynamic_shared.iter().flatten().map(array).collect(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
-            args: self.args.as_ref().map(texts)?,
+            steps: self.steps().iter().map(StepParts::template).collect::<Option<_>>()?,
         })
     }
+}
+
+/// The arguments of all launches.
+fn args(steps: &[StepParts]) -> impl Iterator<Item = &Placed<ArgTemplate>> {
+    steps.iter().filter_map(StepParts::launch).flat_map(|launch| launch.args.iter().flatten())
 }
 
 /// Reads `[sweep]`.
@@ -299,7 +301,18 @@ fn kernel_of(
             own.check_maps(&kernel, names);
             let has_maps = own.tensor_maps.is_some();
             let parts = match base {
-                Some(base) => own.over(base),
+                Some(base) => {
+                    if own.steps.is_none()
+                        && let Some(steps) = &base.steps
+                    {
+                        launch::check_taken(&kernel, &own.shared, steps);
+                    }
+                    let merged = own.over(base);
+                    if base.runs == KernelUse::Common {
+                        merged.complete(&kernel);
+                    }
+                    merged
+                }
                 None => {
                     own.complete(&kernel);
                     own

@@ -1,28 +1,38 @@
 //! From the text of a phase to what it means; every error of the file in one go.
 
+mod argument;
 mod captured;
 mod gates;
+mod init;
 mod kernel;
+mod launch;
 mod layers;
 mod names;
 mod phase;
 mod reference;
+mod rule;
 mod scope;
 mod search;
 mod tensor_map;
 mod workload;
 
 use super::error::{ConfigErrors, Place, Problem};
-use super::keys::{PROJECT, ROOT};
+use super::keys::{PROJECT, ROOT, RULES, Spec};
 use super::phase::Phase;
 use super::project::{PROJECT_FILE, Project};
 use super::reader::{Table, TomlText};
+use super::rule::Rule;
+use crate::disk::open;
+use std::io;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
+/// Most bytes of a phase's file: what a run keeps of it has the same limit.
+const MAX_BYTES: u64 = 4 << 20;
+
 /// Reads and understands the phase in a file.
 pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
+    let text = text_of(path).map_err(|e| {
         let problem = Problem {
             place: None,
             message: format!("cannot read the config: {e}"),
@@ -34,9 +44,20 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
     parse_with(path, &text, project.text.as_deref().map(|text| (project.file(), text)))
 }
 
+/// The text of a regular file of a size that a phase can have; a link to one is followed.
+pub(super) fn text_of(path: &Path) -> io::Result<String> {
+    let bytes = open::bytes(&path.canonicalize()?, MAX_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))
+}
+
 /// Understands the text of a phase without a project; `path` is only named in errors.
 pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
     parse_with(path, text, None)
+}
+
+/// Understands the text of a file of rules; `path` is only named in errors.
+pub fn rules(path: &Path, text: &str) -> Result<Vec<Rule>, ConfigErrors> {
+    read(path, text, &RULES, |root| Some(rule::rules(&root.need("rule")?.some_list(), &[])))
 }
 
 /// Understands the text of a phase in a project whose `ncugate.toml` has this text; `path` is only named in errors.
@@ -45,13 +66,13 @@ pub fn parse_in(path: &Path, text: &str, project: Option<&str>) -> Result<Phase,
 }
 
 fn parse_with(path: &Path, text: &str, project: Option<(PathBuf, &str)>) -> Result<Phase, ConfigErrors> {
-    let Some((file, defaults)) = project else { return read(path, text, None) };
+    let Some((file, defaults)) = project else { return read_phase(path, text, None) };
     let document = document(&file, defaults)?;
     let source = TomlText::new(defaults);
     let place = Place { key: String::new(), span: 0..0 };
     let table = Table::new(&source, &PROJECT, place, document.get_ref());
     layers::project(&table);
-    let phase = read(path, text, Some(&table));
+    let phase = read_phase(path, text, Some(&table));
     let problems = source.into_problems();
     if !problems.is_empty() {
         return Err(ConfigErrors::new(&file, defaults, problems));
@@ -72,15 +93,25 @@ fn document<'t>(path: &Path, text: &'t str) -> Result<toml::Spanned<DeTable<'t>>
     Ok(document)
 }
 
-fn read(path: &Path, text: &str, project: Option<&Table<'_>>) -> Result<Phase, ConfigErrors> {
+fn read_phase(path: &Path, text: &str, project: Option<&Table<'_>>) -> Result<Phase, ConfigErrors> {
+    read(path, text, &ROOT, |root| phase::phase(root, project, path, text))
+}
+
+/// A file read by the keys that `spec` declares; every error of it in one go.
+fn read<T>(
+    path: &Path,
+    text: &str,
+    spec: &'static Spec,
+    understand: impl FnOnce(&Table<'_>) -> Option<T>,
+) -> Result<T, ConfigErrors> {
     let document = document(path, text)?;
     let source = TomlText::new(text);
     let place = Place { key: String::new(), span: 0..0 };
-    let root = Table::new(&source, &ROOT, place, document.get_ref());
-    let phase = phase::phase(&root, project, path, text);
+    let root = Table::new(&source, spec, place, document.get_ref());
+    let understood = understand(&root);
     let problems = source.into_problems();
-    match phase {
-        Some(phase) if problems.is_empty() => Ok(phase),
+    match understood {
+        Some(understood) if problems.is_empty() => Ok(understood),
         _ => Err(ConfigErrors::new(path, text, problems)),
     }
 }

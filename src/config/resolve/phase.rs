@@ -2,9 +2,10 @@
 
 use super::captured;
 use super::gates::Vocabulary;
-use super::kernel::{self, KernelParts};
+use super::kernel::{self, KernelParts, KernelUse};
 use super::layers::Layers;
 use super::names::KernelNames;
+use super::rule;
 use super::workload::{self, dims_of};
 use crate::config::Gate;
 use crate::config::keys;
@@ -52,6 +53,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
     }
     let gates = vocabulary.flat(&list(root, "gate"));
     let gate_plan = vocabulary.plan(root, &gates);
+    let rules = rule::rules(&list(root, "rule"), &vocabulary.values);
     let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
     let build = build(root, project);
     let (bench, profile) = (
@@ -60,6 +62,9 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         Layers::of(root, project, "profile", &keys::PROFILE)
             .and_then(|layers| profile(&layers, &vocabulary, &judged(MetricSource::Ncu))),
     );
+    if bench.as_ref().is_some_and(|bench| bench.l2 == L2State::Warm) && workload.has_state() {
+        refuse_warm(root);
+    }
     let head = head?;
     Some(Phase {
         file: path.to_owned(),
@@ -80,6 +85,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         baselines: ways.baselines,
         gates,
         gate_plan,
+        rules,
         workload,
     })
 }
@@ -101,12 +107,18 @@ fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String])
     let args = arg_names(workload);
     let taken = declared(workload, params);
     let names = KernelNames { dims: &dims, buffers: &workload.buffers, args: &args, taken: &taken };
+    let (variants, baselines) = (list(root, "variant"), list(root, "baseline"));
+    // A variant without keys of its own runs `[kernel]` as it is.
+    let own = |item: &Item<'_>| item.peek("kernel").is_some() || item.peek("command").is_some();
+    let all_own = !variants.is_empty() && variants.iter().chain(&baselines).all(own);
     let parts = root.get("kernel").and_then(|item| item.table(&keys::KERNEL)).map(|table| {
-        let parts = kernel::parts(&table);
+        let mut parts = kernel::parts(&table);
+        if all_own && !root.has("sweep") {
+            parts.runs = KernelUse::Common;
+        }
         (table, parts)
     });
     let base = parts.as_ref().map(|(_, parts)| parts);
-    let (variants, baselines) = (list(root, "variant"), list(root, "baseline"));
     kernel::no_shared_names(&[variants.as_slice(), &baselines].concat());
     let ways = Ways {
         variants: kernel::variants(&variants, base, &names),
@@ -141,6 +153,7 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
         ("stage", &keys::STAGE),
         ("precondition", &keys::PRECONDITION),
         ("waiver", &keys::WAIVER),
+        ("rule", &keys::RULE),
     ] {
         for item in root.get(key).map(|item| item.list()).unwrap_or_default() {
             item.table(spec);
@@ -197,7 +210,9 @@ fn swept(
         }
         return None;
     };
-    parts.complete(table);
+    if parts.runs == KernelUse::Whole {
+        parts.complete(table);
+    }
     parts.check_maps(table, names);
     if root.has("sweep") || !root.has("variant") {
         let params: Vec<&String> = sweep.axes.iter().map(|(name, _)| name).collect();
@@ -319,6 +334,18 @@ fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName])
         timeout: Duration::from_secs(u64::from(timeout?)),
         shapes,
     })
+}
+
+/// Reports a warm cache where launches change what they read: each finds its state in another place.
+fn refuse_warm(root: &Table<'_>) {
+    let message =
+        "`bench.l2` is \"warm\", but the workload has buffers that a launch changes and the next one needs anew";
+    let help =
+        "each launch of a sample has its own copy of them, which is not a warm cache: use \"rotate\" or \"cold\"";
+    match root.get("bench").and_then(|item| item.peek("l2")) {
+        Some(item) => item.report(message, Some(help.to_owned())),
+        None => root.report(message, Some(help.to_owned())),
+    }
 }
 
 fn profile(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<ProfileSettings> {

@@ -61,7 +61,7 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
         return None;
     };
     let strays = table.free().into_iter().map(|(_, item)| item);
-    let geometry = ["source", "grid", "block"].into_iter().filter_map(|key| table.get(key));
+    let geometry = ["source", "grid", "block", "args"].into_iter().filter_map(|key| table.get(key));
     let limit = table.get("timeout_s");
     let refused: Vec<Item<'_>> = match *kind {
         "builtin" => geometry.chain(limit).collect(),
@@ -88,7 +88,10 @@ pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
             };
             let (grid, block) = (axes("grid"), axes("block"));
             let source = table.get("source").and_then(|item| item.text()).map(Into::into);
-            Some(WorkloadReference::Entry { entry: table.get("entry")?.name()?, source, grid: grid?, block: block? })
+            let names = |item: Item<'_>| item.some_list().iter().filter_map(Item::name).collect();
+            let args = table.get("args").map(names).unwrap_or_default();
+            let entry = table.get("entry")?.name()?;
+            Some(WorkloadReference::Entry { entry, source, grid: grid?, block: block?, args })
         }
         "npy" => npy(&table.get("npy")?, dims),
         _ => program(&table, kind).map(WorkloadReference::Program),
@@ -147,13 +150,14 @@ fn npy(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
 pub fn check_buffers(table: &Table<'_>, reference: &WorkloadReference, buffers: &[Buffer]) {
     let WorkloadReference::Builtin { name, .. } = reference else { return };
     let Some(takes) = TAKES.iter().find(|takes| takes.name == name) else { return };
-    let of_role = |role| {
-        let named = buffers.iter().filter(move |buffer| buffer.role == role).map(|buffer| buffer.name.as_str());
+    let of_role = |wanted: fn(Role) -> bool| {
+        let named = buffers.iter().filter(move |buffer| wanted(buffer.role)).map(|buffer| buffer.name.as_str());
         named.filter(|name| !takes.optional.contains(name)).collect::<Vec<_>>()
     };
-    let (inputs, outputs) = (of_role(Role::Input), of_role(Role::Output));
-    let named = takes.inputs.iter().all(|input| inputs.contains(input));
-    if (named || inputs.len() == takes.inputs.len()) && outputs.len() == 1 {
+    let (inputs, outputs) = (of_role(|role| role == Role::Input), of_role(Role::is_compared));
+    let are_found =
+        |inputs: &[&str]| takes.inputs.iter().all(|input| inputs.contains(input)) || inputs.len() == takes.inputs.len();
+    if (are_found(&inputs) || are_found(&of_role(Role::is_read))) && outputs.len() == 1 {
         return;
     }
     if let Some(item) = table.get("reference") {
@@ -171,7 +175,7 @@ pub fn check_buffers(table: &Table<'_>, reference: &WorkloadReference, buffers: 
 /// The laws that inputs are drawn by where the phase does not say: those that suit a built-in reference, else, and where
 /// every input is fixed by its `init`, the declared inputs alone.
 pub fn suited_laws(reference: &WorkloadReference, buffers: &[Buffer]) -> Vec<Law> {
-    let free = |buffer: &Buffer| buffer.role == Role::Input && matches!(buffer.init, None | Some(Init::Normal { .. }));
+    let free = |buffer: &Buffer| buffer.role.is_read() && matches!(buffer.init, None | Some(Init::Normal { .. }));
     let takes = match reference {
         WorkloadReference::Builtin { name, .. } => TAKES.iter().find(|takes| takes.name == name),
         WorkloadReference::Entry { .. }

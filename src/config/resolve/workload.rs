@@ -3,12 +3,15 @@
 //! Where a declared name has a value that is wrong, a stand-in keeps the name known, so that one mistake is one error: a
 //! file with a problem never becomes a phase.
 
+use super::init::init;
 use super::names::identifier;
 use super::reference;
 use super::scope::InScope;
-use crate::config::keys::{self, ARANGE, NORMAL, UNIFORM};
+use crate::config::keys::{self, COMPLEX64};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Dtype, Init, Laws, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+use crate::config::{
+    Amount, Buffer, Dtype, Init, Laws, Reduction, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference,
+};
 use crate::expr::{Expr, Names, Value};
 use crate::model::{AllClose, NanRule, ShapeName, Tolerance};
 
@@ -19,7 +22,8 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let scalar_scope =
         InScope::new("the dimensions and parameters", dims_of(&shapes).into_iter().chain(params.iter().cloned()));
     let before = table.problems();
-    let buffers = table.need("buffers").map(|item| buffers(&item, &dims, &shapes)).unwrap_or_default();
+    let scopes = BufferScopes { dims: &dims, all: &scalar_scope };
+    let buffers = table.need("buffers").map(|item| buffers(&item, &scopes, &shapes)).unwrap_or_default();
     let buffers_right = table.problems() == before;
     let scalars = table.get("scalars").map(|item| scalars(&item, &scalar_scope)).unwrap_or_default();
     let reference = table.need("reference").and_then(|item| reference::reference(&item, &dims));
@@ -27,6 +31,7 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let seeds = table.get("seeds").map_or_else(|| vec![0], |item| seeds(&item));
     let over_shapes = |key| table.get(key).and_then(|item| evaluated(&item, &dims, &shapes));
     let (flops, bytes) = (over_shapes("flops"), over_shapes("bytes"));
+    refuse_partial_entry(table, reference.as_ref(), &buffers);
     if let (Some(reference), true) = (&reference, buffers_right) {
         reference::check_buffers(table, reference, &buffers);
     }
@@ -46,6 +51,18 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let laws = given.unwrap_or_else(|| Laws::Suited(reference::suited_laws(&reference, &buffers)));
     let tolerance = tolerance.unwrap_or_default();
     Workload { seeds, laws, reference, tolerance, scalars, shapes, buffers, flops, bytes }
+}
+
+/// Reports a reference entry beside partial results: it has no parameters that would say how many there are.
+fn refuse_partial_entry(table: &Table<'_>, reference: Option<&WorkloadReference>, buffers: &[Buffer]) {
+    let partial = buffers.iter().find(|buffer| buffer.reduce.is_some());
+    if let (Some(WorkloadReference::Entry { .. }), Some(partial), Some(item)) =
+        (reference, partial, table.get("reference"))
+    {
+        let message = format!("a reference entry cannot give the partial results of `{}`", partial.name);
+        let help = "use a built-in reference or a NumPy file, which give what the partial results are put together to";
+        item.report(message, Some(help.to_owned()));
+    }
 }
 
 /// Names of the dimensions, those of the first shape.
@@ -130,18 +147,11 @@ fn plain_name(key: &Placed<String>, at: &Item<'_>) -> Option<String> {
 
 fn scalars(item: &Item<'_>, scope: &InScope) -> Vec<Scalar> {
     let Some(table) = item.table(&keys::SCALARS) else { return Vec::new() };
-    let types = [
-        ("f32", ScalarType::F32),
-        ("f64", ScalarType::F64),
-        ("i32", ScalarType::I32),
-        ("i64", ScalarType::I64),
-        ("u32", ScalarType::U32),
-    ];
     let scalar = |(name, item): (Placed<String>, Item<'_>)| {
         let name = identifier(&name, &item)?;
         let (dtype, value) = if item.is_table() {
             let table = item.table(&keys::SCALAR)?;
-            let dtype = table.get("type").map_or(Some(ScalarType::F32), |t| t.one_of(&types));
+            let dtype = table.get("type").map_or(Some(ScalarType::F32), |t| t.one_of(&ScalarType::ALL));
             (dtype, table.need("value").and_then(|value| scope.expr(&value)))
         } else {
             (Some(ScalarType::F32), scope.expr(&item))
@@ -164,40 +174,73 @@ fn evaluated(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> 
     Some(expr)
 }
 
-fn buffers(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Vec<Buffer> {
+/// What extents and numbers of a buffer may name.
+struct BufferScopes<'s> {
+    dims: &'s InScope,
+    /// With the parameters of variants.
+    all: &'s InScope,
+}
+
+fn buffers(item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Vec<Buffer> {
     let Some(table) = item.table(&keys::BUFFERS) else { return Vec::new() };
     let entries = table.free();
-    let buffers: Vec<Buffer> = entries.iter().filter_map(|(name, item)| buffer(name, item, dims, shapes)).collect();
-    if buffers.len() == entries.len() && !buffers.iter().any(|buffer| buffer.role == Role::Output) {
-        let help = "give the buffer that the kernel computes `role = \"output\"`".to_owned();
-        table.report("no buffer has the role output, so that nothing could be proved correct", Some(help));
+    let buffers: Vec<Buffer> = entries.iter().filter_map(|(name, item)| buffer(name, item, scopes, shapes)).collect();
+    if buffers.len() == entries.len() && !buffers.iter().any(|buffer| buffer.role.is_compared()) {
+        let help =
+            "give the buffer that the kernel computes `role = \"output\"`, or `\"inout\"` where it changes it in place"
+                .to_owned();
+        table.report("no buffer has the role output or inout, so that nothing could be proved correct", Some(help));
     }
     buffers
 }
 
-fn buffer(name: &Placed<String>, item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Buffer> {
+fn buffer(name: &Placed<String>, item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Option<Buffer> {
     let name = identifier(name, item)?;
     let table = item.table(&keys::BUFFER)?;
-    let dtype = table.need("dtype").and_then(|item| item.one_of(&Dtype::ALL.map(|dtype| (dtype.name(), dtype))));
-    let roles = [("input", Role::Input), ("output", Role::Output), ("scratch", Role::Scratch)];
+    let dtypes = Dtype::ALL.map(|dtype| (dtype.name(), (dtype, None)));
+    // A complex number is a pair of f32, on a last axis of its own.
+    let dtypes: Vec<_> = dtypes.into_iter().chain([(COMPLEX64, (Dtype::F32, Some("2")))]).collect();
+    let dtype = table.need("dtype").and_then(|item| item.one_of(&dtypes));
+    let roles = [("input", Role::Input), ("output", Role::Output), ("inout", Role::Inout), ("scratch", Role::Scratch)];
     let role = table.get("role").map_or(Some(Role::Input), |item| item.one_of(&roles));
-    let shape: Vec<Expr> = table
+    let reduce = table.get("reduce");
+    let reductions = [("sum", Reduction::Sum), ("max", Reduction::Max), ("min", Reduction::Min)];
+    let reduction = reduce.as_ref().and_then(|item| item.one_of(&reductions));
+    let may_vary = reduce.is_some() || role == Some(Role::Scratch);
+    let dims = if may_vary { scopes.all } else { scopes.dims };
+    let mut shape: Vec<Expr> = table
         .need("shape")
         .map(|item| item.some_list().iter().filter_map(|axis| extent(axis, dims, shapes)).collect())
         .unwrap_or_default();
+    let (dtype, parts) = dtype.unwrap_or((Dtype::F32, None));
+    shape.extend(parts.and_then(|parts| Expr::parse(parts).ok()));
     let given = table.get("init");
-    let init = match (&given, role) {
-        (Some(item), Some(Role::Output | Role::Scratch)) => {
-            let help = "only inputs are filled: leave `init` out, or make it an input".to_owned();
-            item.report(format!("`{}` is given, but the buffer is not an input", item.place.key), Some(help));
-            None
-        }
-        (Some(item), _) => init(item),
-        (None, Some(Role::Input)) => Some(Init::Normal { mean: 0.0, std: 1.0 }),
-        (None, _) => None,
+    let standard = || Init::Normal { mean: Amount::Number(0.0), std: Amount::Number(1.0) };
+    let init = match &given {
+        Some(item) => init(item, &shape, scopes.dims, shapes),
+        None => role.filter(|role| role.is_read()).map(|_| standard()),
     };
     let role = role.unwrap_or(Role::Output);
-    Some(Buffer { name, dtype: dtype.unwrap_or(Dtype::F32), shape, init, role })
+    let buffer = Buffer { name, dtype, shape, init, role, reduce: reduction };
+    if let Some(item) = &reduce {
+        check_reduce(item, &buffer, shapes, given.is_some());
+    }
+    Some(buffer)
+}
+
+/// Reports a `reduce` that means nothing.
+fn check_reduce(item: &Item<'_>, buffer: &Buffer, shapes: &[Shape], has_init: bool) {
+    let varies = shapes.first().is_some_and(|shape| buffer.varying_axes(&shape.dims).contains(&true));
+    let problem = if buffer.role != Role::Output {
+        "is for outputs"
+    } else if !varies {
+        "puts together axes whose extents follow the variant's parameters, and the buffer has none"
+    } else if has_init {
+        "is for partial results that are written whole; leave `init` out"
+    } else {
+        return;
+    };
+    item.report(format!("`{}` {problem}", item.place.key), None);
 }
 
 /// The extent of an axis, a positive whole number at every shape.
@@ -214,49 +257,6 @@ fn extent(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> {
         item.report_within(expr.text(), span, problem, Some(help));
     }
     Some(expr)
-}
-
-fn init(item: &Item<'_>) -> Option<Init> {
-    let words = [
-        ("normal", Init::Normal { mean: 0.0, std: 1.0 }),
-        ("uniform", Init::Uniform { low: 0.0, high: 1.0 }),
-        ("arange", Init::Arange { start: 0.0, step: 1.0 }),
-        ("constant", Init::Constant { value: 1.0 }),
-    ];
-    if !item.is_table() {
-        return item.one_of(&words);
-    }
-    let table = item.table(&keys::INIT)?;
-    let number = |table: &Table<'_>, key: &'static str, default: f64| {
-        table.get(key).map_or(Some(default), |item| item.number("a finite number", |_| true))
-    };
-    let given: Vec<(&str, Item<'_>)> =
-        ["normal", "uniform", "arange", "constant"].into_iter().filter_map(|k| Some((k, table.get(k)?))).collect();
-    let [(kind, inner)] = given.as_slice() else {
-        item.expected("exactly one of normal, uniform, arange, constant", None);
-        return None;
-    };
-    match *kind {
-        "normal" => {
-            let normal = inner.table(&NORMAL)?;
-            let std = normal.get("std").map_or(Some(1.0), |item| item.number("a number of at least 0", |v| v >= 0.0));
-            Some(Init::Normal { mean: number(&normal, "mean", 0.0)?, std: std? })
-        }
-        "uniform" => {
-            let uniform = inner.table(&UNIFORM)?;
-            let (low, high) = (number(&uniform, "low", 0.0)?, number(&uniform, "high", 1.0)?);
-            if low >= high {
-                inner.expected("low below high", None);
-                return None;
-            }
-            Some(Init::Uniform { low, high })
-        }
-        "arange" => {
-            let arange = inner.table(&ARANGE)?;
-            Some(Init::Arange { start: number(&arange, "start", 0.0)?, step: number(&arange, "step", 1.0)? })
-        }
-        _ => inner.number("a finite number", |_| true).map(|value| Init::Constant { value }),
-    }
 }
 
 fn tolerance(item: &Item<'_>) -> Option<Tolerance> {

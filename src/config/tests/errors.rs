@@ -39,7 +39,7 @@ fn every_error_comes_out_at_once() {
     5 | seeds = []
       |         ^^
 
-    error: `workload.buffers.x.dtype` is `"fp32"`, expected one of "f64", "f32", "f16", "bf16", "fp8-e4m3", "fp8-e5m2", "i32", "i8", "u8"
+    error: `workload.buffers.x.dtype` is `"fp32"`, expected one of "f64", "f32", "f16", "bf16", "fp8-e4m3", "fp8-e5m2", "i64", "u64", "i32", "u32", "i16", "u16", "i8", "u8", "bool", "complex64"
       --> phase.toml:13:15
        |
     13 | x = { dtype = "fp32", shape = ["N"] }
@@ -75,7 +75,7 @@ blok = ["1"]"#)]), @r##"
     19 | blok = ["1"]
        | ^^^^
        |
-       = help: did you mean `block`? allowed in `kernel`: source, entry, flags, defines, grid, block, cluster, dynamic_shared, tensor_maps, args
+       = help: did you mean `block`? allowed in `kernel`: source, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, tensor_maps, args, launch
     "##);
 }
 
@@ -120,7 +120,7 @@ fn unknown_table() {
     25 | [sweeps]
        |  ^^^^^^
        |
-       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver
+       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule
     "##);
 }
 
@@ -162,7 +162,7 @@ warmup = -1
 #[test]
 fn unknown_word() {
     assert_snapshot!(shown(&[(r#"role = "output""#, r#"role = "outptu""#)]), @r##"
-    error: `workload.buffers.y.role` is `"outptu"`, expected one of "input", "output", "scratch"
+    error: `workload.buffers.y.role` is `"outptu"`, expected one of "input", "output", "inout", "scratch"
       --> phase.toml:14:44
        |
     14 | y = { dtype = "f32", shape = ["N"], role = "outptu" }
@@ -238,13 +238,13 @@ fn no_tolerance() {
 #[test]
 fn no_output() {
     assert_snapshot!(shown(&[(r#", role = "output""#, "")]), @r##"
-    error: no buffer has the role output, so that nothing could be proved correct
+    error: no buffer has the role output or inout, so that nothing could be proved correct
       --> phase.toml:12:1
        |
     12 | [workload.buffers]
        | ^^^^^^^^^^^^^^^^^^
        |
-       = help: give the buffer that the kernel computes `role = "output"`
+       = help: give the buffer that the kernel computes `role = "output"`, or `"inout"` where it changes it in place
     "##);
 }
 
@@ -286,15 +286,39 @@ fn extent_of_a_buffer() {
 }
 
 #[test]
-fn init_of_an_output() {
-    assert_snapshot!(shown(&[(r#"role = "output" }"#, r#"role = "output", init = "normal" }"#)]), @r##"
-    error: `workload.buffers.y.init` is given, but the buffer is not an input
-      --> phase.toml:14:61
+fn init_over_names_that_are_no_dimensions() {
+    assert_snapshot!(shown(&[(r#"dtype = "f32", shape = ["N"] }"#, r#"dtype = "f32", shape = ["N"], init = { indices = "M - 1" } }"#)]), @r##"
+    error: `workload.buffers.x.init.indices` is "M - 1", whose `M` is not among the dimensions
+      --> phase.toml:13:57
        |
-    14 | y = { dtype = "f32", shape = ["N"], role = "output", init = "normal" }
-       |                                                             ^^^^^^^^
+    13 | x = { dtype = "f32", shape = ["N"], init = { indices = "M - 1" } }
+       |                                                         ^
        |
-       = help: only inputs are filled: leave `init` out, or make it an input
+       = help: known: N
+    "##);
+}
+
+#[test]
+fn init_that_means_nothing_at_a_shape() {
+    assert_snapshot!(shown(&[(r#"dtype = "f32", shape = ["N"] }"#, r#"dtype = "f32", shape = ["N"], init = { uniform = { low = "N", high = 4 } } }"#)]), @r##"
+    error: `workload.buffers.x.init` at shape `tiny`: low is 64 and high is 4; low is below high
+      --> phase.toml:13:44
+       |
+    13 | x = { dtype = "f32", shape = ["N"], init = { uniform = { low = "N", high = 4 } } }
+       |                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    "##);
+}
+
+#[test]
+fn a_warm_cache_for_state() {
+    assert_snapshot!(shown(&[(r#"role = "output" }"#, r#"role = "output", init = { constant = 0 } }"#), ("[kernel]", "[bench]\nl2 = \"warm\"\n[kernel]")]), @r##"
+    error: `bench.l2` is "warm", but the workload has buffers that a launch changes and the next one needs anew
+      --> phase.toml:17:6
+       |
+    17 | l2 = "warm"
+       |      ^^^^^^
+       |
+       = help: each launch of a sample has its own copy of them, which is not a warm cache: use "rotate" or "cold"
     "##);
 }
 
@@ -759,7 +783,7 @@ arch = "90"
     19 | [variable]
        |  ^^^^^^^^
        |
-       = help: did you mean `variant`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver
+       = help: did you mean `variant`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule
 
     error: `sweep` has no kernel to sweep
       --> phase.toml:28:1

@@ -1,7 +1,7 @@
 //! The phases that ship, and defaults.
 
 use super::{SMALL, read, right};
-use crate::config::{Init, WorkloadReference, load};
+use crate::config::{Amount, Init, WorkloadReference, load};
 use crate::expr::Expr;
 use crate::model::Better;
 use crate::model::{Level, Scope};
@@ -39,7 +39,10 @@ fn defaults() {
     assert_eq!(phase.profile.timeout, Duration::from_secs(300));
     assert_eq!(phase.bench.shapes, phase.profile.shapes);
     assert_eq!(phase.bench.shapes.len(), 1);
-    assert_eq!(phase.workload.buffers[0].init, Some(Init::Normal { mean: 0.0, std: 1.0 }));
+    assert_eq!(
+        phase.workload.buffers[0].init,
+        Some(Init::Normal { mean: Amount::Number(0.0), std: Amount::Number(1.0) })
+    );
     assert_eq!(phase.workload.buffers[1].init, None);
     let gate = &phase.gates[0];
     assert_eq!((&gate.on, gate.level, gate.at_least, gate.line), (&Scope::Selected, Level::Required, None, 29));
@@ -92,8 +95,9 @@ fn a_variant_overrides_keys_of_the_kernel() {
         "[[variant]]\nname = \"wide\"\nparams = { THREADS = 32, CAP = 255 }\nkernel = { block = [\"2 * THREADS\"] }\n\n[sweep]",
     )]);
     let crate::config::VariantSpecKind::Kernel(kernel) = &phase.variants[0].kind else { panic!("a kernel") };
-    assert_eq!(kernel.block[0].text(), "2 * THREADS");
-    assert_eq!(kernel.entry.text(), "copy");
+    let launch = kernel.launches().next().unwrap();
+    assert_eq!(launch.block[0].text(), "2 * THREADS");
+    assert_eq!(launch.entry.text(), "copy");
     assert_eq!(crate::plan::unroll(&phase).unwrap().variants.len(), 5);
 }
 

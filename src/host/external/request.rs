@@ -1,7 +1,7 @@
 //! The request that an external program reads.
 
 use super::error::ExternalError;
-use crate::config::{Dtype, Phase, Role, Shape};
+use crate::config::{Dtype, Phase, Shape};
 use crate::model::{ShapeName, Tolerance, VariantId};
 use crate::plan::CommandPlan;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl Request {
     /// The request of a variant of `phase` at every shape; none where the workload has no output. Who profiles keeps the
     /// shapes that are to be launched.
     pub fn new(phase: &Phase, variant: &VariantId, mode: RequestMode, result: PathBuf) -> Option<Self> {
-        let output = phase.workload.buffers.iter().find(|b| b.role == Role::Output)?;
+        let output = phase.workload.buffers.iter().find(|b| b.role.is_compared())?;
         let shape =
             |shape: &Shape| RequestShape { name: shape.name.clone(), dims: shape.dims.iter().cloned().collect() };
         Some(Self {

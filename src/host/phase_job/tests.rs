@@ -85,12 +85,24 @@ fn a_reference_entry_is_launched_from_a_cubin_of_the_source() {
         entry: "plain".to_owned(),
         grid: expression(grid),
         block: [expression("1"), expression("2")].concat(),
+        args: Vec::new(),
     };
     phase.workload.reference = entry("N // 2");
-    let ReferenceSpec::Entry { cubin, launches, .. } = job(&phase).unwrap().reference else { panic!("not an entry") };
+    let ReferenceSpec::Entry { cubin, programs, .. } = job(&phase).unwrap().reference else { panic!("not an entry") };
     assert_eq!(cubin, PathBuf::from("a.cubin"));
-    assert_eq!((launches[1].grid, launches[1].block), ([32, 1, 1], [1, 2, 1]));
-    assert_eq!(launches[1].args.len(), 2);
+    let launch = programs[1].single().unwrap();
+    assert_eq!((launch.entry.as_str(), launch.grid, launch.block), ("plain", [32, 1, 1], [1, 2, 1]));
+    assert_eq!(launch.args.len(), 2);
+    let own = |args: &[&str]| {
+        let WorkloadReference::Entry { entry, source, grid, block, .. } = entry("1") else { panic!("an entry") };
+        let args = args.iter().map(|name| (*name).to_owned()).collect();
+        WorkloadReference::Entry { entry, source, grid, block, args }
+    };
+    phase.workload.reference = own(&["y", "N", "x"]);
+    let ReferenceSpec::Entry { programs, .. } = job(&phase).unwrap().reference else { panic!("not an entry") };
+    assert_eq!(programs[1].single().unwrap().args[1], crate::plan::Arg::Scalar(crate::plan::ScalarValue::I32(64)));
+    phase.workload.reference = own(&["z"]);
+    assert!(matches!(job(&phase), Err(JobError::ReferenceArguments(_))));
     phase.workload.reference = entry("N - 8");
     assert!(matches!(job(&phase), Err(JobError::ReferenceLaunch { what: "grid", .. })));
     let none = WorkerJob::new(&phase, &plan(&["a"]), &cubins(&[]), JobPurpose::Bench);

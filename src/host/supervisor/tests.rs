@@ -15,8 +15,8 @@ fn job() -> WorkerJob {
     let kernel = |name: &str| JobKernel {
         variant: VariantId(name.to_owned()),
         cubin: PathBuf::new(),
-        entry: String::new(),
-        launches: Vec::new(),
+        programs: Vec::new(),
+        extents: Vec::new(),
         cases: [0, 1].map(|seed| CheckCase { shape: shape.clone(), seed }).to_vec(),
         shapes: vec![shape.clone()],
         unverified: None,

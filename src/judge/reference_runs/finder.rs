@@ -35,6 +35,9 @@ pub fn entry_of_run(
     if run.manifest.state != RunState::Complete {
         return Err(lacking("it did not measure everything it should"));
     }
+    if run.manifest.shard.is_some() {
+        return Err(lacking("it is a shard; `ncugate merge` puts shards together"));
+    }
     if !run.is_sealed() {
         return Err(lacking("it is not sealed: its manifest does not list its files (measure again)"));
     }

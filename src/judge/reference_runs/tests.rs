@@ -66,6 +66,8 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         redacted: false,
         verdict: None,
         stopped: None,
+        shard: None,
+        merged: Vec::new(),
         warnings: Vec::new(),
         seal: None,
     };

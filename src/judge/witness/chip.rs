@@ -39,7 +39,11 @@ impl ChipFacts {
         }
     }
 
-    fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
+    /// Reads them from a launch; its compute capability is left out.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
         Ok(Self {
             l2_bytes: attribute(launch, "l2_cache_size")?,
             memory_hz: attribute(launch, "memory_clock_rate")?.map(|khz| khz * 1e3),

@@ -11,12 +11,13 @@ pub mod durations;
 mod floor;
 mod work;
 
+use self::durations::Durations;
 use super::results::Correctness;
-use crate::config::{Phase, Shape};
+use crate::config::{LaunchMode, Phase, Shape};
 use crate::frame::Quantities;
 use crate::metric::id;
 use crate::model::{Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, VariantId};
-use crate::plan::{Method, Plan, Standing, Variant};
+use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, Step, Variant};
 use crate::stats;
 use crate::store::Run;
 use std::collections::{BTreeMap, HashMap};
@@ -79,6 +80,8 @@ pub(super) struct CaseCounters<'a> {
     chip: &'a ChipFacts,
     shape: &'a Shape,
     variant: &'a VariantId,
+    /// What it runs there.
+    program: Option<&'a ShapeProgram>,
     counters: &'a Quantities,
     /// Median latency in microseconds.
     latency: f64,
@@ -89,7 +92,7 @@ pub(super) struct CaseCounters<'a> {
 impl Witness {
     /// Looks at every latency of a run.
     pub fn compare(input: &WitnessInput<'_>) -> Self {
-        let launches = Launches::read(input.run);
+        let launches = SampleLaunches::read(input.run);
         let mut agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>> = HashMap::new();
         for shape in &input.phase.workload.shapes {
             let at_shape = agreements.entry(shape.name.clone()).or_default();
@@ -122,14 +125,14 @@ impl Witness {
 }
 
 /// Launches that samples are the means of.
-struct Launches<'a> {
+struct SampleLaunches<'a> {
     of: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
     /// The same of the confirmation.
     anew: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
     shares: HashMap<&'a VariantId, &'a VariantId>,
 }
 
-impl<'a> Launches<'a> {
+impl<'a> SampleLaunches<'a> {
     fn read(run: &'a Run) -> Self {
         let timed = |record: &'a LatencyRecord| match record.outcome {
             LatencyOutcome::Timed { launches, ref audit, .. } => {
@@ -165,7 +168,7 @@ impl<'a> Launches<'a> {
 }
 
 impl WitnessInput<'_> {
-    fn agreement(&self, variant: &Variant, shape: &Shape, launches: &Launches<'_>) -> Agreement {
+    fn agreement(&self, variant: &Variant, shape: &Shape, launches: &SampleLaunches<'_>) -> Agreement {
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
             Cell::Value(latency) => self.confirmed(&variant.id, &shape.name).map_or(latency, |anew| anew.min(latency)),
             Cell::Missing(reason) => return Agreement::Doubtful(reason),
@@ -177,11 +180,12 @@ impl WitnessInput<'_> {
             (Method::Kernel(_), _) if launches.unverified(&variant.id, &shape.name) => {
                 Agreement::Doubtful("outputs of its timed launches were not verified".into())
             }
-            (Method::Kernel(_), _) => {
+            (Method::Kernel(kernel), _) => {
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
                 let Self { phase, counters, chip, .. } = *self;
-                CaseCounters { phase, chip, shape, variant: &variant.id, counters, latency, sets }.agreement()
+                let program = kernel.program(&shape.name);
+                CaseCounters { phase, chip, shape, variant: &variant.id, program, counters, latency, sets }.agreement()
             }
         }
     }
@@ -231,7 +235,16 @@ impl CaseCounters<'_> {
     }
 
     fn durations(&self, duration_ns: f64) -> Option<Mismatch> {
-        let found = durations::disagreement(self.latency, duration_ns / 1e3, self.cold_us(), self.clock_share())?;
+        let durations = Durations {
+            latency_us: self.latency,
+            counted_us: duration_ns / 1e3,
+            least_us: self.least_duration_ns(duration_ns) / 1e3,
+            cold_us: self.cold_us(),
+            uncounted_us: self.uncounted_us(),
+            clock: self.clock_share(),
+            launches: self.launches(),
+        };
+        let found = durations.disagreement()?;
         Some(Mismatch { factor: found.factor, reason: format!("two durations disagree: {}", found.numbers) })
     }
 
@@ -242,10 +255,44 @@ impl CaseCounters<'_> {
 
     /// Time that reading from DRAM costs a launch under ncu, which flushes the caches, and that is not spent where the
     /// buffers are still in L2 from the launch before, in microseconds.
+    ///
+    /// What one launch of an evaluation leaves in L2 for the next one is there whatever the sets are.
     fn cold_us(&self) -> f64 {
-        let held = self.set_bytes().and_then(|set| self.chip.held_share(self.sets * set));
+        let held = match self.launches() {
+            0 | 1 => self.set_bytes().and_then(|set| self.chip.held_share(self.sets * set)),
+            _ => Some(1.0),
+        };
         let moved = self.counted(id::DRAM_BYTES).zip(self.chip.dram_bytes_per_second());
         held.zip(moved).map_or(0.0, |(held, (bytes, peak))| held * bytes / peak * 1e6)
+    }
+
+    /// Launches of an evaluation.
+    fn launches(&self) -> u32 {
+        self.program.map_or(1, |program| program.launches().count() as u32)
+    }
+
+    /// The part of the counted duration that an evaluation takes at least: all of it, unless launches may run beside each
+    /// other; then that of the longest.
+    fn least_duration_ns(&self, duration_ns: f64) -> f64 {
+        let overlaps = |launch: &Launch| launch.mode == LaunchMode::Programmatic;
+        if !self.program.is_some_and(|program| program.launches().any(overlaps)) {
+            return duration_ns;
+        }
+        let steps = self.counters.steps(self.variant, &self.shape.name, &id::DURATION);
+        steps.iter().filter_map(Cell::value).reduce(f64::max).unwrap_or(duration_ns)
+    }
+
+    /// Time that fills and copies may take, which no counter sees: their bytes at a quarter of the peak of DRAM.
+    fn uncounted_us(&self) -> f64 {
+        let steps = self.program.map_or(&[][..], |program| &program.steps);
+        let buffers = |step: &Step| match step {
+            Step::Launch(_) => Vec::new(),
+            Step::Memset(fill) => vec![fill.buffer.clone()],
+            Step::Memcpy(copy) => vec![copy.from.clone(), copy.to.clone()],
+        };
+        let bytes = |name: &String| self.phase.workload.bytes_of(self.shape, name).unwrap_or(0.0);
+        let moved: f64 = steps.iter().flat_map(buffers).map(|name| bytes(&name)).sum();
+        self.chip.dram_bytes_per_second().map_or(0.0, |peak| 4.0 * moved / peak * 1e6)
     }
 
     /// The clock that ran under ncu over the chip's highest, at most 1.

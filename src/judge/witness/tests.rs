@@ -45,9 +45,30 @@ fn agreement(latency: f64, counted: &[(&str, f64)]) -> Agreement {
     for (metric, value) in counted {
         counters.set_column(metric, vec![Cell::Value(*value)]);
     }
-    let testimony =
-        CaseCounters { phase: &phase, chip: &CHIP, shape, variant: &variant, counters: &counters, latency, sets: 4.0 };
-    testimony.agreement()
+    let case = CaseCounters {
+        phase: &phase,
+        chip: &CHIP,
+        shape,
+        variant: &variant,
+        program: None,
+        counters: &counters,
+        latency,
+        sets: 4.0,
+    };
+    case.agreement()
+}
+
+#[test]
+fn each_launch_has_its_front_end_and_fills_have_their_time() {
+    let several = |latency, counted, launches| Durations::plain(latency, counted, launches).disagreement();
+    assert!(several(10.0, 26.0, 1).is_some());
+    assert_eq!(several(10.0, 26.0, 3), None, "three launches of a few microseconds");
+    assert!(several(30.0, 8.0, 1).is_some() && several(30.0, 8.0, 3).is_none(), "two gaps more");
+    let slow = Durations::plain(60.0, 8.0, 1);
+    assert!(slow.disagreement().is_some());
+    assert_eq!(Durations { uncounted_us: 40.0, ..slow }.disagreement(), None, "a copy that no counter sees");
+    let overlapping = Durations { least_us: 20.0, ..Durations::plain(12.0, 38.0, 2) };
+    assert_eq!(overlapping.disagreement(), None, "the second begins before the first has ended");
 }
 
 fn reason(agreement: &Agreement) -> &str {
@@ -86,9 +107,10 @@ fn durations_have_to_agree_within_the_band() {
 
 #[test]
 fn a_clock_that_was_low_under_ncu_and_cold_caches_excuse_a_long_duration() {
-    assert!(durations::disagreement(10.0, 40.0, 0.0, 1.0).is_some());
-    assert_eq!(durations::disagreement(10.0, 40.0, 0.0, 0.4), None);
-    assert_eq!(durations::disagreement(10.0, 40.0, 25.0, 1.0), None);
+    let plain = Durations::plain(10.0, 40.0, 1);
+    assert!(plain.disagreement().is_some());
+    assert_eq!(Durations { clock: 0.4, ..plain }.disagreement(), None);
+    assert_eq!(Durations { cold_us: 25.0, ..plain }.disagreement(), None);
     let low = [("duration", 40e3), ("sm_clock", 0.4 * 1.98e9)];
     assert_eq!(agreement(10.0, &low), Agreement::Agrees);
     let cold = [("duration", 40e3), ("dram_bytes", 25e-6 * 4.8e12)];
@@ -131,8 +153,17 @@ fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
     let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
     let counters = Quantities::new([]);
     let of = |sets, latency| {
-        CaseCounters { phase: &phase, chip: &CHIP, shape, variant: &variant, counters: &counters, latency, sets }
-            .floors()
+        CaseCounters {
+            phase: &phase,
+            chip: &CHIP,
+            shape,
+            variant: &variant,
+            program: None,
+            counters: &counters,
+            latency,
+            sets,
+        }
+        .floors()
     };
     // 800 MB over 4.8 TB/s are 166 us, less the 63 MB that may still be in L2
     assert!(of(1.0, 155.0).is_empty());

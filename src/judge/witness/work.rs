@@ -16,7 +16,7 @@ impl CaseCounters<'_> {
     /// everything read comes from DRAM; what was written may still be in L2 at the end.
     pub(super) fn bytes(&self) -> Option<Mismatch> {
         let declared = self.phase.workload.bytes_at(self.shape).ok().flatten()?;
-        let outputs = self.phase.workload.buffer_bytes(self.shape, |role| role == Role::Output)?;
+        let outputs = self.phase.workload.buffer_bytes(self.shape, Role::is_compared)?;
         let kept = self.chip.l2_bytes.map_or(outputs, |l2| outputs.min(l2));
         below(self.counted(id::DRAM_BYTES)?, declared - kept, "bytes of DRAM", declared)
     }

@@ -17,19 +17,21 @@ pub struct Fit<'a> {
 }
 
 impl Fit<'_> {
-    /// Indices of the inputs of these names; failing a name, of the inputs in their order that are not `apart`.
+    /// Indices of the inputs of these names; failing a name, of the inputs in their order that are not `apart`. Where inputs
+    /// alone do not do, buffers that are changed in place are inputs too.
     pub fn inputs<const N: usize>(
         &self,
         names: [&'static str; N],
         apart: &[&str],
     ) -> Result<[usize; N], ReferenceError> {
-        self.find(names, apart, Role::Input, "input")
+        let inputs = self.find(names, apart, |role| role == Role::Input, "input");
+        inputs.or_else(|error| self.find(names, apart, Role::is_read, "input").map_err(|_| error))
     }
 
     /// Index of the one output.
     pub fn output(&self, name: &'static str) -> Result<usize, ReferenceError> {
-        let [found] = self.find([name], &[], Role::Output, "output")?;
-        let other = (0..self.shape.buffers.len()).find(|&i| i != found && self.buffer(i).role == Role::Output);
+        let [found] = self.find([name], &[], Role::is_compared, "output")?;
+        let other = (0..self.shape.buffers.len()).find(|&i| i != found && self.buffer(i).role.is_compared());
         match other {
             None => Ok(found),
             Some(other) => Err(ReferenceError::MoreOutputs {
@@ -57,11 +59,11 @@ impl Fit<'_> {
         &self,
         names: [&'static str; N],
         apart: &[&str],
-        role: Role,
+        role: impl Fn(Role) -> bool,
         role_name: &'static str,
     ) -> Result<[usize; N], ReferenceError> {
         let of_role: Vec<usize> = (0..self.shape.buffers.len())
-            .filter(|&i| self.buffer(i).role == role && !apart.contains(&self.buffer(i).name.as_str()))
+            .filter(|&i| role(self.buffer(i).role) && !apart.contains(&self.buffer(i).name.as_str()))
             .collect();
         let named = |name: &str| of_role.iter().copied().find(|&i| self.buffer(i).name == name);
         let all_named: Option<Vec<usize>> = names.iter().map(|n| named(n)).collect();

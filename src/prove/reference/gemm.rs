@@ -26,7 +26,8 @@ pub struct Gemm {
 }
 
 impl Gemm {
-    /// Scalars `alpha` and `beta` default to 1 and 0; a `beta` other than 0 needs the input `c_in`.
+    /// Scalars `alpha` and `beta` default to 1 and 0; a `beta` other than 0 needs the input `c_in`, or a `c` that is changed in
+    /// place.
     pub(super) fn bind(fit: &Fit<'_>, transpose_b: bool) -> Result<Self, ReferenceError> {
         let [a, b] = fit.inputs(["a", "b"], &["c_in"])?;
         let c = fit.output("c")?;
@@ -35,14 +36,17 @@ impl Gemm {
         let columns = if transpose_b { first } else { second };
         fit.expect(b, &if transpose_b { [columns, inner] } else { [inner, columns] })?;
         fit.expect(c, &[rows, columns])?;
-        let c_in = fit.optional("c_in");
+        let c_in = fit.optional("c_in").or(fit.buffer(c).role.is_read().then_some(c));
         if let Some(c_in) = c_in {
             fit.expect(c_in, &[rows, columns])?;
         }
         let alpha = fit.scalar("alpha")?.unwrap_or(1.0);
         let beta = fit.scalar("beta")?.unwrap_or(0.0);
         if beta != 0.0 && c_in.is_none() {
-            return Err(fit.wrong(format!("beta = {beta} needs an input 'c_in' of extents {:?}", [rows, columns])));
+            return Err(fit.wrong(format!(
+                "beta = {beta} needs an input 'c_in', or the role inout for the output, of extents {:?}",
+                [rows, columns]
+            )));
         }
         Ok(Self { a, b, c, c_in, rows, inner, columns, transpose_b, alpha, beta })
     }

@@ -15,6 +15,6 @@ pub use arithmetic::{Exponential, Kept, Maximum, Rounding, SoftmaxArithmetic, pl
 pub use builtin::{BoundBuiltin, Builtin};
 pub use error::ReferenceError;
 pub use fit::BufferValues;
-pub use npy::{NpyError, read as read_npy};
+pub use npy::{NpyError, npy_bytes, read as read_npy};
 pub use program::ProgramError;
 pub use sdpa::Sdpa;

@@ -74,7 +74,7 @@ impl ReferenceProgram {
         let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
         folder.fill(shape, seed, inputs).map_err(failed)?;
         self.call(&folder.0)?;
-        let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role == Role::Output);
+        let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
         outputs.map(|(at, buffer)| Ok((at, read(&folder.array("outputs", buffer), &buffer.extents)?))).collect()
     }
 
@@ -121,12 +121,13 @@ impl CallFolder {
         for folder in ["inputs", "outputs"] {
             std::fs::create_dir(self.0.join(folder))?;
         }
-        let of_role = |role| shape.buffers.iter().zip(inputs).filter(move |(buffer, _)| buffer.role == role);
-        for (buffer, values) in of_role(Role::Input) {
+        let of_role =
+            |wanted: fn(Role) -> bool| shape.buffers.iter().zip(inputs).filter(move |(buffer, _)| wanted(buffer.role));
+        for (buffer, values) in of_role(Role::is_read) {
             write(&self.array("inputs", buffer), &buffer.extents, values)?;
         }
-        let listed = |role| -> Vec<Value> {
-            of_role(role).map(|(b, _)| json!({ "name": b.name, "extents": b.extents, "dtype": b.dtype })).collect()
+        let listed = |wanted: fn(Role) -> bool| -> Vec<Value> {
+            of_role(wanted).map(|(b, _)| json!({ "name": b.name, "extents": b.extents, "dtype": b.dtype })).collect()
         };
         let dims: Map<String, Value> = shape.dims.iter().map(|(name, n)| (name.clone(), json!(n))).collect();
         let request = json!({
@@ -134,8 +135,8 @@ impl CallFolder {
             "seed": seed,
             "dims": dims,
             "scalars": shape.scalars,
-            "inputs": listed(Role::Input),
-            "outputs": listed(Role::Output),
+            "inputs": listed(Role::is_read),
+            "outputs": listed(Role::is_compared),
         });
         std::fs::write(self.0.join("request.json"), request.to_string())?;
         std::fs::write(self.0.join("runner.py"), RUNNER)

@@ -2,6 +2,7 @@
 
 use crate::model::Verdict;
 use crate::report::gate_row::GateRow;
+use crate::report::in_use::{InUse, ShapeUse};
 use crate::report::model::{Conclusion, Fact, ObjectiveRow};
 use crate::report::report::Report;
 use crate::report::text;
@@ -35,7 +36,11 @@ pub struct HistoryEntry {
     pub tier: Option<String>,
     /// The selected variant.
     pub selected: Option<String>,
-    /// Numbers of the selected variant, the objective first.
+    /// What is to be used: a variant, one a shape, or that the phase gives none.
+    pub to_use: String,
+    /// What the fallback costs, where it is used.
+    pub cost: Option<String>,
+    /// Numbers of the variant in use, else of the selected one, the objective first.
     pub facts: Vec<Fact>,
     /// What the variant was selected by.
     pub objective: Option<ObjectiveRow>,
@@ -66,6 +71,8 @@ impl HistoryEntry {
             reason: report.headline.reason.clone(),
             tier: report.headline.tier.clone(),
             selected: report.headline.selected.clone(),
+            to_use: to_use(&report.in_use),
+            cost: report.in_use.cost.clone(),
             facts: report.headline.facts.clone(),
             objective: report.objective.clone(),
             gates: report.gates.clone(),
@@ -82,6 +89,20 @@ impl HistoryEntry {
     /// The day it started.
     pub fn date(&self) -> String {
         self.started.strftime("%Y-%m-%d %H:%M").to_string()
+    }
+}
+
+/// `A`, `A at mission; B at large`, `nothing`.
+fn to_use(used: &InUse) -> String {
+    let groups = used.by_variant();
+    match (groups.as_slice(), &used.variant) {
+        ([], None) => "nothing".to_owned(),
+        ([], Some(variant)) | ([_], Some(variant)) => variant.clone(),
+        (groups, _) => {
+            let at = |shapes: &[&ShapeUse]| shapes.iter().map(|s| s.shape.as_str()).collect::<Vec<_>>().join(", ");
+            let said: Vec<String> = groups.iter().map(|(id, shapes)| format!("{id} at {}", at(shapes))).collect();
+            said.join("; ")
+        }
     }
 }
 

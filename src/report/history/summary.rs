@@ -3,6 +3,7 @@
 use super::entry::{History, HistoryEntry};
 use crate::model::Verdict;
 use crate::report::markdown::{MarkdownTable, escape};
+use crate::report::model::Conclusion;
 use crate::report::number::{self, Number};
 use std::fmt::Write as _;
 
@@ -11,9 +12,15 @@ pub fn summary(history: &History, reports: Option<&str>) -> String {
     let latest: Vec<&HistoryEntry> = history.phases.iter().filter_map(|phase| phase.latest()).collect();
     let held = latest.iter().filter(|run| run.verdict == Verdict::Pass).count();
     let verb = if latest.len() == 1 { "passes" } else { "pass" };
-    let mut out = format!("# {held} of {} {verb}\n\n", number::counted(latest.len(), "phase"));
+    let fallbacks = latest.iter().filter(|run| run.conclusion == Conclusion::Fallback).count();
+    let by_fallback = match fallbacks {
+        0 => String::new(),
+        1 => ", 1 of them only by its fallback".to_owned(),
+        many => format!(", {many} of them only by their fallbacks"),
+    };
+    let mut out = format!("# {held} of {} {verb}{by_fallback}\n\n", number::counted(latest.len(), "phase"));
     let mut table =
-        MarkdownTable::new(&["phase", "verdict", "selected", "objective", "beside the baseline", "tier", "measured"]);
+        MarkdownTable::new(&["phase", "verdict", "in use", "objective", "beside the baseline", "tier", "measured"]);
     for run in &latest {
         let best = run.objective.as_ref().zip(run.best());
         let note = run.objective.as_ref().map_or("", |objective| objective.note.as_str());
@@ -22,7 +29,7 @@ pub fn summary(history: &History, reports: Option<&str>) -> String {
         table.row(vec![
             link(run, reports),
             run.conclusion.label().to_uppercase(),
-            run.selected.as_deref().map_or_else(|| "none".to_owned(), escape),
+            escape(&run.to_use),
             best.map_or_else(
                 || "not measured".to_owned(),
                 |(o, best)| format!("{} {}", escape(&o.title), escape(&best)),
@@ -52,6 +59,9 @@ fn link(run: &HistoryEntry, reports: Option<&str>) -> String {
 
 fn details(run: &HistoryEntry) -> String {
     let mut out = format!("## {}: {}\n\n{}\n\n", escape(&run.title), run.conclusion, escape(&run.reason));
+    if let Some(cost) = &run.cost {
+        let _ = writeln!(out, "The fallback costs: {}.\n", escape(cost));
+    }
     if !run.complete {
         out.push_str("The run did not finish.\n\n");
     }

@@ -8,8 +8,10 @@ mod values;
 
 use self::values::{DeepProfileValues, DeltaValues, VariantValues};
 use super::error::RenderError;
+use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-use super::model::{FindingRow, MetricColumn};
+use super::in_use::InUse;
+use super::model::MetricColumn;
 use super::report::Report;
 use super::trust::CheatRow;
 use crate::model::Verdict;
@@ -52,6 +54,9 @@ pub struct Results<'a> {
     pub tier: Option<&'a str>,
     /// Id of the selected variant.
     pub selected: Option<&'a str>,
+    /// What to use: `selected` is what the objective chose, whether it passes or not.
+    #[serde(rename = "use")]
+    pub in_use: &'a InUse,
     /// Whether this is a replay of a recording.
     pub replay: bool,
     /// Why nothing was measured now, where the recording is shown without `--source recorded`. Then nothing passes, whatever
@@ -132,6 +137,7 @@ impl<'a> Results<'a> {
             cautions: &report.headline.cautions,
             tier: report.headline.tier.as_deref(),
             selected: report.headline.selected.as_deref(),
+            in_use: &report.in_use,
             replay: report.source.replay,
             not_measured: report.source.unasked.as_deref(),
             cheats: &report.trust.cheats,

@@ -9,7 +9,7 @@ use crate::report::model::Measure;
 use crate::report::ncu_advice::{HotRow, NcuAdvice, RuleRow};
 use crate::report::report::Report;
 use crate::report::trust::AuditRow;
-use crate::report::variant_row::{ShapeValues, VariantRow};
+use crate::report::variant_row::{ShapeValues, StepRow, VariantRow};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -60,6 +60,10 @@ pub struct MeasuredValues<'a> {
     pub metrics: MetricValues<'a>,
     /// Latency samples in microseconds, in the order they were taken.
     pub samples: &'a [f64],
+    /// The steps of an evaluation that is several, in their order; absent where it is one launch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub steps: Vec<StepValues<'a>>,
     /// What was verified of the launches behind the samples; absent where their outputs were not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<&'a AuditRow>,
@@ -71,6 +75,18 @@ pub struct MeasuredValues<'a> {
     #[serde(skip_serializing_if = "is_empty")]
     #[schemars(default)]
     pub hot: &'a [HotRow],
+}
+
+/// A step of an evaluation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StepValues<'a> {
+    /// The kernel, `memset` or `memcpy`.
+    pub name: &'a str,
+    /// How it is launched, or what is filled or copied.
+    pub about: &'a str,
+    /// Values by metric, of what is known of single launches.
+    #[serde(flatten)]
+    pub metrics: MetricValues<'a>,
 }
 
 /// Values by metric.
@@ -158,11 +174,18 @@ pub(super) fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> VariantVal
     }
 }
 
+fn step<'a>(report: &'a Report, row: &'a StepRow) -> StepValues<'a> {
+    let known = report.metrics.iter().zip(&row.values).filter(|(_, value)| value.is_some());
+    let measures = known.map(|(metric, value)| (metric.name.as_str(), value.as_ref()));
+    StepValues { name: &row.name, about: &row.about, metrics: MetricValues::new(measures) }
+}
+
 fn at_shape<'a>(report: &'a Report, shape: &'a ShapeValues, advice: Option<&'a NcuAdvice>) -> MeasuredValues<'a> {
     let measures = report.metrics.iter().zip(&shape.values).map(|(m, value)| (m.name.as_str(), Some(value)));
     MeasuredValues {
         metrics: MetricValues::new(measures),
         samples: &shape.samples,
+        steps: shape.steps.iter().map(|row| step(report, row)).collect(),
         audit: shape.audit.as_ref(),
         rules: advice.map_or(&[], |advice| &advice.rules),
         hot: advice.map_or(&[], |advice| &advice.hot),

@@ -11,13 +11,17 @@ pub use self::table::MarkdownTable;
 use self::deep_profile::deep_profile;
 use self::deltas::deltas;
 use super::error::RenderError;
+use super::finding_row::FindingRow;
 use super::gate_row::{GateRow, StageRow};
 use super::number::{self, Number};
 use super::report::Report;
+use super::shape_matrix::ShapeMatrix;
+use super::steps::StepTable;
 use super::text;
 use super::variant_row::VariantRow;
 use crate::chart::Chart;
 use crate::model::{Level, Verdict};
+use crate::plan::Standing;
 use std::fmt::Write as _;
 
 /// Variants in the table.
@@ -48,7 +52,9 @@ pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
     );
     sections.extend(stages(report));
     sections.extend(waivers(report));
+    sections.extend(report.matrix.as_ref().map(by_shape));
     sections.push(variants(report));
+    sections.extend(report.steps.as_ref().map(steps));
     sections.extend(deltas(report));
     sections.extend(search(report));
     sections.extend(findings(report));
@@ -66,6 +72,7 @@ fn verdict(report: &Report) -> String {
     let headline = &report.headline;
     let mut out = format!("# {}: {}\n\n", escape(&report.title), headline.conclusion);
     let _ = writeln!(out, "**{}** {}\n", headline.verdict.mark(), escape(&headline.reason));
+    let _ = writeln!(out, "**{}**\n", escape(&report.in_use.sentence));
     for line in &report.trust.lines {
         let _ = writeln!(out, "{}\n", escape(line));
     }
@@ -91,7 +98,11 @@ fn verdict(report: &Report) -> String {
                 format!("{} **{}**{note}", escape(&f.label), escape(&f.text))
             })
             .collect();
-        let _ = writeln!(out, "Selected: **{}**: {}\n", escape(selected), facts.join(", "));
+        let (word, variant) = match report.fallback.as_ref().filter(|_| report.falls_back()) {
+            Some(fallback) => ("Fallback", fallback.variant.as_deref().unwrap_or(selected)),
+            None => ("Selected", selected.as_str()),
+        };
+        let _ = writeln!(out, "{word}: **{}**: {}\n", escape(variant), facts.join(", "));
     }
     for condition in &report.preconditions {
         let (name, reason) = (escape(&condition.name), escape(&condition.reason));
@@ -106,6 +117,17 @@ fn verdict(report: &Report) -> String {
     let (word, source) = (report.source.word(), report.source.words());
     let _ = writeln!(out, "_{word}: {}. {}._", escape(&source), escape(&headline.scope));
     out
+}
+
+/// The steps of the selected variant.
+fn steps(steps: &StepTable) -> String {
+    let heads = ["step", "launch"].into_iter().chain(steps.columns.iter().map(String::as_str));
+    let mut table = MarkdownTable::new(&heads.collect::<Vec<_>>());
+    for (name, about, cells) in &steps.rows {
+        let cells = cells.iter().map(|cell| escape(cell));
+        table.row([escape(name), escape(about)].into_iter().chain(cells).collect());
+    }
+    format!("## Steps of {} at shape {}\n\n{table}", escape(&steps.variant), escape(&steps.shape))
 }
 
 fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
@@ -200,6 +222,28 @@ fn waivers(report: &Report) -> Option<String> {
     Some(format!("## Waivers\n\n{table}"))
 }
 
+/// Variants by shapes: the best candidate of a shape is bold, the one to use has a mark.
+fn by_shape(matrix: &ShapeMatrix) -> String {
+    let heads: Vec<&str> = std::iter::once("variant").chain(matrix.shapes.iter().map(String::as_str)).collect();
+    let mut table = MarkdownTable::new(&heads);
+    for row in &matrix.rows {
+        let cells = row.cells.iter().map(|cell| {
+            let Some(cell) = cell else { return "n/a".to_owned() };
+            let value = if cell.best { format!("**{}**", escape(&cell.text)) } else { escape(&cell.text) };
+            let beside = if cell.beside_best.is_empty() { String::new() } else { format!(" ({})", cell.beside_best) };
+            let mark = if cell.in_use { " ←" } else { "" };
+            format!("{value}{beside}{mark}")
+        });
+        let name = match row.standing {
+            Standing::Candidate => escape(&row.label),
+            Standing::Baseline => format!("{} (baseline)", escape(&row.label)),
+        };
+        table.row(std::iter::once(name).chain(cells).collect());
+    }
+    let key = "The best candidate of a shape is bold, and others are beside it; ← is the one to use.";
+    format!("## By shape: {}\n\n{table}\n{key}\n", escape(&matrix.title))
+}
+
 fn variants(report: &Report) -> String {
     let metrics: Vec<usize> = (0..report.metrics.len()).take(COLUMNS).collect();
     let heads = metrics.iter().map(|at| {
@@ -253,15 +297,33 @@ fn findings(report: &Report) -> Option<String> {
         return None;
     }
     let mut out = "## Findings\n\n".to_owned();
-    for (at, finding) in report.findings.iter().enumerate() {
+    let (leading, folded): (Vec<&FindingRow>, Vec<&FindingRow>) =
+        report.findings.iter().partition(|finding| finding.leading || finding.rule == NCU);
+    if leading.iter().all(|finding| finding.rule == NCU) {
+        let _ = writeln!(out, "Nothing that the rules know would save much of the time.\n");
+    }
+    for (at, finding) in leading.into_iter().enumerate() {
         let (title, about) = (escape(&finding.title), escape(&text::clip(&finding.variant, text::LABEL)));
         let _ = writeln!(out, "{}. **{title}** ({about}): {}", at + 1, escape(&finding.sentence));
+        if let Some(saving) = finding.saving.as_ref().filter(|_| finding.rule != NCU) {
+            let _ = writeln!(out, "   Could save {}.", escape(&saving.words));
+        }
         if !finding.advice.is_empty() {
             let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
         }
     }
+    if !folded.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n{} more, smaller or about other variants, are in results.json.",
+            number::counted(folded.len(), "finding")
+        );
+    }
     Some(out)
 }
+
+/// The rule of what Nsight Compute itself says.
+const NCU: &str = "ncu";
 
 fn list(title: &str, lines: &[String]) -> Option<String> {
     if lines.is_empty() {

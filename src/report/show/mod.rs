@@ -10,10 +10,13 @@ use globset::Glob;
 use regex::Regex;
 
 use crate::disk::{self, Durability};
+use crate::explain;
 use crate::frame::export::{Export, ExportError, Format, Layout};
 use crate::frame::launches::{Capture, FrameError, Origin};
 use crate::frame::rows::{self, AnyLaunch, LaunchFilter};
-use input::Input;
+use crate::report::kernels::{KernelFilter, KernelsError, KernelsPage, ProfiledReport};
+use input::{Content, Input};
+use ncu_rep::SourceFile;
 use ncu_rep::csv::CsvError;
 use ncu_rep::{MetricSelection, ReportError};
 
@@ -104,6 +107,21 @@ pub enum ShowError {
         #[source]
         source: CsvError,
     },
+    /// A page is made of one report, or of two.
+    #[error("a page is made of one report, or of two that are compared; {reports} were given")]
+    TooManyForPage {
+        /// How many.
+        reports: usize,
+    },
+    /// CSV has no samples, rules or sources.
+    #[error("`{}` is CSV; a page is made of a .ncu-rep or .ncu-repz", path.display())]
+    NoPageOfCsv {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The page cannot be made.
+    #[error(transparent)]
+    Kernels(#[from] KernelsError),
     /// A report turned out to be damaged.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -124,7 +142,13 @@ pub enum ShowError {
 impl ShowError {
     /// Whether the command line asks for what is not there, rather than a report being damaged or a disk full.
     pub const fn is_usage(&self) -> bool {
-        matches!(self, Self::NoReport { .. } | Self::Pattern { .. } | Self::NoMetric { .. } | Self::NoLaunch { .. })
+        match self {
+            Self::NoReport { .. } | Self::Pattern { .. } | Self::NoMetric { .. } | Self::NoLaunch { .. } => true,
+            Self::TooManyForPage { .. } | Self::NoPageOfCsv { .. } => true,
+            Self::Kernels(KernelsError::NoLaunch { .. }) => true,
+            Self::Kernels(KernelsError::Damaged { .. }) => false,
+            Self::Report { .. } | Self::Csv { .. } | Self::Frame(_) | Self::Export(_) | Self::Write { .. } => false,
+        }
     }
 }
 
@@ -138,6 +162,34 @@ pub fn show(request: &ShowRequest, out: &mut dyn Write) -> Result<(), ShowError>
         Err(_) if pipe.closed => Ok(()),
         other => other,
     }
+}
+
+/// The page over the kernels of one report, or of two of which the second is compared with the first.
+///
+/// # Errors
+/// A report cannot be read, is CSV, or has no launch that is wanted; more than two reports.
+pub fn kernels(patterns: &[String], filter: &KernelFilter) -> Result<KernelsPage, ShowError> {
+    let inputs = input::open(patterns)?;
+    if inputs.len() > 2 {
+        return Err(ShowError::TooManyForPage { reports: inputs.len() });
+    }
+    let reports = inputs
+        .iter()
+        .map(|input| match &input.content {
+            Content::Report(report) => Ok((input.name.as_str(), report.as_ref())),
+            Content::Csv(_) => Err(ShowError::NoPageOfCsv { path: PathBuf::from(&input.name) }),
+        })
+        .collect::<Result<Vec<_>, ShowError>>()?;
+    let read = |(name, report): &(&str, &ncu_rep::Report)| Ok(ProfiledReport::read(name, report, filter)?);
+    let profiled = reports.iter().map(read).collect::<Result<Vec<_>, ShowError>>()?;
+    let last = reports.last().map(|(_, report)| *report);
+    Ok(KernelsPage::new(&profiled, &|launch| last.map_or_else(Vec::new, |report| source_files(report, launch))))
+}
+
+/// The source files that a report holds for a launch; none where it cannot be read.
+fn source_files(report: &ncu_rep::Report, launch: u32) -> Vec<SourceFile<'_>> {
+    let source = report.launch(launch).and_then(|launch| explain::source_of(report, &launch).ok().flatten());
+    source.map_or_else(Vec::new, |source| source.files)
 }
 
 fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> {

@@ -65,7 +65,7 @@ fn attention_agrees_with_plain_loops_over_heads_and_blocks() {
     ]);
     let normal = Init::Normal { mean: 0.0, std: 1.0 };
     let values: Vec<Vec<f64>> =
-        shape.buffers[..5].iter().map(|b| fill::values(normal, 3, &b.name, b.elements())).collect();
+        shape.buffers[..5].iter().map(|b| fill::values(&normal, 3, &b.name, &b.extents).unwrap()).collect();
     let inputs: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
     let got = compute(parse("sdpa", &[]).unwrap(), &shape, &inputs);
     let at = |b: usize, h: usize, r: usize, d: usize| values[b][(h * rows + r) * depth + d];
@@ -110,7 +110,7 @@ fn alpha_and_beta_scale_the_product() {
 fn products_wider_than_a_block_agree_both_ways() {
     let (m, k, n) = (19, 33, 530);
     let normal = Init::Normal { mean: 0.0, std: 1.0 };
-    let (a, b) = (fill::values(normal, 0, "a", m * k), fill::values(normal, 0, "b", k * n));
+    let (a, b) = (fill::values(&normal, 0, "a", &[m * k]).unwrap(), fill::values(&normal, 0, "b", &[k * n]).unwrap());
     let transposed: Vec<f64> = (0..n * k).map(|i| b[(i % k) * n + i / k]).collect();
     let plain = shape(vec![input("a", &[m, k]), input("b", &[k, n]), output("c", &[m, n])]);
     let turned = shape(vec![input("a", &[m, k]), input("b", &[n, k]), output("c", &[m, n])]);

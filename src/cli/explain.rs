@@ -1,0 +1,69 @@
+//! What says why a kernel takes the time that it takes.
+
+use super::OutputFormat;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `ncugate explain`
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A run's folder, or an ncu report
+    #[arg(value_name = "RUN|REPORT", required_unless_present = "rules")]
+    pub path: Option<PathBuf>,
+    /// The variant to explain, instead of the selected one; of a report, a part of the kernel's name
+    #[arg(long, value_name = "ID")]
+    pub variant: Option<String>,
+    /// The shape to explain it at, instead of the objective's
+    #[arg(long, value_name = "SHAPE")]
+    pub shape: Option<String>,
+    /// Explain every variant, in a Markdown table with a row for each
+    #[arg(long, conflicts_with_all = ["variant", "format", "reader"])]
+    pub each: bool,
+    /// Who reads it
+    #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]
+    pub reader: Reader,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+    /// List the rules, and the facts that they read
+    #[arg(long)]
+    pub rules: bool,
+}
+
+/// `ncugate occupancy`
+#[derive(Debug, Args)]
+pub struct OccupancyArgs {
+    /// Compute capability
+    #[arg(long, value_name = "CC")]
+    pub cc: String,
+    /// Registers a thread
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255))]
+    pub registers: u32,
+    /// Shared memory a block in bytes, static and dynamic together
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_048_576))]
+    pub smem: u32,
+    /// Threads a block
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub block: u32,
+    /// Named barriers a block
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(..=16))]
+    pub barriers: u32,
+    /// Blocks a cluster
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub cluster: u32,
+    /// Multiprocessors of the GPU, for the number of clusters
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub sms: Option<u32>,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+}
+
+/// Who reads an explanation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Reader {
+    /// Somebody at a terminal
+    Person,
+    /// A program: one JSON object under 2 KB
+    Agent,
+}

@@ -1,0 +1,118 @@
+//! `ncugate explain`: why a kernel takes the time that it takes.
+
+use super::CommandError;
+use crate::cli::{ExplainArgs, OutputFormat, Reader};
+use crate::config::rule::FACTS;
+use crate::exit::Outcome;
+use crate::explain::{RuleBook, diagnose_report};
+use crate::judge::reference_runs::ReferenceRuns;
+use crate::judge::{PhaseRun, Session};
+use crate::model::{ShapeName, VariantId, nearest};
+use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
+use crate::report::show::ShowError;
+use ncu_rep::Report;
+use std::io::Write;
+use std::path::Path;
+
+/// Explains what is asked for. Status 4 where there is no counter to explain anything by.
+pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if args.rules {
+        return rules(out);
+    }
+    let Some(path) = &args.path else {
+        return Err(CommandError::Usage("name a run or a report to explain, or ask for --rules".to_owned()));
+    };
+    let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
+    print(&explanations, args, out)?;
+    let is_known =
+        explanations.iter().any(|e| e.bottleneck.is_some() || !e.insights.is_empty() || e.microseconds.is_some());
+    Ok(if is_known { Outcome::Passed } else { Outcome::Inconclusive })
+}
+
+fn of_run(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {
+    let run = PhaseRun::load(path)?;
+    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let explainer = Explainer::new(&session)?;
+    let shape = shape(&run, args)?;
+    let variants = variants(&run, &session, args)?;
+    variants.iter().map(|variant| Ok(explainer.explain(variant, &shape)?)).collect()
+}
+
+fn shape(run: &PhaseRun, args: &ExplainArgs) -> Result<ShapeName, CommandError> {
+    let Some(asked) = &args.shape else { return Ok(run.phase.objective.shape.clone()) };
+    let names: Vec<&str> = run.phase.workload.shapes.iter().map(|shape| shape.name.0.as_str()).collect();
+    if names.contains(&asked.as_str()) {
+        return Ok(ShapeName(asked.clone()));
+    }
+    Err(CommandError::Usage(format!("the run has no shape '{asked}'; it has {}", names.join(", "))))
+}
+
+fn variants(run: &PhaseRun, session: &Session<'_>, args: &ExplainArgs) -> Result<Vec<VariantId>, CommandError> {
+    let ids = || run.plan.variants.iter().map(|variant| &variant.id);
+    if args.each {
+        return Ok(ids().cloned().collect());
+    }
+    match &args.variant {
+        Some(asked) => match ids().find(|id| &id.0 == asked) {
+            Some(id) => Ok(vec![id.clone()]),
+            None => {
+                let near = nearest(asked, ids().map(|id| id.0.as_str()));
+                let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+                Err(CommandError::Usage(format!("the run has no variant '{asked}'{hint}")))
+            }
+        },
+        None => match session.selected() {
+            Some(selected) => Ok(vec![selected.clone()]),
+            None => Err(CommandError::Usage("no variant is selected; name one with --variant".to_owned())),
+        },
+    }
+}
+
+fn of_report(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {
+    let report =
+        Report::open(path).map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let launches = diagnose_report(&name, &report, RuleBook::shipped())
+        .map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
+    let asked = |kernel: &str| args.variant.as_deref().is_none_or(|asked| kernel.contains(asked));
+    let found: Vec<Explanation> =
+        launches.iter().filter(|launch| asked(&launch.kernel)).map(|launch| of_launch(&name, launch)).collect();
+    if found.is_empty() {
+        let launches = launches.len();
+        return Err(CommandError::Show(ShowError::NoLaunch { launches }));
+    }
+    Ok(found)
+}
+
+fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) -> Result<(), CommandError> {
+    if args.each {
+        write!(out, "{}", table(explanations))?;
+        return Ok(());
+    }
+    match (args.reader, args.format) {
+        (Reader::Agent, _) => explanations.iter().try_for_each(|e| writeln!(out, "{}", brief(e)))?,
+        (Reader::Person, OutputFormat::Json) => {
+            let json = serde_json::to_string_pretty(explanations).map_err(std::io::Error::from)?;
+            writeln!(out, "{json}")?;
+        }
+        (Reader::Person, OutputFormat::Text) => {
+            let texts: Vec<String> = explanations.iter().map(text).collect();
+            write!(out, "{}", texts.join("\n"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The rules and the facts that they read.
+fn rules(out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    writeln!(out, "| rule | cause | holds when |\n| --- | --- | --- |")?;
+    for rule in RuleBook::shipped().rules() {
+        let cases: Vec<String> = rule.cases.iter().map(|case| format!("`{}`", case.when.text())).collect();
+        writeln!(out, "| `{}` | {} | {} |", rule.id, rule.cause, cases.join("; else "))?;
+    }
+    writeln!(out, "\n| fact | what |\n| --- | --- |")?;
+    for fact in FACTS {
+        writeln!(out, "| `{}` | {} |", fact.name, fact.doc)?;
+    }
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,25 @@
+//! `ncugate inputs`: writes what the buffers of a phase hold before a launch.
+
+use super::CommandError;
+use super::project::open_phase;
+use crate::cli::InputsArgs;
+use crate::disk::{Durability, replace};
+use crate::exit::Outcome;
+use crate::host::input_arrays;
+use crate::number::counted;
+use std::io::Write;
+
+/// Writes every array and says how many there are.
+pub fn inputs(args: &InputsArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let unwritable = |source| CommandError::Output { path: args.output.clone(), source };
+    let folder = std::path::absolute(&args.output).map_err(unwritable)?;
+    let phase = open_phase(&args.config)?;
+    let mut files = 0;
+    input_arrays(&phase, |array| {
+        let path = folder.join(&array.path);
+        files += 1;
+        replace(&path, &array.bytes, Durability::Cached).map_err(|source| CommandError::Output { path, source })
+    })?;
+    writeln!(out, "{} in {}", counted(files, "array"), args.output.display())?;
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,36 @@
+//! `ncugate completions` and `ncugate man`: what a package installs beside the program, made from its command line.
+
+use super::CommandError;
+use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::exit::Outcome;
+use clap::CommandFactory as _;
+use clap_mangen::Man;
+use std::io::Write;
+
+/// Prints completions of a shell.
+pub fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "ncugate", &mut script);
+    out.write_all(&script)?;
+    Ok(Outcome::Passed)
+}
+
+/// Writes a page a command to a folder.
+pub fn man(args: &ManArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let written = |source| CommandError::Output { path: args.folder.clone(), source };
+    std::fs::create_dir_all(&args.folder).map_err(written)?;
+    let mut command = Cli::command();
+    command.build();
+    let mut pages = vec![("ncugate.1".to_owned(), Man::new(command.clone()))];
+    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+        let name = format!("ncugate-{}", subcommand.get_name());
+        pages.push((format!("{name}.1"), Man::new(subcommand.clone()).title(name)));
+    }
+    for (name, page) in pages {
+        let mut text = Vec::new();
+        page.render(&mut text).map_err(written)?;
+        std::fs::write(args.folder.join(&name), text).map_err(written)?;
+        writeln!(out, "{}", args.folder.join(name).display())?;
+    }
+    Ok(Outcome::Passed)
+}

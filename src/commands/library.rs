@@ -1,0 +1,77 @@
+//! `ncugate check LIBRARY`: what the kernels of a built file use, held against a baseline. Needs no GPU and no CUDA.
+
+use super::CommandError;
+use crate::build::{Arch, device_code, is_binary};
+use crate::cli::{CheckArgs, OutputFormat};
+use crate::exit::Outcome;
+use crate::judge::kernel_ratchet::{Baseline, LibraryUse, library_use, ratchet};
+use crate::report::library_check;
+use crate::report::write::replace;
+use memmap2::Mmap;
+use std::fs::File;
+use std::io::{Read as _, Write};
+use std::path::{Path, PathBuf};
+
+/// Longest baseline that is read, in bytes.
+const LONGEST: u64 = 256 << 20;
+
+/// Whether a file begins as one that holds machine code.
+pub fn is_library(path: &Path) -> bool {
+    let mut beginning = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+    read.is_ok() && is_binary(&beginning)
+}
+
+/// Reads the files, and holds what their kernels use against the baseline.
+pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let library = read(&args.configs, args.arch.as_deref())?;
+    let Some(path) = args.baseline.as_deref() else {
+        match args.format {
+            OutputFormat::Json => writeln!(out, "{}", library_check::json(&library)?)?,
+            OutputFormat::Text => write!(out, "{}", library_check::kernels(&library))?,
+        }
+        // Nothing was compared with anything.
+        return Ok(Outcome::Inconclusive);
+    };
+    if args.update {
+        if library.kernels.is_empty() {
+            let why = "there is no machine code to write a baseline of";
+            return Err(CommandError::Usage(why.to_owned()));
+        }
+        replace(path, &Baseline::write(&library))?;
+        writeln!(out, "baseline: {}, {}", path.display(), library_check::summary(&library))?;
+        return Ok(Outcome::Passed);
+    }
+    let result = ratchet(&library, &Baseline::parse(&text(path)?)?);
+    match args.format {
+        OutputFormat::Json => writeln!(out, "{}", library_check::result_json(&result)?)?,
+        OutputFormat::Text => write!(out, "{}", library_check::result(&library, &result, path))?,
+    }
+    Ok(result.verdict.into())
+}
+
+/// What all kernels of these files use.
+fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryUse, CommandError> {
+    let arch = arch.map(str::parse::<Arch>).transpose()?.map(|arch| arch.capability());
+    let mut all = LibraryUse::default();
+    for path in paths {
+        let unread = |source| CommandError::Input { path: path.clone(), source };
+        let file = File::open(path).map_err(unread)?;
+        // Libraries have gigabytes, of which sections are read.
+        // SAFETY: the map is read alone. Another program that cuts the file short meanwhile ends this one; nothing is
+        // written and no verdict is given then.
+        let map = unsafe { Mmap::map(&file) }.map_err(unread)?;
+        let code = device_code(&map).map_err(|source| CommandError::Library { path: path.clone(), source })?;
+        let found = library_use(&code, arch).map_err(|source| CommandError::Kernels { path: path.clone(), source })?;
+        all.add(found);
+    }
+    Ok(all)
+}
+
+/// The text of the baseline.
+fn text(path: &Path) -> Result<String, CommandError> {
+    let unread = |source| CommandError::Input { path: path.to_path_buf(), source };
+    let mut text = String::new();
+    File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)).map_err(unread)?;
+    Ok(text)
+}

@@ -1,0 +1,23 @@
+//! `ncugate merge`: the shards of a phase as one run.
+
+use super::CommandError;
+use crate::cli::MergeArgs;
+use crate::exit::Outcome;
+use crate::number::counted;
+use crate::store;
+use std::io::Write;
+
+/// Merges shards, and says what is open.
+pub fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let merged = store::merge(&args.runs, &args.profiles)?;
+    let (shards, gpus) = (counted(merged.shards, "shard"), counted(merged.gpus, "GPU"));
+    writeln!(out, "merged {shards}, measured on {gpus}, into {}", merged.folder.display())?;
+    for warning in &merged.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    writeln!(
+        out,
+        "nothing was judged: `ncugate run CONFIG --source gpu` confirms on one GPU what was selected, and judges"
+    )?;
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,34 @@
+//! `ncugate occupancy`: how many blocks of a kernel a multiprocessor holds, and what to change for one more.
+
+use super::CommandError;
+use crate::cli::{OccupancyArgs, OutputFormat};
+use crate::exit::Outcome;
+use crate::model::ComputeCapability;
+use crate::occupancy::{Chip, Demand};
+use crate::report::occupancy_table::{ClusterAsked, occupancy_answer, occupancy_text};
+use std::io::Write;
+
+/// Answers for the demands of the command line.
+pub fn occupancy(args: &OccupancyArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let usage = |message: String| CommandError::Usage(message);
+    let parsed = args.cc.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let (major, minor) =
+        parsed.ok_or_else(|| usage(format!("--cc is '{}', expected a compute capability such as 9.0", args.cc)))?;
+    let chip = Chip::of(ComputeCapability::new(major, minor))
+        .ok_or_else(|| usage(format!("the limits of compute capability {} are not known", args.cc)))?;
+    let demand = Demand {
+        registers: args.registers,
+        static_shared: args.smem,
+        dynamic_shared: 0,
+        threads: args.block,
+        barriers: args.barriers,
+    };
+    let answer = occupancy_answer(&chip, &demand, ClusterAsked { blocks: args.cluster, sms: args.sms });
+    match args.format {
+        OutputFormat::Text => write!(out, "{}", occupancy_text(&chip, &answer))?,
+        OutputFormat::Json => {
+            writeln!(out, "{}", serde_json::to_string_pretty(&answer).map_err(std::io::Error::from)?)?;
+        }
+    }
+    Ok(Outcome::Passed)
+}

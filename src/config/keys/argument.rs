@@ -1,0 +1,33 @@
+//! Keys of an argument that is not a name.
+
+use super::workload::SCALAR_TYPES;
+use super::{KeyKind, Spec, key, spec};
+
+/// `args = [{ ... }]`.
+pub static ARGUMENT: Spec = spec(
+    "args = [{ ... }]",
+    "Exactly one of `buffer`, `value`, `struct`, `pointers`. Expressions see dimensions and the variant's parameters. The word \"nullptr\" is a pointer to nothing.",
+    &[
+        key("buffer", KeyKind::Text, "A pointer into a buffer."),
+        key("offset", KeyKind::Expr, "Elements before the one that the pointer is to.").default("0"),
+        key("value", KeyKind::Expr, "A number or an expression, passed as `type`."),
+        key("type", KeyKind::OneOf(&SCALAR_TYPES), "C type of `value`; see scalars."),
+        key("repeat", KeyKind::Whole(1), "So many of `value` behind one another: an array in a struct.").default("1"),
+        key(
+            "struct",
+            KeyKind::List(&PART),
+            "A struct by value: its fields in order, names or tables as in `args`, each aligned as in C.",
+        ),
+        key(
+            "pointers",
+            KeyKind::List(&PART),
+            "A pointer to a device array of pointers: buffers, `{ buffer, offset }`, \"nullptr\".",
+        ),
+    ],
+);
+
+/// What a table of arguments has in it.
+static PART: KeyKind = KeyKind::Either(&[KeyKind::Text, KeyKind::Again(&ARGUMENT)]);
+static ARG: KeyKind = KeyKind::Either(&[KeyKind::Text, KeyKind::Table(&ARGUMENT)]);
+/// Arguments.
+pub const ARGUMENTS: KeyKind = KeyKind::List(&ARG);

@@ -1,0 +1,121 @@
+//! Launches of any ncu report as cases of their own, so that rules can be asked of them without a phase.
+
+use super::diagnosis::Diagnosis;
+use super::facts::{ChipKnowledge, Compilation};
+use super::finding::Finding;
+use super::growth::{DeclaredWork, ShapeFacts};
+use super::profiler::{NcuObservations, launch_observations, source_of};
+use super::rule_book::RuleBook;
+use crate::frame::Quantities;
+use crate::judge::witness::ChipFacts;
+use crate::metric::{Catalogue, signal_counters};
+use crate::model::{Cell, ComputeCapability, ShapeName, VariantId};
+use ncu_rep::{Launch, Report, ReportError};
+use std::collections::HashMap;
+
+/// A launch of a report with what the rules say of it.
+#[derive(Debug)]
+pub struct DiagnosedLaunch {
+    /// Its kernel, as ncu names it.
+    pub kernel: String,
+    /// The id that ncu prints.
+    pub id: u32,
+    /// Duration under the profiler in nanoseconds.
+    pub duration: Option<f64>,
+    /// What the rules say, what matters most first.
+    pub findings: Vec<Finding>,
+    /// What ncu says.
+    pub observations: Option<NcuObservations>,
+}
+
+/// Asks the rules of every launch of a report.
+///
+/// # Errors
+/// A damaged report.
+pub fn diagnose_report(name: &str, report: &Report, rules: &RuleBook) -> Result<Vec<DiagnosedLaunch>, ReportError> {
+    report.launches().map(|launch| diagnose_launch(name, report, &launch, rules)).collect()
+}
+
+fn diagnose_launch(
+    name: &str,
+    report: &Report,
+    launch: &Launch<'_>,
+    rules: &RuleBook,
+) -> Result<DiagnosedLaunch, ReportError> {
+    let demangled = launch.demangled_name();
+    let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
+    let (variant, shape) = (VariantId(kernel.clone()), ShapeName(format!("launch {}", launch.id())));
+    let capability = launch.compute_capability()?.map(ComputeCapability::from);
+    let quantities = quantities(launch, &variant, &shape, capability)?;
+    let observations = launch_observations(report, launch, &variant, &shape)?;
+    let facts = ChipFacts::of(launch)?;
+    let chip = ChipKnowledge { capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
+    let key = (variant.clone(), shape.clone());
+    let diagnosis = Diagnosis {
+        rules,
+        quantities: &quantities,
+        plan: None,
+        compilation: Compilation { debug: is_debug(report, launch)?, optimisation: None },
+        shapes: &[ShapeFacts { name: shape.clone(), dims: Vec::new(), work: DeclaredWork::default() }],
+        chip: &chip,
+        observations: observations.as_slice(),
+        reports: &HashMap::from([(key, name.to_owned())]),
+    };
+    Ok(DiagnosedLaunch {
+        findings: diagnosis.findings(std::slice::from_ref(&variant)),
+        duration: quantities.read(&variant, &shape, "duration").value(),
+        observations: observations.into_iter().next(),
+        id: launch.id(),
+        kernel,
+    })
+}
+
+/// Every metric of the catalogue that the launch's counters give, and the counters that rules read by name.
+fn quantities(
+    launch: &Launch<'_>,
+    variant: &VariantId,
+    shape: &ShapeName,
+    capability: Option<ComputeCapability>,
+) -> Result<Quantities, ReportError> {
+    let mut counters: HashMap<String, f64> = HashMap::new();
+    for metric in launch.metrics() {
+        let metric = metric?;
+        if let Some(value) = metric.value.as_f64() {
+            counters.entry(metric.name.to_string()).or_insert(value);
+        }
+    }
+    let mut table = Quantities::new([(variant.clone(), shape.clone())]);
+    let catalogue = Catalogue::embedded();
+    for name in catalogue.names().chain(signal_counters()) {
+        let Ok(definition) = catalogue.definition(name, capability) else { continue };
+        let cell = definition.evaluate(&|counter| counters.get(counter).copied());
+        if let Cell::Value(_) = cell {
+            table.set_column(name, vec![cell]);
+        }
+    }
+    Ok(table)
+}
+
+/// Whether the machine code is of a debug build: only then the cubin describes variables (`.debug_info`). None where the report holds
+/// no machine code.
+fn is_debug(report: &Report, launch: &Launch<'_>) -> Result<Option<bool>, ReportError> {
+    const SECTION: &[u8] = b"\0.debug_info\0";
+    let source = source_of(report, launch)?;
+    Ok(source.map(|source| source.binary.windows(SECTION.len()).any(|bytes| bytes == SECTION)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_anybody_is_diagnosed() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/full1.ncu-rep.zst");
+        let report = Report::open(path).unwrap();
+        let launches = diagnose_report("full1", &report, RuleBook::shipped()).unwrap();
+        assert_eq!(launches.len(), 1);
+        let first = &launches[0].findings[0];
+        assert!(!first.evidence.is_empty() && first.report.as_deref() == Some("full1"), "{first:?}");
+    }
+}

@@ -1,0 +1,135 @@
+//! A program bound to buffers: its launches with their arguments, its fills and copies with their addresses.
+
+use super::arguments::KernelArguments;
+use super::buffer::BufferSpec;
+use super::device::Device;
+use super::error::{DeviceError, cuda};
+use super::kernel::LoadedProgram;
+use crate::config::LaunchMode;
+use crate::model::ComputeCapability;
+use crate::plan::{Launch, ShapeProgram, Step};
+use cudarc::driver::{result, sys};
+
+/// The CUDA version that captures programmatic dependencies into graphs, and the compute capability that has them.
+const PROGRAMMATIC: ((u32, u32), ComputeCapability) = ((12, 3), ComputeCapability::new(9, 0));
+
+/// A program on one set of buffers. The set lives as long as it is run.
+#[derive(Debug)]
+pub struct BoundProgram<'p> {
+    steps: Vec<BoundStep<'p>>,
+}
+
+/// A step with its addresses.
+#[derive(Debug)]
+enum BoundStep<'p> {
+    Launch { function: sys::CUfunction, launch: &'p Launch, arguments: KernelArguments },
+    Memset { address: u64, bytes: usize, byte: u8 },
+    Memcpy { from: u64, to: u64, bytes: usize },
+}
+
+impl Device {
+    /// A program on buffers that `buffer` knows with their addresses; `loaded` has its entries.
+    ///
+    /// # Errors
+    /// An entry or a buffer is not there, a launch asks for what this device or driver lacks, or the driver refuses.
+    pub fn bind<'p, 'b>(
+        &self,
+        loaded: &'p LoadedProgram,
+        program: &'p ShapeProgram,
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    ) -> Result<BoundProgram<'p>, DeviceError> {
+        loaded.allow(program)?;
+        let found =
+            |name: &str| buffer(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")));
+        let bound = |step: &'p Step| match step {
+            Step::Launch(launch) => {
+                let function = loaded.function(&launch.entry)?;
+                self.check_mode(function, launch)?;
+                let arguments = self.arguments(&launch.args, &buffer)?;
+                Ok(BoundStep::Launch { function, launch, arguments })
+            }
+            Step::Memset(fill) => {
+                let (address, spec) = found(&fill.buffer)?;
+                Ok(BoundStep::Memset { address, bytes: spec.bytes(), byte: fill.byte })
+            }
+            Step::Memcpy(copy) => {
+                let ((from, read), (to, written)) = (found(&copy.from)?, found(&copy.to)?);
+                let bytes = read.bytes();
+                if bytes != written.bytes() {
+                    let reason =
+                        format!("a copy of {bytes} bytes of '{}' to {} of '{}'", copy.from, written.bytes(), copy.to);
+                    return Err(DeviceError::Launch(reason));
+                }
+                Ok(BoundStep::Memcpy { from, to, bytes })
+            }
+        };
+        Ok(BoundProgram { steps: program.steps.iter().map(bound).collect::<Result<_, DeviceError>>()? })
+    }
+
+    /// Queues every step of a program, or adds it to the graph being captured.
+    ///
+    /// # Errors
+    /// The driver refuses a step.
+    pub fn run(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
+        program.steps.iter().try_for_each(|step| match step {
+            BoundStep::Launch { function, launch, arguments } => self.launch(*function, launch, arguments),
+            BoundStep::Memset { address, bytes, byte } => {
+                // SAFETY: the buffer is of that many bytes and outlives the work that is queued.
+                unsafe { result::memset_d8_async(*address, *byte, *bytes, self.stream()) }.map_err(cuda("cuMemsetD8"))
+            }
+            BoundStep::Memcpy { from, to, bytes } => {
+                // SAFETY: both buffers are of that many bytes and outlive the work that is queued.
+                unsafe { result::memcpy_dtod_async(*to, *from, *bytes, self.stream()) }.map_err(cuda("cuMemcpyDtoD"))
+            }
+        })
+    }
+
+    /// Refuses what a launch asks for beyond an ordinary one where this device or driver lacks it.
+    fn check_mode(&self, function: sys::CUfunction, launch: &Launch) -> Result<(), DeviceError> {
+        match launch.mode {
+            LaunchMode::Ordinary => Ok(()),
+            LaunchMode::Cooperative => self.check_residence(function, launch),
+            LaunchMode::Programmatic => {
+                let attributes = self.attributes();
+                if attributes.cuda >= PROGRAMMATIC.0 && attributes.compute_capability >= PROGRAMMATIC.1 {
+                    return Ok(());
+                }
+                let ((major, minor), capability) = PROGRAMMATIC;
+                let (has, cc) = (attributes.cuda, attributes.compute_capability);
+                Err(DeviceError::Launch(format!(
+                    "programmatic dependent launch of '{}' needs CUDA {major}.{minor} and compute capability {capability}; this \
+                     driver and device have CUDA {}.{} and compute capability {cc}",
+                    launch.entry, has.0, has.1
+                )))
+            }
+        }
+    }
+
+    /// Refuses a cooperative grid whose blocks are not all resident at once: they would wait for each other for ever.
+    fn check_residence(&self, function: sys::CUfunction, launch: &Launch) -> Result<(), DeviceError> {
+        let mut resident = 0;
+        let threads = i32::try_from(launch.threads()).unwrap_or(i32::MAX);
+        // SAFETY: the function is loaded, and the call writes one int.
+        unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut resident,
+                function,
+                threads,
+                launch.dynamic_shared as usize,
+            )
+        }
+        .result()
+        .map_err(cuda("cuOccupancyMaxActiveBlocksPerMultiprocessor"))?;
+        let (resident, sms) = (u64::try_from(resident).unwrap_or(0), u64::from(self.attributes().sms));
+        if launch.blocks() <= resident * sms {
+            return Ok(());
+        }
+        Err(DeviceError::Launch(format!(
+            "a cooperative grid of {} blocks of '{}'; {} can be resident on this device, {resident} on each of {sms} \
+             multiprocessors",
+            launch.blocks(),
+            launch.entry,
+            resident * sms
+        )))
+    }
+}

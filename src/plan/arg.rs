@@ -1,0 +1,237 @@
+//! Arguments of a launch with everything evaluated, and how C lays them out.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a device pointer.
+const POINTER: usize = 8;
+/// Bytes of a `CUtensorMap`, and what it is aligned to.
+const TENSOR_MAP: (usize, usize) = (128, 64);
+
+/// A kernel argument.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arg {
+    /// Device pointer of the buffer of that name.
+    Buffer(String),
+    /// Device pointer into a buffer.
+    Element(BufferElement),
+    /// A pointer to nothing.
+    Null,
+    /// A tensor map of a buffer, by value.
+    TensorMap(TensorMap),
+    /// A value.
+    Scalar(ScalarValue),
+    /// A struct by value, its fields in order.
+    Struct(Vec<Arg>),
+    /// Device pointer to an array of pointers.
+    Pointers(Vec<Arg>),
+}
+
+/// An element of a buffer that a pointer is to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferElement {
+    /// The buffer.
+    pub buffer: String,
+    /// Bytes from its start.
+    pub bytes: u64,
+}
+
+impl Arg {
+    /// Bytes that it takes among the arguments, and what it is aligned to, as C has it.
+    pub fn layout(&self) -> (usize, usize) {
+        match self {
+            Self::Buffer(_) | Self::Element(_) | Self::Null | Self::Pointers(_) => (POINTER, POINTER),
+            Self::TensorMap(_) => TENSOR_MAP,
+            Self::Scalar(value) => (value.size(), value.size()),
+            Self::Struct(fields) => {
+                let (end, alignment) = fields.iter().fold((0_usize, 1_usize), |(end, most), field| {
+                    let (size, alignment) = field.layout();
+                    (end.next_multiple_of(alignment) + size, most.max(alignment))
+                });
+                // An empty struct of C++ has one byte.
+                (end.max(1).next_multiple_of(alignment), alignment)
+            }
+        }
+    }
+
+    /// Every argument in it that has no parts, itself where it has none.
+    pub fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Struct(parts) | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
+            Self::Buffer(_) | Self::Element(_) | Self::Null | Self::TensorMap(_) | Self::Scalar(_) => vec![self],
+        }
+    }
+
+    /// The buffer that it is of, where it is of one.
+    pub fn buffer(&self) -> Option<&str> {
+        match self {
+            Self::Buffer(name) => Some(name),
+            Self::Element(element) => Some(&element.buffer),
+            Self::TensorMap(map) => Some(&map.buffer),
+            Self::Null | Self::Scalar(_) | Self::Struct(_) | Self::Pointers(_) => None,
+        }
+    }
+
+    /// What it is called in errors.
+    pub fn described(&self) -> String {
+        match self {
+            Self::Buffer(name) => format!("buffer `{name}`"),
+            Self::Element(element) => format!("buffer `{}` from byte {}", element.buffer, element.bytes),
+            Self::Null => "nullptr".to_owned(),
+            Self::TensorMap(map) => format!("tensor map `{}`", map.name),
+            Self::Scalar(value) => format!("scalar {value:?}"),
+            Self::Struct(fields) => format!("struct of {} fields", fields.len()),
+            Self::Pointers(pointers) => format!("array of {} pointers", pointers.len()),
+        }
+    }
+}
+
+/// How bulk tensor copies see a buffer, whose address, type and extents it takes where it is launched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TensorMap {
+    /// Its name, for errors.
+    pub name: String,
+    /// The buffer.
+    pub buffer: String,
+    /// Elements of one copy along each axis of the buffer, in the buffer's order (outermost first).
+    pub box_dims: Vec<u32>,
+    /// Swizzle of shared memory.
+    pub swizzle: Swizzle,
+}
+
+/// The span within which a bulk copy permutes chunks of 16 bytes in shared memory; its number is bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "u32", try_from = "u32")]
+pub enum Swizzle {
+    /// Rows lie in shared memory as they are.
+    None,
+    /// 32 bytes.
+    Span32,
+    /// 64 bytes.
+    Span64,
+    /// 128 bytes.
+    Span128,
+}
+
+impl From<Swizzle> for u32 {
+    fn from(swizzle: Swizzle) -> Self {
+        match swizzle {
+            Swizzle::None => 0,
+            Swizzle::Span32 => 32,
+            Swizzle::Span64 => 64,
+            Swizzle::Span128 => 128,
+        }
+    }
+}
+
+impl TryFrom<u32> for Swizzle {
+    type Error = String;
+
+    fn try_from(bytes: u32) -> Result<Self, String> {
+        let all = [Self::None, Self::Span32, Self::Span64, Self::Span128];
+        all.into_iter()
+            .find(|&swizzle| u32::from(swizzle) == bytes)
+            .ok_or_else(|| format!("no swizzle of {bytes} bytes"))
+    }
+}
+
+/// A scalar with its C type.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScalarValue {
+    /// `float`
+    F32(f32),
+    /// `double`
+    F64(f64),
+    /// `int`
+    I32(i32),
+    /// `long long`
+    I64(i64),
+    /// `unsigned`
+    U32(u32),
+    /// `unsigned long long`
+    U64(u64),
+    /// `short`
+    I16(i16),
+    /// `unsigned short`
+    U16(u16),
+    /// `signed char`
+    I8(i8),
+    /// `unsigned char`
+    U8(u8),
+    /// `bool`
+    Bool(bool),
+    /// `__half`, as what it rounds to
+    F16(f32),
+    /// `__nv_bfloat16`, as what it rounds to
+    Bf16(f32),
+}
+
+impl ScalarValue {
+    /// Bytes that it takes; also what it is aligned to.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::F64(_) | Self::I64(_) | Self::U64(_) => 8,
+            Self::F32(_) | Self::I32(_) | Self::U32(_) => 4,
+            Self::I16(_) | Self::U16(_) | Self::F16(_) | Self::Bf16(_) => 2,
+            Self::I8(_) | Self::U8(_) | Self::Bool(_) => 1,
+        }
+    }
+
+    /// Its bits, little endian at the start of 8 bytes.
+    pub fn bits(self) -> u64 {
+        match self {
+            Self::F32(v) => u64::from(v.to_bits()),
+            Self::F64(v) => v.to_bits(),
+            Self::I32(v) => u64::from(v.cast_unsigned()),
+            Self::I64(v) => v.cast_unsigned(),
+            Self::U32(v) => u64::from(v),
+            Self::U64(v) => v,
+            Self::I16(v) => u64::from(v.cast_unsigned()),
+            Self::U16(v) => u64::from(v),
+            Self::I8(v) => u64::from(v.cast_unsigned()),
+            Self::U8(v) => u64::from(v),
+            Self::Bool(v) => u64::from(v),
+            Self::F16(v) => u64::from(half::f16::from_f32(v).to_bits()),
+            Self::Bf16(v) => u64::from(half::bf16::from_f32(v).to_bits()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn scalar(value: ScalarValue) -> Arg {
+        Arg::Scalar(value)
+    }
+
+    #[test]
+    fn structs_are_laid_out_as_in_c() {
+        let buffer = || Arg::Buffer("x".to_owned());
+        assert_eq!(
+            Arg::Struct(vec![scalar(ScalarValue::I8(1)), buffer(), scalar(ScalarValue::I32(1))]).layout(),
+            (24, 8)
+        );
+        assert_eq!(Arg::Struct(vec![scalar(ScalarValue::F32(1.0)); 3]).layout(), (12, 4));
+        let inner = Arg::Struct(vec![scalar(ScalarValue::I8(1)), scalar(ScalarValue::F64(1.0))]);
+        assert_eq!(inner.layout(), (16, 8));
+        assert_eq!(
+            Arg::Struct(vec![scalar(ScalarValue::I32(1)), inner]).layout(),
+            (24, 8),
+            "a struct in a struct is aligned"
+        );
+        assert_eq!(Arg::Struct(Vec::new()).layout(), (1, 1));
+        assert_eq!(Arg::Pointers(vec![buffer(), Arg::Null]).layout(), (8, 8));
+    }
+
+    #[test]
+    fn arguments_are_written_as_they_always_were() {
+        let text = |arg: &Arg| serde_json::to_string(arg).unwrap();
+        assert_eq!(text(&Arg::Buffer("q".to_owned())), r#"{"buffer":"q"}"#);
+        assert_eq!(text(&scalar(ScalarValue::F32(0.125))), r#"{"scalar":{"f32":0.125}}"#);
+        let all = Arg::Struct(vec![Arg::Null, Arg::Pointers(vec![Arg::Null]), scalar(ScalarValue::Bool(true))]);
+        assert_eq!(serde_json::from_str::<Arg>(&text(&all)).unwrap(), all);
+    }
+}

@@ -1,0 +1,65 @@
+//! Arguments of a launch, evaluated at a shape.
+
+use super::arg::{Arg, BufferElement, ScalarValue};
+use super::fault::Faults;
+use super::launch::{Launching, type_name, typed};
+use crate::config::{ArgTemplate, ScalarType};
+use crate::expr::Expr;
+
+impl Launching<'_> {
+    /// The arguments of a launch.
+    pub(super) fn arguments(&self, args: &[ArgTemplate], faults: &mut Faults) -> Option<Vec<Arg>> {
+        let args: Vec<Option<Arg>> = args.iter().enumerate().map(|(at, arg)| self.argument(at, arg, faults)).collect();
+        args.into_iter().collect()
+    }
+
+    /// An argument; `at` is its place in `args`.
+    pub(super) fn argument(&self, at: usize, arg: &ArgTemplate, faults: &mut Faults) -> Option<Arg> {
+        match arg {
+            ArgTemplate::Named(name) => self.arg(at, name, faults),
+            ArgTemplate::Null => Some(Arg::Null),
+            ArgTemplate::Element { buffer, offset } => self.element(at, buffer, offset, faults).map(Arg::Element),
+            ArgTemplate::Value { dtype, value } => self.literal(at, *dtype, value, faults).map(Arg::Scalar),
+            ArgTemplate::Struct(fields) => self.parts(at, fields, faults).map(Arg::Struct),
+            ArgTemplate::Pointers(pointers) => self.parts(at, pointers, faults).map(Arg::Pointers),
+        }
+    }
+
+    fn parts(&self, at: usize, parts: &[ArgTemplate], faults: &mut Faults) -> Option<Vec<Arg>> {
+        let parts: Vec<Option<Arg>> = parts.iter().map(|part| self.argument(at, part, faults)).collect();
+        parts.into_iter().collect()
+    }
+
+    fn element(&self, at: usize, name: &str, offset: &Expr, faults: &mut Faults) -> Option<BufferElement> {
+        let key = format!("args[{at}]");
+        let help = "an offset is a whole number of elements inside of the buffer";
+        let before = self.whole(&key, offset, 0..=i64::from(u32::MAX), help, faults)?;
+        let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
+        let extents = buffer.shape.iter().map(|extent| extent.eval_int(self.scope).ok());
+        let elements = extents.product::<Option<i64>>()?;
+        if i64::from(before) >= elements {
+            let message = format!("is `{name}` from element {before} on, which has {elements} elements");
+            self.fault(faults, &key, message, help);
+            return None;
+        }
+        let bytes = u64::from(before) * buffer.dtype.size() as u64;
+        Some(BufferElement { buffer: name.to_owned(), bytes })
+    }
+
+    fn literal(&self, at: usize, dtype: ScalarType, value: &Expr, faults: &mut Faults) -> Option<ScalarValue> {
+        let key = format!("args[{at}]");
+        let evaluated = match value.eval(self.scope) {
+            Ok(value) => value,
+            Err(error) => {
+                faults.unevaluated(&(self.key)(&key), value.text(), &error, "", self.subject);
+                return None;
+            }
+        };
+        let typed = typed(dtype, &evaluated);
+        if typed.is_none() {
+            let message = format!("has \"{value}\", which gives {evaluated}, not a {}", type_name(dtype));
+            self.fault(faults, &key, message, "give it another type or value");
+        }
+        typed
+    }
+}

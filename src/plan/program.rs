@@ -1,0 +1,153 @@
+//! What a variant runs at a shape: launches, fills and copies in order, over the workload's buffers.
+
+mod stored;
+
+use self::stored::{StoredKernelPlan, StoredLaunch};
+use super::arg::Arg;
+use crate::config::LaunchMode;
+use crate::model::ShapeName;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A source with one choice of defines and flags, and what is launched of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "StoredKernelPlan", try_from = "StoredKernelPlan")]
+pub struct KernelPlan {
+    /// The `.cu` file.
+    pub source: PathBuf,
+    /// nvcc flags, rendered.
+    pub flags: Vec<String>,
+    /// `-D` defines.
+    pub defines: Vec<(String, String)>,
+    /// One program a shape, in the order of the phase's shapes; all have the same steps but for extents and arguments.
+    pub programs: Vec<ShapeProgram>,
+}
+
+impl KernelPlan {
+    /// What it runs at a shape.
+    pub fn program(&self, shape: &ShapeName) -> Option<&ShapeProgram> {
+        self.programs.iter().find(|program| &program.shape == shape)
+    }
+
+    /// The entry of every launch of a program, in order; an entry that is launched twice is there twice.
+    pub fn launched_entries(&self) -> Vec<&str> {
+        self.programs.first().map_or_else(Vec::new, |program| program.launches().map(|l| l.entry.as_str()).collect())
+    }
+
+    /// The entries, each once, in the order in which they are launched first.
+    pub fn entries(&self) -> Vec<&str> {
+        let mut entries = Vec::new();
+        for launch in self.programs.iter().flat_map(ShapeProgram::launches) {
+            if !entries.contains(&launch.entry.as_str()) {
+                entries.push(launch.entry.as_str());
+            }
+        }
+        entries
+    }
+
+    /// Every launch at every shape.
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        self.programs.iter().flat_map(ShapeProgram::launches)
+    }
+}
+
+/// What a variant runs at a shape, once: one evaluation of the workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShapeProgram {
+    /// The shape.
+    pub shape: ShapeName,
+    /// Its steps, each after the one before it.
+    pub steps: Vec<Step>,
+}
+
+impl ShapeProgram {
+    /// Its launches, in order.
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Launch(launch) => Some(launch),
+            Step::Memset(_) | Step::Memcpy(_) => None,
+        })
+    }
+
+    /// The entry and the rest of its only launch, as runs keep them; none for a program of several steps.
+    pub fn stored_launch(&self) -> Option<(&str, impl Serialize + use<>)> {
+        let launch = self.single()?;
+        Some((&launch.entry, StoredLaunch::new(self.shape.clone(), launch.clone())))
+    }
+
+    /// Its only step, where that is a launch.
+    pub fn single(&self) -> Option<&Launch> {
+        match self.steps.as_slice() {
+            [Step::Launch(launch)] => Some(launch),
+            _ => None,
+        }
+    }
+}
+
+/// A step of a program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// A kernel.
+    Launch(Launch),
+    /// A fill of a whole buffer.
+    Memset(BufferFill),
+    /// A copy of a whole buffer.
+    Memcpy(BufferCopy),
+}
+
+/// A fill of a whole buffer with a byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferFill {
+    /// The buffer.
+    pub buffer: String,
+    /// The byte.
+    pub byte: u8,
+}
+
+/// A copy of a whole buffer to another of as many bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferCopy {
+    /// What is read.
+    pub from: String,
+    /// What is written.
+    pub to: String,
+}
+
+/// A kernel that is launched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// Entry name.
+    pub entry: String,
+    /// Blocks a grid.
+    pub grid: [u32; 3],
+    /// Threads a block.
+    pub block: [u32; 3],
+    /// Blocks a cluster; `[1, 1, 1]` for an ordinary launch.
+    pub cluster: [u32; 3],
+    /// Dynamic shared memory a block in bytes.
+    pub dynamic_shared: u32,
+    /// What takes it, by array, where the phase declares arrays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dynamic_arrays: Vec<(String, u32)>,
+    /// How it stands to the launch before it and to its own blocks.
+    #[serde(default, skip_serializing_if = "LaunchMode::is_ordinary")]
+    pub mode: LaunchMode,
+    /// Percent of L1 and shared memory that is asked for as shared memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carveout: Option<u32>,
+    /// Arguments in the order of the signature.
+    pub args: Vec<Arg>,
+}
+
+impl Launch {
+    /// Threads a block.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Blocks a grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+}

@@ -1,0 +1,52 @@
+//! The generator of inputs: independent streams, keyed by seed and buffer.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, StandardNormal, StandardUniform};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+/// Elements drawn from one stream of the generator.
+const CHUNK: usize = 1 << 12;
+
+/// The generator of a buffer's values under a seed: streams of it are independent of one another.
+#[derive(Debug, Clone, Copy)]
+pub struct Generator([u8; 32]);
+
+impl Generator {
+    /// Keyed by seed and name, so that other buffers do not change what a buffer holds.
+    pub fn new(seed: u64, buffer: &str) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"ncugate input 1\0");
+        hash.update(seed.to_le_bytes());
+        hash.update(buffer.as_bytes());
+        Self(hash.finalize().into())
+    }
+
+    /// A stream of it.
+    pub fn stream(self, stream: u64) -> ChaCha8Rng {
+        let mut rng = ChaCha8Rng::from_seed(self.0);
+        rng.set_stream(stream);
+        rng
+    }
+
+    /// So many independent values, a stream for each run of elements, so that threads do not change them.
+    pub fn values(self, len: usize, sample: impl Fn(&mut ChaCha8Rng) -> f64 + Sync) -> Vec<f64> {
+        let mut values = vec![0.0; len];
+        values.par_chunks_mut(CHUNK).enumerate().for_each(|(stream, chunk)| {
+            let mut rng = self.stream(stream as u64);
+            chunk.iter_mut().for_each(|value| *value = sample(&mut rng));
+        });
+        values
+    }
+}
+
+/// Standard normal.
+pub fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// Uniform on `[0, 1)`.
+pub fn uniform(rng: &mut ChaCha8Rng) -> f64 {
+    StandardUniform.sample(rng)
+}

@@ -1,0 +1,25 @@
+//! Why a buffer has no values before a launch.
+
+use super::reference::NpyError;
+use crate::expr::ExprError;
+
+/// Why a buffer has no values before a launch.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The path of its file does not render.
+    #[error("path of the file of input '{buffer}'")]
+    Path {
+        /// The buffer.
+        buffer: String,
+        /// Why.
+        source: ExprError,
+    },
+    /// Its file cannot be read, or holds something else.
+    #[error("input '{buffer}'")]
+    File {
+        /// The buffer.
+        buffer: String,
+        /// Why.
+        source: NpyError,
+    },
+}

@@ -1,0 +1,200 @@
+//! Why a kernel takes the time that it takes, for one reader at a time: one bottleneck, its evidence, the next experiment.
+
+mod agent;
+mod terminal;
+
+pub use agent::brief;
+pub use terminal::{table, text};
+
+use super::assemble::{diagnose, observations};
+use super::finding_row::FindingRow;
+use super::number;
+use super::text as words;
+use crate::config::RuleKind;
+use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding};
+use crate::frame::Quantities;
+use crate::judge::{Correctness, JudgeError, Session};
+use crate::model::{Level, ShapeName, VariantId, Verdict};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is said about one variant or launch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// What is to be done.
+    pub task: TaskContext,
+    /// The fastest that there is.
+    pub bests: Vec<HistoricalBest>,
+    /// The variant, or the kernel of a report.
+    pub variant: String,
+    /// The shape, or the launch of a report.
+    pub shape: String,
+    /// Its median latency in microseconds, or its duration under the profiler where there is no other.
+    pub microseconds: Option<f64>,
+    /// What costs most.
+    pub bottleneck: Option<FindingRow>,
+    /// What to try next.
+    pub next_experiment: Option<String>,
+    /// Everything else that the rules say, what matters most first.
+    pub insights: Vec<FindingRow>,
+}
+
+/// What a phase asks for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct TaskContext {
+    /// Name of the phase, or the report.
+    pub phase: String,
+    /// What the best variant is best at.
+    pub objective: Option<String>,
+    /// Dimensions of the shape.
+    pub dims: BTreeMap<String, i64>,
+    /// Source and entry of the kernel.
+    pub kernel: Option<String>,
+    /// Parameters of the variant.
+    pub params: BTreeMap<String, String>,
+    /// Required gates that do not hold, with the reason.
+    pub open_gates: Vec<String>,
+}
+
+/// A variant and how fast it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistoricalBest {
+    /// The variant; of another run with the run.
+    pub variant: String,
+    /// Its median latency in microseconds.
+    pub microseconds: f64,
+}
+
+/// Bests that are listed.
+const BESTS: usize = 3;
+
+/// What is known of a run, read once for any number of explanations.
+pub struct Explainer<'s, 'a> {
+    session: &'s Session<'a>,
+    seen: Quantities,
+    observations: Vec<crate::explain::NcuObservations>,
+}
+
+impl<'s, 'a> Explainer<'s, 'a> {
+    /// Reads the deep profiles of a judged run.
+    ///
+    /// # Errors
+    /// A report of ncu is damaged.
+    pub fn new(session: &'s Session<'a>) -> Result<Self, JudgeError> {
+        let measured = session.measurements();
+        let deep = DeepProfiles::read(measured.run(), measured.plan(), measured.capability());
+        let observations = observations(session, &deep)?;
+        Ok(Self { session, seen: measured.quantities().beside(&deep.quantities), observations })
+    }
+
+    /// What is said of a variant at a shape.
+    ///
+    /// # Errors
+    /// A report of ncu is damaged.
+    pub fn explain(&self, variant: &VariantId, shape: &ShapeName) -> Result<Explanation, JudgeError> {
+        let found = diagnose(self.session, &self.seen, &self.observations, std::slice::from_ref(variant))?;
+        let of_shape: Vec<Finding> = found.into_iter().filter(|finding| &finding.shape == shape).collect();
+        let microseconds = self.latency(variant, shape);
+        let rows = of_shape.iter().map(|finding| FindingRow::of(finding, shape)).collect();
+        Ok(Explanation {
+            task: self.task(variant, shape),
+            bests: self.bests(shape),
+            ..explanation(words::line(&variant.0), words::line(&shape.0), microseconds, rows)
+        })
+    }
+
+    fn latency(&self, variant: &VariantId, shape: &ShapeName) -> Option<f64> {
+        let read = |metric: &str| self.seen.read(variant, shape, metric).value().filter(|v| v.is_finite());
+        read("latency_p50").or_else(|| read("duration").map(|ns| ns / 1e3))
+    }
+
+    fn task(&self, variant: &VariantId, shape: &ShapeName) -> TaskContext {
+        let (measured, judgement) = (self.session.measurements(), self.session.judgement());
+        let phase = measured.phase();
+        let planned = measured.plan().variant(variant);
+        let dims = phase.workload.shapes.iter().find(|known| &known.name == shape).map(|known| known.dims.clone());
+        let open = judgement.gates.iter().filter(|g| g.level == Level::Required && g.verdict != Verdict::Pass);
+        let kernel = planned.and_then(|variant| match &variant.method {
+            crate::plan::Method::Kernel(kernel) => {
+                Some(format!("{} ({})", kernel.source.display(), kernel.entries().join(", ")))
+            }
+            crate::plan::Method::Command(_) | crate::plan::Method::Captured(_) => None,
+        });
+        TaskContext {
+            phase: words::line(&phase.name),
+            objective: Some(words::line(&format!("{} at {}", phase.objective.metric, phase.objective.shape))),
+            dims: dims.into_iter().flatten().collect(),
+            kernel: kernel.map(|kernel| words::line(&kernel)),
+            params: planned
+                .into_iter()
+                .flat_map(|variant| &variant.params)
+                .map(|(name, value)| (words::line(name), words::line(&value.to_string())))
+                .collect(),
+            open_gates: open.map(|gate| words::line(&format!("{}: {}", gate.name, gate.reason))).collect(),
+        }
+    }
+
+    /// The fastest proven variants of this run at the shape, and what it is compared with.
+    fn bests(&self, shape: &ShapeName) -> Vec<HistoricalBest> {
+        let measured = self.session.measurements();
+        let proven = |id: &VariantId| {
+            measured.correctness().get(id).is_some_and(|proof| matches!(proof, Correctness::Proven { .. }))
+        };
+        let own = measured.plan().variants.iter().filter(|variant| proven(&variant.id));
+        let own = own.filter_map(|variant| {
+            let microseconds = measured.quantities().read(&variant.id, shape, "latency_p50").value()?;
+            Some(HistoricalBest { variant: words::line(&variant.id.0), microseconds })
+        });
+        let earlier = self.session.references().beside();
+        let earlier = earlier.iter().filter_map(|run| {
+            let microseconds = run.quantities.read(&run.entry.variant, shape, "latency_p50").value()?;
+            Some(HistoricalBest {
+                variant: words::line(&format!("{} ({})", run.entry.variant, run.what)),
+                microseconds,
+            })
+        });
+        let mut bests: Vec<HistoricalBest> = own.chain(earlier).filter(|best| best.microseconds.is_finite()).collect();
+        bests.sort_by(|a, b| a.microseconds.total_cmp(&b.microseconds));
+        bests.truncate(BESTS);
+        bests
+    }
+}
+
+/// What is said of a launch of a report.
+pub fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
+    let shape = ShapeName(format!("launch {}", launch.id));
+    let rows = launch.findings.iter().map(|finding| FindingRow::of(finding, &shape)).collect();
+    let microseconds = launch.duration.map(|ns| ns / 1e3);
+    Explanation {
+        task: TaskContext { phase: words::line(report), ..TaskContext::default() },
+        ..explanation(words::line(&launch.kernel), shape.0, microseconds, rows)
+    }
+}
+
+fn explanation(variant: String, shape: String, microseconds: Option<f64>, mut rows: Vec<FindingRow>) -> Explanation {
+    let leads = |row: &FindingRow| {
+        let cause = matches!(row.kind, RuleKind::Defect | RuleKind::Redesign);
+        cause && row.symptom_of.is_none() && row.saving.as_ref().is_some_and(|saving| saving.expected >= SMALLEST)
+    };
+    let at = rows.iter().position(leads);
+    let bottleneck = at.map(|at| rows.remove(at));
+    let next_experiment = bottleneck.as_ref().map(|row| row.advice.clone()).filter(|advice| !advice.is_empty());
+    Explanation {
+        task: TaskContext::default(),
+        bests: Vec::new(),
+        variant,
+        shape,
+        microseconds,
+        bottleneck,
+        next_experiment,
+        insights: rows,
+    }
+}
+
+/// Expected savings below which nothing is called a bottleneck, in percent of the time.
+const SMALLEST: f64 = 5.0;
+
+/// `612.2 µs`, or that it is not known.
+fn time(microseconds: Option<f64>) -> String {
+    microseconds.map_or_else(|| "time not known".to_owned(), |us| number::said(us, "us"))
+}

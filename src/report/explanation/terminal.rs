@@ -1,0 +1,94 @@
+//! An explanation for people.
+
+use super::{Explanation, time};
+use crate::config::Confidence;
+use crate::report::finding_row::FindingRow;
+use crate::report::markdown::escape;
+use std::fmt::Write as _;
+
+/// Findings listed below the first.
+const MORE: usize = 6;
+
+/// The explanation as text.
+pub fn text(explanation: &Explanation) -> String {
+    let Explanation { variant, shape, microseconds, task, .. } = explanation;
+    let mut out = format!("{}: {variant} at {shape}, {}\n", task.phase, time(*microseconds));
+    match &explanation.bottleneck {
+        Some(row) => out += &whole(row),
+        None => out += "\nNothing that the rules know costs much of the time.\n",
+    }
+    let (small, rest): (Vec<&FindingRow>, Vec<&FindingRow>) =
+        explanation.insights.iter().partition(|row| row.symptom_of.is_some());
+    if !rest.is_empty() {
+        out += "\nalso\n";
+    }
+    for row in rest.iter().take(MORE) {
+        let saving = row.saving.as_ref().map_or_else(String::new, |saving| format!(" ({})", saving.words));
+        let _ = writeln!(out, "  {}: {}{saving}", row.title, row.sentence);
+    }
+    if !small.is_empty() {
+        let names: Vec<&str> = small.iter().map(|row| row.rule.as_str()).collect();
+        let _ = writeln!(out, "\nsymptoms of these: {}", names.join(", "));
+    }
+    if !explanation.bests.is_empty() {
+        let bests: Vec<String> = explanation
+            .bests
+            .iter()
+            .map(|best| format!("{} {}", best.variant, time(Some(best.microseconds))))
+            .collect();
+        let _ = writeln!(out, "\nfastest: {}", bests.join(", "));
+    }
+    out
+}
+
+fn whole(row: &FindingRow) -> String {
+    let mut out = format!("\n{}\n  {}\n", row.title, row.sentence);
+    if let Some(saving) = &row.saving {
+        let _ = writeln!(out, "  could save {} ({} confidence)", saving.words, confidence(row.confidence));
+    }
+    let evidence: Vec<String> = row.evidence.iter().map(|value| format!("{} {}", value.name, value.text)).collect();
+    let launch = row.launch.as_ref().map_or_else(String::new, |launch| format!(" [{launch}]"));
+    let _ = writeln!(out, "  evidence: {}{launch}", evidence.join(", "));
+    for line in &row.lines {
+        let source = line.source.as_deref().unwrap_or_default();
+        let _ = writeln!(out, "  {} ({:.0} % of samples, {}): {source}", line.place, line.share, line.stall);
+    }
+    let _ = writeln!(out, "  try: {}", row.advice);
+    for further in &row.further {
+        let _ = writeln!(out, "       {further}");
+    }
+    let _ = writeln!(out, "  id: {}", row.id);
+    out
+}
+
+const fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Low => "low",
+        Confidence::Medium => "medium",
+        Confidence::High => "high",
+    }
+}
+
+/// A Markdown table with a row for each explanation.
+pub fn table(explanations: &[Explanation]) -> String {
+    let mut out = "| variant | time | first cause | could save at most | measured | next |\n| --- | --: | --- | --: | --: | --- |\n".to_owned();
+    for explanation in explanations {
+        let row = explanation.bottleneck.as_ref();
+        let cause = row.map_or("nothing that costs much", |row| row.title.as_str());
+        let saving = row.and_then(|row| row.saving.as_ref());
+        let percent = saving.map_or_else(String::new, |saving| format!("{:.0} %", saving.percent));
+        let pair = saving
+            .and_then(|saving| saving.pair.as_ref())
+            .map_or_else(String::new, |pair| format!("{:.0} %", pair.percent));
+        let next = explanation.next_experiment.as_deref().unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {percent} | {pair} | {} |",
+            escape(&explanation.variant),
+            time(explanation.microseconds),
+            escape(cause),
+            escape(next)
+        );
+    }
+    out
+}

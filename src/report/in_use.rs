@@ -1,0 +1,268 @@
+//! What ships: the variant to use at each shape, with its own numbers, and who is fastest where.
+
+use super::inputs::ReportInputs;
+use super::model::MetricColumn;
+use super::number::{self, Number};
+use super::text;
+use crate::judge::{Correctness, GateResult, Judgement};
+use crate::model::{Better, Level, Scope, ShapeName, VariantId, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Why a variant is the one to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UseBasis {
+    /// The phase passes with the selected variant.
+    Selected,
+    /// Required gates failed, and the fallback passes its own.
+    Fallback,
+    /// The phase does not pass: nothing is to be used.
+    Nothing,
+}
+
+/// What to use.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct InUse {
+    /// Why.
+    pub basis: UseBasis,
+    /// In a sentence or two.
+    pub sentence: String,
+    /// The variant to use where no shape says otherwise; null where nothing is.
+    pub variant: Option<String>,
+    /// What the fallback costs against what it stands in for; null where no fallback is used.
+    pub cost: Option<String>,
+    /// The metric of the values: the objective of the phase.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// Shapes at which the metric was measured, in the order of the phase.
+    pub shapes: Vec<ShapeUse>,
+}
+
+/// What to use at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ShapeUse {
+    /// The shape.
+    pub shape: String,
+    /// Its dimensions.
+    pub dimensions: BTreeMap<String, i64>,
+    /// The variant to use; null where nothing is.
+    pub variant: Option<String>,
+    /// Its value of the metric; null where it was not measured here.
+    pub value: Option<Number>,
+    /// Required gates that judged its time at this shape and that it passes.
+    pub judged_by: Vec<String>,
+    /// The best proven candidate here; not judged by any gate unless it is the one to use.
+    pub best: Option<String>,
+    /// Value of the best.
+    pub best_value: Option<Number>,
+}
+
+impl InUse {
+    /// Variants in use and the shapes of each, in the order of the shapes.
+    pub fn by_variant(&self) -> Vec<(&str, Vec<&ShapeUse>)> {
+        let mut groups: Vec<(&str, Vec<&ShapeUse>)> = Vec::new();
+        for shape in &self.shapes {
+            let Some(variant) = shape.variant.as_deref() else { continue };
+            match groups.iter_mut().find(|(known, _)| *known == variant) {
+                Some((_, shapes)) => shapes.push(shape),
+                None => groups.push((variant, vec![shape])),
+            }
+        }
+        groups
+    }
+}
+
+/// The variant that stands in the banner: the fallback where it is taken, else the selected one, whether it passes or not.
+pub fn shown(judgement: &Judgement) -> Option<&VariantId> {
+    let fallback = judgement.fallback.as_ref().filter(|fallback| fallback.verdict == Verdict::Pass);
+    let taken = fallback.and_then(|fallback| fallback.variant.as_ref());
+    taken.or(judgement.selected.as_ref().map(|selected| &selected.variant))
+}
+
+/// What to use, as far as the phase passes.
+pub fn in_use(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> InUse {
+    let chooser = Chooser { inputs, metric: &inputs.phase.objective.metric };
+    let judgement = inputs.judgement;
+    let fallback = judgement.fallback.as_ref().filter(|fallback| fallback.verdict == Verdict::Pass);
+    let basis = match (judgement.verdict, fallback) {
+        (Verdict::Pass, Some(_)) => UseBasis::Fallback,
+        (Verdict::Pass, None) => UseBasis::Selected,
+        (Verdict::Fail | Verdict::Inconclusive, _) => UseBasis::Nothing,
+    };
+    let default = shown(judgement).filter(|_| basis != UseBasis::Nothing);
+    let shapes: Vec<ShapeUse> = chooser.timed().map(|shape| chooser.at(shape, basis, default)).collect();
+    let mut found = InUse {
+        basis,
+        sentence: String::new(),
+        variant: default.map(|id| text::line(&id.0)),
+        cost: fallback.filter(|_| basis == UseBasis::Fallback).and_then(|taken| taken.cost.as_deref()).map(text::line),
+        metric: text::line(chooser.metric),
+        unit: metrics.iter().find(|m| m.name == *chooser.metric).map_or_else(String::new, |m| m.unit.clone()),
+        shapes,
+    };
+    found.sentence = sentence(inputs, metrics, &found);
+    found
+}
+
+/// Chooses variants by the objective's metric.
+struct Chooser<'a> {
+    inputs: &'a ReportInputs<'a>,
+    metric: &'a str,
+}
+
+impl<'a> Chooser<'a> {
+    /// Shapes at which a candidate has a value.
+    fn timed(&self) -> impl Iterator<Item = &'a crate::config::Shape> {
+        let inputs = self.inputs;
+        let metric = self.metric;
+        let is_timed = move |shape: &&crate::config::Shape| {
+            inputs.plan.candidates().any(|v| inputs.quantities.read(&v.id, &shape.name, metric).value().is_some())
+        };
+        inputs.phase.workload.shapes.iter().filter(is_timed)
+    }
+
+    fn value(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
+        self.inputs.quantities.read(id, shape, self.metric).value().filter(|value| value.is_finite())
+    }
+
+    fn is_proven(&self, id: &VariantId) -> bool {
+        let result = self.inputs.judgement.variants.iter().find(|result| result.variant == *id);
+        result.is_some_and(|result| matches!(result.correctness, Correctness::Proven { .. }))
+    }
+
+    /// The best of these by the metric at a shape, the first of equals.
+    fn best(&self, ids: impl Iterator<Item = &'a VariantId>, shape: &ShapeName) -> Option<(&'a VariantId, f64)> {
+        let lower = self.inputs.phase.objective.better != Better::Higher;
+        let values = ids.filter_map(|id| Some((id, self.value(id, shape)?)));
+        values.reduce(|best, next| match (next.1 < best.1, next.1 > best.1) {
+            (true, _) if lower => next,
+            (_, true) if !lower => next,
+            _ => best,
+        })
+    }
+
+    fn at(&self, shape: &crate::config::Shape, basis: UseBasis, default: Option<&'a VariantId>) -> ShapeUse {
+        let name = &shape.name;
+        let judged = match basis {
+            // The fallback and the stage that the plan kept are judged as one variant for all shapes.
+            UseBasis::Selected if self.inputs.judgement.stages.is_empty() => self.judged(name),
+            UseBasis::Selected | UseBasis::Fallback | UseBasis::Nothing => BTreeMap::new(),
+        };
+        let chosen = self.best(judged.keys().copied(), name).map(|(id, _)| id).or(default);
+        let candidates = self.inputs.plan.candidates().map(|v| &v.id).filter(|id| self.is_proven(id));
+        let best = self.best(candidates, name);
+        ShapeUse {
+            shape: text::line(&name.0),
+            dimensions: shape.dims.iter().cloned().collect(),
+            variant: chosen.map(|id| text::line(&id.0)),
+            value: chosen.and_then(|id| self.value(id, name)).map(Number::new),
+            judged_by: chosen.and_then(|id| judged.get(id)).cloned().unwrap_or_default(),
+            best: best.map(|(id, _)| text::line(&id.0)),
+            best_value: best.map(|(_, value)| Number::new(value)),
+        }
+    }
+
+    /// Variants whose time required gates judged at a shape, with those gates; only such as fail none of them there.
+    fn judged(&self, shape: &ShapeName) -> BTreeMap<&'a VariantId, Vec<String>> {
+        let required = |gate: &&GateResult| gate.level == Level::Required && gate.waived.is_none();
+        let mut judged: BTreeMap<&VariantId, Vec<String>> = BTreeMap::new();
+        let mut stopped: Vec<&VariantId> = Vec::new();
+        for gate in self.inputs.judgement.gates.iter().filter(required) {
+            for case in gate.cases.iter().filter(|case| *case.shape == *shape) {
+                if case.verdict != Verdict::Pass {
+                    stopped.push(&case.variant);
+                } else if case.origin.is_some() && !matches!(gate.on, Scope::Each | Scope::Any) {
+                    judged.entry(&case.variant).or_default().push(text::line(&gate.name));
+                }
+            }
+        }
+        judged.retain(|id, _| !stopped.contains(id) && self.is_proven(id));
+        judged
+    }
+}
+
+/// `Use wide_grid at medium and large (60.1 µs), A=1 at mission (4.45 µs).`
+fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> String {
+    let judgement = inputs.judgement;
+    if found.basis == UseBasis::Nothing {
+        return match judgement.verdict {
+            Verdict::Fail => "Nothing is to be used: the phase fails.".to_owned(),
+            Verdict::Pass | Verdict::Inconclusive => "Nothing is to be used yet: the phase is inconclusive.".to_owned(),
+        };
+    }
+    let title = metrics.iter().find(|m| m.name == found.metric).map_or(found.metric.as_str(), |m| m.title.as_str());
+    let fallback = if found.basis == UseBasis::Fallback { "the fallback " } else { "" };
+    let groups = found.by_variant();
+    let whole = groups.len() < 2;
+    let said: Vec<String> = groups
+        .iter()
+        .map(|(variant, shapes)| {
+            let at: Vec<String> = shapes
+                .iter()
+                .map(|shape| match &shape.value {
+                    Some(value) => format!("{} at {}", number::with_unit(value.value, &found.unit), shape.shape),
+                    None => format!("not measured at {}", shape.shape),
+                })
+                .collect();
+            let names: Vec<&str> = shapes.iter().map(|shape| shape.shape.as_str()).collect();
+            let id = text::clip_middle(variant, text::LABEL);
+            match whole {
+                true => format!("{id}: {} {}", text::inside(title), joined(&at)),
+                false => format!("{id} at {} ({})", joined(&names), joined(&at)),
+            }
+        })
+        .collect();
+    let mut sentence = match said.is_empty() {
+        true => found.variant.as_deref().map_or_else(String::new, |id| format!("Use {fallback}{id}.")),
+        false => format!("Use {fallback}{}.", said.join("; ")),
+    };
+    if let Some(note) = shown(judgement).and_then(|id| beside_baseline(inputs, metrics, id)) {
+        let of = if whole { "It" } else { "The first" };
+        sentence.push_str(&match note.starts_with("takes ") {
+            true => format!(" {of} {note}."),
+            false => format!(" {of} is {note}."),
+        });
+    }
+    sentence
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn joined<T: AsRef<str>>(parts: &[T]) -> String {
+    let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+    match parts.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+/// The objective of a variant beside the first baseline: `2.04× as fast as sdpa_default`; none where either has no value.
+fn beside_baseline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], id: &VariantId) -> Option<String> {
+    let objective = &inputs.phase.objective;
+    let metric = metrics.iter().find(|m| m.name == objective.metric)?;
+    let baseline = inputs.plan.baselines().next()?;
+    let read = |id: &VariantId| inputs.quantities.read(id, &objective.shape, &metric.name).value();
+    let words = against_baseline(metric, read(id)?, read(&baseline.id)?, &text::clip(&baseline.id.0, 24));
+    Some(format!("{words} at {}", text::line(&objective.shape.0)))
+}
+
+/// A value beside a baseline's, in words.
+pub fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) -> String {
+    match metric.better {
+        Better::Lower => beside(metric, theirs / value, name),
+        Better::Higher | Better::Context => format!("{} against {name}", number::change(value / theirs)),
+    }
+}
+
+/// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; another metric than a time is more or less.
+fn beside(metric: &MetricColumn, ratio: f64, name: &str) -> String {
+    let time = metric.name.starts_with("latency") || metric.name == "duration";
+    match (time, ratio >= 1.0) {
+        (true, true) => format!("{}× as fast as {name}", number::short(ratio)),
+        (true, false) => format!("takes {}× as long as {name}", number::short(1.0 / ratio)),
+        (false, _) => format!("{} against {name}", number::change(1.0 / ratio)),
+    }
+}

@@ -1,0 +1,253 @@
+//! Launches of a report by kernel and NVTX range.
+
+use crate::explain::{self, NcuObservations};
+use crate::frame::Quantities;
+use crate::frame::launches::nvtx_text;
+use crate::metric::{Catalogue, id};
+use crate::model::{Cell, ComputeCapability, ShapeName, VariantId};
+use crate::report::text;
+use crate::stats::median;
+use indexmap::{IndexMap, IndexSet};
+use ncu_rep::{Launch, Report, ReportError};
+use regex::Regex;
+
+/// Why a page cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelsError {
+    /// A report is damaged.
+    #[error("cannot read the launches of `{name}`")]
+    Damaged {
+        /// The report.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        source: ReportError,
+    },
+    /// No launch is left to show.
+    #[error("no launch of `{name}` matches; it has {launches}")]
+    NoLaunch {
+        /// The report.
+        name: String,
+        /// Launches in it.
+        launches: usize,
+    },
+}
+
+/// The name of the only shape of a report's table.
+const LAUNCH: &str = "launch";
+
+/// A kernel within an NVTX range.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KernelKey {
+    /// Demangled name, or the function's where it has none.
+    pub kernel: String,
+    /// NVTX ranges, outermost first; empty where there are none.
+    pub nvtx: String,
+}
+
+/// Launches of one kernel within one NVTX range.
+#[derive(Debug, Clone)]
+pub struct LaunchGroup {
+    /// Which.
+    pub key: KernelKey,
+    /// Launches.
+    pub launches: usize,
+    /// Grids, each once.
+    pub grids: IndexSet<[u32; 3]>,
+    /// Blocks, each once.
+    pub blocks: IndexSet<[u32; 3]>,
+    /// Catalogue metrics: one value a launch that has it.
+    pub values: IndexMap<String, Vec<f64>>,
+    /// What ncu says of the launch that it collected most of.
+    pub said: Option<NcuObservations>,
+    /// The same launch, by the id that ncu prints.
+    pub fullest: u32,
+    /// Metrics of that launch.
+    collected: usize,
+}
+
+impl LaunchGroup {
+    /// Median over launches; none where no launch has the metric.
+    pub fn median(&self, metric: &str) -> Option<f64> {
+        median(self.values.get(metric)?).ok().filter(|value| value.is_finite())
+    }
+
+    /// Sum over launches, where every launch has the metric.
+    pub fn total(&self, metric: &str) -> Option<f64> {
+        let values = self.values.get(metric).filter(|values| values.len() == self.launches)?;
+        Some(values.iter().sum()).filter(|total: &f64| total.is_finite())
+    }
+}
+
+/// A report as the page needs it.
+#[derive(Debug, Clone)]
+pub struct ProfiledReport {
+    /// As the reader named it.
+    pub name: String,
+    /// Devices, each once.
+    pub devices: IndexSet<String>,
+    /// ncu's version.
+    pub ncu: Option<String>,
+    /// Launches.
+    pub launches: usize,
+    /// Groups: the most time first, those without a time last.
+    pub groups: Vec<LaunchGroup>,
+    /// Multiprocessors of the device, where launches agree.
+    pub sms: Option<u32>,
+}
+
+/// Which launches of a report are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct KernelFilter {
+    /// Found in the demangled or the function's name.
+    pub kernel: Option<Regex>,
+    /// Found in the NVTX ranges.
+    pub nvtx: Option<Regex>,
+    /// The id that ncu prints.
+    pub launch: Option<u32>,
+}
+
+impl KernelFilter {
+    fn accepts(&self, launch: &Launch<'_>, nvtx: &str) -> bool {
+        let found = |regex: &Regex| regex.is_match(&launch.kernel_name()) || regex.is_match(&launch.demangled_name());
+        self.launch.is_none_or(|id| id == launch.id())
+            && self.kernel.as_ref().is_none_or(found)
+            && self.nvtx.as_ref().is_none_or(|regex| regex.is_match(nvtx))
+    }
+}
+
+impl ProfiledReport {
+    /// Reads and groups the launches of a report.
+    ///
+    /// # Errors
+    /// A damaged report, or one that has no launch that is wanted.
+    pub fn read(name: &str, report: &Report, filter: &KernelFilter) -> Result<Self, KernelsError> {
+        let damaged = |source| KernelsError::Damaged { name: text::line(name), source };
+        let mut groups: IndexMap<KernelKey, LaunchGroup> = IndexMap::new();
+        let (mut devices, mut counts) = (IndexSet::new(), IndexSet::new());
+        for launch in report.launches() {
+            let nvtx = nvtx_text(&launch.nvtx().map_err(damaged)?);
+            if !filter.accepts(&launch, &nvtx) {
+                continue;
+            }
+            devices.insert(launch.device_name().map_err(damaged)?.map_or_else(String::new, |name| text::line(&name)));
+            counts.insert(launch.sm_count().map_err(damaged)?);
+            let key = KernelKey { kernel: named(&launch), nvtx: text::line(nvtx.trim_end_matches('\0')) };
+            let group = groups.entry(key.clone()).or_insert_with(|| LaunchGroup::new(key));
+            group.add(&launch).map_err(damaged)?;
+        }
+        if groups.is_empty() {
+            return Err(KernelsError::NoLaunch { name: text::line(name), launches: report.launches().len() });
+        }
+        let mut groups: Vec<LaunchGroup> = groups.into_values().collect();
+        groups.sort_by(|a, b| {
+            let time = |group: &LaunchGroup| group.total(&id::DURATION).unwrap_or(-1.0);
+            time(b).total_cmp(&time(a)).then_with(|| a.key.kernel.cmp(&b.key.kernel))
+        });
+        for group in &mut groups {
+            let Some(launch) = report.launch(group.fullest) else { continue };
+            let (kernel, shape) = (VariantId(group.key.kernel.clone()), ShapeName(LAUNCH.to_owned()));
+            group.said = Some(explain::observe(report, &launch, kernel, shape).map_err(damaged)?);
+        }
+        let sms = counts.first().copied().flatten().filter(|_| counts.len() == 1);
+        devices.retain(|device| !device.is_empty());
+        Ok(Self {
+            name: text::line(name),
+            devices,
+            ncu: report.session().map_err(damaged)?.ncu_version().map(|version| {
+                // `2025.3.1.0 (build 36398880) (public-release)`
+                text::line(version.split_whitespace().next().unwrap_or_default())
+            }),
+            launches: groups.iter().map(|group| group.launches).sum(),
+            groups,
+            sms,
+        })
+    }
+
+    /// Sum of all durations in nanoseconds, where every launch has one.
+    pub fn total(&self) -> Option<f64> {
+        self.groups.iter().map(|group| group.total(&id::DURATION)).sum()
+    }
+
+    /// The group of a kernel and range.
+    pub fn group(&self, key: &KernelKey) -> Option<&LaunchGroup> {
+        self.groups.iter().find(|group| group.key == *key)
+    }
+
+    /// Medians of all groups as one table, with the ids of its rows.
+    pub fn table(&self) -> (Quantities, ShapeName, Vec<VariantId>) {
+        let shape = ShapeName(LAUNCH.to_owned());
+        let ids: Vec<VariantId> = (1..=self.groups.len()).map(|at| VariantId(at.to_string())).collect();
+        let mut table = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
+        let names: IndexSet<&str> = self.groups.iter().flat_map(|g| g.values.keys().map(String::as_str)).collect();
+        for name in names {
+            let cell = |group: &LaunchGroup| match group.median(name) {
+                Some(value) => Cell::Value(value),
+                None => Cell::Missing("not collected".into()),
+            };
+            table.set_column(name, self.groups.iter().map(cell).collect());
+        }
+        (table, shape, ids)
+    }
+}
+
+impl LaunchGroup {
+    fn new(key: KernelKey) -> Self {
+        Self {
+            key,
+            launches: 0,
+            grids: IndexSet::new(),
+            blocks: IndexSet::new(),
+            values: IndexMap::new(),
+            said: None,
+            fullest: 0,
+            collected: 0,
+        }
+    }
+
+    fn add(&mut self, launch: &Launch<'_>) -> Result<(), ReportError> {
+        let (values, collected) = values(launch)?;
+        if self.launches == 0 || collected > self.collected {
+            (self.fullest, self.collected) = (launch.id(), collected);
+        }
+        self.launches += 1;
+        self.grids.extend(launch.grid());
+        self.blocks.extend(launch.block());
+        for (metric, value) in values {
+            self.values.entry(metric).or_default().push(value);
+        }
+        Ok(())
+    }
+}
+
+/// The demangled name; that of a range or graph says what it is.
+fn named(launch: &Launch<'_>) -> String {
+    let name = launch.demangled_name();
+    match name.is_empty() {
+        true => format!("<{:?}>", launch.kind()).to_lowercase(),
+        false => text::line(&name),
+    }
+}
+
+/// Catalogue metrics of a launch, and how many metrics it has in all.
+fn values(launch: &Launch<'_>) -> Result<(Vec<(String, f64)>, usize), ReportError> {
+    let mut counters: IndexMap<&str, f64> = IndexMap::new();
+    let mut collected = 0;
+    for metric in launch.metrics() {
+        let metric = metric?;
+        collected += 1;
+        if let Some(value) = metric.value.as_f64().filter(|value| value.is_finite()) {
+            counters.insert(metric.name, value);
+        }
+    }
+    let catalogue = Catalogue::embedded();
+    let capability = launch.compute_capability()?.map(ComputeCapability::from);
+    let logical = catalogue.names().filter_map(|name| {
+        let definition = catalogue.definition(name, capability).ok()?;
+        match definition.evaluate(&|counter| counters.get(counter).copied()) {
+            Cell::Value(value) if value.is_finite() => Some((name.to_owned(), value)),
+            Cell::Value(_) | Cell::Missing(_) => None,
+        }
+    });
+    Ok((logical.collect(), collected))
+}

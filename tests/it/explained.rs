@@ -1,0 +1,120 @@
+//! `ncugate explain` through the real binary: on the recordings, whose troubles are known, and on reports of kernels that the rules
+//! were not written for.
+
+use crate::command::{Place, root};
+use serde_json::Value;
+
+/// `explain --format json` at the root of the repository.
+fn explained(args: &[&str]) -> Vec<Value> {
+    let args: Vec<&str> = ["explain"].iter().chain(args).copied().chain(["--format", "json"]).collect();
+    let place = Place::new();
+    let run = crate::command::Finished::of(place.ncugate(&args).current_dir(root()));
+    assert_eq!(run.status, Some(0), "{args:?}: {}", run.stderr);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+fn rule(explanation: &Value) -> &str {
+    explanation["bottleneck"]["rule"].as_str().unwrap_or("none")
+}
+
+/// Findings that are severe: at least a quarter of the time, and more than a guess.
+fn severe(explanation: &Value) -> Vec<&str> {
+    let rest = explanation["insights"].as_array().unwrap().iter();
+    let all = std::iter::once(&explanation["bottleneck"]).chain(rest);
+    let is_severe = |row: &&Value| row["severity"] == "warning" && row["symptom_of"].is_null();
+    all.filter(is_severe).filter_map(|row| row["rule"].as_str()).collect()
+}
+
+/// Each variant of the recording has one defect; asked of each alone, the rules put it first.
+#[test]
+fn each_defect_of_the_inversion_is_the_first_cause() {
+    for (variant, expected) in [
+        ("uncoalesced", "uncoalesced"),
+        ("no_staging", "reread"),
+        ("extra_syncs", "barriers"),
+        ("divergent", "divergence"),
+        ("over_unrolled", "spills"),
+        ("tiny_blocks", "tiny_blocks"),
+        ("bank_conflicts", "bank_conflicts"),
+        ("debug_build", "debug_build"),
+    ] {
+        let found = explained(&["profiles/inversion/h200", "--variant", variant]);
+        assert_eq!(rule(&found[0]), expected, "{variant}");
+        let saving = &found[0]["bottleneck"]["saving"];
+        assert_eq!(saving["pair"]["variant"], "good", "{variant}: measured against the good kernel");
+        let (bound, measured) = (saving["percent"].as_f64().unwrap(), saving["pair"]["percent"].as_f64().unwrap());
+        assert!((bound - measured).abs() < 26.0, "{variant}: {bound} % by the counters, {measured} % measured");
+        assert!(!found[0]["bottleneck"]["evidence"].as_array().unwrap().is_empty(), "{variant}");
+        let launch = found[0]["bottleneck"]["launch"].as_str().unwrap_or_default();
+        assert!(launch.contains(&format!("{variant}@large")), "{variant}: {launch}");
+    }
+}
+
+#[test]
+fn the_good_kernels_have_no_severe_finding() {
+    for (run, variant) in [
+        ("profiles/baselines/h200", Some("sdpa_tma")),
+        ("profiles/softmax/h200", None),
+        ("profiles/regression/h200", None),
+    ] {
+        let asked: Vec<&str> = variant.into_iter().flat_map(|variant| ["--variant", variant]).collect();
+        let found = explained(&[&[run][..], &asked].concat());
+        assert_eq!(severe(&found[0]), Vec::<&str>::new(), "{run}");
+    }
+}
+
+#[test]
+fn the_grid_that_does_not_grow_with_the_batch_is_named() {
+    let found = explained(&["profiles/scaling/h200"]);
+    let first = &found[0]["bottleneck"];
+    assert_eq!(first["rule"], "serialised");
+    let sentence = first["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("Serialised over B: from 'b1h16' there is 8 times the work"), "{sentence}");
+    assert!(first["saving"]["pair"]["percent"].as_f64().unwrap() > 55.0, "{first}");
+    let whole = explained(&["profiles/scaling/h200", "--variant", "whole_grid"]);
+    assert_ne!(rule(&whole[0]), "serialised");
+}
+
+/// Kernels with a known defect that were written after the rules (`tests/gpu/defects`), out of a report alone.
+#[test]
+fn defects_of_other_kernels_lead() {
+    let expected = std::fs::read_to_string(root().join("tests/gpu/defects/expected.tsv")).unwrap();
+    let found = explained(&["tests/data/defects.ncu-rep.zst"]);
+    assert_eq!(found.len(), expected.lines().count());
+    for (line, explanation) in expected.lines().zip(&found) {
+        let (kernel, expected) = line.split_once('\t').unwrap();
+        assert!(explanation["variant"].as_str().unwrap().starts_with(kernel), "{kernel}");
+        assert_eq!(rule(explanation), expected, "{kernel}");
+    }
+}
+
+/// Under 2 KB, with the cause, an id to cite and the next experiment.
+#[test]
+fn a_brief_for_an_agent_fits_two_kilobytes() {
+    for variant in ["uncoalesced", "no_staging", "tiny_blocks", "bank_conflicts", "debug_build", "good"] {
+        let place = Place::new();
+        let args = ["explain", "profiles/inversion/h200", "--variant", variant, "--for", "agent"];
+        let run = crate::command::Finished::of(place.ncugate(&args).current_dir(root()));
+        assert_eq!(run.status, Some(0), "{}", run.stderr);
+        assert!(run.stdout.len() <= 2_001, "{variant}: {} bytes", run.stdout.len());
+        let brief: Value = serde_json::from_str(&run.stdout).unwrap();
+        let id = brief["bottleneck"]["id"].as_str().unwrap();
+        assert!(id.ends_with(&format!(":{variant}@large")), "{id}");
+        assert!(brief["next_experiment"].as_str().is_some_and(|next| !next.is_empty()), "{brief}");
+        assert!(brief["task"]["phase"] == "inversion" && brief["bests"][0]["variant"] == "good", "{brief}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let place = Place::new();
+    let run = |args: &[&str]| crate::command::Finished::of(place.ncugate(args).current_dir(root()));
+    let wrong = run(&["explain", "profiles/inversion/h200", "--variant", "divergen"]);
+    assert_eq!(wrong.status, Some(2));
+    assert!(wrong.stderr.contains("did you mean 'divergent'?"), "{}", wrong.stderr);
+    let wrong = run(&["explain", "profiles/inversion/h200", "--shape", "huge"]);
+    assert!(wrong.status == Some(2) && wrong.stderr.contains("no shape 'huge'"), "{}", wrong.stderr);
+    assert_eq!(run(&["explain", "no/such/report.ncu-rep"]).status, Some(3));
+    let none = run(&["explain", "tests/data/full1.ncu-rep.zst", "--variant", "no_such_kernel"]);
+    assert_eq!(none.status, Some(2), "{}", none.stderr);
+}

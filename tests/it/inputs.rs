@@ -1,0 +1,109 @@
+//! State and inputs as a user of the real binary meets them: phases that change what they read, arrays that are written out and
+//! read again.
+
+use crate::command::{Finished, Place, root};
+use crate::kernels::nvcc;
+use std::path::PathBuf;
+
+/// Phases in a folder of the repository, with subfolders.
+fn phases(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in entries {
+        if path.is_dir() {
+            let relative = path.strip_prefix(root()).unwrap().display().to_string();
+            found.extend(phases(&relative));
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            found.push(path.strip_prefix(root()).unwrap().to_owned());
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The phases of the gallery with state.
+fn gallery() -> [PathBuf; 2] {
+    ["examples/beta_gemm/phase.toml", "examples/byte_counts/phase.toml"].map(PathBuf::from)
+}
+
+fn at_root(args: &[&str]) -> Finished {
+    Finished::of(Place::new().ncugate(args).current_dir(root()))
+}
+
+#[test]
+fn phases_of_traits_and_the_gallery_are_right() {
+    let traits = phases("tests/gpu/traits");
+    assert!(traits.len() >= 8, "{traits:?}");
+    for phase in traits.iter().chain(&gallery()) {
+        let checked = at_root(&["check", phase.to_str().unwrap(), "--no-build"]);
+        assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
+    }
+}
+
+#[test]
+fn phases_of_the_gallery_build_and_take_their_arguments() {
+    if nvcc().is_none() {
+        return;
+    }
+    for phase in gallery() {
+        let checked = at_root(&["check", phase.to_str().unwrap(), "--arch", "sm_90"]);
+        // A gate that only a GPU decides leaves the check inconclusive; what does not build is a failure.
+        assert!(matches!(checked.status, Some(0)), "{}: {checked:?}", phase.display());
+        let readme = std::fs::read_to_string(root().join(phase.with_file_name("README.md"))).unwrap();
+        assert!(readme.contains("ncugate run "), "{}", phase.display());
+    }
+}
+
+const PHASE: &str = r#"
+[phase]
+name = "rows"
+[workload]
+seeds = [3]
+reference = "copy"
+tolerance = { max_abs = 0 }
+[workload.shapes]
+small = { R = 4, V = 10 }
+[workload.buffers]
+ids = { dtype = "i32", shape = ["R"], init = { indices = "V" } }
+y = { dtype = "i32", shape = ["R"], role = "output" }
+[[variant]]
+name = "outside"
+command = ["true"]
+"#;
+
+#[test]
+fn inputs_are_written_as_numpy_files_and_read_again() {
+    let place = Place::new();
+    place.write("phase.toml", PHASE);
+    let written = place.run(&["inputs", "phase.toml", "-o", "arrays"]);
+    assert_eq!((written.status, written.stdout.as_str()), (Some(0), "1 array in arrays\n"), "{written:?}");
+    let bytes = std::fs::read(place.path().join("arrays/small/3/ids.npy")).unwrap();
+    let header = String::from_utf8_lossy(&bytes[10..128]).into_owned();
+    assert!(header.starts_with("{'descr': '<i4', 'fortran_order': False, 'shape': (4,), }"), "{header}");
+    assert_eq!(bytes.len(), 128 + 16);
+    let values = bytes[128..].chunks(4).map(|four| i32::from_le_bytes(four.try_into().unwrap()));
+    assert!(values.clone().all(|id| (0..10).contains(&id)));
+
+    let from_files = r#"{ npy = "arrays/{{ shape }}/{{ seed }}/{{ buffer }}.npy" }"#;
+    place.write("again.toml", &PHASE.replace(r#"{ indices = "V" }"#, from_files));
+    let again = place.run(&["inputs", "again.toml", "-o", "same"]);
+    assert_eq!(again.status, Some(0), "{again:?}");
+    assert_eq!(std::fs::read(place.path().join("same/small/3/ids.npy")).unwrap(), bytes);
+
+    std::fs::remove_file(place.path().join("arrays/small/3/ids.npy")).unwrap();
+    let absent = place.run(&["inputs", "again.toml", "-o", "same"]);
+    assert_eq!(absent.status, Some(2), "{absent:?}");
+    assert!(absent.stderr.contains("cannot read arrays/small/3/ids.npy"), "{}", absent.stderr);
+    assert_eq!(place.run(&["check", "again.toml", "--no-build"]).status, Some(2), "check reads it as well");
+}
+
+#[test]
+fn a_tolerance_that_accepts_the_state_of_before_is_refused() {
+    let place = Place::new();
+    let text = std::fs::read_to_string(root().join("tests/gpu/traits/softmax_in_place.toml")).unwrap();
+    let phase = text.replace("max_abs = 1e-4, rel_l2 = 1e-3", "max_abs = 10");
+    place.write("phase.toml", &phase);
+    let refused = place.run(&["check", "phase.toml", "--no-build"]);
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("the tolerance accepts what 'x' holds before the launch"), "{}", refused.stderr);
+}

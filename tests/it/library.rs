@@ -1,0 +1,104 @@
+//! `ncugate check LIBRARY`: the kernels of a file that nvcc built, against a baseline.
+
+use crate::command::{Place, root};
+
+/// A file of the library of the tests.
+fn file(name: &str) -> String {
+    root().join("tests/data/library").join(name).display().to_string()
+}
+
+#[test]
+fn a_library_is_held_against_what_its_kernels_used_before() {
+    let place = Place::new();
+    let library = file("kernels.so");
+    let judge = || place.run(&["check", &library, "--baseline", "kernels.toml"]);
+    assert_eq!(judge().status, Some(3), "without a baseline nothing is judged");
+    let written = place.run(&["check", &library, "--baseline", "kernels.toml", "--update"]);
+    assert_eq!(written.status, Some(0), "{written:?}");
+    assert!(written.stdout.contains("8 kernels in 2 entries of machine code; 1 entry of PTX"), "{}", written.stdout);
+    let passed = judge();
+    assert_eq!(passed.status, Some(0), "{passed:?}");
+    assert!(
+        passed.stdout.ends_with("PASS 8 kernels compared: 0 worse, 0 better, 0 new, 0 gone\n"),
+        "{}",
+        passed.stdout
+    );
+
+    let baseline = std::fs::read_to_string(place.path().join("kernels.toml")).unwrap();
+    assert!(
+        baseline.contains("(anonymous namespace)::hidden(float*)") || baseline.contains("hidden(float*)"),
+        "{baseline}"
+    );
+    let edited = |from: &str, to: &str| {
+        assert!(baseline.contains(from), "{from} is not in {baseline}");
+        place.write("kernels.toml", &baseline.replacen(from, to, 1));
+        judge()
+    };
+    let worse = edited("shared = 1024", "shared = 512");
+    assert_eq!(worse.status, Some(1), "{worse:?}");
+    assert!(
+        worse.stdout.contains("shared memory bytes 512 -> 1024") && worse.stdout.contains("hidden"),
+        "{}",
+        worse.stdout
+    );
+    let better = edited("shared = 1024", "shared = 2048");
+    assert_eq!(better.status, Some(4), "it asks for an update: {better:?}");
+    assert!(better.stdout.contains("--update"), "{}", better.stdout);
+    let named = edited("name = \"bounded\"", "name = \"another\"");
+    assert_eq!(named.status, Some(4), "{named:?}");
+    assert!(
+        named.stdout.contains("new     sm_80 bounded") && named.stdout.contains("gone    sm_80 another"),
+        "{}",
+        named.stdout
+    );
+    assert_eq!(edited("registers", "rejisters").status, Some(2), "a baseline that is not one");
+    assert_eq!(edited("schema = 1", "schema = 9").status, Some(2));
+}
+
+#[test]
+fn a_library_a_fat_binary_an_archive_and_a_cubin_hold_the_same_kernels() {
+    let place = Place::new();
+    let data = std::fs::read(file("kernels.so")).unwrap();
+    let mut archive = b"!<arch>\n".to_vec();
+    archive.extend(format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "kernels.o/", 0, 0, 0, 644, data.len()).bytes());
+    archive.extend(&data);
+    archive.resize(archive.len().next_multiple_of(2), b'\n');
+    let path = place.path().join("libkernels.a");
+    std::fs::write(&path, archive).unwrap();
+    let kernels = |library: &str| {
+        let shown = place.run(&["check", library, "--arch", "sm_90", "--format", "json"]);
+        assert_eq!(shown.status, Some(4), "nothing is compared: {shown:?}");
+        let found: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+        let mut kernels = found["kernels"].as_array().unwrap().clone();
+        // nvcc makes a host file's kernels up the same way as a device file's
+        kernels.iter_mut().for_each(|kernel| assert_eq!(kernel["arch"].take(), "sm_90"));
+        kernels
+    };
+    let library = kernels(&file("kernels.so"));
+    assert_eq!(library.len(), 4);
+    for other in [file("kernels.fatbin"), file("kernels.cubin"), path.display().to_string()] {
+        assert_eq!(kernels(&other), library, "{other}");
+    }
+    let shown = place.run(&["check", &file("kernels.so")]);
+    assert!(shown.stdout.contains("bounded") && shown.stdout.contains("nothing was compared"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_file_without_kernels_or_cut_short_is_no_pass() {
+    let place = Place::new();
+    let data = std::fs::read(file("kernels.so")).unwrap();
+    let at = data.windows(4).position(|bytes| bytes == [0x50, 0xed, 0x55, 0xba]).unwrap();
+    let mut broken = data.clone();
+    broken[at + 16 + 8] ^= 0x40; // the size of the first entry
+    for (name, bytes) in [("cut.so", &data[..at + 100]), ("broken.so", &broken[..])] {
+        std::fs::write(place.path().join(name), bytes).unwrap();
+        let shown = place.run(&["check", name, "--baseline", "kernels.toml", "--update"]);
+        assert_eq!(shown.status, Some(3), "{name}: {shown:?}");
+        assert!(!place.path().join("kernels.toml").exists());
+    }
+    let program = assert_cmd::cargo::cargo_bin!("ncugate").display().to_string();
+    let none = place.run(&["check", &program]);
+    assert!(none.status == Some(3) && none.stderr.contains("holds no device code"), "{none:?}");
+    let mixed = place.run(&["check", &program, "phase.toml"]);
+    assert_eq!(mixed.status, Some(2), "{mixed:?}");
+}

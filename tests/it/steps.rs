@@ -1,0 +1,104 @@
+//! Evaluations of several launches, judged and shown; counters that were asked for and lost.
+
+use crate::command::{Finished, Place};
+use crate::stored::Stored;
+use std::fs;
+
+/// A candidate of two launches and a fill, and gates on its latency and on a counter.
+const PHASE: &str = r#"
+[phase]
+name = "copy"
+objective = "latency_p50"
+[workload]
+seeds = [0, 1]
+reference = "copy"
+tolerance = { max_abs = 2e-3 }
+[workload.shapes]
+only = { S = 2048 }
+[workload.buffers]
+x = { dtype = "f16", shape = ["S"], init = "normal" }
+t = { dtype = "f16", shape = ["S"], role = "scratch" }
+y = { dtype = "f16", shape = ["S"], role = "output" }
+[kernel]
+source = "copy.cu"
+grid = ["S // 128"]
+block = [128]
+[[kernel.launch]]
+memset = "t"
+byte = 1
+[[kernel.launch]]
+entry = "first"
+args = ["x", "t"]
+[[kernel.launch]]
+entry = "second"
+args = ["t", "y"]
+[[gate]]
+name = "latency"
+require = "latency_p50 <= 10.5"
+[[gate]]
+name = "duration"
+require = "duration <= 10500"
+"#;
+
+fn judged(stored: &Stored) -> (Place, Finished) {
+    let place = Place::new();
+    let folder = stored.write(&place);
+    place.write("steps.toml", PHASE);
+    let finished = place.run(&["gate", "steps.toml", "--profile", folder.to_str().unwrap()]);
+    (place, finished)
+}
+
+/// What was printed, on one line.
+fn unwrapped(finished: &Finished) -> String {
+    finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn durations_of_launches_add_up_and_each_step_is_shown() {
+    let (place, finished) = judged(&Stored::new(PHASE, "run"));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let printed = unwrapped(&finished);
+    assert!(printed.contains("1 memset 2 first: 5,000 (50 %) 3 second: 5,000 (50 %)"), "{printed}");
+    let report = |name: &str| fs::read_to_string(place.path().join("reports/copy/run").join(name)).unwrap();
+    assert!(report("report.md").contains("## Steps of first at shape only"), "{}", report("report.md"));
+    assert!(report("report.html").contains("Steps of"), "the page has them too");
+    let results: serde_json::Value = serde_json::from_str(&report("results.json")).unwrap();
+    let shape = &results["variants"][0]["shapes"]["only"];
+    assert_eq!(shape["values"]["duration"], 10_000.0);
+    let steps = shape["steps"].as_array().unwrap();
+    let names: Vec<&str> = steps.iter().map(|step| step["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["memset", "first", "second"]);
+    assert_eq!(steps[0]["about"], "every byte of t is 0x01");
+    assert_eq!(
+        (&steps[1]["values"]["duration"], &steps[1]["values"]["block_threads"]),
+        (&5000.0.into(), &128.0.into())
+    );
+}
+
+#[test]
+fn a_counter_that_is_lost_to_another_name_is_said_with_both_names() {
+    let (_, finished) = judged(&Stored::new(PHASE, "run").profiled_as("first"));
+    assert_eq!(finished.status, Some(4), "{finished:?}");
+    let printed = unwrapped(&finished);
+    let words = "ncu saw 'first', 'first' in its range, and the plan launches 'first', 'second'";
+    assert!(printed.contains("Not counted: ") && printed.contains(words), "{printed}");
+}
+
+#[test]
+fn a_launch_that_cannot_be_is_a_mistake_in_the_phase() {
+    let place = Place::new();
+    for (from, to, message) in [
+        ("memset = \"t\"", "memset = \"s\"", "which is not a buffer"),
+        ("byte = 1", "byte = 256", "byte"),
+        ("args = [\"t\", \"y\"]", "args = [\"t\", \"z\"]", "`kernel.launch[2].args[1]` is `z`"),
+        ("entry = \"second\"\n", "", "`kernel.launch[2].entry` is missing"),
+        ("block = [128]\n[[", "block = [128]\nentry = \"all\"\n[[", "`kernel.entry` is taken by no launch"),
+        ("entry = \"first\"\n", "entry = \"first\"\npdl = true\n", "the step before it is not a launch"),
+    ] {
+        assert!(PHASE.contains(from), "{from}");
+        place.write("steps.toml", &PHASE.replace(from, to));
+        let finished = place.run(&["check", "steps.toml"]);
+        assert_eq!(finished.status, Some(2), "{finished:?}");
+        assert!(finished.stderr.contains(message), "{message}: {}", finished.stderr);
+    }
+}
