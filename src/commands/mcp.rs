@@ -41,11 +41,8 @@ pub fn mcp(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Outcome, Comm
     }
 }
 
-/// Runs a command line: what it printed, and whether that is an error.
-type Call<'c> = dyn Fn(&[String]) -> io::Result<(String, bool)> + 'c;
-
 /// What a message is answered with; nothing for a notification.
-fn answer(line: &[u8], call: &Call<'_>) -> Option<Value> {
+fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<ToolText>) -> Option<Value> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
