@@ -16,6 +16,13 @@ const MESSAGE: u64 = 1 << 20;
 /// How long a call may take.
 const CALL: Duration = Duration::from_secs(1800);
 
+/// What a call gave.
+struct ToolText {
+    text: String,
+    /// Whether it could not do what it was asked; a verdict is not that.
+    is_error: bool,
+}
+
 /// Answers messages until standard input ends.
 pub fn mcp(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     loop {
@@ -35,7 +42,7 @@ pub fn mcp(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Outcome, Comm
 }
 
 /// What a message is answered with; nothing for a notification.
-fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<(String, bool)>) -> Option<Value> {
+fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<ToolText>) -> Option<Value> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
@@ -57,7 +64,7 @@ fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<(String, bool)>) -
             let arguments = message.pointer("/params/arguments").cloned().unwrap_or_else(|| json!({}));
             match argv(name, &arguments) {
                 Ok(argv) => match call(&argv) {
-                    Ok((text, is_error)) => said(&text, is_error),
+                    Ok(ToolText { text, is_error }) => said(&text, is_error),
                     Err(e) => said(&format!("the command could not be run: {e}"), true),
                 },
                 Err(reason) => return Some(failure(id, -32602, &reason)),
@@ -146,11 +153,11 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
 }
 
 /// Runs this program; gives what it printed, and whether it could not do what it was asked. A verdict is not an error.
-fn called(argv: &[String]) -> io::Result<(String, bool)> {
+fn called(argv: &[String]) -> io::Result<ToolText> {
     let output = process::run(Command::new(std::env::current_exe()?).args(argv), CALL)?;
     match output.stdout.trim().is_empty() {
-        true => Ok((output.stderr.trim().to_owned(), true)),
-        false => Ok((output.stdout.trim().to_owned(), false)),
+        true => Ok(ToolText { text: output.stderr.trim().to_owned(), is_error: true }),
+        false => Ok(ToolText { text: output.stdout.trim().to_owned(), is_error: false }),
     }
 }
 
@@ -160,7 +167,7 @@ mod tests {
     use super::*;
 
     fn ask(message: &Value) -> Option<Value> {
-        let echo = |argv: &[String]| Ok((argv.join(" "), false));
+        let echo = |argv: &[String]| Ok(ToolText { text: argv.join(" "), is_error: false });
         answer(message.to_string().as_bytes(), &echo)
     }
 
@@ -191,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_message_is_an_error_and_not_the_end() {
-        let echo = |_: &[String]| Ok((String::new(), false));
+        let echo = |_: &[String]| Ok(ToolText { text: String::new(), is_error: false });
         assert_eq!(answer(b"{", &echo).unwrap().pointer("/error/code").unwrap(), -32700);
         assert_eq!(ask(&json!({"id": 1, "method": "resources/list"})).unwrap().pointer("/error/code").unwrap(), -32601);
         assert_eq!(answer(b"  \n", &echo), None);
