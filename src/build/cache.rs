@@ -18,6 +18,7 @@ use super::error::BuildError;
 use super::flag_files::flag_files;
 use super::nvcc::{CompileUnit, Nvcc};
 use crate::disk::{self, Durability};
+use crate::model::CompiledLaunch;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::env;
@@ -53,6 +54,8 @@ pub struct Artifact {
     pub bytes: Vec<u8>,
     /// What nvcc printed.
     pub log: String,
+    /// How it is launched, where the compiler says.
+    pub launch: Option<CompiledLaunch>,
     /// Whether the cache had it.
     pub cached: bool,
     /// Files that the compiler read, with their SHA-256.
@@ -90,6 +93,8 @@ pub struct Compiled<'a> {
     pub log: String,
     /// When it was started.
     pub started: SystemTime,
+    /// How it is launched, where the compiler says.
+    pub launch: Option<CompiledLaunch>,
 }
 
 /// Why a compiled unit did not get into the cache.
@@ -107,6 +112,8 @@ pub enum CacheError {
 struct Stored {
     cubin_sha256: String,
     log: String,
+    #[serde(default)]
+    launch: Option<CompiledLaunch>,
 }
 
 impl Cache {
@@ -186,6 +193,11 @@ impl Cache {
         Ok(CacheInputs(digest.hex()))
     }
 
+    /// A key that another compiler than nvcc makes of everything that decides its result but the files it imports.
+    pub(super) fn key(digest: Digest) -> CacheInputs {
+        CacheInputs(digest.part(LAYOUT).hex())
+    }
+
     /// What was compiled from the same contents; `None` when nothing was, or when what is stored is damaged.
     pub(super) fn lookup(&self, inputs: &CacheInputs) -> Option<Artifact> {
         let list = fs::read_to_string(self.root.join("includes").join(&inputs.0)).ok()?;
@@ -195,7 +207,8 @@ impl Cache {
         let cubin = self.cubin(&stored.cubin_sha256);
         let bytes = fs::read(&cubin).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
         let includes = self.known(&includes);
-        Some(Artifact { cubin, sha256: stored.cubin_sha256, bytes, log: stored.log, cached: true, includes })
+        let Stored { cubin_sha256: sha256, log, launch } = stored;
+        Some(Artifact { cubin, sha256, bytes, log, launch, cached: true, includes })
     }
 
     /// Takes in what nvcc made.
@@ -216,13 +229,39 @@ impl Cache {
         let hash = sha256(&bytes);
         let cubin = self.cubin(&hash);
         fs::rename(compiled.cubin, &cubin).map_err(failed(&cubin))?;
-        let stored = Stored { cubin_sha256: hash.clone(), log: compiled.log };
+        let stored = Stored { cubin_sha256: hash.clone(), log: compiled.log, launch: compiled.launch };
         let text = serde_json::to_vec(&stored).map_err(io::Error::from).map_err(failed(&cubin))?;
         self.write(&self.result(&contents), &text)?;
         let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
         self.write(&self.root.join("includes").join(&inputs.0), list.join("\n").as_bytes())?;
         let includes = self.known(&includes);
-        Ok(Artifact { cubin, sha256: hash, bytes, log: stored.log, cached: false, includes })
+        let Stored { log, launch, .. } = stored;
+        Ok(Artifact { cubin, sha256: hash, bytes, log, launch, cached: false, includes })
+    }
+
+    /// Keeps machine code that was read from `path`.
+    pub(super) fn keep(&self, path: &Path, bytes: Vec<u8>) -> Result<Artifact, BuildError> {
+        let hash = sha256(&bytes);
+        let cubin = self.cubin(&hash);
+        if fs::read(&cubin).ok().as_deref() != Some(bytes.as_slice()) {
+            self.write(&cubin, &bytes)?;
+        }
+        let includes = BTreeMap::from([(path.to_owned(), hash.clone())]);
+        Ok(Artifact { cubin, sha256: hash, bytes, log: String::new(), launch: None, cached: false, includes })
+    }
+
+    /// A program of our own as a file, named by its contents.
+    pub(super) fn program(&self, text: &str) -> Result<PathBuf, BuildError> {
+        let path = self.root.join("instances").join(format!("{}.py", sha256(text.as_bytes())));
+        if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+            self.write(&path, text.as_bytes())?;
+        }
+        Ok(path)
+    }
+
+    /// A folder of the cache for a compiler that has a cache of its own.
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
+        self.root.join(name)
     }
 
     /// The files with their hashes; they were read when the key was made.
@@ -287,6 +326,7 @@ pub(super) fn prerequisites(rule: &str) -> Vec<PathBuf> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::config::CodeForm;
 
     #[test]
     fn a_make_rule_gives_its_files() {
@@ -300,7 +340,7 @@ mod tests {
         let cubin = cache.temporary();
         fs::write(&cubin, b"machine code").unwrap();
         let (includes, started) = (vec![header.to_owned()], SystemTime::now());
-        cache.store(inputs, Compiled { cubin: &cubin, includes, log: "warned".to_owned(), started })
+        cache.store(inputs, Compiled { cubin: &cubin, includes, log: "warned".to_owned(), started, launch: None })
     }
 
     #[test]
@@ -332,7 +372,13 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("k.cu"), "").unwrap();
         let flags = vec![format!("--options-file={}", path("options").display())];
-        let unit = CompileUnit { source: path("k.cu"), flags, defines: Vec::new(), instances: Vec::new() };
+        let unit = CompileUnit {
+            source: path("k.cu"),
+            code: CodeForm::Cuda,
+            flags,
+            defines: Vec::new(),
+            instances: Vec::new(),
+        };
         let key = |text: &str| {
             std::fs::write(path("options"), text).unwrap();
             Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()
@@ -351,7 +397,8 @@ mod tests {
         let started = SystemTime::now();
         std::thread::sleep(std::time::Duration::from_millis(20));
         fs::write(&header, "1").unwrap();
-        let compiled = Compiled { cubin: &cubin, includes: vec![header.clone()], log: String::new(), started };
+        let compiled =
+            Compiled { cubin: &cubin, includes: vec![header.clone()], log: String::new(), started, launch: None };
         assert!(
             matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
         );

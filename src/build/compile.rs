@@ -8,9 +8,10 @@ use super::digest::Digest;
 use super::error::BuildError;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{ptxas, refuse, share};
-use crate::model::{BuildOutcome, BuildRecord, EntryResources, KernelName, Resources};
+use crate::config::CodeForm;
+use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, KernelName, Resources};
 use crate::occupancy::Chip;
-use crate::plan::{KernelPlan, Method, Plan};
+use crate::plan::{KernelCode, KernelPlan, Method, Plan, ShapeProgram};
 use crate::process::{self, Ending};
 use indexmap::IndexMap;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
@@ -26,6 +27,8 @@ use std::time::{Duration, SystemTime};
 const LIMIT: Duration = Duration::from_secs(900);
 /// A compiler's message is kept up to this many bytes.
 const MESSAGE: usize = 8192;
+/// The Python where the phase names none.
+const PYTHON: &str = "python3";
 
 /// Whether variants with equal code and equal launches are measured once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +52,13 @@ pub struct BuildProgress {
 #[derive(Debug)]
 pub struct Builder<'a> {
     nvcc: &'a Nvcc,
-    arch: &'a Arch,
-    cache: &'a Cache,
+    pub(super) arch: &'a Arch,
+    pub(super) cache: &'a Cache,
     sharing: Sharing,
+    /// The Python whose Triton compiles.
+    pub(super) python: PathBuf,
+    /// Versions of what compiled beside nvcc.
+    pub(super) software: Mutex<BTreeMap<String, String>>,
     /// What nvcc said when it could not compile an empty kernel; known once something failed.
     trouble: OnceLock<Option<String>>,
     /// Files that were read, with their SHA-256.
@@ -59,14 +66,37 @@ pub struct Builder<'a> {
 }
 
 /// What a compilation came to: a cubin, or the compiler's message.
-type Attempt = Result<Artifact, String>;
+pub(super) type Attempt = Result<Artifact, String>;
 /// What has to be compiled, and the variants it is for, by their place in the plan.
 type Units<'a> = IndexMap<CompileUnit, Vec<(usize, &'a KernelPlan)>>;
 
 impl<'a> Builder<'a> {
     /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
-    pub const fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Sharing) -> Self {
-        Self { nvcc, arch, cache, sharing, trouble: OnceLock::new(), read: Mutex::new(BTreeMap::new()) }
+    pub fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Sharing) -> Self {
+        Self {
+            nvcc,
+            arch,
+            cache,
+            sharing,
+            python: PathBuf::from(PYTHON),
+            software: Mutex::default(),
+            trouble: OnceLock::new(),
+            read: Mutex::default(),
+        }
+    }
+
+    /// With another Python than `python3` on `PATH`.
+    #[must_use]
+    pub fn with_python(mut self, python: Option<&Path>) -> Self {
+        if let Some(python) = python {
+            python.clone_into(&mut self.python);
+        }
+        self
+    }
+
+    /// Versions of what compiled beside nvcc; empty where nvcc was enough.
+    pub fn software(&self) -> BTreeMap<String, String> {
+        self.software.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
     /// Builds every variant. Records go to `sink` in the order of the plan, each as soon as it and all before it are known;
@@ -95,14 +125,27 @@ impl<'a> Builder<'a> {
             }
             Ok(())
         };
-        let (known, units) = sorted(plan, self.arch);
+        let Sorted { known, units, cubins, triton } = sorted(plan, self.arch);
         done(known)?;
-        pool.install(|| {
-            units.into_iter().par_bridge().try_for_each(|(unit, kernels)| {
-                let attempt = self.compile(&unit)?;
-                let outcome = |(index, kernel)| Ok((index, self.outcome(&unit, kernel, &attempt)?));
-                done(kernels.into_iter().map(outcome).collect::<Result<_, BuildError>>()?)
-            })
+        for (index, kernel) in cubins {
+            done(vec![(index, self.outcome(None, kernel, &self.given(&kernel.source)?)?)])?;
+        }
+        std::thread::scope(|scope| {
+            // One process compiles all of Triton's kernels, beside nvcc's.
+            let by_triton = scope.spawn(|| {
+                self.compile_by_triton(&triton, &mut |index, kernel, attempt| {
+                    done(vec![(index, self.outcome(None, kernel, attempt)?)])
+                })
+            });
+            let by_nvcc = pool.install(|| {
+                units.into_iter().par_bridge().try_for_each(|(unit, kernels)| {
+                    let attempt = self.compile(&unit)?;
+                    let outcome = |(index, kernel)| Ok((index, self.outcome(Some(&unit), kernel, &attempt)?));
+                    done(kernels.into_iter().map(outcome).collect::<Result<_, BuildError>>()?)
+                })
+            });
+            let ended = || BuildError::Threads { reason: "the one for Triton ended early".to_owned() };
+            by_nvcc.and(by_triton.join().unwrap_or_else(|_| Err(ended())))
         })?;
         Ok(line.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).out)
     }
@@ -122,12 +165,29 @@ impl<'a> Builder<'a> {
             attempt => attempt,
         };
         if let Ok(artifact) = &attempt {
-            let mut read = self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            // A translation unit of our own is in the cache, and says no more than the plan.
-            let theirs = artifact.includes.iter().filter(|(path, _)| !self.cache.holds(path));
-            read.extend(theirs.map(|(path, hash)| (path.clone(), hash.clone())));
+            self.note_read(artifact);
         }
         Ok(attempt)
+    }
+
+    /// Notes the files that an artifact is made of.
+    pub(super) fn note_read(&self, artifact: &Artifact) {
+        let mut read = self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // A translation unit of our own is in the cache, and says no more than the plan.
+        let theirs = artifact.includes.iter().filter(|(path, _)| !self.cache.holds(path));
+        read.extend(theirs.map(|(path, hash)| (path.clone(), hash.clone())));
+    }
+
+    /// Machine code that somebody else compiled, kept in the cache so that it stays what it is.
+    fn given(&self, path: &Path) -> Result<Attempt, BuildError> {
+        match fs::read(path) {
+            Ok(bytes) => {
+                let artifact = self.cache.keep(path, bytes)?;
+                self.note_read(&artifact);
+                Ok(Ok(artifact))
+            }
+            Err(error) => Ok(Err(format!("cannot read `{}`: {error}", path.display()))),
+        }
     }
 
     /// From the cache, or from nvcc and into the cache.
@@ -143,7 +203,10 @@ impl<'a> Builder<'a> {
         let file = self.cache.translation_unit(unit)?;
         let started = SystemTime::now();
         let printed = self.run(&mut self.nvcc.to_cubin(unit, &file, self.arch, &cubin, &rule))?;
-        let includes = fs::read_to_string(&rule);
+        let includes = match unit.code {
+            CodeForm::Cuda => fs::read_to_string(&rule),
+            CodeForm::Ptx | CodeForm::Cubin | CodeForm::Python => Ok(String::new()),
+        };
         let _ = fs::remove_file(&rule);
         let log = match printed {
             Ok(log) => log,
@@ -154,7 +217,7 @@ impl<'a> Builder<'a> {
         };
         let includes = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
         let includes = prerequisites(&includes).into_iter().filter(|file| !self.nvcc.stands_for(file)).collect();
-        match self.cache.store(&inputs, Compiled { cubin: &cubin, includes, log, started }) {
+        match self.cache.store(&inputs, Compiled { cubin: &cubin, includes, log, started, launch: None }) {
             Ok(artifact) => Ok(Ok(artifact)),
             Err(CacheError::Cache(e)) => Err(e),
             Err(changed @ CacheError::Changed(_)) => {
@@ -174,7 +237,8 @@ impl<'a> Builder<'a> {
                 fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
                     .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
                 let flags = vec!["-x".to_owned(), "cu".to_owned()];
-                let unit = CompileUnit { source, flags, defines: Vec::new(), instances: Vec::new() };
+                let unit =
+                    CompileUnit { source, code: CodeForm::Cuda, flags, defines: Vec::new(), instances: Vec::new() };
                 let printed =
                     self.run(&mut self.nvcc.to_cubin(&unit, &unit.source, self.arch, &cubin, Path::new("/dev/null")));
                 let _ = fs::remove_file(&unit.source);
@@ -208,22 +272,36 @@ impl<'a> Builder<'a> {
     }
 
     /// What a variant's compilation means for it.
-    fn outcome(&self, unit: &CompileUnit, kernel: &KernelPlan, attempt: &Attempt) -> Result<BuildOutcome, BuildError> {
-        let artifact = match attempt {
-            Ok(artifact) => artifact,
-            Err(message) => return Ok(BuildOutcome::Failed { message: self.explained(unit, message)? }),
+    ///
+    /// `unit` is what nvcc compiled, if it did.
+    fn outcome(
+        &self,
+        unit: Option<&CompileUnit>,
+        kernel: &KernelPlan,
+        attempt: &Attempt,
+    ) -> Result<BuildOutcome, BuildError> {
+        let artifact = match (attempt, unit) {
+            (Ok(artifact), _) => artifact,
+            (Err(message), Some(unit)) => {
+                return Ok(BuildOutcome::Failed { message: self.explained(unit, message)? });
+            }
+            (Err(message), None) => return Ok(BuildOutcome::Failed { message: message.clone() }),
         };
         let entries = match self.entries(kernel, artifact) {
             Ok(entries) => entries,
-            Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", unit.source.display()) }),
+            Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
         };
         let each = || entries.iter().map(|(_, entry)| entry.resources);
         let Some(resources) = each().reduce(Resources::together) else {
-            return Ok(BuildOutcome::Failed { message: format!("{}: nothing is launched", unit.source.display()) });
+            return Ok(BuildOutcome::Failed { message: format!("{}: nothing is launched", kernel.source.display()) });
         };
         let chip = Chip::of(self.arch.capability());
-        let arrays = |entry: &Entry| self.arrays(unit, &entry.symbol).unwrap_or_default();
-        let reasons = refuse::reasons(chip.as_ref(), &entries, &kernel.programs, &arrays);
+        let arrays =
+            |entry: &Entry| unit.map_or_else(Vec::new, |unit| self.arrays(unit, &entry.symbol).unwrap_or_default());
+        let launch = artifact.launch.as_ref().map(|launch| fitted(launch, kernel, &entries));
+        let programs: Vec<ShapeProgram> =
+            kernel.programs.iter().map(|program| program.compiled_as(launch.as_ref())).collect();
+        let reasons = refuse::reasons(chip.as_ref(), &entries, &programs, &arrays);
         if !reasons.is_empty() {
             return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
         }
@@ -238,6 +316,7 @@ impl<'a> Builder<'a> {
             arch: self.arch.to_string(),
             cached: artifact.cached,
             log: relative(&ptxas::without_reports(&artifact.log)),
+            launch,
         })
     }
 
@@ -305,27 +384,65 @@ impl Line<'_> {
     }
 }
 
-/// Outcomes of variants with nothing to compile, and the others by what has to be compiled for them.
-fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> (Vec<(usize, BuildOutcome)>, Units<'p>) {
-    let mut known = Vec::new();
-    let mut units = Units::new();
+/// A kernel and its place in the plan.
+pub(super) type PlannedKernel<'p> = (usize, &'p KernelPlan);
+
+/// The variants of a plan by what is to be done for them.
+#[derive(Default)]
+struct Sorted<'p> {
+    /// Outcomes where nothing has to be compiled.
+    known: Vec<(usize, BuildOutcome)>,
+    /// What nvcc compiles.
+    units: Units<'p>,
+    /// Kernels that come as machine code.
+    cubins: Vec<PlannedKernel<'p>>,
+    /// Kernels that Triton compiles.
+    triton: Vec<PlannedKernel<'p>>,
+}
+
+fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
+    let mut sorted = Sorted::default();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
-            Method::Command(_) | Method::Captured(_) => known.push((index, BuildOutcome::NotNeeded)),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => {
+                sorted.known.push((index, BuildOutcome::NotNeeded))
+            }
             Method::Kernel(kernel) => {
                 if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.programs) {
-                    known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
+                    sorted.known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
                     continue;
                 }
-                let (source, flags) = (kernel.source.clone(), kernel.flags.clone());
-                let is_instance = |entry: &&str| KernelName::parse(entry).is_instance();
-                let instances = kernel.entries().into_iter().filter(is_instance).map(str::to_owned).collect();
-                let unit = CompileUnit { source, flags, defines: kernel.defines.clone(), instances };
-                units.entry(unit).or_default().push((index, kernel));
+                match &kernel.code {
+                    KernelCode::Cuda => sorted.units.entry(unit(kernel, CodeForm::Cuda)).or_default(),
+                    KernelCode::Ptx => sorted.units.entry(unit(kernel, CodeForm::Ptx)).or_default(),
+                    KernelCode::Cubin => &mut sorted.cubins,
+                    KernelCode::Triton(_) => &mut sorted.triton,
+                }
+                .push((index, kernel));
             }
         }
     }
-    (known, units)
+    sorted
+}
+
+fn unit(kernel: &KernelPlan, code: CodeForm) -> CompileUnit {
+    let is_instance = |entry: &&str| KernelName::parse(entry).is_instance();
+    let instances = || kernel.entries().into_iter().filter(is_instance).map(str::to_owned).collect();
+    CompileUnit {
+        source: kernel.source.clone(),
+        code,
+        flags: kernel.flags.clone(),
+        defines: kernel.defines.clone(),
+        instances: if code == CodeForm::Cuda { instances() } else { Vec::new() },
+    }
+}
+
+/// A launch with as many workspaces as the entry takes pointers after its arguments: versions of Triton differ in them.
+fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)]) -> CompiledLaunch {
+    let given = kernel.launches().next().map_or(0, |launch| launch.args.len());
+    let taken = entries.first().map_or(0, |(_, entry)| entry.parameters.len());
+    let trailing = taken.saturating_sub(given).min(launch.workspace.len());
+    CompiledLaunch { workspace: launch.workspace[..trailing].to_vec(), ..launch.clone() }
 }
 
 /// SHA-256 of the code that is launched: that of the only launch, or of all of them in order.

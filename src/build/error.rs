@@ -31,6 +31,17 @@ pub enum BuildError {
         /// What the system said.
         source: io::Error,
     },
+    /// There is no Triton to compile kernels in Python with.
+    #[error(
+        "cannot compile Triton kernels with `{}`: {reason}; hint: name a Python that has Triton 3.2 or later in `[build] python`",
+        python.display()
+    )]
+    NoTriton {
+        /// The Python.
+        python: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
     /// The cache cannot be used.
     #[error("cannot write the build cache at `{}`; hint: name another folder in $NCUGATE_CACHE", path.display())]
     Cache {

@@ -19,6 +19,7 @@ mod refuse;
 mod share;
 #[cfg(test)]
 mod tests;
+mod triton;
 mod warnings;
 
 pub use arch::Arch;

@@ -2,6 +2,7 @@
 
 use super::arch::Arch;
 use super::error::BuildError;
+use crate::config::CodeForm;
 use crate::process;
 use std::env;
 use std::io;
@@ -20,8 +21,10 @@ const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local
 /// What is compiled in one call: equal units give equal cubins.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CompileUnit {
-    /// The `.cu` file.
+    /// The file.
     pub source: PathBuf,
+    /// What is in it: CUDA C++ or PTX.
+    pub code: CodeForm,
     /// nvcc flags.
     pub flags: Vec<String>,
     /// `-D` defines.
@@ -112,7 +115,11 @@ impl Nvcc {
         dependencies: &Path,
     ) -> Command {
         let mut command = self.command("-cubin", (unit, file), arch, cubin);
-        command.args(["-Xptxas", "-v", "-MD", "-MF"]).arg(dependencies);
+        command.args(["-Xptxas", "-v"]);
+        // PTX includes nothing, and nvcc writes no rule for it.
+        if unit.code == CodeForm::Cuda {
+            command.args(["-MD", "-MF"]).arg(dependencies);
+        }
         command
     }
 
@@ -232,6 +239,7 @@ pub(super) mod tests {
     fn flags_come_before_defines_and_the_source_is_last() {
         let nvcc = Nvcc { path: PathBuf::from("nvcc"), version: "13.0.88".to_owned() };
         let unit = CompileUnit {
+            code: CodeForm::Cuda,
             source: PathBuf::from("k.cu"),
             flags: vec!["-O3".to_owned(), "-maxrregcount=64".to_owned()],
             defines: vec![("THREADS".to_owned(), "128".to_owned())],

@@ -139,7 +139,14 @@ fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
 fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
     let sizes = &entry.parameters;
     if sizes.len() != launch.args.len() {
-        return Some(format!("{} arguments; the kernel takes {}", launch.args.len(), sizes.len()));
+        let trailing =
+            sizes.get(launch.args.len()..).is_some_and(|rest| !rest.is_empty() && rest.iter().all(|&n| n == 8));
+        let hint = if trailing {
+            "; hint: pointers that follow, such as Triton's two for scratch memory, are given as `workspace = [0, 0]`"
+        } else {
+            ""
+        };
+        return Some(format!("{} arguments; the kernel takes {}{hint}", launch.args.len(), sizes.len()));
     }
     let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
     let name = launch.args[wrong].described();

@@ -1,7 +1,6 @@
 //! Which variants are the same measurement: equal machine code with equal launches.
 
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, VariantId};
 use crate::plan::{Launch, Method, Plan, ShapeProgram, Step};
 
 /// The variant of `earlier` whose measurements `record` can share: the same code, launched the same way with the same
@@ -16,9 +15,10 @@ pub fn twin(earlier: &[BuildRecord], record: &BuildRecord, plan: &Plan) -> Optio
         .map(|other| other.variant.clone())
 }
 
-fn code(record: &BuildRecord) -> Option<&str> {
+/// The machine code, and how its compiler says that it is launched.
+fn code(record: &BuildRecord) -> Option<(&str, Option<&CompiledLaunch>)> {
     match &record.outcome {
-        BuildOutcome::Built { code_sha256, .. } => Some(code_sha256),
+        BuildOutcome::Built { code_sha256, launch, .. } => Some((code_sha256, launch.as_ref())),
         BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
     }
 }
@@ -26,7 +26,7 @@ fn code(record: &BuildRecord) -> Option<&str> {
 fn programs<'a>(plan: &'a Plan, id: &VariantId) -> Option<&'a [ShapeProgram]> {
     match &plan.variant(id)?.method {
         Method::Kernel(kernel) => Some(&kernel.programs),
-        Method::Command(_) | Method::Captured(_) => None,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     }
 }
 

@@ -7,13 +7,14 @@ use super::cubin::Entry;
 use super::nvcc::tests::for_test;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{Arch, Cache, ptxas};
+use crate::config::CodeForm;
 use crate::model::ComputeCapability;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::plan::{
-    Arg, CommandPlan, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Standing, Step, Swizzle, TensorMap,
-    Variant, reference_launch,
+    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Standing, Step, Swizzle,
+    TensorMap, Variant, reference_launch,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ fn data(name: &str) -> PathBuf {
 fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
     CompileUnit {
         source,
+        code: CodeForm::Cuda,
         flags: flags.iter().map(|&f| f.to_owned()).collect(),
         defines: Vec::new(),
         instances: Vec::new(),
@@ -49,7 +51,7 @@ fn args(list: &str) -> Vec<Arg> {
 fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
     let launch = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
     let program = ShapeProgram { shape: ShapeName("mission".to_owned()), steps: vec![Step::Launch(launch)] };
-    KernelPlan { source, flags: Vec::new(), defines: Vec::new(), programs: vec![program] }
+    KernelPlan { source, code: KernelCode::Cuda, flags: Vec::new(), defines: Vec::new(), programs: vec![program] }
 }
 
 /// The first launch of a kernel.
@@ -504,6 +506,21 @@ fn a_struct_of_6000_bytes_is_not_passed_as_a_pointer() {
     let folder = tempfile::tempdir().unwrap();
     let reasons = refusal(one(&nvcc, folder.path(), "sm_90", kernel(data("names.cu"), "large", "ppi")));
     assert!(reasons.contains("6000"), "{reasons}");
+}
+
+#[test]
+fn ptx_is_assembled_and_cached() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = folder.path().join("twice.ptx");
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry twice(.param .u64 p, .param .u32 n)\n{\nret;\n}\n";
+    fs::write(&ptx, text).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let kernel = || KernelPlan { code: KernelCode::Ptx, ..kernel(ptx.clone(), "twice", "pi") };
+    assert!(!cached(&one(&nvcc, folder.path(), "sm_90", kernel())));
+    assert!(cached(&one(&nvcc, folder.path(), "sm_90", kernel())));
+    fs::write(&ptx, text.replace("ret;", "garbage;")).unwrap();
+    assert!(failure(one(&nvcc, folder.path(), "sm_90", kernel())).contains("twice.ptx"));
 }
 
 #[test]

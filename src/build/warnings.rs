@@ -55,6 +55,7 @@ mod tests {
                 arch: String::new(),
                 cached: false,
                 log: log.to_owned(),
+                launch: None,
             },
         };
         let twice = "k.cu:1:9: warning: \"TILE\" redefined\n  note";

@@ -1,3 +1,4 @@
+use super::cubins::cubins;
 use super::error::CampaignError;
 use super::tools::Tools;
 use crate::build::{Builder, Cache, Sharing};
@@ -7,14 +8,14 @@ use crate::judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread
 use crate::model::LatencyOutcome;
 use crate::model::ShapeName;
 use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{BuildRecord, BuiltKernel};
 use crate::plan::{Method, Plan, Variant};
 use crate::stats::StatsError;
 use crate::store::StoreError;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Samples of a variant and of itself at a shape, in microseconds.
 type AaSamples = Vec<(ShapeName, [Vec<f64>; 2])>;
@@ -81,16 +82,16 @@ fn built<'a>(
     plan: &'a Plan,
     asked: Option<&str>,
     tools: &Tools,
-) -> Result<Option<(&'a Variant, PathBuf)>, CampaignError> {
+) -> Result<Option<(&'a Variant, BuiltKernel)>, CampaignError> {
     let (arch, cache) = (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref())?);
-    let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Each);
+    let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Each).with_python(phase.build.python.as_deref());
     let wanted = |variant: &&Variant| asked.is_none_or(|id| variant.id.0 == id);
     for variant in plan.candidates().filter(|v| matches!(v.method, Method::Kernel(_))).filter(wanted) {
         let alone = Plan { variants: vec![variant.clone()] };
         let mut sink = |_: &BuildRecord| io::Result::Ok(());
         let records = builder.build(&alone, &|_| {}, &mut sink)?;
-        if let Some(BuildOutcome::Built { cubin, .. }) = records.into_iter().next().map(|record| record.outcome) {
-            return Ok(Some((variant, cubin)));
+        if let Some(built) = cubins(&alone, &records, |_| true).into_values().next() {
+            return Ok(Some((variant, built)));
         }
     }
     Ok(None)
@@ -100,14 +101,14 @@ fn built<'a>(
 /// timed gives the reason.
 fn aa_test(
     phase: &Phase,
-    (variant, cubin): (&Variant, &Path),
+    (variant, built): (&Variant, &BuiltKernel),
     worker: &WorkerCommand,
     folder: &Path,
 ) -> Result<Result<AaSamples, String>, CampaignError> {
     let names = ["A", "B"].map(|side| VariantId(format!("{} ({side})", variant.id)));
     let side = |id: &VariantId| Variant { id: id.clone(), ..variant.clone() };
     let plan = Plan { variants: names.iter().map(side).collect() };
-    let cubins: BTreeMap<VariantId, PathBuf> = names.iter().map(|id| (id.clone(), cubin.to_owned())).collect();
+    let cubins: BTreeMap<VariantId, BuiltKernel> = names.iter().map(|id| (id.clone(), built.clone())).collect();
     let job = WorkerJob::new(phase, &plan, &cubins, JobPurpose::Time)?;
     let mut records = Vec::new();
     let mut sink = |event| {
@@ -160,7 +161,8 @@ mod tests {
         let path = folder.path().join("worker.sh");
         std::fs::write(&path, script).unwrap();
         let worker = WorkerCommand { program: "sh".into(), args: vec![path.display().to_string()] };
-        let subject = (&plan.variants[0], Path::new("x.cubin"));
+        let built = BuiltKernel { cubin: "x.cubin".into(), launch: None };
+        let subject = (&plan.variants[0], &built);
         let pairs = aa_test(&phase, subject, &worker, folder.path()).unwrap();
         (pairs, serde_json::from_slice(&std::fs::read(folder.path().join("job")).unwrap()).unwrap())
     }

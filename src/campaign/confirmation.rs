@@ -11,7 +11,7 @@ use super::targets;
 use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
-use crate::model::{ConfirmationRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
+use crate::model::{BuiltKernel, ConfirmationRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
 use crate::plan::{CommandPlan, Plan};
 use crate::stats::looks;
 use crate::store::{Run, RunWriter, StoreError};
@@ -32,7 +32,7 @@ pub struct Confirmation<'a> {
     /// What times kernels.
     pub worker: &'a WorkerCommand,
     /// The reference entry, where it has a source of its own.
-    pub reference: &'a BTreeMap<VariantId, PathBuf>,
+    pub reference: &'a BTreeMap<VariantId, BuiltKernel>,
     /// Where records go.
     pub writer: &'a mut RunWriter,
     /// What the user sees meanwhile.
@@ -104,7 +104,7 @@ impl Confirmation<'_> {
 
     fn kernels(&mut self, batch: &Batch<'_>, new: &mut Batches) -> Result<(), CampaignError> {
         // A reference entry may be in the cubin of a variant that is not timed.
-        let mut cubins = cubins(&batch.run.builds, |build| build.shares.is_none());
+        let mut cubins = cubins(self.plan, &batch.run.builds, |build| build.shares.is_none());
         cubins.extend(self.reference.clone());
         let mut job = WorkerJob::new(batch.phase, self.plan, &cubins, JobPurpose::Time)?;
         for kernel in &mut job.kernels {

@@ -95,7 +95,10 @@ impl DeepProfiler<'_> {
             .filter(|variant| cases.iter().any(|(id, _)| *id == variant.id))
             .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs))
             .collect();
-        let cubins = cubins(&run.builds, |build| cases.iter().any(|(id, _)| *id == build.variant));
+        // What a function launches is counted together, and has no source here: it has no deep profile.
+        let is_kernel = |id: &VariantId| matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Kernel(_)));
+        let wanted = |id: &VariantId| is_kernel(id) && cases.iter().any(|(case, _)| case == id);
+        let cubins = cubins(self.plan, &run.builds, |build| wanted(&build.variant));
         let kernels: Vec<ProfiledCase> = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
         let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
         let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools);

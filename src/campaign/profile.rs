@@ -6,8 +6,9 @@ use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
 use super::tools::Tools;
 use crate::config::{Counting, Phase};
 use crate::frame::wanted;
-use crate::host::{JobPurpose, WorkerJob};
+use crate::host::{JobPurpose, WorkerJob, range_name};
 use crate::metric::id;
+use crate::model::BuiltKernel;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{ProfileOutcome, ProfileRecord};
@@ -20,7 +21,7 @@ use crate::process;
 use crate::store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// How long to wait before counters are asked for again that another tool holds.
@@ -50,7 +51,7 @@ impl Profiling<'_> {
     /// what that is held against; the others get a record that says why not.
     pub(super) fn run(
         &mut self,
-        cubins: &BTreeMap<VariantId, PathBuf>,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
         verified: &BTreeSet<VariantId>,
         earlier: &[ProfileRecord],
     ) -> Result<(), CampaignError> {
@@ -68,7 +69,13 @@ impl Profiling<'_> {
         let worker = WorkerTarget::new(job, folder.join("logs"), self.tools);
         let commands = self.command_targets(verified, &folder.join("logs"));
         let shapes = &self.phase.profile.shapes;
-        let mut subjects = vec![self.launched(&worker, cases(cubins.keys(), shapes))];
+        let (kernels, functions): (Vec<&VariantId>, Vec<&VariantId>) = cubins
+            .keys()
+            .partition(|id| !matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Function(_))));
+        let mut subjects = vec![
+            self.launched(&worker, cases(kernels.iter().copied(), shapes)),
+            called(&worker, cases(functions.iter().copied(), shapes)),
+        ];
         for target in &commands {
             let own = cases(std::iter::once(&target.variant), shapes);
             subjects.extend(own.into_iter().map(|case| target.subject(case)));
@@ -76,8 +83,9 @@ impl Profiling<'_> {
         self.collect(&subjects, &counters, &covered, &folder)?;
         let unseen: Vec<ShapeName> =
             wanted::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
-        let launched = self.launched(&worker, cases(cubins.keys(), &unseen));
-        self.collect(&[launched], &witness, &covered, &folder)?;
+        let launched = self.launched(&worker, cases(kernels.iter().copied(), &unseen));
+        let called = called(&worker, cases(functions.iter().copied(), &unseen));
+        self.collect(&[launched, called], &witness, &covered, &folder)?;
         self.see_baselines(verified, &covered, &folder)
     }
 
@@ -247,11 +255,23 @@ impl Profiling<'_> {
     }
 }
 
+/// Launches of functions that our own worker calls. What they launch to get ready is outside of the ranges.
+fn called(worker: &WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'_> {
+    let ranges = cases.iter().map(|(variant, shape)| range_name(variant, shape)).collect();
+    Subject {
+        cases,
+        target: worker,
+        selection: LaunchSelection::Ranges(ranges),
+        processes: Processes::Application,
+        expect: Expect::Some,
+    }
+}
+
 /// What a report has to hold of variants that are launched here.
 pub(super) fn expected(plan: &Plan, repeats: u32) -> Expect {
     let several = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some((variant.id.clone(), kernel.launched_entries().len() as u32)),
-        Method::Command(_) | Method::Captured(_) => None,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     });
     Expect::Exactly { repeats, launches: several.filter(|(_, launches)| *launches != 1).collect() }
 }
@@ -260,8 +280,8 @@ fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]
     variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
 }
 
-fn clone_pair((id, path): (&VariantId, &PathBuf)) -> (VariantId, PathBuf) {
-    (id.clone(), path.clone())
+fn clone_pair((id, built): (&VariantId, &BuiltKernel)) -> (VariantId, BuiltKernel) {
+    (id.clone(), built.clone())
 }
 
 fn needs_no_permission(counter: &str) -> bool {

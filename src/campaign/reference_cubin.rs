@@ -5,7 +5,7 @@ use super::error::CampaignError;
 use super::tools::Tools;
 use crate::build::{Builder, Cache, Sharing};
 use crate::config::Phase;
-use crate::model::{BuildOutcome, VariantId};
+use crate::model::{BuildOutcome, BuiltKernel, VariantId};
 use crate::plan::{Plan, reference_plan};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, Default)]
 pub struct ReferenceCubin {
     /// Its cubin by the id that stands for it; none where no entry has a source of its own.
-    pub cubin: BTreeMap<VariantId, PathBuf>,
+    pub cubin: BTreeMap<VariantId, BuiltKernel>,
     /// Files that the compiler read, with their SHA-256.
     pub files: BTreeMap<PathBuf, String>,
 }
@@ -30,7 +30,7 @@ pub fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Result<Refe
     let builds = builder.build(&plan, &|_| {}, &mut |_| Ok(()))?;
     match builds.iter().find_map(|build| failure(&build.outcome)) {
         Some(message) => Err(CampaignError::Reference { message }),
-        None => Ok(ReferenceCubin { cubin: cubins(&builds, |_| true), files: builder.files_read() }),
+        None => Ok(ReferenceCubin { cubin: cubins(&plan, &builds, |_| true), files: builder.files_read() }),
     }
 }
 

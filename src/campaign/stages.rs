@@ -13,7 +13,7 @@ use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
 use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{BuildOutcome, BuildRecord, BuiltKernel};
 use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord};
 use crate::plan::Plan;
 use crate::process;
@@ -68,7 +68,7 @@ impl Campaign<'_> {
         let mut prestarted = self.start_commands(&earlier_records)?;
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
-        let mut cubins = cubins(&builds, |build| build.shares.is_none());
+        let mut cubins = cubins(self.plan, &builds, |build| build.shares.is_none());
         let reference = reference_cubin(self.phase, self.plan, self.tools)?;
         self.writer.compiled_from(reference.files)?;
         cubins.extend(reference.cubin);
@@ -101,7 +101,8 @@ impl Campaign<'_> {
         self.progress.stage("build", self.plan.variants.len());
         let arch = self.tools.arch(self.phase)?;
         let cache = Cache::of_user(self.phase.build.cache.as_deref())?;
-        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing);
+        let builder =
+            Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python(self.phase.build.python.as_deref());
         let (writer, progress) = (&mut self.writer, self.progress);
         let mut sink = |record: &BuildRecord| {
             progress.step(&record.variant.0);
@@ -109,6 +110,9 @@ impl Campaign<'_> {
         };
         let builds = builder.build(self.plan, &|_| {}, &mut sink)?;
         self.writer.compiled_from(builder.files_read())?;
+        for (variant, _) in self.plan.triton_kernels() {
+            self.writer.used(variant, builder.software())?;
+        }
         for warning in build::warnings(&builds) {
             self.writer.warn(&warning)?;
         }
@@ -119,7 +123,7 @@ impl Campaign<'_> {
     fn bench(
         &mut self,
         builds: &[BuildRecord],
-        cubins: &BTreeMap<VariantId, PathBuf>,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
         earlier_records: &EarlierRecords<'_>,
         prestarted: &mut PrestartedCommands,
     ) -> Result<BTreeSet<VariantId>, CampaignError> {
@@ -182,6 +186,7 @@ impl Campaign<'_> {
                 self.progress.step(&record.variant.0);
                 self.writer.latency(&record)?;
             }
+            WorkerEvent::Uses { variant, software } => self.writer.used(&variant, software)?,
             WorkerEvent::Device(_)
             | WorkerEvent::DeviceLost { .. }
             | WorkerEvent::NoDevice { .. }

@@ -40,7 +40,11 @@ pub fn build_for(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRec
     let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
     let cache = Cache::of_user(phase.build.cache.as_deref())?;
     let mut sink = |_: &BuildRecord| io::Result::Ok(());
-    Builder::new(&nvcc, arch, &cache, Sharing::Share).build(plan, &|_| {}, &mut sink)
+    Builder::new(&nvcc, arch, &cache, Sharing::Share).with_python(phase.build.python.as_deref()).build(
+        plan,
+        &|_| {},
+        &mut sink,
+    )
 }
 
 /// Why the reference entry cannot be built or launched; none where it can, and where there is none.

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 /// A kernel source, how to build it and what to launch of it; expressions see shape dimensions and variant parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelTemplate {
-    /// The `.cu` file, over the variant's parameters.
+    /// What is in the file.
+    pub code: CodeForm,
+    /// The file, over the variant's parameters.
     pub source: Template,
     /// nvcc flags over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
     pub flags: Vec<Template>,
@@ -67,7 +69,7 @@ pub struct LaunchTemplate {
     pub entry: Template,
     /// Blocks a grid, 1 to 3 expressions.
     pub grid: Vec<Expr>,
-    /// Threads a block, 1 to 3 expressions.
+    /// Threads a block, 1 to 3 expressions; none of a Python function, whose compiler says.
     pub block: Vec<Expr>,
     /// Blocks a cluster, 1 to 3 expressions; none for an ordinary launch.
     pub cluster: Vec<Expr>,
@@ -80,6 +82,62 @@ pub struct LaunchTemplate {
     pub carveout: Option<Expr>,
     /// Arguments in the order of the signature.
     pub args: Vec<ArgTemplate>,
+    /// Bytes of memory behind each pointer that follows `args`; 0 for a null pointer.
+    pub workspace: Vec<Expr>,
+}
+
+/// What the file of a kernel holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum CodeForm {
+    /// CUDA C++.
+    #[default]
+    Cuda,
+    /// PTX.
+    Ptx,
+    /// Machine code.
+    Cubin,
+    /// A Python module with a function for Triton.
+    Python,
+}
+
+impl CodeForm {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Cuda, Self::Ptx, Self::Cubin, Self::Python];
+
+    /// The key that names the file.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Cuda => "source",
+            Self::Ptx => "ptx",
+            Self::Cubin => "cubin",
+            Self::Python => "python",
+        }
+    }
+
+    /// Keys of `[kernel]` that have no meaning for it, and why.
+    pub const fn foreign(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Self::Cuda => (&[], ""),
+            Self::Ptx => (&["defines"], "nothing is preprocessed"),
+            Self::Cubin => (&["defines", "flags"], "nothing is compiled"),
+            Self::Python => (
+                &[
+                    "entry",
+                    "block",
+                    "cluster",
+                    "dynamic_shared",
+                    "cooperative",
+                    "carveout",
+                    "workspace",
+                    "tensor_maps",
+                    "flags",
+                    "defines",
+                    "launch",
+                ],
+                "Triton's compiler decides that",
+            ),
+        }
+    }
 }
 
 /// How a launch stands to the launch before it and to its own blocks.
@@ -145,6 +203,15 @@ pub struct CommandTemplate {
     pub kernel_filter: Option<String>,
 }
 
+/// A Python function over the workload's buffers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionTemplate {
+    /// The file, and the function behind a colon, over the variant's parameters.
+    pub call: Template,
+    /// Regular expression of the kernels that count; every launch inside the variant's NVTX range when absent.
+    pub kernel_filter: Option<String>,
+}
+
 /// Launches of ncu reports that another program made. A launch has to fit every part that is given.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LaunchPattern {
@@ -163,6 +230,8 @@ pub struct LaunchPattern {
 pub enum VariantSpecKind {
     /// A kernel, with what the file overrides already merged over `[kernel]`.
     Kernel(Box<KernelTemplate>),
+    /// A Python function.
+    Function(FunctionTemplate),
     /// An external command.
     Command(CommandTemplate),
     /// Nothing is run: launches of reports that another program made.
@@ -174,7 +243,7 @@ impl VariantSpecKind {
     pub fn kernel(&self) -> Option<&KernelTemplate> {
         match self {
             Self::Kernel(kernel) => Some(kernel),
-            Self::Command(_) | Self::Captured(_) => None,
+            Self::Function(_) | Self::Command(_) | Self::Captured(_) => None,
         }
     }
 }

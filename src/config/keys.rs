@@ -203,6 +203,8 @@ pub static BUILD: Spec = spec(
     &[
         key("nvcc", KeyKind::Text, "The compiler.").default("`nvcc` on `PATH`"),
         key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
+        key("python", KeyKind::Text, "The Python whose Triton compiles kernels, and in which Python functions run.")
+            .default("`python3` on `PATH`"),
         key("cache", KeyKind::Text, "Folder that keeps what was built; `$NCUGATE_CACHE` goes before it.")
             .default("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`"),
     ],
@@ -284,7 +286,20 @@ pub static KERNEL: Spec = spec(
     "[kernel]",
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
     &[
-        key("source", KeyKind::Template, "The `.cu` file.").required(),
+        key(
+            "source",
+            KeyKind::Template,
+            "The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.",
+        ),
+        key("ptx", KeyKind::Template, "A file of PTX, which nvcc assembles for the architecture."),
+        key("cubin", KeyKind::Template, "A cubin, whoever compiled it; it is launched as it is."),
+        key(
+            "python",
+            KeyKind::Template,
+            "`FILE.py:FUNCTION`: a function under `@triton.jit`, compiled by the Triton of `[build] python`. Parameters are its \
+             constexprs by name, or the compiler's options (`num_warps`, `num_stages`, `maxnreg`); `args` are its other parameters \
+             in order. The compiler says how many threads and how much shared memory a block has.",
+        ),
         ENTRY.default("each launch has its own"),
         key("flags", TEMPLATES, "nvcc flags; `{{ NAME }}` is replaced by the parameter.")
             .default("[\"-O3\", \"-lineinfo\"]"),
@@ -302,6 +317,7 @@ pub static KERNEL: Spec = spec(
         )
         .default("{}"),
         ARGS.default("each launch has its own"),
+        WORKSPACE.default("[]"),
         key(
             "launch",
             KeyKind::List(&KeyKind::Table(&LAUNCH)),
@@ -367,7 +383,7 @@ pub static SWEEP: Spec = Spec {
 /// `[[variant]]` and `[[baseline]]`.
 pub static VARIANT: Spec = spec(
     "[[variant]], [[baseline]]",
-    "A variant named by itself; it is `[kernel]` with its own parameters, or a command.",
+    "A variant named by itself; it is `[kernel]` with its own parameters, a Python function, or a command.",
     &[
         key("name", KeyKind::Name, "Its name, also its id.").required(),
         key("params", KeyKind::Table(&PARAMS), "Its parameters.").default("{}"),
@@ -377,8 +393,19 @@ pub static VARIANT: Spec = spec(
             "Keys of `[kernel]` that differ; all of them where the file has no `[kernel]`.",
         )
         .default("{}"),
-        key("command", TEMPLATES, "Program and arguments of an external command, instead of a kernel."),
-        key("kernel_filter", KeyKind::Text, "Regular expression of the command's kernels that count.")
+        key(
+            "python",
+            KeyKind::Template,
+            "`FILE.py:FUNCTION`: a Python function over tensors, instead of a kernel. It is called with the buffers, dimensions, \
+             scalars and parameters that it names, returns the outputs or writes to them, and is checked, captured into a CUDA \
+             graph, timed and profiled as kernels are. It runs in `[build] python`.",
+        ),
+        key(
+            "command",
+            TEMPLATES,
+            "Program and arguments of an external command, instead of a kernel. It grades itself.",
+        ),
+        key("kernel_filter", KeyKind::Text, "Regular expression of the function's or command's kernels that count.")
             .default("every kernel in the variant's NVTX range"),
         key(
             "match",

@@ -30,8 +30,8 @@ pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use init::{Amount, Init};
 pub use kernel::{
-    CommandTemplate, DynamicArray, KernelTemplate, LaunchMode, LaunchPattern, LaunchTemplate, StepAction, StepTemplate,
-    Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
+    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchMode, LaunchPattern,
+    LaunchTemplate, StepAction, StepTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{KeyPlaces, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};

@@ -27,6 +27,9 @@ pub struct BuildSettings {
     pub nvcc: Option<PathBuf>,
     /// Architecture (`sm_90`) instead of the GPU's own.
     pub arch: Option<String>,
+    /// Python instead of `python3` on `PATH`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<PathBuf>,
     /// Folder that keeps what was built, instead of the user's. It decides nothing that is measured.
     #[serde(skip)]
     pub cache: Option<PathBuf>,

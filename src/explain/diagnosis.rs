@@ -102,7 +102,7 @@ impl Diagnosis<'_> {
         let planned = self.plan.and_then(|plan| plan.variant(variant)).map(|variant| &variant.method);
         match planned {
             Some(Method::Kernel(kernel)) => Compilation::of_flags(&kernel.flags),
-            Some(Method::Command(_) | Method::Captured(_)) => Compilation::default(),
+            Some(Method::Function(_) | Method::Command(_) | Method::Captured(_)) => Compilation::default(),
             None => self.compilation,
         }
     }

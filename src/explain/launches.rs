@@ -4,7 +4,7 @@ use super::diagnosis::Diagnosis;
 use super::facts::{ChipKnowledge, Compilation};
 use super::finding::Finding;
 use super::growth::{DeclaredWork, ShapeFacts};
-use super::profiler::{NcuObservations, launch_observations, source_of};
+use super::profiler::{NcuObservations, observe, source_of};
 use super::rule_book::RuleBook;
 use crate::frame::Quantities;
 use crate::judge::witness::ChipFacts;
@@ -28,6 +28,26 @@ pub struct DiagnosedLaunch {
     pub observations: Option<NcuObservations>,
 }
 
+/// Asks the rules of rows that stand for kernels of a report, at one shape: what matters most of each first.
+pub fn diagnose_table(
+    quantities: &Quantities,
+    kernels: &[VariantId],
+    shape: &ShapeName,
+    chip: &ChipKnowledge,
+) -> Vec<Finding> {
+    let diagnosis = Diagnosis {
+        rules: RuleBook::shipped(),
+        quantities,
+        plan: None,
+        compilation: Compilation::default(),
+        shapes: &[ShapeFacts { name: shape.clone(), dims: Vec::new(), work: DeclaredWork::default() }],
+        chip,
+        observations: &[],
+        reports: &HashMap::new(),
+    };
+    diagnosis.findings(kernels)
+}
+
 /// Asks the rules of every launch of a report.
 ///
 /// # Errors
@@ -47,7 +67,8 @@ fn diagnose_launch(
     let (variant, shape) = (VariantId(kernel.clone()), ShapeName(format!("launch {}", launch.id())));
     let capability = launch.compute_capability()?.map(ComputeCapability::from);
     let quantities = quantities(launch, &variant, &shape, capability)?;
-    let observations = launch_observations(report, launch, &variant, &shape)?;
+    let seen = observe(report, launch, variant.clone(), shape.clone())?;
+    let observations = (!seen.rules.is_empty() || !seen.lines.is_empty() || !seen.hot.is_empty()).then_some(seen);
     let facts = ChipFacts::of(launch)?;
     let chip = ChipKnowledge { capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
     let key = (variant.clone(), shape.clone());

@@ -27,7 +27,7 @@ pub use finding::{
     EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, Saving, Severity, WORTH_TRYING,
 };
 pub use growth::{DeclaredWork, ShapeFacts};
-pub use launches::{DiagnosedLaunch, diagnose_report};
+pub use launches::{DiagnosedLaunch, diagnose_report, diagnose_table};
 pub use pareto::{ParetoAxis, ParetoFront, ParetoPoint, pareto};
 pub use profiler::{
     HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, observe, source_of,

@@ -116,7 +116,7 @@ pub fn observations(
         .iter()
         .map(|v| match &v.method {
             Method::Kernel(kernel) => (&v.id, Some(kernel.entries().into_iter().map(KernelName::parse).collect())),
-            Method::Command(_) | Method::Captured(_) => (&v.id, None),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => (&v.id, None),
         })
         .collect();
     let mut found: IndexMap<(VariantId, ShapeName), Seen<'_>> = IndexMap::new();
@@ -175,31 +175,6 @@ pub fn observe(
     let listing = listed(report, launch, &samples)?.unwrap_or_default();
     let (hot, lines) = (samples.hottest(&listing), samples.lines(&listing));
     Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks })
-}
-
-/// What ncu says about one launch, where it says something.
-///
-/// # Errors
-/// A damaged report.
-pub fn launch_observations(
-    report: &Report,
-    launch: &Launch<'_>,
-    variant: &VariantId,
-    shape: &ShapeName,
-) -> Result<Option<NcuObservations>, ReportError> {
-    let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
-    if rules.is_empty() && samples.places.is_empty() {
-        return Ok(None);
-    }
-    let listing = listed(report, launch, &samples)?.unwrap_or_default();
-    Ok(Some(NcuObservations {
-        variant: variant.clone(),
-        shape: shape.clone(),
-        rules,
-        hot: samples.hottest(&listing),
-        lines: samples.hottest_lines(&listing),
-        lacks: listing.lacks,
-    }))
 }
 
 /// The lines of the sampled instructions from the report alone, where it holds the machine code.

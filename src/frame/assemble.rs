@@ -79,7 +79,7 @@ fn sampling(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Sampling {
     };
     let key = (index.measured_as(&variant.id), &shape.name);
     let program = match &variant.method {
-        Method::Kernel(_) => Program::Kernel,
+        Method::Kernel(_) | Method::Function(_) => Program::Kernel,
         Method::Command(_) | Method::Captured(_) => Program::Command,
     };
     let fresh = index.confirmations.get(&key).map(|record| fresh(record));
@@ -99,7 +99,9 @@ fn fresh(record: &ConfirmationRecord) -> FreshSamples {
 fn code(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
     let Method::Kernel(kernel) = &variant.method else { return None };
     let program = kernel.program(&shape.name)?;
-    let BuildOutcome::Built { code_sha256, arch, .. } = &index.builds.get(&variant.id)?.outcome else { return None };
+    let outcome = &index.builds.get(&variant.id)?.outcome;
+    let BuildOutcome::Built { code_sha256, arch, launch, .. } = outcome else { return None };
+    let program = program.compiled_as(launch.as_ref());
     let parts = match program.stored_launch() {
         Some((entry, launch)) => serde_json::to_string(&(code_sha256, arch, entry, launch)).ok()?,
         None => serde_json::to_string(&(code_sha256, arch, program)).ok()?,
@@ -146,11 +148,17 @@ impl<'a> Index<'a> {
 }
 
 /// What a variant runs at a shape.
-fn program<'b>(variant: &'b Variant, shape: &Shape) -> Result<&'b ShapeProgram, Cell> {
+fn program(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Result<ShapeProgram, Cell> {
+    let compiled = match index.builds.get(&variant.id).map(|build| &build.outcome) {
+        Some(BuildOutcome::Built { launch, .. }) => launch.as_ref(),
+        _ => None,
+    };
     match &variant.method {
         Method::Kernel(kernel) => {
-            kernel.program(&shape.name).ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name)))
+            let program = kernel.program(&shape.name).map(|program| program.compiled_as(compiled));
+            program.ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name)))
         }
+        Method::Function(_) => Err(missing("a Python function: its launches are its own")),
         Method::Command(_) => Err(missing("an external command: its launches are its own")),
         Method::Captured(_) => Err(missing("a launch of another program")),
     }
@@ -191,7 +199,9 @@ impl MetricSource<'_> {
 
     /// What is known of launches that are planned here; what a command launches is known from its reports alone.
     fn launchable(&self, metric: &str, fact: Fact) -> Column {
-        let is_command = |variant: &Variant| matches!(variant.method, Method::Command(_) | Method::Captured(_));
+        let is_command = |variant: &Variant| {
+            matches!(variant.method, Method::Function(_) | Method::Command(_) | Method::Captured(_))
+        };
         let counted =
             self.rows.iter().any(|(variant, _)| is_command(variant)).then(|| self.counted(metric).values.cells);
         let how = Catalogue::embedded().get(metric).map_or(Combination::Greatest, |known| known.launches);
@@ -202,7 +212,7 @@ impl MetricSource<'_> {
                 cells.push(counted.at(row));
                 continue;
             }
-            let program = match program(variant, shape) {
+            let program = match program(self.index, variant, shape) {
                 Ok(program) => program,
                 Err(missing) => {
                     cells.push(missing);

@@ -57,7 +57,7 @@ pub(super) fn of_evaluations(launches: DataFrame, plan: &Plan) -> Result<DataFra
 fn length(variant: &Variant) -> usize {
     match &variant.method {
         Method::Kernel(kernel) => kernel.launched_entries().len().max(1),
-        Method::Command(_) | Method::Captured(_) => usize::MAX,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => usize::MAX,
     }
 }
 

@@ -71,11 +71,16 @@ impl Expected {
                 Self::Launches(kernel.launched_entries().into_iter().map(KernelName::parse).collect())
             }
             Method::Captured(_) => Self::Any,
-            Method::Command(command) => match command.kernel_filter.as_deref().map(regex::Regex::new) {
-                None => Self::Any,
-                Some(Ok(filter)) => Self::Matching(filter),
-                Some(Err(_)) => Self::Nothing,
-            },
+            Method::Function(function) => Self::matching(function.kernel_filter.as_deref()),
+            Method::Command(command) => Self::matching(command.kernel_filter.as_deref()),
+        }
+    }
+
+    fn matching(pattern: Option<&str>) -> Self {
+        match pattern.map(regex::Regex::new) {
+            None => Self::Any,
+            Some(Ok(filter)) => Self::Matching(filter),
+            Some(Err(_)) => Self::Nothing,
         }
     }
 }
@@ -124,7 +129,7 @@ fn of_program(names: &[KernelName], launches: &[SeenLaunch<'_>], rows: &[usize])
     let fits = |name: &KernelName, row: usize| name.launched_as(launches[row].kernel, launches[row].demangled);
     let own: Vec<usize> = rows.iter().copied().filter(|row| names.iter().any(|name| fits(name, *row))).collect();
     let in_order = || own.iter().enumerate().all(|(at, row)| fits(&names[at % names.len()], *row));
-    if names.is_empty() || own.len() % names.len() != 0 || (names.len() > 1 && !in_order()) {
+    if names.is_empty() || !own.len().is_multiple_of(names.len()) || (names.len() > 1 && !in_order()) {
         return Vec::new();
     }
     own.into_iter().enumerate().map(|(at, row)| (row, (at % names.len()) as u32)).collect()
@@ -133,7 +138,7 @@ fn of_program(names: &[KernelName], launches: &[SeenLaunch<'_>], rows: &[usize])
 fn misfit(plan: &Plan, case: &Case, launches: &[SeenLaunch<'_>], rows: &[usize]) -> Misfit {
     let planned = plan.variant(&case.0).map(|variant| match &variant.method {
         Method::Kernel(kernel) => kernel.launched_entries().into_iter().map(demangled).collect(),
-        Method::Command(_) | Method::Captured(_) => Vec::new(),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => Vec::new(),
     });
     let seen = rows.iter().take(NAMED).map(|row| launches[*row].demangled.to_owned());
     Misfit {

@@ -29,15 +29,31 @@ enum Argument {
 
 impl KernelArguments {
     /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map, `table` puts
-    /// pointers into memory of the device and gives its address.
+    /// pointers into memory of the device and gives its address, `workspace` gives memory of so many bytes for the argument at a
+    /// place.
     pub fn new<'b>(
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
         encode: impl Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
         table: impl Fn(&[u64]) -> Result<u64, DeviceError>,
+        workspace: impl Fn(usize, u64) -> Result<u64, DeviceError>,
     ) -> Result<Self, DeviceError> {
         let maker = Maker { buffer, encode, table };
-        args.iter().map(|arg| maker.argument(arg)).collect::<Result<_, _>>().map(Self)
+        let argument = |(at, arg): (usize, &Arg)| match arg {
+            Arg::Workspace(0) => Ok(Argument::Word(0)),
+            Arg::Workspace(bytes) => workspace(at, *bytes).map(Argument::Word),
+            other => maker.argument(other),
+        };
+        args.iter().enumerate().map(argument).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The values that are no longer than 8 bytes.
+    pub(super) fn words(&self) -> Vec<u64> {
+        let word = |argument: &Argument| match argument {
+            Argument::Word(value) => Some(*value),
+            Argument::Bytes(_) | Argument::TensorMap(_) => None,
+        };
+        self.0.iter().filter_map(word).collect()
     }
 
     /// Where each value is, for as long as `self` stays where it is.
@@ -75,7 +91,9 @@ where
                 self.lay_out(arg, &mut bytes)?;
                 Ok(Argument::Bytes(bytes))
             }
-            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) => self.pointer(arg).map(Argument::Word),
+            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => {
+                self.pointer(arg).map(Argument::Word)
+            }
         }
     }
 
@@ -103,7 +121,7 @@ where
                 let addresses = pointers.iter().map(|pointer| self.pointer(pointer)).collect::<Result<Vec<_>, _>>()?;
                 (self.table)(&addresses)
             }
-            Arg::TensorMap(_) | Arg::Scalar(_) | Arg::Struct(_) => {
+            Arg::TensorMap(_) | Arg::Scalar(_) | Arg::Struct(_) | Arg::Workspace(_) => {
                 Err(DeviceError::Launch(format!("{} is not a pointer", arg.described())))
             }
         }
@@ -120,7 +138,7 @@ where
             Arg::TensorMap(map) => {
                 self.tensor_map(map)?.opaque.iter().for_each(|word| bytes.extend(word.to_le_bytes()))
             }
-            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) => {
+            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => {
                 bytes.extend(self.pointer(arg)?.to_le_bytes());
             }
         }
@@ -209,6 +227,10 @@ mod tests {
         Err(DeviceError::Launch("no driver".to_owned()))
     }
 
+    fn no_workspace(_: usize, _: u64) -> Result<u64, DeviceError> {
+        Err(DeviceError::Launch("no driver".to_owned()))
+    }
+
     fn no_table(_: &[u64]) -> Result<u64, DeviceError> {
         Err(DeviceError::Launch("no memory".to_owned()))
     }
@@ -227,10 +249,14 @@ mod tests {
         ];
         let x = buffer("x", Dtype::F32, &[4], Role::Input);
         let arguments =
-            KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused, no_table).unwrap();
+            KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused, no_table, no_workspace)
+                .unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
         assert!(
-            KernelArguments::new(&args, |_| None, refused, no_table).unwrap_err().to_string().contains("no buffer 'x'")
+            KernelArguments::new(&args, |_| None, refused, no_table, no_workspace)
+                .unwrap_err()
+                .to_string()
+                .contains("no buffer 'x'")
         );
     }
 
@@ -253,7 +279,7 @@ mod tests {
             assert_eq!(addresses, [0x1000, 0, 0x100c]);
             Ok(0x9000)
         };
-        let made = KernelArguments::new(&args, |_| Some((0x1000, &x)), refused, table).unwrap();
+        let made = KernelArguments::new(&args, |_| Some((0x1000, &x)), refused, table, no_workspace).unwrap();
         let fields = [
             [0xfe, 0xff, 0, 0, 0, 0, 0, 0].as_slice(),
             &0x1008_u64.to_le_bytes(),
@@ -262,7 +288,7 @@ mod tests {
             &[0; 4],
         ];
         assert_eq!(made.0, [Argument::Bytes(fields.concat()), Argument::Word(0), Argument::Word(0x9000)]);
-        let outside = KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_table);
+        let outside = KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_table, no_workspace);
         assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside of it");
     }
 
@@ -307,11 +333,11 @@ mod tests {
             Arg::Buffer("k".to_owned()),
         ];
         let encode = |tiling: &Tiling<'_>| Ok(CUtensorMap { opaque: [tiling.address; 16] });
-        let arguments = KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, no_table).unwrap();
+        let arguments = KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, no_table, no_workspace).unwrap();
         assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
         assert_eq!(arguments.0[2], Argument::Word(0x4000));
         assert_eq!(arguments.pointers()[1] as usize % 64, 0);
-        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, no_table).unwrap_err();
+        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, no_table, no_workspace).unwrap_err();
         assert_eq!(error.to_string(), "cannot launch: no driver");
     }
 }

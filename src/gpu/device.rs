@@ -7,6 +7,7 @@ use super::arguments::{KernelArguments, Tiling};
 use super::attributes::{DeviceAttributes, attributes_of, find};
 use super::buffer::BufferSpec;
 use super::error::{DeviceError, cuda};
+use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
 use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
 use crate::config::LaunchMode;
@@ -14,6 +15,8 @@ use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch};
 use cudarc::driver::{result, sys};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
 use std::path::Path;
 
@@ -27,6 +30,12 @@ pub struct Device {
     stream: sys::CUstream,
     start: sys::CUevent,
     end: sys::CUevent,
+    /// Memory of kernels alone, by the place of the argument and its bytes; launches follow each other, so they share it.
+    workspaces: RefCell<BTreeMap<(usize, u64), DeviceMemory>>,
+    /// What calls functions of another language.
+    caller: Option<Caller>,
+    /// Where their results go.
+    delivery: RefCell<Delivery>,
     /// Arrays of pointers that arguments point to.
     tables: RefCell<Vec<DeviceMemory>>,
 }
@@ -43,7 +52,24 @@ impl Device {
         }
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
         let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
-        Ok(Self { attributes, stream, start: event()?, end: event()?, tables: RefCell::default() })
+        Ok(Self {
+            attributes,
+            stream,
+            start: event()?,
+            end: event()?,
+            tables: RefCell::default(),
+            workspaces: RefCell::default(),
+            caller: None,
+            delivery: RefCell::default(),
+        })
+    }
+
+    /// With a caller of functions.
+    #[must_use]
+    pub fn with_functions(self, caller: impl FunctionCaller + 'static) -> Self {
+        let mut device = self;
+        device.caller = Some(Caller(Box::new(caller)));
+        device
     }
 
     /// What it is.
@@ -119,7 +145,7 @@ impl Device {
         image.push(0);
         let module = load_image(&image)?;
         let functions = symbols.into_iter().map(|(entry, symbol)| Ok((entry, function(&module, symbol)?)));
-        Ok(LoadedProgram { functions: functions.collect::<Result<_, DeviceError>>()?, _module: module })
+        Ok(LoadedProgram::Module { functions: functions.collect::<Result<_, DeviceError>>()?, _module: module })
     }
 
     /// Loads PTX text that ends with NUL, which the driver compiles, and finds an entry in it.
@@ -141,7 +167,27 @@ impl Device {
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     ) -> Result<KernelArguments, DeviceError> {
-        KernelArguments::new(args, buffer, |tiling| self.encode(tiling), |addresses| self.table(addresses))
+        KernelArguments::new(
+            args,
+            buffer,
+            |tiling| self.encode(tiling),
+            |addresses| self.table(addresses),
+            |at, bytes| self.workspace(at, bytes),
+        )
+    }
+
+    /// Memory of so many bytes for the argument at a place, the same each time.
+    fn workspace(&self, at: usize, bytes: u64) -> Result<u64, DeviceError> {
+        let mut workspaces = self.workspaces.borrow_mut();
+        let memory = match workspaces.entry((at, bytes)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let size = usize::try_from(bytes)
+                    .map_err(|_| DeviceError::Launch(format!("a workspace of {bytes} bytes is too large")))?;
+                place.insert(self.allocate(size)?)
+            }
+        };
+        Ok(memory.address())
     }
 
     /// The address of an array of pointers, which stays where it is as long as the device is open: graphs may have it.
@@ -225,6 +271,44 @@ impl Device {
             .map_err(cuda("cuLaunchKernelEx"))
     }
 
+    /// Calls a function; its arguments are the number of the shape and the address of every buffer.
+    pub(super) fn call(&self, function: u32, arguments: &KernelArguments) -> Result<(), DeviceError> {
+        let words = arguments.words();
+        let (Some(caller), Some((&shape, addresses))) = (&self.caller, words.split_first()) else {
+            return Err(DeviceError::Launch("nothing here calls functions".to_owned()));
+        };
+        let call = FunctionCall { function, shape: shape as u32, addresses, stream: self.stream as u64 };
+        let copies = caller.0.call(&call)?;
+        self.delivery.borrow_mut().take(copies, self.stream)
+    }
+
+    /// A graph that is timed: results of functions that are not in their buffers are copied by [`Self::deliver`], outside of
+    /// what is timed.
+    ///
+    /// # Errors
+    /// As [`Self::capture`].
+    pub fn capture_timed(
+        &self,
+        body: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<ExecutableGraph, DeviceError> {
+        self.delivery.replace(Delivery::Later(Vec::new()));
+        let graph = self.capture(body);
+        let delivery = self.delivery.take();
+        let mut graph = graph?;
+        if let Delivery::Later(copies) = delivery {
+            graph.deliveries = copies;
+        }
+        Ok(graph)
+    }
+
+    /// Queues the copies of results that a graph leaves outside of their buffers.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn deliver(&self, graph: &ExecutableGraph) -> Result<(), DeviceError> {
+        graph.deliveries.iter().try_for_each(|copy| copy.queue(self.stream))
+    }
+
     /// Launches a kernel of this program on the stream, or adds it to the graph being captured.
     ///
     /// # Errors
@@ -258,6 +342,17 @@ impl Device {
 
     /// A graph of everything that `body` launches.
     pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
+        if let Some(caller) = &self.caller {
+            caller.0.begin_graph()?;
+        }
+        let graph = self.captured(body);
+        if let Some(caller) = &self.caller {
+            caller.0.end_graph()?;
+        }
+        graph
+    }
+
+    fn captured(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as `self` and is not captured twice: `body` cannot reach this method's
         // stream but through launches.
@@ -272,7 +367,7 @@ impl Device {
             let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
             let _ = result::graph::destroy(graph);
             let exec = exec.map_err(cuda("cuGraphInstantiate"))?;
-            let graph = ExecutableGraph { exec };
+            let graph = ExecutableGraph { exec, deliveries: Vec::new() };
             result::graph::upload(exec, self.stream).map_err(cuda("cuGraphUpload"))?;
             Ok(graph)
         }

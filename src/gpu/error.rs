@@ -49,6 +49,12 @@ pub enum DeviceError {
         /// What the driver said.
         reason: String,
     },
+    /// A function of another language failed.
+    #[error("the function failed: {0}")]
+    Function(String),
+    /// What a function needs is not on this machine.
+    #[error("absent: {0}")]
+    Absent(String),
     /// A launch cannot be made as planned.
     #[error("cannot launch: {0}")]
     Launch(String),

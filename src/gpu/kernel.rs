@@ -1,13 +1,14 @@
 //! Kernels in loaded modules, and graphs of launches, unloaded with the value.
 
 use super::error::{DeviceError, cuda};
+use super::function::ResultCopy;
 use crate::plan::ShapeProgram;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
 
 /// A loaded module.
 #[derive(Debug)]
-pub(super) struct LoadedModule {
+pub struct LoadedModule {
     pub(super) module: sys::CUmodule,
 }
 
@@ -26,28 +27,52 @@ pub struct LoadedKernel {
     pub(super) _module: LoadedModule,
 }
 
-/// The entries of a variant, in one module: what one launch leaves in a variable of the module, the next one finds.
+/// What a variant launches.
 #[derive(Debug)]
-pub struct LoadedProgram {
-    /// By the name that the plan has.
-    pub(super) functions: Vec<(String, sys::CUfunction)>,
-    /// Keeps the functions.
-    pub(super) _module: LoadedModule,
+pub enum LoadedProgram {
+    /// Its entries, in one module: what one launch leaves in a variable of the module, the next one finds.
+    Module {
+        /// By the name that the plan has.
+        functions: Vec<(String, sys::CUfunction)>,
+        /// Keeps the functions.
+        _module: LoadedModule,
+    },
+    /// A function of another language, by its number in the job.
+    Function(u32),
+}
+
+/// What a launch launches.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LaunchTarget {
+    /// An entry of a module.
+    Entry(sys::CUfunction),
+    /// A function of another language.
+    Function(u32),
 }
 
 impl LoadedProgram {
-    /// The function of an entry.
-    pub(super) fn function(&self, entry: &str) -> Result<sys::CUfunction, DeviceError> {
-        let found = self.functions.iter().find(|(name, _)| name == entry);
+    /// Whether it is a function of another language.
+    pub const fn is_function(&self) -> bool {
+        matches!(self, Self::Function(_))
+    }
+
+    /// What a launch of an entry launches.
+    pub(super) fn target(&self, entry: &str) -> Result<LaunchTarget, DeviceError> {
+        let functions = match self {
+            Self::Function(number) => return Ok(LaunchTarget::Function(*number)),
+            Self::Module { functions, .. } => functions,
+        };
+        let found = functions.iter().find(|(name, _)| name == entry);
         found
-            .map(|(_, function)| *function)
+            .map(|(_, function)| LaunchTarget::Entry(*function))
             .ok_or_else(|| DeviceError::Launch(format!("entry '{entry}' is not loaded")))
     }
 
     /// Lets its functions have the dynamic shared memory, the carve-out and the cluster that the launches of a program ask
     /// for; of several launches of one function the most.
     pub(super) fn allow(&self, program: &ShapeProgram) -> Result<(), DeviceError> {
-        for (entry, function) in &self.functions {
+        let Self::Module { functions, .. } = self else { return Ok(()) };
+        for (entry, function) in functions {
             let launches = || program.launches().filter(|launch| &launch.entry == entry);
             let set = |attribute, value: u32| {
                 let value = i32::try_from(value).unwrap_or(i32::MAX);
@@ -75,6 +100,8 @@ impl LoadedProgram {
 #[derive(Debug)]
 pub struct ExecutableGraph {
     pub(super) exec: sys::CUgraphExec,
+    /// Results of functions that are not in their buffers when it has run.
+    pub(super) deliveries: Vec<ResultCopy>,
 }
 
 impl Drop for ExecutableGraph {

@@ -13,6 +13,7 @@ mod digest;
 mod error;
 #[cfg(test)]
 pub(crate) mod fixtures;
+mod function;
 mod kernel;
 mod memory;
 mod nvtx;
@@ -27,6 +28,7 @@ pub use copier::Copier;
 pub use device::Device;
 pub use digest::{Digester, MemoryDigest, MemoryRow, PendingDigests};
 pub use error::DeviceError;
+pub use function::{FunctionCall, FunctionCaller, ResultCopy};
 pub use kernel::{ExecutableGraph, LoadedProgram};
 pub use memory::{DeviceMemory, PinnedMemory};
 pub use nvtx::RangeGuard;

@@ -4,7 +4,7 @@ use super::arguments::KernelArguments;
 use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::{DeviceError, cuda};
-use super::kernel::LoadedProgram;
+use super::kernel::{LaunchTarget, LoadedProgram};
 use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
 use crate::plan::{Launch, ShapeProgram, Step};
@@ -23,6 +23,7 @@ pub struct BoundProgram<'p> {
 #[derive(Debug)]
 enum BoundStep<'p> {
     Launch { function: sys::CUfunction, launch: &'p Launch, arguments: KernelArguments },
+    Call { function: u32, arguments: KernelArguments },
     Memset { address: u64, bytes: usize, byte: u8 },
     Memcpy { from: u64, to: u64, bytes: usize },
 }
@@ -43,10 +44,15 @@ impl Device {
             |name: &str| buffer(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")));
         let bound = |step: &'p Step| match step {
             Step::Launch(launch) => {
-                let function = loaded.function(&launch.entry)?;
-                self.check_mode(function, launch)?;
+                let target = loaded.target(&launch.entry)?;
                 let arguments = self.arguments(&launch.args, &buffer)?;
-                Ok(BoundStep::Launch { function, launch, arguments })
+                match target {
+                    LaunchTarget::Entry(function) => {
+                        self.check_mode(function, launch)?;
+                        Ok(BoundStep::Launch { function, launch, arguments })
+                    }
+                    LaunchTarget::Function(function) => Ok(BoundStep::Call { function, arguments }),
+                }
             }
             Step::Memset(fill) => {
                 let (address, spec) = found(&fill.buffer)?;
@@ -73,6 +79,7 @@ impl Device {
     pub fn run(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
         program.steps.iter().try_for_each(|step| match step {
             BoundStep::Launch { function, launch, arguments } => self.launch(*function, launch, arguments),
+            BoundStep::Call { function, arguments } => self.call(*function, arguments),
             BoundStep::Memset { address, bytes, byte } => {
                 // SAFETY: the buffer is of that many bytes and outlives the work that is queued.
                 unsafe { result::memset_d8_async(*address, *byte, *bytes, self.stream()) }.map_err(cuda("cuMemsetD8"))

@@ -72,6 +72,7 @@ impl Worker<'_> {
         self.started(&variant, shape.spec, WorkerTask::Check { seed })?;
         let (outcome, crash) = match self.launch_case(index, shape, draws) {
             Ok(outcome) => (outcome, None),
+            Err(error @ DeviceError::Absent(_)) => (CheckOutcome::Skipped { reason: error.to_string() }, None),
             Err(error) => (CheckOutcome::Crashed { reason: error.to_string() }, Some(error.to_string())),
         };
         let record = CheckRecord { variant: variant.clone(), shape: shape.spec.name.clone(), seed, outcome };

@@ -4,24 +4,48 @@ use super::job_error::JobError;
 use crate::config::{Buffer, Init, KernelTemplate, Phase, ScalarType, Shape, WorkloadReference};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
-use crate::model::VariantId;
+use crate::model::{BuiltKernel, VariantId};
 use crate::plan::{
-    Arg, KernelPlan, Method, Plan, ShapeProgram, Step, Variant, reference_args, reference_id, reference_launch,
+    Arg, FunctionPlan, KernelPlan, Method, Plan, ScalarValue, ShapeProgram, Step, Variant, reference_args,
+    reference_id, reference_launch,
 };
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
 use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 pub(super) fn built<'a>(
     plan: &'a Plan,
-    cubins: &'a BTreeMap<VariantId, PathBuf>,
-) -> impl Iterator<Item = (&'a VariantId, &'a KernelPlan, &'a PathBuf)> {
+    cubins: &'a BTreeMap<VariantId, BuiltKernel>,
+) -> impl Iterator<Item = (&'a VariantId, &'a KernelPlan, &'a BuiltKernel)> {
     plan.variants.iter().filter_map(|v| match &v.method {
         Method::Kernel(kernel) => cubins.get(&v.id).map(|cubin| (&v.id, kernel, cubin)),
-        Method::Command(_) | Method::Captured(_) => None,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     })
+}
+
+/// The functions of a plan that are wanted.
+pub(super) fn functions<'a>(
+    plan: &'a Plan,
+    wanted: &'a BTreeMap<VariantId, BuiltKernel>,
+) -> impl Iterator<Item = (&'a Variant, &'a FunctionPlan)> {
+    plan.variants.iter().filter_map(|variant| match &variant.method {
+        Method::Function(function) => wanted.contains_key(&variant.id).then_some((variant, function)),
+        Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
+    })
+}
+
+/// A call of a function at every shape: with the number of the shape and every buffer.
+pub(super) fn calls(phase: &Phase, function: &FunctionPlan) -> Vec<ShapeProgram> {
+    let buffers = || phase.workload.buffers.iter().map(|buffer| Arg::Buffer(buffer.name.clone()));
+    let call = |(number, shape): (usize, &Shape)| {
+        let number = Arg::Scalar(ScalarValue::I64(number as i64));
+        let args = std::iter::once(number).chain(buffers()).collect();
+        let launch = reference_launch(&function.function, ([1; 3], [1; 3]), args);
+        ShapeProgram { shape: shape.name.clone(), steps: vec![Step::Launch(launch)] }
+    };
+    phase.workload.shapes.iter().enumerate().map(call).collect()
 }
 
 pub(super) fn check_provable(phase: &Phase) -> Result<(), JobError> {
@@ -231,7 +255,7 @@ fn job_init(buffer: &Buffer, shape: &Shape, sizes: &[usize]) -> Result<Option<In
 pub(super) fn job_reference(
     phase: &Phase,
     plan: &Plan,
-    cubins: &BTreeMap<VariantId, PathBuf>,
+    cubins: &BTreeMap<VariantId, BuiltKernel>,
     shapes: &[ShapeSpec],
 ) -> Result<ReferenceSpec, JobError> {
     match &phase.workload.reference {
@@ -253,7 +277,7 @@ pub(super) fn job_reference(
             let host = built(plan, cubins).find(|(_, kernel, _)| own.is_some() || of_phase(kernel));
             let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
             let (_, kernel, candidate) = host.ok_or_else(absent)?;
-            let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?;
+            let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?.cubin;
             let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
                 let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);
                 let args = reference_args(phase, shape, kernel)?.unwrap_or_default();

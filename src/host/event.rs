@@ -5,6 +5,7 @@ use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{CheckRecord, LatencyRecord};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A line of a worker's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,13 @@ pub enum WorkerEvent {
     NoDevice {
         /// What is missing.
         reason: String,
+    },
+    /// What a variant that is a function uses, by name and version.
+    Uses {
+        /// The variant.
+        variant: VariantId,
+        /// Names and versions.
+        software: BTreeMap<String, String>,
     },
     /// It makes inputs and reference of a shape and seed; no variant is the cause of what happens now.
     Preparing {

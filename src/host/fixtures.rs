@@ -9,7 +9,7 @@ use crate::expr::Expr;
 use crate::model::VariantId;
 use crate::model::{Better, Law};
 use crate::model::{ShapeName, Tolerance};
-use crate::plan::{Arg, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
+use crate::plan::{Arg, KernelCode, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -92,6 +92,7 @@ pub fn plan(names: &[&str]) -> Plan {
         params: Vec::new(),
         method: Method::Kernel(KernelPlan {
             source: PathBuf::from("copy.cu"),
+            code: KernelCode::Cuda,
             flags: Vec::new(),
             defines: Vec::new(),
             programs: vec![program("s"), program("l")],

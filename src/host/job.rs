@@ -3,6 +3,7 @@
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
 use crate::config::Workload;
+use crate::expr::Value;
 use crate::gpu::VariantExtents;
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId};
 use crate::plan::ShapeProgram;
@@ -32,6 +33,9 @@ pub struct WorkerJob {
     pub shapes: Vec<ShapeSpec>,
     /// Variants, in the order of the plan.
     pub kernels: Vec<JobKernel>,
+    /// The Python that functions run in; where there are none it is not started.
+    #[serde(default)]
+    pub python: Option<PathBuf>,
 }
 
 /// What the worker does with each variant.
@@ -85,6 +89,9 @@ pub struct JobKernel {
     pub variant: VariantId,
     /// Its cubin.
     pub cubin: PathBuf,
+    /// The Python function that takes the place of a cubin.
+    #[serde(default)]
+    pub function: Option<JobFunction>,
     /// What it runs at every shape.
     pub programs: Vec<ShapeProgram>,
     /// Extents of the buffers that differ between variants, by shape.
@@ -96,6 +103,17 @@ pub struct JobKernel {
     pub shapes: Vec<ShapeName>,
     /// Why it is not to be timed, once a case was not correct by the job's tolerance.
     pub unverified: Option<String>,
+}
+
+/// A Python function over the buffers of a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobFunction {
+    /// The module.
+    pub file: PathBuf,
+    /// The function in it.
+    pub name: String,
+    /// Values that it is given beside buffers, dimensions and scalars.
+    pub params: Vec<(String, Value)>,
 }
 
 impl JobKernel {
@@ -131,6 +149,11 @@ impl JobKernel {
 }
 
 impl WorkerJob {
+    /// Whether a variant is a Python function.
+    pub fn has_functions(&self) -> bool {
+        self.kernels.iter().any(|kernel| kernel.function.is_some())
+    }
+
     /// The shape of that name.
     pub fn shape(&self, name: &ShapeName) -> Option<&ShapeSpec> {
         self.shapes.iter().find(|s| &s.name == name)

@@ -16,6 +16,7 @@ mod input_arrays;
 mod job;
 mod job_error;
 mod phase_job;
+mod python;
 mod reference_check;
 mod supervisor;
 mod tail;
@@ -27,7 +28,7 @@ mod worker_process;
 
 pub use event::{WorkerEvent, WorkerTask};
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
-pub use job::{CheckCase, JobKernel, JobMode, WorkerJob};
+pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
 pub use phase_job::{JobPurpose, cases};
 pub use reference_check::check_reference;

@@ -1,16 +1,17 @@
 //! The job that a phase and its plan make.
 
-use super::evaluate::{built, check_launches, check_provable, job_reference, job_shape, timing, variant_extents};
-use super::job::{CaseLaws, CheckCase, JobKernel, JobMode, WorkerJob};
+use super::evaluate::{
+    built, calls, check_launches, check_provable, functions, job_reference, job_shape, timing, variant_extents,
+};
+use super::job::{CaseLaws, CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
 use crate::config::{Phase, Shape};
 use crate::gpu::VariantExtents;
-use crate::model::{ShapeName, VariantId};
+use crate::model::{BuiltKernel, ShapeName, VariantId};
 use crate::plan::Plan;
 use crate::prove::ReferenceSpec;
 use crate::time::AuditEffort;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// Which job to make of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ impl WorkerJob {
     pub fn new(
         phase: &Phase,
         plan: &Plan,
-        cubins: &BTreeMap<VariantId, PathBuf>,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
         purpose: JobPurpose,
     ) -> Result<Self, JobError> {
         let shapes =
@@ -52,7 +53,7 @@ impl WorkerJob {
             }
         };
         let mut kernels = Vec::new();
-        for (variant, kernel, cubin) in built(plan, cubins) {
+        for (variant, kernel, built) in built(plan, cubins) {
             check_launches(variant, kernel, phase)?;
             let cases = match purpose {
                 JobPurpose::Bench => cases(phase),
@@ -61,10 +62,30 @@ impl WorkerJob {
             let extents = own_extents(phase, plan, variant)?;
             kernels.push(JobKernel {
                 variant: variant.clone(),
-                cubin: cubin.clone(),
-                programs: kernel.programs.clone(),
+                cubin: built.cubin.clone(),
+                function: None,
+                programs: kernel.programs.iter().map(|program| program.compiled_as(built.launch.as_ref())).collect(),
                 extents,
                 cases,
+                shapes: timed.clone(),
+                unverified: None,
+            });
+        }
+        for (variant, function) in functions(plan, cubins) {
+            kernels.push(JobKernel {
+                variant: variant.id.clone(),
+                cubin: function.file.clone(),
+                function: Some(JobFunction {
+                    file: function.file.clone(),
+                    name: function.function.clone(),
+                    params: variant.params.clone(),
+                }),
+                programs: calls(phase, function),
+                extents: Vec::new(),
+                cases: match purpose {
+                    JobPurpose::Bench => cases(phase),
+                    JobPurpose::Time | JobPurpose::Profile => Vec::new(),
+                },
                 shapes: timed.clone(),
                 unverified: None,
             });
@@ -79,6 +100,7 @@ impl WorkerJob {
             tolerance: workload.tolerance,
             shapes,
             kernels,
+            python: phase.build.python.clone(),
         })
     }
 }

@@ -290,6 +290,7 @@ impl Supervisor<'_> {
             WorkerEvent::Done => events.done = true,
             WorkerEvent::Device(_)
             | WorkerEvent::NoDevice { .. }
+            | WorkerEvent::Uses { .. }
             | WorkerEvent::Preparing { .. }
             | WorkerEvent::Proven
             | WorkerEvent::Launched { .. }

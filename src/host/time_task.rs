@@ -16,6 +16,9 @@ const LEAST_CONTENTS: usize = 2;
 /// How long the right answers for the contents of a shape may take before sets share contents.
 const REFERENCE_TIME: Duration = Duration::from_millis(200);
 
+/// Calls of a function before it is captured.
+const WARM_CALLS: u32 = 3;
+
 impl Worker<'_> {
     /// Times every variant without a reason against it at every shape it is to be timed at.
     pub(super) fn time(&mut self, settings: &TimingSettings) -> Result<ControlFlow<DeviceLost>, WorkError> {
@@ -116,6 +119,11 @@ impl Worker<'_> {
         let sets: Vec<BoundProgram<'_>> = buffers.sets.iter().map(bind).collect::<Result<_, _>>()?;
         let extents = self.job.kernels[index].extents_at(&shape.name);
         let timed = TimedProgram { sets, lead_in: bind(&buffers.lead_in)?, extents };
+        if loaded.is_function() {
+            // What functions do once (compile, choose, allocate) is done before a graph is captured.
+            (0..WARM_CALLS).try_for_each(|_| self.device.run(&timed.lead_in))?;
+            self.device.synchronize()?;
+        }
         let schedule = AuditSchedule::new(settings.hidden.schedule, &variant.0, &shape.name.0);
         TimedKernel::prepare(variant, &self.device, &timed, buffers, settings, schedule, wanted)
     }

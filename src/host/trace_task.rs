@@ -40,6 +40,8 @@ impl Worker<'_> {
         repeats: u32,
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
         let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
+        // Launches of a function are counted together: of several calls they could not be told apart.
+        let repeats = if self.job.kernels[index].function.is_some() { 1 } else { repeats };
         for repeat in 0..repeats {
             self.started(&variant, shape, WorkerTask::Profile { repeat })?;
             if let Err(error) = self.trace_launch(index, shape, buffers) {
@@ -66,6 +68,11 @@ impl Worker<'_> {
         let variant = &self.job.kernels[index].variant;
         let loaded = self.loaded[variant].as_ref().map_err(Clone::clone)?;
         let bound = set.bind(&self.device, (loaded, &program), &shape.buffers)?;
+        if loaded.is_function() {
+            // What a function does once (compile, choose, allocate) is not what is profiled.
+            self.device.run(&bound)?;
+            self.device.synchronize()?;
+        }
         set.refill(&self.device, image)?;
         let name = CString::new(range_name(variant, &shape.name))
             .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;

@@ -28,6 +28,14 @@ pub enum WorkError {
         /// Why.
         reason: String,
     },
+    /// Python functions cannot be called.
+    #[error("cannot run functions with `{}`: {reason}", python.display())]
+    Python {
+        /// The Python.
+        python: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -95,7 +103,8 @@ impl Worker<'_> {
     pub(super) fn load(&mut self, index: usize) -> Result<&LoadedProgram, DeviceError> {
         let kernel = &self.job.kernels[index];
         let device = &self.device;
-        let load = || device.load(&kernel.cubin, &kernel.entries());
+        let function = kernel.function.as_ref().map(|_| LoadedProgram::Function(index as u32));
+        let load = || function.map_or_else(|| device.load(&kernel.cubin, &kernel.entries()), Ok);
         let loaded = self.loaded.entry(kernel.variant.clone()).or_insert_with(load);
         loaded.as_ref().map_err(Clone::clone)
     }
@@ -151,6 +160,11 @@ impl Reporter {
         let out = nix::unistd::dup(io::stdout())?;
         nix::unistd::dup2_stdout(io::stderr())?;
         Ok(Self { out: File::from(out) })
+    }
+
+    /// Another end of the same line.
+    pub(super) fn another(&self) -> io::Result<Self> {
+        Ok(Self { out: self.out.try_clone()? })
     }
 
     /// Writes one event as one line, at once.

@@ -4,6 +4,7 @@
 
 use super::event::WorkerEvent;
 use super::job::{JobMode, WorkerJob};
+use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLost, Reporter, WorkError, Worker, chain};
 use crate::gpu::{Device, query_attributes};
 use std::collections::HashMap;
@@ -11,13 +12,38 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+/// The Python where the phase names none.
+const PYTHON: &str = "python3";
+
 /// Does the job in `job`, with events on standard output.
 ///
 /// Whatever else writes to standard output from here on (`printf` in a kernel) goes to standard error. Every error has
 /// been said as an event when this returns it.
 pub fn work(job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
-    match read(job).and_then(|job| run(job, &mut reporter)) {
+    let work = match read(job) {
+        Ok(work) if work.has_functions() => return work_in_python(work, job, reporter),
+        read => read,
+    };
+    let outcome = work.and_then(|work| run(work, None, &mut reporter));
+    conclude(outcome, &mut reporter)
+}
+
+/// Does a job with Python functions. The process ends with the interpreter, after everything was reported.
+fn work_in_python(work: WorkerJob, path: &Path, mut reporter: Reporter) -> Result<(), WorkError> {
+    let python = work.python.clone().unwrap_or_else(|| PYTHON.into());
+    let mut own = reporter.another()?;
+    let job = move |functions| {
+        let outcome = run(work, Some(functions), &mut own);
+        // The parent knows from the events how it ended.
+        let _ = conclude(outcome, &mut own);
+    };
+    let failed = run_in_python(&python, path, Box::new(job));
+    conclude(failed.map(|()| ControlFlow::Continue(())), &mut reporter)
+}
+
+fn conclude(outcome: Result<ControlFlow<DeviceLost>, WorkError>, reporter: &mut Reporter) -> Result<(), WorkError> {
+    match outcome {
         Ok(ControlFlow::Continue(())) => Ok(reporter.report(&WorkerEvent::Done)?),
         Ok(ControlFlow::Break(DeviceLost)) => Err(WorkError::Lost),
         Err(error) => {
@@ -41,16 +67,39 @@ pub fn report_device(ordinal: u32) -> Result<(), WorkError> {
     Ok(())
 }
 
+impl Worker<'_> {
+    /// Says what functions use. One that cannot be imported has nothing to say: its cases say why.
+    fn report_software(&mut self, functions: &PythonFunctions) -> Result<(), WorkError> {
+        for (number, kernel) in self.job.kernels.iter().enumerate().filter(|(_, kernel)| kernel.function.is_some()) {
+            if let Ok(software) = functions.software(number) {
+                self.reporter.report(&WorkerEvent::Uses { variant: kernel.variant.clone(), software })?;
+            }
+        }
+        Ok(())
+    }
+}
+
 fn read(path: &Path) -> Result<WorkerJob, WorkError> {
     let unreadable = |reason: String| WorkError::Job { path: path.to_owned(), reason };
     let text = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
     serde_json::from_slice(&text).map_err(|e| unreadable(e.to_string()))
 }
 
-fn run(job: WorkerJob, reporter: &mut Reporter) -> Result<ControlFlow<DeviceLost>, WorkError> {
+fn run(
+    job: WorkerJob,
+    functions: Option<PythonFunctions>,
+    reporter: &mut Reporter,
+) -> Result<ControlFlow<DeviceLost>, WorkError> {
     let device = Device::open(job.device)?;
+    let device = match functions {
+        Some(functions) => device.with_functions(functions),
+        None => device,
+    };
     reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
     let mut worker = Worker { device, loaded: HashMap::new(), reporter, job };
+    if let Some(functions) = &functions {
+        worker.report_software(functions)?;
+    }
     match worker.job.mode.clone() {
         JobMode::Bench(timing) => {
             if let lost @ ControlFlow::Break(_) = worker.check()? {

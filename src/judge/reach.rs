@@ -28,7 +28,7 @@ fn sentence(gate: &Gate, shape: &ShapeName, plan: &Plan, chip: &Chip, sms: u32) 
         .candidates()
         .map(|variant| match &variant.method {
             Method::Kernel(kernel) => kernel.program(shape)?.single(),
-            Method::Command(_) | Method::Captured(_) => None,
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
         })
         .collect::<Option<_>>()?;
     let (most, launch) = launches

@@ -27,7 +27,8 @@ pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
     let named = asked(measurements);
     let mut found: IndexMap<String, Missing> = IndexMap::new();
     let profiled = |variant: &&Variant| {
-        let is_measured = matches!(variant.method, Method::Kernel(_)) || variant.standing == Standing::Candidate;
+        let is_measured = matches!(variant.method, Method::Kernel(_) | Method::Function(_))
+            || variant.standing == Standing::Candidate;
         let proven = matches!(measurements.correctness().get(&variant.id), Some(Correctness::Proven { .. }));
         proven && (is_measured || wanted::profiles_baselines(phase))
     };

@@ -53,6 +53,26 @@ pub struct EntryResources {
     pub resources: Resources,
 }
 
+/// What a compiler that chooses how its kernel is launched (Triton's) says of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompiledLaunch {
+    /// Threads a block, along the first axis.
+    pub threads: u32,
+    /// Dynamic shared memory a block in bytes.
+    pub dynamic_shared: u32,
+    /// Memory behind each pointer that follows the arguments, in bytes a block of the grid; 0 for a null pointer.
+    pub workspace: Vec<u64>,
+}
+
+/// A variant's machine code, ready to be launched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuiltKernel {
+    /// The cubin.
+    pub cubin: PathBuf,
+    /// How it is launched, where its compiler says.
+    pub launch: Option<CompiledLaunch>,
+}
+
 /// How building a variant ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -77,6 +97,9 @@ pub enum BuildOutcome {
         cached: bool,
         /// What nvcc printed, warnings mostly, without ptxas' reports of resources.
         log: String,
+        /// How it is launched, where its compiler says; else as the plan has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        launch: Option<CompiledLaunch>,
     },
     /// nvcc refused it, or the cubin lacks the entry.
     Failed {

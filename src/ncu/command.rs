@@ -56,6 +56,8 @@ pub enum LaunchSelection {
     Everything,
     /// Those inside a push/pop range of this name, in any process.
     Range(String),
+    /// Those inside a push/pop range of one of these names.
+    Ranges(Vec<String>),
     /// Those of kernels whose function name matches this regular expression.
     Kernels(String),
 }
@@ -187,6 +189,9 @@ impl NcuSession {
         match &self.selection {
             LaunchSelection::Everything => {}
             LaunchSelection::Range(name) => option("--nvtx-include", push_pop_expression(name).as_ref()),
+            LaunchSelection::Ranges(names) => {
+                names.iter().for_each(|name| option("--nvtx-include", push_pop_expression(name).as_ref()));
+            }
             LaunchSelection::Kernels(pattern) => option("--kernel-name", format!("regex:{pattern}").as_ref()),
         }
         option("--metrics", self.metrics.join(",").as_ref());

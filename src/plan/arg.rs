@@ -21,6 +21,8 @@ pub enum Arg {
     TensorMap(TensorMap),
     /// A value.
     Scalar(ScalarValue),
+    /// Device pointer of so many bytes that only this kernel uses; a null pointer where there are none.
+    Workspace(u64),
     /// A struct by value, its fields in order.
     Struct(Vec<Arg>),
     /// Device pointer to an array of pointers.
@@ -40,7 +42,9 @@ impl Arg {
     /// Bytes that it takes among the arguments, and what it is aligned to, as C has it.
     pub fn layout(&self) -> (usize, usize) {
         match self {
-            Self::Buffer(_) | Self::Element(_) | Self::Null | Self::Pointers(_) => (POINTER, POINTER),
+            Self::Buffer(_) | Self::Element(_) | Self::Null | Self::Pointers(_) | Self::Workspace(_) => {
+                (POINTER, POINTER)
+            }
             Self::TensorMap(_) => TENSOR_MAP,
             Self::Scalar(value) => (value.size(), value.size()),
             Self::Struct(fields) => {
@@ -58,7 +62,12 @@ impl Arg {
     pub fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Struct(parts) | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
-            Self::Buffer(_) | Self::Element(_) | Self::Null | Self::TensorMap(_) | Self::Scalar(_) => vec![self],
+            Self::Buffer(_)
+            | Self::Element(_)
+            | Self::Null
+            | Self::TensorMap(_)
+            | Self::Scalar(_)
+            | Self::Workspace(_) => vec![self],
         }
     }
 
@@ -68,7 +77,7 @@ impl Arg {
             Self::Buffer(name) => Some(name),
             Self::Element(element) => Some(&element.buffer),
             Self::TensorMap(map) => Some(&map.buffer),
-            Self::Null | Self::Scalar(_) | Self::Struct(_) | Self::Pointers(_) => None,
+            Self::Null | Self::Scalar(_) | Self::Struct(_) | Self::Pointers(_) | Self::Workspace(_) => None,
         }
     }
 
@@ -80,6 +89,7 @@ impl Arg {
             Self::Null => "nullptr".to_owned(),
             Self::TensorMap(map) => format!("tensor map `{}`", map.name),
             Self::Scalar(value) => format!("scalar {value:?}"),
+            Self::Workspace(bytes) => format!("workspace of {bytes} bytes"),
             Self::Struct(fields) => format!("struct of {} fields", fields.len()),
             Self::Pointers(pointers) => format!("array of {} pointers", pointers.len()),
         }

@@ -3,7 +3,7 @@
 use super::arg::{Arg, ScalarValue};
 use super::fault::Faults;
 use super::program::{BufferCopy, BufferFill, Launch, Step};
-
+use super::triton;
 use crate::config::{LaunchTemplate, Scalar, ScalarType, Shape, StepAction, TensorMapTemplate, Workload};
 use crate::expr::{Expr, Names, Value};
 use crate::model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
@@ -53,12 +53,16 @@ impl Launching<'_> {
     /// Evaluates a launch of `entry`.
     fn launch(&self, template: &LaunchTemplate, entry: &str, faults: &mut Faults) -> Option<Launch> {
         let grid = self.axes("grid", &template.grid, MAX_GRID, faults);
-        let block = self.axes("block", &template.block, MAX_BLOCK, faults);
+        let block = match template.block.is_empty() {
+            true => self.warps(faults).map(|warps| [triton::threads(warps), 1, 1]),
+            false => self.axes("block", &template.block, MAX_BLOCK, faults),
+        };
         let cluster = self.axes("cluster", &template.cluster, MAX_CLUSTER, faults);
         let dynamic_shared = self.dynamic_shared(template, faults);
         let help = "a carve-out is a whole number of percent, from 0 to 100";
         let carveout = template.carveout.as_ref().map(|expr| self.whole("carveout", expr, 0..=100, help, faults));
         let args = self.arguments(&template.args, faults);
+        let workspace = self.workspace(&template.workspace, faults);
         let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
         let launch = Launch {
             entry: entry.to_owned(),
@@ -72,7 +76,7 @@ impl Launching<'_> {
                 Some(percent) => Some(percent?),
                 None => None,
             },
-            args: args?,
+            args: args?.into_iter().chain(workspace?).collect(),
         };
         self.check_products(&launch, faults).then_some(launch)
     }
@@ -130,6 +134,29 @@ impl Launching<'_> {
             self.fault(faults, key, format!("is \"{expr}\", which gives {shown}"), help);
         }
         whole
+    }
+
+    /// Warps of a block that Triton is asked for; how many it takes is known when it has compiled.
+    fn warps(&self, faults: &mut Faults) -> Option<u32> {
+        let Some(asked) = self.scope.get("num_warps") else { return Some(triton::WARPS) };
+        let warps = asked.whole().and_then(|warps| u32::try_from(warps).ok());
+        let warps = warps.filter(|warps| warps.is_power_of_two() && triton::threads(*warps) <= MAX_BLOCK_THREADS);
+        if warps.is_none() {
+            let help = "num_warps is a power of two from 1 to 32";
+            self.fault(faults, "python", format!("is compiled for num_warps = {asked}"), help);
+        }
+        warps
+    }
+
+    /// Pointers that follow the arguments.
+    fn workspace(&self, exprs: &[Expr], faults: &mut Faults) -> Option<Vec<Arg>> {
+        let help = "a workspace is a whole number of bytes, at least 0";
+        let bytes = |(at, expr): (usize, &Expr)| {
+            let bytes = self.whole(&format!("workspace[{at}]"), expr, 0..=i64::from(i32::MAX), help, faults);
+            bytes.map(|bytes| Arg::Workspace(u64::from(bytes)))
+        };
+        let pointers: Vec<Option<Arg>> = exprs.iter().enumerate().map(bytes).collect();
+        pointers.into_iter().collect()
     }
 
     /// Bytes of dynamic shared memory, and of its arrays that have a name.

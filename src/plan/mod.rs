@@ -14,14 +14,15 @@ mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
+mod triton;
 mod unroll;
 mod variants;
 
 pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
-pub use program::{BufferCopy, BufferFill, KernelPlan, Launch, ShapeProgram, Step};
+pub use program::{BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, TritonKernel};
 pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
 pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};
 pub use unroll::{sweep_id, unroll};
-pub use variants::{CommandPlan, Method, Plan, Standing, Variant};
+pub use variants::{CommandPlan, FunctionPlan, Method, Plan, Standing, Variant};

@@ -5,7 +5,8 @@ mod stored;
 use self::stored::{StoredKernelPlan, StoredLaunch};
 use super::arg::Arg;
 use crate::config::LaunchMode;
-use crate::model::ShapeName;
+use crate::expr::Value;
+use crate::model::{CompiledLaunch, ShapeName};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -13,14 +14,47 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "StoredKernelPlan", try_from = "StoredKernelPlan")]
 pub struct KernelPlan {
-    /// The `.cu` file.
+    /// The file that the kernel is in.
     pub source: PathBuf,
+    /// What is in the file.
+    pub code: KernelCode,
     /// nvcc flags, rendered.
     pub flags: Vec<String>,
     /// `-D` defines.
     pub defines: Vec<(String, String)>,
     /// One program a shape, in the order of the phase's shapes; all have the same steps but for extents and arguments.
     pub programs: Vec<ShapeProgram>,
+}
+
+/// What the file of a kernel holds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelCode {
+    /// CUDA C++.
+    #[default]
+    Cuda,
+    /// PTX, which nvcc assembles.
+    Ptx,
+    /// Machine code.
+    Cubin,
+    /// A Python module with a kernel that Triton compiles.
+    Triton(TritonKernel),
+}
+
+impl KernelCode {
+    /// Whether it is CUDA C++.
+    pub const fn is_cuda(&self) -> bool {
+        matches!(self, Self::Cuda)
+    }
+}
+
+/// What Triton compiles a function for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TritonKernel {
+    /// Types of the arguments in Triton's notation, with what their values are known to be multiples of (`*fp16:16`, `i32`).
+    pub signature: Vec<String>,
+    /// Parameters of the variant: constexprs of the function, or options of the compiler.
+    pub constants: Vec<(String, Value)>,
 }
 
 impl KernelPlan {
@@ -61,6 +95,16 @@ pub struct ShapeProgram {
 }
 
 impl ShapeProgram {
+    /// The program as the kernel's compiler says that it has to be, where it says.
+    #[must_use]
+    pub fn compiled_as(&self, compiled: Option<&CompiledLaunch>) -> Self {
+        let step = |step: &Step| match step {
+            Step::Launch(launch) => Step::Launch(launch.compiled_as(compiled)),
+            Step::Memset(_) | Step::Memcpy(_) => step.clone(),
+        };
+        Self { shape: self.shape.clone(), steps: self.steps.iter().map(step).collect() }
+    }
+
     /// Its launches, in order.
     pub fn launches(&self) -> impl Iterator<Item = &Launch> {
         self.steps.iter().filter_map(|step| match step {
@@ -149,5 +193,17 @@ impl Launch {
     /// Blocks a grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// The launch as the kernel's compiler says that it has to be, where it says.
+    pub fn compiled_as(&self, compiled: Option<&CompiledLaunch>) -> Self {
+        let Some(compiled) = compiled else { return self.clone() };
+        let workspace = compiled.workspace.iter().map(|bytes| Arg::Workspace(bytes.saturating_mul(self.blocks())));
+        Self {
+            block: [compiled.threads, 1, 1],
+            dynamic_shared: compiled.dynamic_shared,
+            args: self.args.iter().cloned().chain(workspace).collect(),
+            ..self.clone()
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::arg::Arg;
 use super::fault::{Faults, PlanErrors};
 use super::launch::Launching;
-use super::program::{KernelPlan, Launch, ShapeProgram, Step};
+use super::program::{KernelCode, KernelPlan, Launch, ShapeProgram, Step};
 use super::variants::{Method, Plan, Standing, Variant};
 use crate::config::{LaunchMode, Phase, Shape, WorkloadReference};
 use crate::expr::Names;
@@ -26,7 +26,7 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     let WorkloadReference::Entry { entry, source, .. } = &phase.workload.reference else { return None };
     let kernel = plan.variants.iter().find_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some(kernel),
-        Method::Command(_) | Method::Captured(_) => None,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     })?;
     let program = |shape: &Shape| {
         let args = reference_args(phase, shape, kernel).ok().flatten()?;
@@ -35,6 +35,7 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     };
     let kernel = KernelPlan {
         source: source.clone().unwrap_or_else(|| kernel.source.clone()),
+        code: KernelCode::Cuda,
         flags: kernel.flags.clone(),
         defines: if source.is_some() { Vec::new() } else { kernel.defines.clone() },
         programs: phase.workload.shapes.iter().filter_map(program).collect(),

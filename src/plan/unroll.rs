@@ -2,11 +2,14 @@
 
 use super::fault::{Faults, PlanErrors};
 use super::launch::Launching;
-use super::program::{KernelPlan, ShapeProgram};
+use super::program::{KernelCode, KernelPlan, ShapeProgram, TritonKernel};
 use super::reference::check_reference_args;
 use super::space::{ConditionError, Point, Space, Walk};
-use super::variants::{CommandPlan, Method, Plan, Standing, Variant};
-use crate::config::{KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind};
+use super::triton;
+use super::variants::{CommandPlan, FunctionPlan, Method, Plan, Standing, Variant};
+use crate::config::{
+    CodeForm, KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind,
+};
 use crate::expr::{Names, Template, Value};
 use crate::model::{KernelName, Scope, VariantId, glob};
 use std::path::PathBuf;
@@ -151,6 +154,17 @@ impl Unrolling<'_> {
                 };
                 self.kernel(id, spec.params.clone(), kernel, &key, standing)
             }
+            VariantSpecKind::Function(function) => {
+                let scope: Names = spec.params.iter().cloned().collect();
+                let text = self.text(&function.call, &format!("{table}.python"), &scope, &id)?;
+                let (file, name) = text.rsplit_once(':')?;
+                let method = Method::Function(FunctionPlan {
+                    file: PathBuf::from(file),
+                    function: name.to_owned(),
+                    kernel_filter: function.kernel_filter.clone(),
+                });
+                Some(Variant { id, standing, params: spec.params.clone(), method })
+            }
             VariantSpecKind::Captured(pattern) => {
                 Some(Variant { id, standing, params: Vec::new(), method: Method::Captured(pattern.clone()) })
             }
@@ -173,7 +187,7 @@ impl Unrolling<'_> {
     ) -> Option<Variant> {
         let mut scope: Names = params.iter().cloned().collect();
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
-        let source = self.text(&kernel.source, &key("source"), &scope, &id);
+        let source = self.text(&kernel.source, &key(kernel.code.key()), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
         let keys: Vec<StepKeys<'_>> = kernel
             .steps
@@ -204,7 +218,16 @@ impl Unrolling<'_> {
         }
         self.check_extents(&scope, &id);
         let whole = programs.len() == self.phase.workload.shapes.len();
-        let plan = KernelPlan { source: PathBuf::from(source?), flags: flags?, defines: defines?, programs };
+        let code = match kernel.code {
+            CodeForm::Cuda => KernelCode::Cuda,
+            CodeForm::Ptx => KernelCode::Ptx,
+            CodeForm::Cubin => KernelCode::Cubin,
+            CodeForm::Python => KernelCode::Triton(TritonKernel {
+                signature: triton::signature(&self.phase.workload, &programs),
+                constants: params.clone(),
+            }),
+        };
+        let plan = KernelPlan { source: PathBuf::from(source?), code, flags: flags?, defines: defines?, programs };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
     }
 

@@ -1,10 +1,11 @@
 //! A plan and its variants.
 
-use super::program::KernelPlan;
+use super::program::{KernelCode, KernelPlan};
 use crate::config::LaunchPattern;
 use crate::expr::Value;
 use crate::model::VariantId;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Whether a variant competes or is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -35,10 +36,23 @@ pub struct Variant {
 pub enum Method {
     /// A kernel that is built and launched here.
     Kernel(KernelPlan),
+    /// A Python function over the workload's buffers, called by the worker.
+    Function(FunctionPlan),
     /// A program that does everything itself.
     Command(CommandPlan),
     /// Launches of ncu reports that another program made.
     Captured(LaunchPattern),
+}
+
+/// A Python function; its parameters are the variant's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionPlan {
+    /// The module.
+    pub file: PathBuf,
+    /// The function in it.
+    pub function: String,
+    /// Regular expression of the kernels that count.
+    pub kernel_filter: Option<String>,
 }
 
 /// A program and its arguments, rendered.
@@ -68,10 +82,18 @@ impl Plan {
         self.variants.iter().filter(|v| v.standing == Standing::Candidate)
     }
 
+    /// Kernels that Triton compiles.
+    pub fn triton_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
+        self.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Triton(_)) => Some((&variant.id, kernel)),
+            Method::Kernel(_) | Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+        })
+    }
+
     /// External commands.
     pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Kernel(_) | Method::Captured(_) => None,
+            Method::Kernel(_) | Method::Function(_) | Method::Captured(_) => None,
             Method::Command(command) => Some((&variant.id, command)),
         })
     }

@@ -3,6 +3,7 @@
 //! Its first line is a hidden marker that names the phase, so that whoever posts it finds the comment to replace.
 
 use super::deltas::ShapeDelta;
+use super::finding_row::FindingRow;
 use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
 use super::number;
@@ -114,7 +115,9 @@ fn facts(report: &Report) -> String {
 
 /// The gravest finding and what to try, where the phase does not simply pass.
 fn next_step(report: &Report) -> String {
-    let Some(finding) = report.findings.first().filter(|_| report.headline.conclusion != Conclusion::Pass) else {
+    let said = |finding: &&FindingRow| finding.leading || finding.rule == "ncu";
+    let leading = report.findings.iter().find(said);
+    let Some(finding) = leading.filter(|_| report.headline.conclusion != Conclusion::Pass) else {
         return String::new();
     };
     let cause = escape(&text::clip(&finding.sentence, FINDING));

@@ -28,8 +28,8 @@ impl Report {
         let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
         let objective_shape =
             inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
-        let used = in_use::in_use(inputs, &metrics);
         let out_of_reach = unreachable_gates(inputs);
+        let used = in_use::in_use(inputs, &metrics);
         let mut report = Self {
             title: text::line(&inputs.phase.title),
             phase: text::line(&inputs.phase.name),

@@ -16,7 +16,7 @@ use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, Tolerance};
 use crate::model::{Level, Verdict};
-use crate::plan::{Method, Standing, Variant};
+use crate::plan::{KernelCode, Method, Standing, Variant};
 use std::collections::HashMap;
 
 /// Everything about variants, by id.
@@ -206,8 +206,14 @@ fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&Buil
     let command = match &variant.method {
         Method::Kernel(plan) => {
             let defines = plan.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
-            plan.flags.iter().cloned().chain(defines).collect::<Vec<_>>().join(" ")
+            let constants = match &plan.code {
+                KernelCode::Triton(triton) => triton.constants.clone(),
+                KernelCode::Cuda | KernelCode::Ptx | KernelCode::Cubin => Vec::new(),
+            };
+            let constants = constants.iter().map(|(name, value)| format!("{name}={value}"));
+            plan.flags.iter().cloned().chain(defines).chain(constants).collect::<Vec<_>>().join(" ")
         }
+        Method::Function(plan) => format!("{}:{}", plan.file.display(), plan.function),
         Method::Command(plan) => plan.argv.join(" "),
         Method::Captured(_) => String::new(),
     };
@@ -223,7 +229,7 @@ fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&Buil
             (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, rows)
         }
         Some(BuildOutcome::NotNeeded) => {
-            let words = captured(inputs, variant).map_or_else(|| "external command".to_owned(), launches);
+            let words = captured(inputs, variant).map_or_else(|| without_build(variant).to_owned(), launches);
             (Verdict::Pass, words, "", None, Vec::new())
         }
         None => (Verdict::Inconclusive, "was not built".to_owned(), "", None, Vec::new()),
@@ -242,6 +248,14 @@ fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&Buil
 fn captured<'i>(inputs: &'i ReportInputs<'_>, variant: &Variant) -> Option<&'i CapturedVariant> {
     let RunSource::Foreign { captured, .. } = &inputs.source else { return None };
     captured.iter().find(|one| one.variant == variant.id)
+}
+
+/// What a variant is that nothing is built for.
+fn without_build(variant: &Variant) -> &'static str {
+    match &variant.method {
+        Method::Function(_) => "Python function",
+        Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => "external command",
+    }
 }
 
 fn resource_rows(resources: &Resources) -> Vec<(String, Number)> {
@@ -268,7 +282,7 @@ fn values(
 ) -> ShapeValues {
     let launch = match &variant.method {
         Method::Kernel(plan) => plan.program(shape).map_or_else(String::new, steps::program_text),
-        Method::Command(_) | Method::Captured(_) => String::new(),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => String::new(),
     };
     let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
         Cell::Value(value) => Measure::Number(Number::new(value)),

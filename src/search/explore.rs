@@ -315,7 +315,8 @@ impl Searching<'_> {
         let tools = self.of.tools;
         let (arch, cache) =
             (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref()).map_err(CampaignError::from)?);
-        let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Share);
+        let builder =
+            Builder::new(&tools.nvcc, &arch, &cache, Sharing::Share).with_python(phase.build.python.as_deref());
         let mut sink = |record: &BuildRecord| {
             self.of.progress.step(&record.variant.0);
             Ok(())
@@ -335,7 +336,7 @@ impl Searching<'_> {
         // Of equal machine code the first that may be launched is timed for all.
         let kept: Vec<&VariantId> = builds.iter().map(|build| &build.variant).collect();
         let of = |build: &BuildRecord| build.shares.clone().filter(|first| kept.contains(&first));
-        let mut files = cubins(builds, |build| of(build).is_none());
+        let mut files = cubins(plan, builds, |build| of(build).is_none());
         if files.is_empty() {
             return Ok(());
         }

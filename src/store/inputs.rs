@@ -41,6 +41,10 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
     for variant in &plan.variants {
         match &variant.method {
             Method::Kernel(kernel) => paths.extend(flag_files(&kernel.flags).iter().map(|file| inside(file))),
+            Method::Function(function) => {
+                paths.insert(inside(&function.file));
+                paths.extend(beside(&inside(&function.file), &CODE));
+            }
             Method::Captured(_) => {}
             Method::Command(command) => paths.extend(scripts(&command.argv)),
         }

@@ -191,6 +191,8 @@ impl TimedKernel {
         buffers.clear_digests();
         let mut pending = Vec::new();
         let asked = || {
+            device.deliver(&self.graph)?;
+            device.deliver(&self.lead_in)?;
             let places = if verified { contents.len() + 1 } else { 0 };
             let set = |place: usize| (place < contents.len()).then_some(place);
             (0..places).try_for_each(|at| buffers.ask_outputs(device, set(at)).map(|digests| pending.push(digests)))
@@ -291,7 +293,7 @@ fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> String {
 
 /// A graph of that many launches, over the sets in turn.
 fn graph(device: &Device, sets: &[BoundProgram<'_>], launches: u32) -> Result<ExecutableGraph, DeviceError> {
-    device.capture(|| sets.iter().cycle().take(launches as usize).try_for_each(|program| device.run(program)))
+    device.capture_timed(|| sets.iter().cycle().take(launches as usize).try_for_each(|program| device.run(program)))
 }
 
 /// So many launches on the buffers of the lead-in, which find the state of its start each time.

@@ -27,8 +27,8 @@ function readAddress() {
   const address = new URLSearchParams(location.hash.slice(1));
   const [, key, way] = address.get("sort")?.match(/^(.*):(up|down)$/) ?? [];
   if (columns.some((column) => column.key === key)) state.sort = { key, up: way === "up" };
-  const ids = address.getAll("pair");
-  state.pair = data.variants.filter((v) => ids.includes(v.id)).slice(0, 2);
+  const named = address.getAll("pair").map((id) => data.variants.find((v) => v.id === id));
+  state.pair = [...new Set(named.filter(Boolean))].slice(0, 2);
   state.query = address.get("search") ?? "";
   $("filters").querySelector("input[type=search]").value = state.query;
 }

@@ -201,7 +201,10 @@ static Result run(const Node *node) {
         else
             copy(node->function, node->parameters);
         break;
-    case COPY: memcpy(node->to, node->from, node->bytes); break;
+    case COPY:
+        microseconds += MICROSECONDS;
+        memcpy(node->to, node->from, node->bytes);
+        break;
     case FILL: memset(node->to, node->byte, node->bytes); break;
     }
     return OK;

@@ -17,6 +17,7 @@ mod explained;
 mod faults;
 mod foreign;
 mod forms;
+mod functions;
 mod gallery;
 mod inputs;
 mod kernels;

@@ -192,7 +192,7 @@ impl Stored {
         for variant in &plan.variants {
             let outcome = match variant.method {
                 Method::Kernel(_) => self.built(),
-                Method::Command(_) | Method::Captured(_) => BuildOutcome::NotNeeded,
+                Method::Function(_) | Method::Command(_) | Method::Captured(_) => BuildOutcome::NotNeeded,
             };
             let kernel = outcome != BuildOutcome::NotNeeded;
             writer.build(&BuildRecord { variant: variant.id.clone(), shares: None, outcome }).unwrap();
@@ -238,7 +238,7 @@ impl Stored {
         let launches = cases().flat_map(|(variant, shape)| {
             let entries = match &variant.method {
                 Method::Kernel(kernel) => kernel.launched_entries(),
-                Method::Command(_) | Method::Captured(_) => vec!["library"],
+                Method::Function(_) | Method::Command(_) | Method::Captured(_) => vec!["library"],
             };
             let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();
             samples.sort_by(f64::total_cmp);
@@ -280,6 +280,7 @@ impl Stored {
             arch: "sm_90".to_owned(),
             cached: false,
             log: String::new(),
+            launch: None,
         }
     }
 
@@ -326,7 +327,7 @@ fn launch(kernel: &str, range: &str, duration: f64) -> Message {
 fn sources(plan: &Plan, place: &Place) -> BTreeMap<String, String> {
     let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
-        Method::Command(_) | Method::Captured(_) => None,
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     });
     let hash = |name: String| {
         let path = place.path().join(&name);

@@ -83,6 +83,7 @@ impl NoisyRun {
                 arch: "sm_90".to_owned(),
                 cached: true,
                 log: String::new(),
+                launch: None,
             };
             writer.build(&BuildRecord { variant: id(name), shares: None, outcome }).unwrap();
             let differences =

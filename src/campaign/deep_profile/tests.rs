@@ -99,6 +99,7 @@ impl Replay {
             arch: "sm_90".to_owned(),
             cached: true,
             log: String::new(),
+            launch: None,
         };
         let variant = VariantId(SELECTED.to_owned());
         writer.build(&BuildRecord { variant: variant.clone(), shares: None, outcome }).unwrap();

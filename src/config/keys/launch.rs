@@ -52,6 +52,14 @@ pub const ARGS: Key = key(
     "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`) by name; other ones as tables.",
 );
 
+/// Workspace.
+pub const WORKSPACE: Key = key(
+    "workspace",
+    EXPRS,
+    "Bytes of memory behind each pointer that the kernel takes after `args`; 0 passes a null pointer. A cubin of Triton takes two: \
+     scratch memory and the profiler's. Not for `python`, whose compiler says what it needs.",
+);
+
 /// `[[kernel.launch]]`.
 pub static LAUNCH: Spec = spec(
     "[[kernel.launch]]",
@@ -66,6 +74,7 @@ pub static LAUNCH: Spec = spec(
         PDL.default("false"),
         CARVEOUT.default("that of [kernel]"),
         ARGS.default("that of [kernel]"),
+        WORKSPACE.default("that of [kernel]"),
         key("memset", KeyKind::Name, "Instead of a launch: the buffer whose bytes are all set, by `cuMemsetD8Async`."),
         key("byte", KeyKind::Whole(0), "The byte that `memset` sets, at most 255.").default("0"),
         key(

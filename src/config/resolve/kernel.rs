@@ -8,13 +8,17 @@ use super::tensor_map::{self, MapParts};
 use crate::config::keys;
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{ArgTemplate, CommandTemplate, KernelTemplate, LaunchPattern, Sweep, VariantSpec, VariantSpecKind};
+use crate::config::{
+    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, LaunchPattern, Sweep, VariantSpec,
+    VariantSpecKind,
+};
 use crate::expr::{Template, Value};
 use crate::model::glob;
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
 #[derive(Debug, Clone, Default)]
 pub struct KernelParts {
+    code: Option<CodeForm>,
     source: Option<Placed<Template>>,
     flags: Option<Vec<Placed<Template>>>,
     defines: Option<Vec<Placed<String>>>,
@@ -25,6 +29,8 @@ pub struct KernelParts {
     steps: Option<Vec<StepParts>>,
     /// Whether the file has a source, right or wrong.
     has_source: bool,
+    /// Keys the file has, whether or not their values are right.
+    present: Vec<&'static str>,
     /// What is run of it as it is.
     pub runs: KernelUse,
 }
@@ -39,19 +45,33 @@ pub enum KernelUse {
     Common,
 }
 
+/// The one key of a table that names a file, and what that makes of it.
+fn code<'a>(table: &Table<'a>) -> Option<(CodeForm, Item<'a>)> {
+    let mut given = CodeForm::ALL.into_iter().filter_map(|code| Some((code, table.get(code.key())?)));
+    let first = given.next()?;
+    for (code, item) in given {
+        let message = format!("`{}` has both `{}` and `{}`", table.place.key, first.0.key(), code.key());
+        item.report(message, Some("a kernel is in one file: keep one".to_owned()));
+    }
+    Some(first)
+}
+
 /// Reads a whole or partial `[kernel]`.
 pub fn parts(table: &Table<'_>) -> KernelParts {
+    let code = code(table);
     let placed_texts = |item: Item<'_>| -> Vec<Placed<String>> {
         item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
     };
     let parts = KernelParts {
-        source: table.get("source").and_then(|item| item.template()),
+        has_source: code.is_some(),
+        source: code.as_ref().and_then(|(_, item)| item.template()),
+        code: code.map(|(code, _)| code),
+        present: keys::KERNEL.keys.iter().map(|key| key.name).filter(|key| table.has(key)).collect(),
         flags: table.get("flags").map(|item| item.list().iter().filter_map(Item::template).collect()),
         defines: table.get("defines").map(placed_texts),
         tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
         shared: LaunchParts::read(table),
         steps: table.get("launch").map(|item| launch::steps(&item)),
-        has_source: table.has("source"),
         runs: KernelUse::Whole,
     };
     if let Some(steps) = &parts.steps {
@@ -61,9 +81,25 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
 }
 
 impl KernelParts {
+    /// What the file holds.
+    fn form(&self) -> CodeForm {
+        self.code.unwrap_or_default()
+    }
+
+    /// Those of a kernel that a variant overrides with one of another kind: grid and arguments alone.
+    fn of_another_kind(&self, code: CodeForm) -> Self {
+        let present = self.present.iter().copied().filter(|key| ["grid", "args"].contains(key)).collect();
+        Self { code: Some(code), shared: self.shared.of_another_kind(), present, runs: self.runs, ..Self::default() }
+    }
+
     /// These parts, and `base` where they say nothing. A list of steps takes the place of that of `base`.
-    fn over(self, base: &Self) -> Self {
+    fn over(mut self, base: &Self) -> Self {
+        let own = self.code.filter(|code| *code != base.form());
+        let base = &own.map_or_else(|| base.clone(), |code| base.of_another_kind(code));
+        self.present.extend(&base.present);
         Self {
+            code: self.code.or(base.code),
+            present: self.present,
             source: self.source.or_else(|| base.source.clone()),
             flags: self.flags.or_else(|| base.flags.clone()),
             defines: self.defines.or_else(|| base.defines.clone()),
@@ -78,18 +114,38 @@ impl KernelParts {
     /// The steps, each with what the kernel gives it; one launch where there is no list.
     fn steps(&self) -> Vec<StepParts> {
         let given = self.steps.clone().unwrap_or_else(|| vec![StepParts::only("kernel")]);
-        given.iter().map(|step| step.over(&self.shared)).collect()
+        given.iter().map(|step| step.over(&self.launched())).collect()
+    }
+
+    /// What launches have that do not say it themselves; that of a Python function has its name.
+    fn launched(&self) -> LaunchParts {
+        let name = || {
+            let source = self.source.as_ref()?;
+            let (_, name) = source.value.text().rsplit_once(':')?;
+            Some(Placed { value: Template::parse(name).ok()?, place: source.place.clone() })
+        };
+        if self.form() == CodeForm::Python { self.shared.of_function(name()) } else { self.shared.clone() }
+    }
+
+    /// The file.
+    fn file(&self) -> Option<Template> {
+        let source = &self.source.as_ref()?.value;
+        if self.form() != CodeForm::Python {
+            return Some(source.clone());
+        }
+        Template::parse(source.text().rsplit_once(':')?.0).ok()
     }
 
     /// Reports what a kernel has to have and these parts lack; `at` is where it would have been.
     pub fn complete(&self, at: &Table<'_>) {
         if !self.has_source {
-            let doc = keys::KERNEL.key("source").map(|key| key.doc.to_owned());
-            at.report(format!("`{}.source` is missing", at.place.key), doc);
+            let key = self.form().key();
+            let doc = keys::KERNEL.key(key).map(|key| key.doc.to_owned());
+            at.report(format!("`{}.{key}` is missing", at.place.key), doc);
         }
         let steps = match &self.steps {
             Some(_) => self.steps(),
-            None => vec![StepParts::only(&at.place.key).over(&self.shared)],
+            None => vec![StepParts::only(&at.place.key).over(&self.launched())],
         };
         launch::complete(at, &steps);
     }
@@ -98,6 +154,7 @@ impl KernelParts {
     /// `whose` are the parameters.
     pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, params: &[Placed<String>], whose: &str) {
         let before = at.problems();
+        self.check_form(at);
         let given = || params.iter().map(|param| &param.value);
         let own = InScope::new(whose.to_owned(), given().cloned());
         let all = names.dims.iter().chain(given()).cloned();
@@ -122,6 +179,22 @@ impl KernelParts {
         }
     }
 
+    /// Reports keys that mean nothing for what the file holds.
+    fn check_form(&self, at: &Table<'_>) {
+        let (foreign, why) = self.form().foreign();
+        for key in foreign.iter().filter(|key| self.present.contains(*key)) {
+            let message =
+                format!("`{}.{key}` has no meaning for a kernel with `{}`: {why}", at.place.key, self.form().key());
+            at.report(message, Some("leave it out".to_owned()));
+        }
+        if let (CodeForm::Python, Some(source)) = (self.form(), &self.source)
+            && source.value.text().rsplit_once(':').is_none_or(|(file, name)| file.is_empty() || name.is_empty())
+        {
+            let message = format!("`{}` is \"{}\", which names no function", source.place.key, source.value.text());
+            at.report_at(&source.place, message, Some("FILE.py:FUNCTION".to_owned()));
+        }
+    }
+
     /// Texts that parameters are put into.
     fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s Placed<Template>> {
         let entries = steps.iter().filter_map(StepParts::launch).filter_map(|launch| launch.entry.as_ref());
@@ -130,6 +203,10 @@ impl KernelParts {
 
     /// Reports those of `params` that nothing here uses: all their values would give the same program.
     fn check_used(&self, at: &Table<'_>, params: &[Placed<String>], steps: &[StepParts]) {
+        // A Python function is given every parameter by name, and its compiler refuses one that it does not know.
+        if self.form() == CodeForm::Python {
+            return;
+        }
         let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
         let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs).chain(maps);
         let parts = args(steps).flat_map(|arg| arg.value.parts());
@@ -175,15 +252,25 @@ impl KernelParts {
     pub fn template(&self) -> Option<KernelTemplate> {
         let texts = |texts: &Vec<Placed<String>>| texts.iter().map(|text| text.value.clone()).collect();
         Some(KernelTemplate {
-            source: self.source.as_ref()?.value.clone(),
+            code: self.form(),
+            source: self.file()?,
             flags: match &self.flags {
                 Some(flags) => flags.iter().map(|flag| flag.value.clone()).collect(),
-                None => ["-O3", "-lineinfo"].iter().filter_map(|flag| Template::parse(flag).ok()).collect(),
+                None => default_flags(self.form()).iter().filter_map(|flag| Template::parse(flag).ok()).collect(),
             },
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
             steps: self.steps().iter().map(StepParts::template).collect::<Option<_>>()?,
         })
+    }
+}
+
+/// nvcc's flags where the file gives none.
+const fn default_flags(code: CodeForm) -> &'static [&'static str] {
+    match code {
+        CodeForm::Cuda => &["-O3", "-lineinfo"],
+        CodeForm::Ptx => &["-O3"],
+        CodeForm::Cubin | CodeForm::Python => &[],
     }
 }
 
@@ -258,12 +345,29 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     let whose = format!("the parameters of variant `{shown}`");
     let command = table.get("command");
     if let Some(pattern) = table.get("match") {
-        let refused = ["params", "kernel", "command", "kernel_filter"].into_iter().filter_map(|key| table.get(key));
+        let refused =
+            ["params", "kernel", "python", "command", "kernel_filter"].into_iter().filter_map(|key| table.get(key));
         refused.for_each(|item| item.report(format!("`{}` means nothing beside `match`", item.place.key), None));
         let kind = VariantSpecKind::Captured(launch_pattern(&pattern)?);
         return Some(VariantSpec { name: name?, params: Vec::new(), kind, line: table.line() });
     }
+    let function = table.get("python");
+    if let (Some(command), Some(_)) = (&command, &function) {
+        command.report(format!("variant `{shown}` has both `python` and `command`"), Some("keep one".to_owned()));
+    }
     let kind = match (&command, table.get("kernel")) {
+        (_, kernel) if function.is_some() => {
+            if let Some(kernel) = kernel {
+                let help =
+                    "a Triton kernel is `kernel = { python = \"...\" }`; a function over tensors is `python = \"...\"`";
+                kernel.report(format!("variant `{shown}` has both `kernel` and `python`"), Some(help.to_owned()));
+            }
+            let scope = InScope::new(whose, own);
+            let filter = table.get("kernel_filter").and_then(|item| filter(&item));
+            let call = function.and_then(|item| Some((scope.template(&item)?, item)));
+            call.filter(|(call, item)| names_function(call, item))
+                .map(|(call, _)| VariantSpecKind::Function(FunctionTemplate { call, kernel_filter: filter }))
+        }
         (Some(_), Some(kernel)) => {
             kernel.report(format!("variant `{shown}` has both `kernel` and `command`"), Some("keep one".to_owned()));
             None
@@ -277,7 +381,8 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         }
         (None, kernel) => {
             if let Some(filter) = table.get("kernel_filter") {
-                filter.report("`kernel_filter` is for external commands", Some("leave it out".to_owned()));
+                filter
+                    .report("`kernel_filter` is for functions and external commands", Some("leave it out".to_owned()));
             }
             kernel_of(table, kernel, base, names, &shown).and_then(|parts| {
                 parts.check(table, names, &placed, &whose);
@@ -286,6 +391,16 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         }
     };
     Some(VariantSpec { name: name?, params, kind: kind?, line: table.line() })
+}
+
+/// Whether a text has a file and a function behind a colon; an error where it has not.
+fn names_function(call: &Template, item: &Item<'_>) -> bool {
+    let named = call.text().rsplit_once(':').is_some_and(|(file, name)| !file.is_empty() && !name.is_empty());
+    if !named {
+        let message = format!("`{}` is \"{}\", which names no function", item.place.key, call.text());
+        item.report(message, Some("FILE.py:FUNCTION".to_owned()));
+    }
+    named
 }
 
 fn kernel_of(
@@ -307,8 +422,9 @@ fn kernel_of(
                     {
                         launch::check_taken(&kernel, &own.shared, steps);
                     }
+                    let another = own.code.is_some_and(|code| code != base.form());
                     let merged = own.over(base);
-                    if base.runs == KernelUse::Common {
+                    if base.runs == KernelUse::Common || another {
                         merged.complete(&kernel);
                     }
                     merged
@@ -325,7 +441,8 @@ fn kernel_of(
         }
         (None, Some(base)) => Some(base.clone()),
         (None, None) => {
-            let help = "give it `kernel = { ... }` or `command = [...]`, or declare [kernel]".to_owned();
+            let help =
+                "give it `kernel = { ... }`, `python = \"...\"` or `command = [...]`, or declare [kernel]".to_owned();
             table.report(format!("variant `{shown}` has nothing to run"), Some(help));
             None
         }

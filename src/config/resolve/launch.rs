@@ -19,6 +19,7 @@ pub struct LaunchParts {
     pdl: Option<Placed<bool>>,
     carveout: Option<Placed<Expr>>,
     pub args: Option<Vec<Placed<ArgTemplate>>>,
+    workspace: Option<Vec<Placed<Expr>>>,
     /// Keys the table has, whether or not their values are right.
     pub present: Vec<&'static str>,
 }
@@ -26,7 +27,8 @@ pub struct LaunchParts {
 /// Keys that a launch has to have.
 const NEEDED: [&str; 4] = ["entry", "grid", "block", "args"];
 /// Keys of `[kernel]` that are those of launches.
-const SHARED: [&str; 8] = ["entry", "grid", "block", "cluster", "dynamic_shared", "cooperative", "carveout", "args"];
+const SHARED: [&str; 9] =
+    ["entry", "grid", "block", "cluster", "dynamic_shared", "cooperative", "carveout", "args", "workspace"];
 
 impl LaunchParts {
     /// Reads the keys of a launch in `[kernel]` or `[[kernel.launch]]`.
@@ -43,6 +45,7 @@ impl LaunchParts {
             pdl: None,
             carveout: table.get("carveout").and_then(|item| item.expr()),
             args: table.get("args").map(|item| argument::args(&item)),
+            workspace: table.get("workspace").map(exprs),
             present: SHARED.into_iter().filter(|key| table.has(key)).collect(),
         }
     }
@@ -60,13 +63,27 @@ impl LaunchParts {
             pdl: self.pdl.or_else(|| base.pdl.clone()),
             carveout: self.carveout.or_else(|| base.carveout.clone()),
             args: self.args.or_else(|| base.args.clone()),
+            workspace: self.workspace.or_else(|| base.workspace.clone()),
             present: self.present,
         }
+    }
+
+    /// Those that a kernel of another kind takes over: grid and arguments alone.
+    pub fn of_another_kind(&self) -> Self {
+        let present = self.present.iter().copied().filter(|key| ["grid", "args"].contains(key)).collect();
+        Self { grid: self.grid.clone(), args: self.args.clone(), present, ..Self::default() }
+    }
+
+    /// Those of a Python function, whose entry is its name and whose compiler says how large a block is.
+    pub fn of_function(&self, name: Option<Placed<Template>>) -> Self {
+        let present = self.present.iter().copied().chain(["entry", "block"]).collect();
+        Self { entry: name, block: Some(Vec::new()), present, ..self.clone() }
     }
 
     /// Its expressions.
     pub fn exprs(&self) -> impl Iterator<Item = &Placed<Expr>> {
         let axes = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
+        let axes = axes.chain(self.workspace.iter().flatten());
         axes.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(&self.carveout)
     }
 
@@ -102,6 +119,7 @@ impl LaunchParts {
             mode: self.mode(),
             carveout: self.carveout.as_ref().map(|expr| expr.value.clone()),
             args: self.args.as_ref()?.iter().map(|arg| arg.value.clone()).collect(),
+            workspace: self.workspace.as_ref().map(exprs).unwrap_or_default(),
         })
     }
 }

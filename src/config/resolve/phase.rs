@@ -310,7 +310,7 @@ fn build<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> BuildSettings {
         Some(text)
     });
     let path = |key| layers.get(key).and_then(|item: Item<'_>| item.text()).map(Into::into);
-    BuildSettings { nvcc: path("nvcc"), arch, cache: path("cache") }
+    BuildSettings { nvcc: path("nvcc"), arch, python: path("python"), cache: path("cache") }
 }
 
 fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<BenchSettings> {

@@ -40,7 +40,10 @@ fn read_keys() -> BTreeSet<(&'static str, &'static str)> {
 fn a_phase_with_every_key_is_right() {
     let phase = read(EVERY_KEY).unwrap_or_else(|e| panic!("{e}"));
     let plan = crate::plan::unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(plan.variants.iter().map(|v| v.id.0.as_str()).collect::<Vec<_>>(), ["THREADS=64", "own", "library"]);
+    assert_eq!(
+        plan.variants.iter().map(|v| v.id.0.as_str()).collect::<Vec<_>>(),
+        ["THREADS=64", "own", "assembled", "machine_code", "triton", "library", "eager"]
+    );
 }
 
 #[test]
@@ -126,7 +129,7 @@ fn phases_conform_to_the_schema() {
     }
     let typo = toml::Value::Table(EVERY_KEY.replace("warmup", "warmpu").parse().unwrap());
     assert!(conforms(&typo, &schema).is_err());
-    let lacking = toml::Value::Table(EVERY_KEY.replace("source = \"k.cu\"\n", "").parse().unwrap());
+    let lacking = toml::Value::Table(EVERY_KEY.replace("grid = [\"N // 16\"]\n", "").parse().unwrap());
     assert!(conforms(&lacking, &schema).is_err());
 }
 

@@ -1,5 +1,6 @@
 //! From text to phase, and every class of error with the text a person sees.
 
+mod code_forms;
 mod declared;
 mod errors;
 mod fuzz;

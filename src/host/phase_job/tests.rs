@@ -5,9 +5,11 @@ use crate::config::{Init, Scalar, ScalarType, WorkloadReference};
 use crate::expr::Expr;
 use crate::host::fixtures::{phase, plan};
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName};
+use std::path::PathBuf;
 
-fn cubins(names: &[&str]) -> BTreeMap<VariantId, PathBuf> {
-    names.iter().map(|n| (VariantId((*n).to_owned()), PathBuf::from(format!("{n}.cubin")))).collect()
+fn cubins(names: &[&str]) -> BTreeMap<VariantId, BuiltKernel> {
+    let built = |name: &str| BuiltKernel { cubin: PathBuf::from(format!("{name}.cubin")), launch: None };
+    names.iter().map(|n| (VariantId((*n).to_owned()), built(n))).collect()
 }
 
 fn job(phase: &Phase) -> Result<WorkerJob, JobError> {

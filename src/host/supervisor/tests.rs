@@ -15,6 +15,7 @@ fn job() -> WorkerJob {
     let kernel = |name: &str| JobKernel {
         variant: VariantId(name.to_owned()),
         cubin: PathBuf::new(),
+        function: None,
         programs: Vec::new(),
         extents: Vec::new(),
         cases: [0, 1].map(|seed| CheckCase { shape: shape.clone(), seed }).to_vec(),
@@ -32,6 +33,7 @@ fn job() -> WorkerJob {
         hidden: HiddenSeeds::default(),
     };
     WorkerJob {
+        python: None,
         device: 0,
         mode: JobMode::Bench(timing),
         seeds: vec![0, 1],

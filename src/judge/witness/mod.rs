@@ -177,14 +177,17 @@ impl WitnessInput<'_> {
             (Method::Captured(_), _) => Agreement::Doubtful("a launch of another program".into()),
             (Method::Command(_), Standing::Candidate) => Agreement::Doubtful(GRADED_BY_ITSELF.into()),
             (Method::Command(_), Standing::Baseline) => self.seen(variant),
-            (Method::Kernel(_), _) if launches.unverified(&variant.id, &shape.name) => {
+            (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
                 Agreement::Doubtful("outputs of its timed launches were not verified".into())
             }
-            (Method::Kernel(kernel), _) => {
+            (Method::Kernel(_) | Method::Function(_), _) => {
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
                 let Self { phase, counters, chip, .. } = *self;
-                let program = kernel.program(&shape.name);
+                let program = match &variant.method {
+                    Method::Kernel(kernel) => kernel.program(&shape.name),
+                    Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+                };
                 CaseCounters { phase, chip, shape, variant: &variant.id, program, counters, latency, sets }.agreement()
             }
         }

@@ -2,7 +2,7 @@
 //! runs of earlier versions are read, and hashes of plans stay what they were.
 
 use super::super::arg::Arg;
-use super::{KernelPlan, Launch, ShapeProgram, Step};
+use super::{KernelCode, KernelPlan, Launch, ShapeProgram, Step};
 use crate::config::LaunchMode;
 use crate::model::ShapeName;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,8 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StoredKernelPlan {
     source: PathBuf,
+    #[serde(default, skip_serializing_if = "KernelCode::is_cuda")]
+    code: KernelCode,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     entry: Option<String>,
     flags: Vec<String>,
@@ -41,11 +43,11 @@ pub struct StoredLaunch {
 
 impl From<KernelPlan> for StoredKernelPlan {
     fn from(plan: KernelPlan) -> Self {
-        let KernelPlan { source, flags, defines, programs } = plan;
+        let KernelPlan { source, code, flags, defines, programs } = plan;
         let entry = programs.first().and_then(ShapeProgram::single).map(|launch| launch.entry.clone());
         let one = |program: &ShapeProgram| program.single().is_some_and(|launch| Some(&launch.entry) == entry.as_ref());
         if !programs.iter().all(one) || entry.is_none() {
-            return Self { source, entry: None, flags, defines, launches: None, programs };
+            return Self { source, code, entry: None, flags, defines, launches: None, programs };
         }
         let launches = programs.into_iter().flat_map(|program| {
             let shape = program.shape;
@@ -54,7 +56,7 @@ impl From<KernelPlan> for StoredKernelPlan {
                 Step::Memset(_) | Step::Memcpy(_) => None,
             })
         });
-        Self { source, entry, flags, defines, launches: Some(launches.collect()), programs: Vec::new() }
+        Self { source, code, entry, flags, defines, launches: Some(launches.collect()), programs: Vec::new() }
     }
 }
 
@@ -62,7 +64,7 @@ impl TryFrom<StoredKernelPlan> for KernelPlan {
     type Error = String;
 
     fn try_from(stored: StoredKernelPlan) -> Result<Self, String> {
-        let StoredKernelPlan { source, entry, flags, defines, launches, programs } = stored;
+        let StoredKernelPlan { source, code, entry, flags, defines, launches, programs } = stored;
         let programs = match (entry, launches) {
             (Some(entry), Some(launches)) if programs.is_empty() => {
                 launches.into_iter().map(|launch| launch.program(&entry)).collect()
@@ -70,7 +72,7 @@ impl TryFrom<StoredKernelPlan> for KernelPlan {
             (None, None) if !programs.is_empty() => programs,
             _ => return Err("a kernel has either `entry` with `launches`, or `programs`".to_owned()),
         };
-        Ok(Self { source, flags, defines, programs })
+        Ok(Self { source, code, flags, defines, programs })
     }
 }
 

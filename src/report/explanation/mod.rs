@@ -118,7 +118,9 @@ impl<'s, 'a> Explainer<'s, 'a> {
             crate::plan::Method::Kernel(kernel) => {
                 Some(format!("{} ({})", kernel.source.display(), kernel.entries().join(", ")))
             }
-            crate::plan::Method::Command(_) | crate::plan::Method::Captured(_) => None,
+            crate::plan::Method::Function(_) | crate::plan::Method::Command(_) | crate::plan::Method::Captured(_) => {
+                None
+            }
         });
         TaskContext {
             phase: words::line(&phase.name),

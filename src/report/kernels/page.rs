@@ -3,9 +3,7 @@
 use super::group::{KernelKey, LaunchGroup, ProfiledReport};
 use super::source::{self, SourceView};
 use crate::chart::{Chart, kernel_roofline};
-use crate::explain::{
-    self, ChipKnowledge, Compilation, DeclaredWork, Diagnosis, Finding, HotLine, RuleBook, ShapeFacts,
-};
+use crate::explain::{self, ChipKnowledge, Finding, HotLine};
 use crate::metric::{Catalogue, id};
 use crate::model::{Better, Cell, MetricId};
 use crate::report::change::{MetricChange, MetricFacts, ranges};
@@ -14,7 +12,6 @@ use crate::report::{number, text};
 use indexmap::IndexSet;
 use ncu_rep::SourceFile;
 use serde::Serialize;
-use std::collections::HashMap;
 
 /// Kernels with a section of their own: those that take the most time.
 const DETAILED: usize = 40;
@@ -240,27 +237,19 @@ struct FindingTable {
 impl FindingTable {
     fn new(report: &ProfiledReport) -> Self {
         let (table, shape, ids) = report.table();
-        let diagnosis = Diagnosis {
-            rules: RuleBook::shipped(),
-            quantities: &table,
-            plan: None,
-            compilation: Compilation::default(),
-            shapes: &[ShapeFacts { name: shape, dims: Vec::new(), work: DeclaredWork::default() }],
-            chip: &ChipKnowledge { capability: None, sms: report.sms, dram_peak: None },
-            observations: &[],
-            reports: &HashMap::new(),
-        };
-        Self { findings: diagnosis.findings(&ids) }
+        let chip = ChipKnowledge { sms: report.sms, ..ChipKnowledge::default() };
+        Self { findings: explain::diagnose_table(&table, &ids, &shape, &chip) }
     }
 
     /// Findings about the group at a place of its report.
     fn of(&self, at: usize) -> Vec<KernelFinding> {
         let id = (at + 1).to_string();
-        let found = self.findings.iter().filter(|finding| finding.variant.0 == id).take(FINDINGS);
+        let cause = |finding: &&Finding| finding.variant.0 == id && finding.symptom_of.is_none();
+        let found = self.findings.iter().filter(cause).take(FINDINGS);
         let row = |finding: &Finding| KernelFinding {
             title: text::line(&finding.cause),
             sentence: text::sentence(&text::line(&finding.sentence)),
-            advice: finding.advice.first().map_or_else(String::new, |first| text::sentence(&text::line(first))),
+            advice: finding.advice.first().map_or_else(String::new, |advice| text::sentence(&text::line(advice))),
             severity: finding.severity,
         };
         found.map(row).collect()

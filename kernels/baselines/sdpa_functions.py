@@ -1,0 +1,31 @@
+"""PyTorch's scaled_dot_product_attention by backend, as functions that ncugate calls (docs/python.md).
+
+Backends: flash (FlashAttention-2), efficient (CUTLASS FMHA, the kernel of xFormers), cudnn, math, and default: what PyTorch chooses by
+itself. A backend that is not there is absent, with the reason.
+"""
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+BACKENDS = {
+    "flash": "FLASH_ATTENTION",
+    "efficient": "EFFICIENT_ATTENTION",
+    "cudnn": "CUDNN_ATTENTION",
+    "math": "MATH",
+}
+
+
+def sdpa(q, k, v, scale, backend="default", causal=False):
+    attention = torch.nn.functional.scaled_dot_product_attention
+    if backend == "default":
+        return attention(q, k, v, is_causal=causal, scale=scale)
+    name = BACKENDS[backend]
+    if not hasattr(SDPBackend, name):
+        raise ImportError(f"PyTorch {torch.__version__} has no backend {name}")
+    try:
+        with sdpa_kernel(getattr(SDPBackend, name)):
+            return attention(q, k, v, is_causal=causal, scale=scale)
+    except RuntimeError as error:
+        if "No available kernel" not in str(error):
+            raise
+        raise ImportError(f"PyTorch {torch.__version__} has no {backend} kernel for {q.dtype} {list(q.shape)}") from error

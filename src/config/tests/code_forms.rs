@@ -1,0 +1,97 @@
+//! Kernels that are not CUDA C++: which keys they have, and what of `[kernel]` they take over.
+
+use super::{SMALL, read};
+use crate::plan::{Arg, KernelCode, KernelPlan, Method, unroll};
+
+const CUDA: &str = r#"source = "copy.cu"
+entry = "copy"
+flags = ["-O3", "-maxrregcount={{ CAP }}"]
+defines = ["THREADS"]
+grid = ["(N + THREADS - 1) // THREADS"]
+block = ["THREADS"]
+args = ["x", "y", "N", "scale"]
+"#;
+
+fn with_kernel(kernel: &str, sweep: &str) -> String {
+    let sweep_of_small = "THREADS = [32, 64]\nCAP = [32, 64]\n";
+    assert!(SMALL.contains(CUDA) && SMALL.contains(sweep_of_small));
+    SMALL.replace(CUDA, kernel).replace(sweep_of_small, sweep)
+}
+
+fn kernels(text: &str) -> Vec<KernelPlan> {
+    let phase = read(text).unwrap_or_else(|e| panic!("{e}"));
+    let plan = unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
+    let kernel = |method| match method {
+        Method::Kernel(kernel) => Some(kernel),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+    };
+    plan.variants.into_iter().filter_map(|variant| kernel(variant.method)).collect()
+}
+
+fn error(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_python_function_has_its_parameters_and_what_its_arguments_are_multiples_of() {
+    let kernel = "python = \"k.py:copy\"\ngrid = [\"N // BLOCK\"]\nargs = [\"x\", \"y\", \"N\", \"scale\"]\n";
+    let kernels = kernels(&with_kernel(kernel, "BLOCK = [64]\nnum_warps = [2, 8]\n"));
+    let KernelCode::Triton(triton) = &kernels[1].code else { panic!("{:?}", kernels[1].code) };
+    assert_eq!(triton.signature, ["*fp32:16", "*fp32:16", "i32:16", "fp32"]);
+    assert_eq!(triton.constants.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["BLOCK", "num_warps"]);
+    assert_eq!((kernels[1].entries(), kernels[1].launches().next().unwrap().block), (vec!["copy"], [256, 1, 1]));
+    assert_eq!(kernels[1].source.to_str(), Some("k.py"));
+}
+
+#[test]
+fn keys_that_mean_nothing_for_what_the_file_holds_are_errors() {
+    let triton = "python = \"k.py:copy\"\ngrid = [\"N\"]\nargs = [\"x\", \"y\", \"N\", \"scale\"]\nblock = [128]\n";
+    let said = error(&with_kernel(triton, "num_warps = [2]\n"));
+    assert!(
+        said.contains("`kernel.block` has no meaning for a kernel with `python`: Triton's compiler decides that"),
+        "{said}"
+    );
+    let both = with_kernel(&format!("{CUDA}cubin = \"k.cubin\"\n"), "THREADS = [32]\nCAP = [32]\n");
+    assert!(error(&both).contains("`kernel` has both `source` and `cubin`"), "{}", error(&both));
+    let nameless = triton.replace("k.py:copy", "k.py").replace("block = [128]\n", "");
+    let said = error(&with_kernel(&nameless, "num_warps = [2]\n"));
+    assert!(said.contains("`kernel.python` is \"k.py\", which names no function"), "{said}");
+    let warps = triton.replace("block = [128]\n", "");
+    let phase = read(&with_kernel(&warps, "num_warps = [3]\n")).unwrap();
+    assert!(unroll(&phase).unwrap_err().to_string().contains("num_warps is a power of two"));
+}
+
+#[test]
+fn a_cubin_needs_an_entry_and_a_block_and_has_a_workspace() {
+    let cubin = "cubin = \"k.cubin\"\ngrid = [\"N // 32\"]\nargs = [\"x\", \"y\"]\n";
+    let said = error(&with_kernel(cubin, ""));
+    assert!(said.contains("`kernel.entry` is missing") && said.contains("`kernel.block` is missing"), "{said}");
+    let whole = format!("{cubin}entry = \"k\"\nblock = [32]\nworkspace = [0, \"8 * N\"]\n");
+    let text = with_kernel(&whole, "").replace("[sweep]\n", "");
+    let kernels = kernels(&text);
+    assert_eq!(kernels[0].code, KernelCode::Cubin);
+    assert_eq!(kernels[0].launches().nth(1).unwrap().args[2..], [Arg::Workspace(0), Arg::Workspace(8 * 4096)]);
+    assert_eq!(kernels[0].flags, Vec::<String>::new());
+}
+
+#[test]
+fn a_variant_of_another_kind_takes_over_grid_and_arguments_alone() {
+    let variant = "\n[[variant]]\nname = \"t\"\nparams = { THREADS = 64 }\nkernel = { python = \"k.py:copy\" }\n";
+    let kernels = kernels(&format!("{SMALL}{variant}"));
+    let last = kernels.last().unwrap();
+    assert!(matches!(last.code, KernelCode::Triton(_)));
+    assert_eq!((last.flags.len(), last.defines.len(), last.launches().nth(1).unwrap().grid[0]), (0, 0, 64));
+}
+
+#[test]
+fn a_python_function_is_a_variant_of_its_own() {
+    let baseline = "\n[[baseline]]\nname = \"eager\"\npython = \"torch_copy.py:copy\"\nparams = { dim = 1 }\n";
+    let phase = read(&format!("{SMALL}{baseline}")).unwrap_or_else(|e| panic!("{e}"));
+    let plan = unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
+    let Method::Function(function) = &plan.variants.last().unwrap().method else { panic!("not a function") };
+    assert_eq!((function.file.to_str(), function.function.as_str()), (Some("torch_copy.py"), "copy"));
+    let said = error(&format!("{SMALL}{}", baseline.replace(":copy", "")));
+    assert!(said.contains("which names no function"), "{said}");
+    let both = baseline.replace("params", "command = [\"a\"]\nparams");
+    assert!(error(&format!("{SMALL}{both}")).contains("has both `python` and `command`"));
+}

@@ -1,0 +1,136 @@
+//! Python functions as variants, in the real worker on the double of the driver: an interpreter in the worker's process, whose
+//! functions queue copies by the driver's own calls.
+
+use crate::command::{Finished, Place};
+use crate::live::{latencies, machine};
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+/// Functions over buffers of 4096 bytes. The double's device memory is the machine's.
+const FUNCTIONS: &str = r#"
+import ctypes
+
+cuda = ctypes.CDLL("libcuda.so.1")
+BYTES = 4096
+known = {}
+
+
+class Result:
+    def __init__(self, address):
+        about = {"version": 3, "data": (address, False), "shape": (2048,), "typestr": "<f2", "strides": None}
+        self.__cuda_array_interface__ = about
+
+
+def address(array):
+    return array.__cuda_array_interface__["data"][0]
+
+
+def queue(to, source):
+    cuda.cuMemcpyDtoDAsync_v2(ctypes.c_uint64(to), ctypes.c_uint64(source), ctypes.c_size_t(BYTES), None)
+
+
+def honest(x, y):
+    queue(address(y), address(x))
+
+
+def returned(x):
+    place = ctypes.c_uint64()
+    cuda.cuMemAlloc_v2(ctypes.byref(place), ctypes.c_size_t(BYTES))
+    queue(place.value, address(x))
+    return Result(place.value)
+
+
+def unseen(x, y):
+    ctypes.memmove(address(y), address(x), BYTES)
+
+
+def cached(x):
+    if not known:
+        known["first"] = returned(x)
+    return known["first"]
+
+
+def changes_inputs(x, y):
+    queue(address(y), address(x))
+    queue(address(x) + 64, address(y))
+
+
+def fails(x, y):
+    raise ValueError("this function does not work")
+
+
+def unlike(x):
+    return {"z": x}
+
+
+def takes(x, y, missing):
+    pass
+"#;
+
+/// Whether `python3` can be loaded into a process.
+fn has_shared_python() -> bool {
+    let probe = "import os, sys, sysconfig as s; v = s.get_config_var; \
+                 sys.exit(not os.path.isfile(os.path.join(v('LIBDIR') or '', v('INSTSONAME') or '?')))";
+    let found = Command::new("python3").args(["-c", probe]).status().is_ok_and(|status| status.success());
+    if !found {
+        eprintln!("skipped: python3 has no shared library");
+    }
+    found
+}
+
+fn run(names: &[&str]) -> (Place, Finished) {
+    let (place, variables) = machine();
+    place.write("functions.py", FUNCTIONS);
+    place.write("absent.py", "import a_module_that_is_not_here\n");
+    let (workload, _) = include_str!("../data/copy.toml").split_once("[kernel]").unwrap();
+    let workload = workload.replace("seeds = [0, 1]", "seeds = [0, 1]\nlaws = [\"declared\"]");
+    let variant = |name: &&str| {
+        let file = if *name == "absent" { "absent" } else { "functions" };
+        format!("[[variant]]\nname = \"{name}\"\npython = \"{file}.py:{name}\"\n")
+    };
+    let variants: String = names.iter().map(variant).collect();
+    let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 1000\"\n";
+    place.write("phase.toml", &format!("{workload}{variants}{gate}[bench]\nrounds = 10\n"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    (place, finished)
+}
+
+/// What came of each variant: the status of its latency and the reason.
+fn outcomes(place: &Place) -> Vec<(String, String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let each = latencies(place).into_iter();
+    each.map(|(variant, outcome)| (variant, text(&outcome["status"]), text(&outcome["reason"]))).collect()
+}
+
+#[test]
+fn functions_are_timed_where_a_graph_has_their_work_and_found_out_where_it_has_not() {
+    if !has_shared_python() {
+        return;
+    }
+    let names = ["honest", "returned", "unseen", "cached", "changes_inputs", "fails", "unlike", "takes", "absent"];
+    let (place, finished) = run(&names);
+    let outcomes = outcomes(&place);
+    assert_eq!(outcomes.len(), names.len(), "{finished:?}");
+    for (variant, status, reason) in &outcomes {
+        let expected = match variant.as_str() {
+            "honest" | "returned" => ("timed", ""),
+            "unseen" => ("cheats", "launch differs"),
+            "cached" | "changes_inputs" => ("failed", "wrong"),
+            "fails" => ("failed", "this function does not work"),
+            "unlike" => ("failed", "it returns z, which is not an output"),
+            "takes" => ("failed", "`missing` is not a buffer, dimension, scalar or parameter"),
+            _ => ("failed", "absent: "),
+        };
+        assert!(status == expected.0 && reason.contains(expected.1), "{variant}: {status}, {reason}\n{finished:?}");
+    }
+    let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(run.join("manifest.json")).unwrap()).unwrap();
+    assert!(
+        manifest["software"]["honest"]["python"].as_str().is_some_and(|version| version.starts_with("3.")),
+        "{manifest}"
+    );
+    assert!(manifest["inputs"]["functions.py"].is_string(), "{manifest}");
+}
