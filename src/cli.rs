@@ -2,18 +2,16 @@
 
 mod explain;
 mod search;
+mod upkeep;
 
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
-
-use crate::campaign::Patience;
-mod upkeep;
-
 pub use upkeep::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
     WorkerArgs,
 };
 
+use crate::campaign::Patience;
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use crate::plan::Shard;

@@ -1,4 +1,4 @@
-//! Arguments of a search and of an agent's loop.
+//! Arguments of searches: `search`, `try`, `next`.
 
 use super::{Folders, OutputFormat, Waiting};
 use clap::{Args, ValueEnum};
