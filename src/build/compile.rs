@@ -6,14 +6,15 @@ use super::cache::{Artifact, Cache, CacheError, Compiled, prerequisites};
 use super::cubin::{CubinError, Entry};
 use super::digest::Digest;
 use super::error::BuildError;
+use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
+use super::sorted::{Sorted, sorted};
 use super::{ptxas, refuse, share};
 use crate::config::CodeForm;
-use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, KernelName, Resources};
+use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
 use crate::occupancy::Chip;
-use crate::plan::{KernelCode, KernelPlan, Method, Plan, ShapeProgram};
+use crate::plan::{KernelPlan, Plan, ShapeProgram};
 use crate::process::{self, Ending};
-use indexmap::IndexMap;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,8 +26,6 @@ use std::time::{Duration, SystemTime};
 
 /// One compilation may take this long.
 const LIMIT: Duration = Duration::from_secs(900);
-/// A compiler's message is kept up to this many bytes.
-const MESSAGE: usize = 8192;
 /// The Python where the phase names none.
 const PYTHON: &str = "python3";
 
@@ -67,8 +66,6 @@ pub struct Builder<'a> {
 
 /// What a compilation came to: a cubin, or the compiler's message.
 pub(super) type Attempt = Result<Artifact, String>;
-/// What has to be compiled, and the variants it is for, by their place in the plan.
-type Units<'a> = IndexMap<CompileUnit, Vec<(usize, &'a KernelPlan)>>;
 
 impl<'a> Builder<'a> {
     /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
@@ -186,7 +183,7 @@ impl<'a> Builder<'a> {
                 self.note_read(&artifact);
                 Ok(Ok(artifact))
             }
-            Err(error) => Ok(Err(format!("cannot read `{}`: {error}", path.display()))),
+            Err(error) => Ok(Err(unreadable(path, &error))),
         }
     }
 
@@ -384,59 +381,6 @@ impl Line<'_> {
     }
 }
 
-/// A kernel and its place in the plan.
-pub(super) type PlannedKernel<'p> = (usize, &'p KernelPlan);
-
-/// The variants of a plan by what is to be done for them.
-#[derive(Default)]
-struct Sorted<'p> {
-    /// Outcomes where nothing has to be compiled.
-    known: Vec<(usize, BuildOutcome)>,
-    /// What nvcc compiles.
-    units: Units<'p>,
-    /// Kernels that come as machine code.
-    cubins: Vec<PlannedKernel<'p>>,
-    /// Kernels that Triton compiles.
-    triton: Vec<PlannedKernel<'p>>,
-}
-
-fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
-    let mut sorted = Sorted::default();
-    for (index, variant) in plan.variants.iter().enumerate() {
-        match &variant.method {
-            Method::Function(_) | Method::Command(_) | Method::Captured(_) => {
-                sorted.known.push((index, BuildOutcome::NotNeeded))
-            }
-            Method::Kernel(kernel) => {
-                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.programs) {
-                    sorted.known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
-                    continue;
-                }
-                match &kernel.code {
-                    KernelCode::Cuda => sorted.units.entry(unit(kernel, CodeForm::Cuda)).or_default(),
-                    KernelCode::Ptx => sorted.units.entry(unit(kernel, CodeForm::Ptx)).or_default(),
-                    KernelCode::Cubin => &mut sorted.cubins,
-                    KernelCode::Triton(_) => &mut sorted.triton,
-                }
-                .push((index, kernel));
-            }
-        }
-    }
-    sorted
-}
-
-fn unit(kernel: &KernelPlan, code: CodeForm) -> CompileUnit {
-    let is_instance = |entry: &&str| KernelName::parse(entry).is_instance();
-    let instances = || kernel.entries().into_iter().filter(is_instance).map(str::to_owned).collect();
-    CompileUnit {
-        source: kernel.source.clone(),
-        code,
-        flags: kernel.flags.clone(),
-        defines: kernel.defines.clone(),
-        instances: if code == CodeForm::Cuda { instances() } else { Vec::new() },
-    }
-}
-
 /// A launch with as many workspaces as the entry takes pointers after its arguments: versions of Triton differ in them.
 fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)]) -> CompiledLaunch {
     let given = kernel.launches().next().map_or(0, |launch| launch.args.len());
@@ -465,84 +409,10 @@ fn count_spills(entry: &mut Entry, report: Option<ptxas::FunctionReport>) {
     }
 }
 
-/// What a compiler said, or how it ended when it said nothing.
-fn message(printed: &str, ending: Ending) -> String {
-    let mut text = relative(&ptxas::without_reports(printed));
-    if text.is_empty() {
-        return format!("nvcc {ending} and printed nothing");
-    }
-    if !matches!(ending, Ending::NonZero(_)) {
-        text = format!("nvcc {ending}\n{text}");
-    }
-    if text.len() > MESSAGE {
-        let cut = (0..=MESSAGE).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-        text.truncate(cut);
-        text.push_str("\n... (cut)");
-    }
-    text
-}
-
-/// Why a source cannot be read, and the folder that it was looked for in.
-fn unreadable(source: &Path, error: &std::io::Error) -> String {
-    let message = format!("cannot read `{}`: {error}", source.display());
-    match std::env::current_dir() {
-        Ok(folder) if source.is_relative() => format!(
-            "{message}\nlooked in {}; paths are relative to the nearest folder above the phase that has an `ncugate.toml`, else to the phase's own",
-            folder.display()
-        ),
-        _ => message,
-    }
-}
-
-/// `text` with paths under the current folder relative to it.
-fn relative(text: &str) -> String {
-    match std::env::current_dir() {
-        Ok(folder) if folder.as_os_str().len() > 1 => text.replace(&format!("{}/", folder.display()), ""),
-        _ => text.to_owned(),
-    }
-}
-
-/// Entry, bytes and limit of `Entry function 'x' uses too much shared data (0x10080 bytes, 0xc000 max)`.
-fn too_much_shared(message: &str) -> Option<(&str, u64, u64)> {
-    let (before, rest) = message.split_once("' uses too much shared data (0x")?;
-    let (_, entry) = before.rsplit_once('\'')?;
-    let (total, rest) = rest.split_once(" bytes, 0x")?;
-    let (limit, _) = rest.split_once(" max")?;
-    Some((entry, u64::from_str_radix(total, 16).ok()?, u64::from_str_radix(limit, 16).ok()?))
-}
-
-/// The budget, with what no array accounts for.
-fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) -> String {
-    let named: u64 = arrays.iter().map(|array| array.bytes).sum();
-    if named < total {
-        arrays.push(SharedArray { name: "(alignment and what the driver reserves)".to_owned(), bytes: total - named });
-    }
-    refuse::budget(total, limit, &arrays)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::build::Traffic;
-
-    #[test]
-    fn too_much_shared_memory_is_recognised() {
-        let message = "ptxas error   : Entry function 'big' uses too much shared data (0x10080 bytes, 0xc000 max)";
-        assert_eq!(too_much_shared(message), Some(("big", 65664, 49152)));
-        assert_eq!(too_much_shared("error: identifier \"y\" is undefined"), None);
-        let arrays = vec![SharedArray { name: "a".to_owned(), bytes: 65536 }];
-        let expected = "65664 bytes, limit 49152, 16512 over: a 65536, (alignment and what the driver reserves) 128";
-        assert_eq!(budget_line(65664, 49152, arrays), expected);
-    }
-
-    #[test]
-    fn a_message_is_relative_bounded_and_never_empty() {
-        assert_eq!(message("", Ending::Signaled(9)), "nvcc was ended by SIGKILL and printed nothing");
-        assert_eq!(message("ptxas info : x\n", Ending::NonZero(1)), "nvcc exited with status 1 and printed nothing");
-        assert!(message(&"ä".repeat(MESSAGE), Ending::NonZero(1)).len() < MESSAGE + 20);
-        let here = std::env::current_dir().map(|folder| folder.join("k.cu(1): error").display().to_string());
-        assert_eq!(message(&here.unwrap_or_default(), Ending::NonZero(1)), "k.cu(1): error");
-    }
 
     #[test]
     fn spills_that_an_older_ptxas_does_not_mark_count_as_local_accesses() {

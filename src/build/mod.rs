@@ -12,11 +12,13 @@ mod digest;
 mod error;
 mod fatbin;
 mod flag_files;
+mod message;
 mod nvcc;
 mod nvinfo;
 mod ptxas;
 mod refuse;
 mod share;
+mod sorted;
 #[cfg(test)]
 mod tests;
 mod triton;

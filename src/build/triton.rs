@@ -2,9 +2,11 @@
 //! needs neither a GPU nor PyTorch.
 
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, Compiled};
-use super::compile::{Attempt, Builder, PlannedKernel};
+use super::compile::{Attempt, Builder};
 use super::digest::{Digest, sha256};
 use super::error::BuildError;
+use super::message::unreadable;
+use super::sorted::PlannedKernel;
 use crate::model::CompiledLaunch;
 use crate::plan::{KernelCode, KernelPlan, TritonKernel};
 use crate::process::{self, Ending};
@@ -97,7 +99,7 @@ impl Builder<'_> {
             let key = match fs::read(&kernel.source) {
                 Ok(source) => triton.key(kernel, about, &source, &self.arch.to_string()),
                 Err(error) => {
-                    done(index, kernel, &Err(format!("cannot read `{}`: {error}", kernel.source.display())))?;
+                    done(index, kernel, &Err(unreadable(&kernel.source, &error)))?;
                     continue;
                 }
             };

@@ -28,7 +28,7 @@ def address(array):
 
 
 def queue(to, source):
-    cuda.cuMemcpyDtoDAsync_v2(ctypes.c_uint64(to), ctypes.c_uint64(source), ctypes.c_size_t(BYTES), None)
+    cuda.doubleWork(ctypes.c_uint64(to), ctypes.c_uint64(source), ctypes.c_size_t(BYTES))
 
 
 def honest(x, y):

@@ -129,7 +129,7 @@ fn phases_conform_to_the_schema() {
     }
     let typo = toml::Value::Table(EVERY_KEY.replace("warmup", "warmpu").parse().unwrap());
     assert!(conforms(&typo, &schema).is_err());
-    let lacking = toml::Value::Table(EVERY_KEY.replace("grid = [\"N // 16\"]\n", "").parse().unwrap());
+    let lacking = toml::Value::Table(EVERY_KEY.replace("name = \"every_key\"\n", "").parse().unwrap());
     assert!(conforms(&lacking, &schema).is_err());
 }
 
