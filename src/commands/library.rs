@@ -3,12 +3,12 @@
 use super::CommandError;
 use crate::build::{Arch, device_code, is_binary};
 use crate::cli::{CheckArgs, OutputFormat};
+use crate::disk::open;
 use crate::exit::Outcome;
 use crate::judge::kernel_ratchet::{Baseline, LibraryUse, library_use, ratchet};
 use crate::report::library_check;
 use crate::report::write::replace;
 use memmap2::Mmap;
-use std::fs::File;
 use std::io::{Read as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,8 @@ const LONGEST: u64 = 256 << 20;
 /// Whether a file begins as one that holds machine code.
 pub fn is_library(path: &Path) -> bool {
     let mut beginning = [0; 8];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
-    read.is_ok() && is_binary(&beginning)
+    let file = path.canonicalize().and_then(|path| open::regular(&path, u64::MAX));
+    file.and_then(|mut file| file.read_exact(&mut beginning)).is_ok() && is_binary(&beginning)
 }
 
 /// Reads the files, and holds what their kernels use against the baseline.
@@ -56,7 +56,7 @@ fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryUse, CommandErro
     let mut all = LibraryUse::default();
     for path in paths {
         let unread = |source| CommandError::Input { path: path.clone(), source };
-        let file = File::open(path).map_err(unread)?;
+        let file = path.canonicalize().and_then(|path| open::regular(&path, u64::MAX)).map_err(unread)?;
         // Libraries have gigabytes, of which sections are read.
         // SAFETY: the map is read alone. Another program that cuts the file short meanwhile ends this one; nothing is
         // written and no verdict is given then.
@@ -71,7 +71,6 @@ fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryUse, CommandErro
 /// The text of the baseline.
 fn text(path: &Path) -> Result<String, CommandError> {
     let unread = |source| CommandError::Input { path: path.to_path_buf(), source };
-    let mut text = String::new();
-    File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)).map_err(unread)?;
-    Ok(text)
+    let bytes = path.canonicalize().and_then(|path| open::bytes(&path, LONGEST)).map_err(unread)?;
+    String::from_utf8(bytes).map_err(|e| unread(std::io::Error::other(format!("it is not UTF-8 text: {e}"))))
 }

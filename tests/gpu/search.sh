@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # A search over tens of thousands of variants of sdpa_fast, killed once on its way, and a scripted agent that makes softmax twice as
 # fast over the Model Context Protocol. At the root of the repository, on a machine with a GPU, nvcc, ncu and Python 3:
 #

@@ -45,7 +45,7 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
 }
 
 /// The text of a regular file of a size that a phase can have; a link to one is followed.
-pub(super) fn text_of(path: &Path) -> io::Result<String> {
+pub(in crate::config) fn text_of(path: &Path) -> io::Result<String> {
     let bytes = open::bytes(&path.canonicalize()?, MAX_BYTES)?;
     String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))
 }

@@ -15,7 +15,7 @@ const GATES: usize = 3;
 const LONGEST: usize = 220;
 
 /// The brief: task context, historical bests, the bottleneck with its evidence, the next experiment, other insights. What does not fit
-/// in [`MOST_BYTES`] is left out, the least important first.
+/// in 2,000 bytes is left out, the least important first.
 pub fn brief(explanation: &Explanation) -> String {
     let mut brief = whole(explanation);
     let mut written = brief.to_string();
