@@ -38,6 +38,24 @@ pub struct Diagnosis<'a> {
     pub reports: &'a HashMap<(VariantId, ShapeName), String>,
 }
 
+/// How busy a unit of the chip was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Utilisation {
+    /// The unit, for people.
+    pub unit: &'static str,
+    /// Of the most it can do, in percent; none where it was not counted.
+    pub percent: Option<f64>,
+}
+
+/// The units whose limits a kernel meets first, with what says how busy each is: the first that was counted.
+const SPEED_OF_LIGHT: [(&str, &[&str]); 5] = [
+    ("Tensor pipe", &["tensor_busy", "tensor_pct"]),
+    ("FP32 pipe", &["fma_busy"]),
+    ("DRAM", &["dram_busy"]),
+    ("L2", &["l2_busy"]),
+    ("Issue slots", &["issue_slot_utilisation"]),
+];
+
 /// A rule that holds, before it is tied to a variant.
 struct Held<'r> {
     rule: &'r Rule,
@@ -61,6 +79,18 @@ impl Diagnosis<'_> {
             }
         }
         found
+    }
+
+    /// How busy each unit was in the launches of a variant, in percent of the most it can do; none where that was not counted.
+    pub fn speed_of_light(&self, variant: &VariantId, shape: &ShapeName) -> Vec<Utilisation> {
+        let table = CaseTable::new(self.quantities);
+        let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return Vec::new() };
+        let Some(facts) = self.facts(&table, variant, shape, None) else { return Vec::new() };
+        let of = |(unit, names): &(&'static str, &[&str])| Utilisation {
+            unit,
+            percent: names.iter().find_map(|name| facts.number(name)).filter(|percent| *percent >= 0.0),
+        };
+        SPEED_OF_LIGHT.iter().map(of).collect()
     }
 
     fn of_case(&self, table: &CaseTable<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {

@@ -21,7 +21,7 @@ mod sensitivity;
 
 pub use clocks::Clocks;
 pub use deep_profile::DeepProfiles;
-pub use diagnosis::Diagnosis;
+pub use diagnosis::{Diagnosis, Utilisation};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
     EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, Saving, Severity, WORTH_TRYING,

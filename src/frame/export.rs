@@ -8,9 +8,10 @@ use std::io::{self, Write};
 
 use indexmap::{IndexMap, IndexSet};
 use polars::prelude::{
-    BooleanChunked, Column, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, ParquetCompression, ParquetWriter,
-    PolarsError, StringChunked, UInt32Chunked,
+    BooleanChunked, Column, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
+    UInt32Chunked,
 };
+use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value};
 
 use super::launches::{Capture, FrameError, LaunchFrames};

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use polars::prelude::{
-    AnyValue, BooleanChunked, Column, CompatLevel, DataFrame, Float64Chunked, Int64Chunked, IntoColumn, IpcWriter,
-    NewChunkedArray, PolarsError, SerWriter, StringChunked,
+    AnyValue, BooleanChunked, Column, CompatLevel, DataFrame, Float64Chunked, Int64Chunked, IntoColumn,
+    NewChunkedArray, PolarsError, StringChunked,
 };
+use polars_io::SerWriter;
+use polars_io::ipc::IpcWriter;
 
 use super::export::{ExportError, parquet};
 use super::quantities::Quantities;

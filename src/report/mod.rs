@@ -41,6 +41,7 @@ mod report;
 mod search;
 mod shape_matrix;
 pub mod show;
+mod speed_of_light;
 pub mod static_check;
 mod steps;
 pub mod terminal;

@@ -129,7 +129,7 @@ fn parquet_reads_back_and_files_appear_whole() {
     assert!(printed.is_empty());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     let frame = {
-        use polars::prelude::{ParquetReader, SerReader};
+        use polars_io::prelude::{ParquetReader, SerReader};
         ParquetReader::new(std::fs::File::open(&file).unwrap()).finish().unwrap()
     };
     let names: Vec<String> = frame.columns().iter().map(|column| column.name().to_string()).collect();

@@ -1,7 +1,8 @@
 //! `ncugate table` on a recording, through the real binary: what it writes is read back.
 
 use crate::command::Place;
-use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
+use polars::prelude::{DataFrame, DataType};
+use polars_io::prelude::{ParquetReader, SerReader};
 use std::fs::File;
 
 const RUN: &str = "profiles/phase_d/h200";
@@ -73,7 +74,7 @@ fn csv_goes_to_standard_output_and_has_the_rows_of_the_other_formats() {
 
 #[test]
 fn arrow_is_an_ipc_file() {
-    use polars::prelude::IpcReader;
+    use polars_io::ipc::IpcReader;
     let (_place, path) = file("arrow");
     let table = IpcReader::new(File::open(path).unwrap()).finish().unwrap();
     assert!(table.equals_missing(&parquet()));
