@@ -9,6 +9,7 @@ use super::error::BuildError;
 use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
 use super::sorted::{Sorted, sorted};
+use super::variable::variables;
 use super::{ptxas, refuse, share};
 use crate::config::CodeForm;
 use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
@@ -298,7 +299,11 @@ impl<'a> Builder<'a> {
         let launch = artifact.launch.as_ref().map(|launch| fitted(launch, kernel, &entries));
         let programs: Vec<ShapeProgram> =
             kernel.programs.iter().map(|program| program.compiled_as(launch.as_ref())).collect();
-        let reasons = refuse::reasons(chip.as_ref(), &entries, &programs, &arrays);
+        let variables = match variables(&artifact.bytes) {
+            Ok(variables) => variables,
+            Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
+        };
+        let reasons = refuse::reasons(chip.as_ref(), &entries, &programs, &variables, &arrays);
         if !reasons.is_empty() {
             return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
         }

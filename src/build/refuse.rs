@@ -2,10 +2,11 @@
 
 use super::budget::SharedArray;
 use super::cubin::Entry;
+use super::variable::{ModuleVariable, variable};
 use crate::config::LaunchMode;
 use crate::model::{ComputeCapability, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
 use crate::occupancy::{Chip, REGISTERS_PER_SM, WARP};
-use crate::plan::{Arg, Launch, ShapeProgram};
+use crate::plan::{Arg, Launch, ShapeProgram, SymbolFill};
 
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
@@ -17,24 +18,27 @@ const REGISTER_UNIT: u64 = 256;
 /// Why launches of programs cannot work, each reason with the shapes it holds for; empty when they can. A program of several
 /// launches says which of them it is.
 ///
-/// `arrays` names an entry's static arrays, asked for only when shared memory is the reason.
+/// `variables` are those of the cubin; `arrays` names an entry's static arrays, asked for only when shared memory is the reason.
 pub fn reasons(
     chip: Option<&Chip>,
     entries: &[(&str, Entry)],
     programs: &[ShapeProgram],
+    variables: &[ModuleVariable],
     arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
 ) -> Vec<String> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut note = |reason: String, shape| match found.iter_mut().find(|(known, _)| *known == reason) {
+        Some((_, shapes)) => shapes.push(shape),
+        None => found.push((reason, vec![shape])),
+    };
     for program in programs {
+        let shape = program.shape.0.as_str();
+        program.symbols.iter().filter_map(|fill| symbol(variables, fill)).for_each(|reason| note(reason, shape));
         let several = program.launches().count() > 1;
         for (at, launch) in program.launches().enumerate() {
             let which = if several { format!("launch {} (`{}`): ", at + 1, launch.entry) } else { String::new() };
             for reason in of_launch(chip, entries, launch, arrays) {
-                let reason = format!("{which}{reason}");
-                match found.iter_mut().find(|(known, _)| *known == reason) {
-                    Some((_, shapes)) => shapes.push(&program.shape.0),
-                    None => found.push((reason, vec![&program.shape.0])),
-                }
+                note(format!("{which}{reason}"), shape);
             }
         }
     }
@@ -43,6 +47,21 @@ pub fn reasons(
         if all(&shapes) { reason } else { format!("at {}: {reason}", shapes.join(", ")) }
     };
     found.into_iter().map(told).collect()
+}
+
+/// Why a variable cannot be written.
+fn symbol(variables: &[ModuleVariable], fill: &SymbolFill) -> Option<String> {
+    match variable(variables, &fill.symbol) {
+        Err(reason) => Some(reason),
+        Ok(found) if found.bytes < fill.bytes => Some(format!(
+            "variable `{}` has {} bytes; {} gives it {}",
+            fill.symbol,
+            found.bytes,
+            fill.value.described(),
+            fill.bytes
+        )),
+        Ok(_) => None,
+    }
 }
 
 /// Why a launch cannot work.

@@ -316,6 +316,12 @@ pub static KERNEL: Spec = spec(
             "Buffers as bulk tensor copies (TMA) see them, to name in `args`.",
         )
         .default("{}"),
+        key(
+            "symbols",
+            KeyKind::Table(&SYMBOLS),
+            "`__constant__` and `__device__` variables to write before the kernel is launched, as `cudaMemcpyToSymbol` does.",
+        )
+        .default("{}"),
         ARGS.default("each launch has its own"),
         WORKSPACE.default("[]"),
         key(

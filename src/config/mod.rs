@@ -31,7 +31,7 @@ pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Ti
 pub use init::{Amount, Init};
 pub use kernel::{
     CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchMode, LaunchPattern,
-    LaunchTemplate, StepAction, StepTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
+    LaunchTemplate, StepAction, StepTemplate, Sweep, SymbolTemplate, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{KeyPlaces, within};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};

@@ -147,6 +147,22 @@ where
     }
 }
 
+/// A scalar or a struct of scalars as it lies in memory.
+///
+/// # Errors
+/// It has a pointer or a tensor map, or names a buffer.
+pub(super) fn value_bytes(value: &Arg) -> Result<Vec<u8>, DeviceError> {
+    let foreign = |what: &str| DeviceError::Launch(format!("{what} in the value of a variable"));
+    let maker = Maker {
+        buffer: |_: &str| None,
+        encode: |_: &Tiling<'_>| Err(foreign("a tensor map")),
+        table: |_: &[u64]| Err(foreign("an array of pointers")),
+    };
+    let mut bytes = Vec::new();
+    maker.lay_out(value, &mut bytes)?;
+    Ok(bytes)
+}
+
 /// What the driver encodes a tensor map from. Arrays hold `rank` axes, innermost first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tiling<'m> {

@@ -84,7 +84,7 @@ pub fn plan(names: &[&str]) -> Plan {
     let program = |shape: &str| {
         let args = vec![Arg::Buffer("x".to_owned()), Arg::Buffer("y".to_owned())];
         let launch = reference_launch("copy", ([1, 1, 1], [32, 1, 1]), args);
-        ShapeProgram { shape: ShapeName(shape.to_owned()), steps: vec![Step::Launch(launch)] }
+        ShapeProgram::new(ShapeName(shape.to_owned()), vec![Step::Launch(launch)])
     };
     let variant = |name: &&str| Variant {
         id: VariantId((*name).to_owned()),

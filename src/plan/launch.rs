@@ -83,7 +83,8 @@ impl Launching<'_> {
 
     /// The arguments of these names.
     pub fn args(&self, names: &[String], faults: &mut Faults) -> Option<Vec<Arg>> {
-        let args: Vec<Option<Arg>> = names.iter().enumerate().map(|(at, name)| self.arg(at, name, faults)).collect();
+        let args: Vec<Option<Arg>> =
+            names.iter().enumerate().map(|(at, name)| self.arg(&format!("args[{at}]"), name, faults)).collect();
         args.into_iter().collect()
     }
 
@@ -172,7 +173,7 @@ impl Launching<'_> {
         Some((total?, arrays))
     }
 
-    pub(super) fn arg(&self, at: usize, name: &str, faults: &mut Faults) -> Option<Arg> {
+    pub(super) fn arg(&self, key: &str, name: &str, faults: &mut Faults) -> Option<Arg> {
         if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
             return Some(Arg::Buffer(name.to_owned()));
         }
@@ -190,7 +191,7 @@ impl Launching<'_> {
                 None => format!("names `{name}`, which is not a buffer, tensor map, scalar or dimension"),
             };
             let help = "declare a scalar with type \"i64\" for it";
-            self.fault(faults, &format!("args[{at}]"), message, help);
+            self.fault(faults, key, message, help);
         }
         value.map(|value| Arg::Scalar(ScalarValue::I32(value)))
     }

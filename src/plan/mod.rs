@@ -10,6 +10,7 @@ mod program;
 mod reference;
 mod shard;
 mod space;
+mod symbol;
 mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -20,7 +21,9 @@ mod variants;
 
 pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
-pub use program::{BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, TritonKernel};
+pub use program::{
+    BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, SymbolFill, TritonKernel,
+};
 pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
 pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};

@@ -90,11 +90,19 @@ impl KernelPlan {
 pub struct ShapeProgram {
     /// The shape.
     pub shape: ShapeName,
+    /// Variables of the module that are written before the steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<SymbolFill>,
     /// Its steps, each after the one before it.
     pub steps: Vec<Step>,
 }
 
 impl ShapeProgram {
+    /// A program that writes no variables of its module.
+    pub const fn new(shape: ShapeName, steps: Vec<Step>) -> Self {
+        Self { shape, symbols: Vec::new(), steps }
+    }
+
     /// The program as the kernel's compiler says that it has to be, where it says.
     #[must_use]
     pub fn compiled_as(&self, compiled: Option<&CompiledLaunch>) -> Self {
@@ -102,7 +110,7 @@ impl ShapeProgram {
             Step::Launch(launch) => Step::Launch(launch.compiled_as(compiled)),
             Step::Memset(_) | Step::Memcpy(_) => step.clone(),
         };
-        Self { shape: self.shape.clone(), steps: self.steps.iter().map(step).collect() }
+        Self { shape: self.shape.clone(), symbols: self.symbols.clone(), steps: self.steps.iter().map(step).collect() }
     }
 
     /// Its launches, in order.
@@ -119,13 +127,24 @@ impl ShapeProgram {
         Some((&launch.entry, StoredLaunch::new(self.shape.clone(), launch.clone())))
     }
 
-    /// Its only step, where that is a launch.
+    /// Its only step, where that is a launch and nothing is written before it.
     pub fn single(&self) -> Option<&Launch> {
         match self.steps.as_slice() {
-            [Step::Launch(launch)] => Some(launch),
+            [Step::Launch(launch)] if self.symbols.is_empty() => Some(launch),
             _ => None,
         }
     }
+}
+
+/// A variable of a module (`__constant__` or `__device__`) that is written before a launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SymbolFill {
+    /// Its name, as C++ has it or mangled.
+    pub symbol: String,
+    /// A buffer, whose contents are written; else a scalar or a struct of scalars.
+    pub value: Arg,
+    /// Bytes that are written.
+    pub bytes: u64,
 }
 
 /// A step of a program.

@@ -214,7 +214,17 @@ impl Unrolling<'_> {
             // Every step is looked at, so that all faults are told at once.
             let steps: Vec<Option<_>> = steps.collect();
             let steps: Option<Vec<_>> = steps.into_iter().collect();
-            programs.extend(steps.map(|steps| ShapeProgram { shape: shape.name.clone(), steps }));
+            let launching = Launching {
+                tensor_maps: &[],
+                key,
+                workload: &self.phase.workload,
+                shape,
+                scope: &scope,
+                subject: &subject,
+            };
+            let symbols = launching.symbols(&kernel.symbols, &mut self.faults);
+            let program = |(steps, symbols)| ShapeProgram { shape: shape.name.clone(), symbols, steps };
+            programs.extend(steps.zip(symbols).map(program));
         }
         self.check_extents(&scope, &id);
         let whole = programs.len() == self.phase.workload.shapes.len();

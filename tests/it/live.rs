@@ -78,6 +78,8 @@ pub fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static 
         let params = "params = { THREADS = 128 }";
         write!(variants, "[[variant]]\nname = \"{name}\"\n{params}\nkernel = {{ entry = \"{name}\" }}\n").unwrap();
     }
+    let variable = ".type _ZN2ns5tableE,@object\n.size _ZN2ns5tableE,4096\n_ZN2ns5tableE: .zero 4096\n";
+    write!(source, ".section .nv.constant3,\"a\"\n.globl _ZN2ns5tableE\n{variable}").unwrap();
     place.write("copy.cu", &source);
     // the double of the driver counts launches, and has its cheats honest for the first few alone
     let phase = include_str!("../data/copy.toml").replace("seeds = [0, 1]", "seeds = [0, 1]\nlaws = [\"declared\"]");
@@ -202,6 +204,64 @@ fn launches_that_add_to_state_find_it_restored_and_ones_that_idle_cheat() {
         let least = if l2 == "rotate" { 300 } else { 12 };
         assert!(honest["audit"]["launches"].as_u64().unwrap() >= least, "{honest}");
         assert_eq!(outcome("add_later")["status"], "cheats", "{finished:?}");
+    }
+}
+
+/// A machine whose candidate copies `ns::table`, which the phase fills as `symbols` says.
+fn machine_of_table(symbols: &str, bench: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, variables) = machine_of_kernels(&["copy_table"], bench);
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let kernel = "kernel = { entry = \"copy_table\"";
+    place.write("phase.toml", &phase.replace(kernel, &format!("{kernel}, symbols = {{ {symbols} }}")));
+    (place, variables)
+}
+
+#[test]
+fn a_variable_of_the_module_holds_the_inputs_of_every_launch() {
+    for bench in ["rounds = 30", "rounds = 12\nl2 = \"cold\"", "rounds = 12\nl2 = \"warm\""] {
+        let (place, variables) = machine_of_table("\"ns::table\" = \"x\"", bench);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert!(finished.stdout.contains("1 proven correct"), "{bench}: {finished:?}");
+        let (_, outcome) = latencies(&place).remove(0);
+        assert_eq!(outcome["status"], "timed", "{bench}: {outcome}");
+        assert!(outcome["audit"]["launches"].as_u64().unwrap() >= 24, "{outcome}");
+    }
+}
+
+#[test]
+fn a_variable_that_is_not_given_what_the_kernel_reads_is_wrong_or_refused() {
+    for (symbols, said) in [
+        ("", "0 proven correct"),
+        ("\"ns::table\" = { value = 1, type = \"i32\" }", "0 proven correct"),
+        ("tables = \"x\"", "no variable `tables` in the cubin; variables: ns::table"),
+        (
+            "\"ns::table\" = { struct = [{ value = 0, type = \"f64\", repeat = 513 }] }",
+            "has 4096 bytes; struct of 513 fields gives it 4104",
+        ),
+    ] {
+        let (place, variables) = machine_of_table(symbols, "rounds = 3");
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let printed =
+            format!("{} {}", finished.stdout, finished.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains(said), "{symbols}: {printed}");
+        assert_ne!(finished.status, Some(0), "{finished:?}");
+    }
+}
+
+#[test]
+fn a_variable_cannot_have_a_pointer_or_what_launches_write() {
+    for (symbols, said) in [
+        ("\"ns::table\" = \"y\"", "which launches write"),
+        ("\"ns::table\" = { pointers = [\"x\"] }", "has a pointer"),
+        ("\"ns::table\" = { struct = [\"x\"] }", "has a pointer to `x`"),
+        ("\"ns::table\" = \"z\"", "is `z`, which is not a buffer"),
+    ] {
+        let (place, variables) = machine_of_table(symbols, "rounds = 3");
+        let mut command = place.ncugate(&["check", "phase.toml", "--no-build"]);
+        let finished = Finished::of(command.envs(variables));
+        assert!(finished.status == Some(2) && finished.stderr.contains(said), "{symbols}: {finished:?}");
     }
 }
 

@@ -26,6 +26,16 @@ pub static ARGUMENT: Spec = spec(
     ],
 );
 
+/// `[kernel.symbols]`.
+pub static SYMBOLS: Spec = Spec {
+    title: "[kernel.symbols]",
+    doc: "`name = \"buffer\"`: the variable gets what the buffer holds. A scalar, a dimension, `{ value, type }` and `{ struct = [...] }` \
+          give it values; an array is a struct of equal fields. The name is as in C++ (`ns::table`) or mangled. It is written before each \
+          check, sample and profiled launch, outside of the time, with the inputs that the launch has.",
+    keys: &[],
+    free: Some(ARG),
+};
+
 /// What a table of arguments has in it.
 static PART: KeyKind = KeyKind::Either(&[KeyKind::Text, KeyKind::Again(&ARGUMENT)]);
 static ARG: KeyKind = KeyKind::Either(&[KeyKind::Text, KeyKind::Table(&ARGUMENT)]);

@@ -16,6 +16,11 @@ pub fn args(item: &Item<'_>) -> Vec<Placed<ArgTemplate>> {
     item.list().iter().filter_map(|item| Some(item.with(argument(item, 0)?))).collect()
 }
 
+/// Reads one value that is written as arguments are.
+pub fn one(item: &Item<'_>) -> Option<Placed<ArgTemplate>> {
+    Some(item.with(argument(item, 0)?))
+}
+
 fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
     if !item.is_table() {
         let name = item.text()?;

@@ -4,6 +4,7 @@ use super::argument;
 use super::launch::{self, LaunchParts, StepParts};
 use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::InScope;
+use super::symbol::{self, SymbolParts};
 use super::tensor_map::{self, MapParts};
 use crate::config::keys;
 use crate::config::keys::Spec;
@@ -23,6 +24,7 @@ pub struct KernelParts {
     flags: Option<Vec<Placed<Template>>>,
     defines: Option<Vec<Placed<String>>>,
     tensor_maps: Option<Vec<MapParts>>,
+    symbols: Option<Vec<SymbolParts>>,
     /// What launches have that do not say it themselves.
     shared: LaunchParts,
     /// The list of steps.
@@ -70,6 +72,7 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         flags: table.get("flags").map(|item| item.list().iter().filter_map(Item::template).collect()),
         defines: table.get("defines").map(placed_texts),
         tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
+        symbols: table.get("symbols").map(|item| symbol::symbols(&item)),
         shared: LaunchParts::read(table),
         steps: table.get("launch").map(|item| launch::steps(&item)),
         runs: KernelUse::Whole,
@@ -104,6 +107,7 @@ impl KernelParts {
             flags: self.flags.or_else(|| base.flags.clone()),
             defines: self.defines.or_else(|| base.defines.clone()),
             tensor_maps: self.tensor_maps.or_else(|| base.tensor_maps.clone()),
+            symbols: self.symbols.or_else(|| base.symbols.clone()),
             shared: self.shared.over(&base.shared),
             steps: self.steps.or_else(|| base.steps.clone()),
             has_source: self.has_source || base.has_source,
@@ -174,6 +178,7 @@ impl KernelParts {
         for arg in args(&steps) {
             argument::check(at, arg, names, &map_names, &scope);
         }
+        self.symbols.iter().flatten().for_each(|symbol| symbol.check(at, names, &scope));
         if at.problems() == before {
             self.check_used(at, params, &steps);
         }
@@ -209,7 +214,8 @@ impl KernelParts {
         }
         let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
         let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs).chain(maps);
-        let parts = args(steps).flat_map(|arg| arg.value.parts());
+        let symbols = self.symbols.iter().flatten().map(|symbol| &symbol.value);
+        let parts = args(steps).chain(symbols).flat_map(|arg| arg.value.parts());
         let used: Vec<String> = exprs
             .flat_map(|expr| expr.value.names())
             .chain(parts.filter_map(ArgTemplate::expr).flat_map(|expr| expr.names()))
@@ -260,6 +266,7 @@ impl KernelParts {
             },
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
+            symbols: self.symbols.iter().flatten().map(SymbolParts::template).collect(),
             steps: self.steps().iter().map(StepParts::template).collect::<Option<_>>()?,
         })
     }

@@ -13,6 +13,7 @@ mod reference;
 mod rule;
 mod scope;
 mod search;
+mod symbol;
 mod tensor_map;
 mod workload;
 

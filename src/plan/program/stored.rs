@@ -86,7 +86,7 @@ impl StoredLaunch {
         let Self { shape, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args } = self;
         let entry = entry.to_owned();
         let launch = Launch { entry, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args };
-        ShapeProgram { shape, steps: vec![Step::Launch(launch)] }
+        ShapeProgram::new(shape, vec![Step::Launch(launch)])
     }
 }
 
