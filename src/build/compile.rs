@@ -8,6 +8,7 @@ use super::digest::Digest;
 use super::error::BuildError;
 use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
+use super::refuse::Launchable;
 use super::sorted::{Sorted, sorted};
 use super::variable::variables;
 use super::{ptxas, refuse, share};
@@ -303,10 +304,12 @@ impl<'a> Builder<'a> {
             Ok(variables) => variables,
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
         };
-        let reasons = refuse::reasons(chip.as_ref(), &entries, &programs, &variables, &arrays);
-        if !reasons.is_empty() {
-            return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
-        }
+        let left_out = match refuse::launchable(chip.as_ref(), &entries, &programs, &variables, &arrays) {
+            Launchable::Nowhere(reasons) => {
+                return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
+            }
+            Launchable::But(left_out) => left_out,
+        };
         let named =
             |(name, entry): &(&str, Entry)| EntryResources { entry: (*name).to_owned(), resources: entry.resources };
         Ok(BuildOutcome::Built {
@@ -319,6 +322,7 @@ impl<'a> Builder<'a> {
             cached: artifact.cached,
             log: relative(&ptxas::without_reports(&artifact.log)),
             launch,
+            left_out,
         })
     }
 

@@ -34,6 +34,7 @@ fn alike(a: &[ShapeProgram], b: &[ShapeProgram]) -> bool {
     let program = |(a, b): (&ShapeProgram, &ShapeProgram)| {
         a.shape == b.shape
             && a.symbols == b.symbols
+            && a.left_out == b.left_out
             && a.steps.len() == b.steps.len()
             && a.steps.iter().zip(&b.steps).all(|(a, b)| same(a, b))
     };

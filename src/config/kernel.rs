@@ -17,6 +17,8 @@ pub struct KernelTemplate {
     pub defines: Vec<String>,
     /// How bulk tensor copies see buffers; only those that `args` names are made.
     pub tensor_maps: Vec<TensorMapTemplate>,
+    /// The shapes at which it is launched: those for which it is true; all where there is none.
+    pub condition: Option<Expr>,
     /// Variables of the module that are written before a launch.
     pub symbols: Vec<SymbolTemplate>,
     /// What one evaluation does, in order; at least one step is a launch.

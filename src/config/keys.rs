@@ -322,6 +322,12 @@ pub static KERNEL: Spec = spec(
             "`__constant__` and `__device__` variables to write before the kernel is launched, as `cudaMemcpyToSymbol` does.",
         )
         .default("{}"),
+        key(
+            "where",
+            KeyKind::Expr,
+            "Keeps the shapes at which it is true. At the others the variant is not launched, and every metric of it is absent there with that reason.",
+        )
+        .default("all shapes"),
         ARGS.default("each launch has its own"),
         WORKSPACE.default("[]"),
         key(

@@ -65,7 +65,8 @@ impl KernelPlan {
 
     /// The entry of every launch of a program, in order; an entry that is launched twice is there twice.
     pub fn launched_entries(&self) -> Vec<&str> {
-        self.programs.first().map_or_else(Vec::new, |program| program.launches().map(|l| l.entry.as_str()).collect())
+        let first = self.programs.iter().find(|program| program.left_out.is_none());
+        first.map_or_else(Vec::new, |program| program.launches().map(|l| l.entry.as_str()).collect())
     }
 
     /// The entries, each once, in the order in which they are launched first.
@@ -93,14 +94,17 @@ pub struct ShapeProgram {
     /// Variables of the module that are written before the steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<SymbolFill>,
-    /// Its steps, each after the one before it.
+    /// Its steps, each after the one before it; none where it is left out.
     pub steps: Vec<Step>,
+    /// Why the variant is not launched at the shape, where the phase says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 impl ShapeProgram {
     /// A program that writes no variables of its module.
     pub const fn new(shape: ShapeName, steps: Vec<Step>) -> Self {
-        Self { shape, symbols: Vec::new(), steps }
+        Self { shape, symbols: Vec::new(), steps, left_out: None }
     }
 
     /// The program as the kernel's compiler says that it has to be, where it says.
@@ -110,7 +114,7 @@ impl ShapeProgram {
             Step::Launch(launch) => Step::Launch(launch.compiled_as(compiled)),
             Step::Memset(_) | Step::Memcpy(_) => step.clone(),
         };
-        Self { shape: self.shape.clone(), symbols: self.symbols.clone(), steps: self.steps.iter().map(step).collect() }
+        Self { steps: self.steps.iter().map(step).collect(), ..self.clone() }
     }
 
     /// Its launches, in order.

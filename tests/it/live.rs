@@ -207,6 +207,59 @@ fn launches_that_add_to_state_find_it_restored_and_ones_that_idle_cheat() {
     }
 }
 
+/// A machine with a second, larger shape, at which one of two candidates is not launched, and a gate on that shape or not.
+fn machine_of_two_shapes(gate: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, variables) =
+        machine_of_kernels(&["copy_honest", "copy_table"], "rounds = 6\nshapes = [\"only\", \"wide\"]");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let (before, rest) = phase.split_once("[[gate]]").unwrap();
+    let (_, bench) = rest.split_once("[bench]").unwrap();
+    // The larger shape has the same elements: the double copies so many bytes whatever it is asked for.
+    let before = before
+        .replace("only = { S = 2048 }", "wide = { S = 2048, R = 2 }\nonly = { S = 2048, R = 1 }")
+        .replace("kernel = { entry = \"copy_honest\"", "kernel = { where = \"R == 1\", entry = \"copy_honest\"")
+        .replace("entry = \"copy_table\"", "entry = \"copy_table\", symbols = { \"ns::table\" = \"x\" }");
+    place.write("phase.toml", &format!("{before}{gate}[bench]{bench}"));
+    (place, variables)
+}
+
+#[test]
+fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
+    let gate = |rest: &str| format!("[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n{rest}\n");
+    for (rest, status, said) in [
+        ("shapes = [\"only\"]\non = \"copy_honest\"", Some(0), "2 proven correct"),
+        (
+            "shapes = [\"only\", \"wide\"]\non = \"copy_honest\"",
+            Some(4),
+            "not launched at shape 'wide': `where = \"R == 1\"` does not hold",
+        ),
+        ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(0), "2 proven correct"),
+    ] {
+        let (place, variables) = machine_of_two_shapes(&gate(rest));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let printed = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(finished.status, status, "{rest}: {finished:?}");
+        assert!(printed.contains(said), "{rest}: {printed}");
+        let mut timed: Vec<String> = latencies(&place).into_iter().map(|(variant, _)| variant).collect();
+        timed.sort();
+        assert_eq!(timed, ["copy_honest", "copy_table", "copy_table"], "nothing is launched where it is left out");
+    }
+}
+
+#[test]
+fn a_variant_that_no_shape_launches_is_a_mistake_in_the_phase() {
+    let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 3");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    for (condition, said) in [("S % 3 == 0", "leaves no shape"), ("S + 1", "where"), ("Z == 1", "Z")] {
+        let changed =
+            phase.replace("entry = \"copy_honest\"", &format!("where = \"{condition}\", entry = \"copy_honest\""));
+        place.write("phase.toml", &changed);
+        let finished = Finished::of(place.ncugate(&["check", "phase.toml", "--no-build"]).envs(variables.clone()));
+        assert!(finished.status == Some(2) && finished.stderr.contains(said), "{condition}: {finished:?}");
+    }
+}
+
 /// A machine whose candidate copies `ns::table`, which the phase fills as `symbols` says.
 fn machine_of_table(symbols: &str, bench: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine_of_kernels(&["copy_table"], bench);

@@ -13,7 +13,7 @@ use crate::config::{
     ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, LaunchPattern, Sweep, VariantSpec,
     VariantSpecKind,
 };
-use crate::expr::{Template, Value};
+use crate::expr::{Expr, Template, Value};
 use crate::model::glob;
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
@@ -25,6 +25,7 @@ pub struct KernelParts {
     defines: Option<Vec<Placed<String>>>,
     tensor_maps: Option<Vec<MapParts>>,
     symbols: Option<Vec<SymbolParts>>,
+    condition: Option<Placed<Expr>>,
     /// What launches have that do not say it themselves.
     shared: LaunchParts,
     /// The list of steps.
@@ -73,6 +74,7 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         defines: table.get("defines").map(placed_texts),
         tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
         symbols: table.get("symbols").map(|item| symbol::symbols(&item)),
+        condition: table.get("where").and_then(|item| item.expr()),
         shared: LaunchParts::read(table),
         steps: table.get("launch").map(|item| launch::steps(&item)),
         runs: KernelUse::Whole,
@@ -108,6 +110,7 @@ impl KernelParts {
             defines: self.defines.or_else(|| base.defines.clone()),
             tensor_maps: self.tensor_maps.or_else(|| base.tensor_maps.clone()),
             symbols: self.symbols.or_else(|| base.symbols.clone()),
+            condition: self.condition.or_else(|| base.condition.clone()),
             shared: self.shared.over(&base.shared),
             steps: self.steps.or_else(|| base.steps.clone()),
             has_source: self.has_source || base.has_source,
@@ -178,6 +181,7 @@ impl KernelParts {
         for arg in args(&steps) {
             argument::check(at, arg, names, &map_names, &scope);
         }
+        self.condition.iter().for_each(|condition| scope.check_expr(at, condition));
         self.symbols.iter().flatten().for_each(|symbol| symbol.check(at, names, &scope));
         if at.problems() == before {
             self.check_used(at, params, &steps);
@@ -213,7 +217,8 @@ impl KernelParts {
             return;
         }
         let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
-        let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs).chain(maps);
+        let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs);
+        let exprs = exprs.chain(maps).chain(&self.condition);
         let symbols = self.symbols.iter().flatten().map(|symbol| &symbol.value);
         let parts = args(steps).chain(symbols).flat_map(|arg| arg.value.parts());
         let used: Vec<String> = exprs
@@ -267,6 +272,7 @@ impl KernelParts {
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
             symbols: self.symbols.iter().flatten().map(SymbolParts::template).collect(),
+            condition: self.condition.as_ref().map(|condition| condition.value.clone()),
             steps: self.steps().iter().map(StepParts::template).collect::<Option<_>>()?,
         })
     }
