@@ -43,6 +43,6 @@ pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy};
 pub use workload::{
-    Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
-    WorkloadReference,
+    BoundOf, Buffer, Dtype, Laws, OwnBound, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape,
+    Workload, WorkloadReference,
 };

@@ -146,7 +146,10 @@ pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Re
             }
         }
     }
-    Ok(ShapeSpec { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, varying })
+    let own = phase.workload.buffers.iter().enumerate();
+    let bounds =
+        own.filter_map(|(at, buffer)| Some((at, phase.workload.own_bound(&buffer.name, &shape.name)?))).collect();
+    Ok(ShapeSpec { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, bounds, varying })
 }
 
 /// The value a kernel sees behind its C type.

@@ -105,6 +105,16 @@ pub enum ExpectedOutputError {
         /// The buffer.
         buffer: String,
     },
+    /// The tolerance accepts an answer that is none.
+    #[error(
+        "the tolerance proves nothing of output '{buffer}': it accepts {null}; give the output a bound of its own in `tolerance.outputs`"
+    )]
+    ProvesNothing {
+        /// The output.
+        buffer: String,
+        /// What it accepts.
+        null: &'static str,
+    },
     /// The right answer has whole numbers that float64 does not have.
     #[error("the right answer of output '{buffer}' has {value:e}; values beyond 2^53 cannot be compared exactly")]
     TooLarge {

@@ -15,6 +15,7 @@ mod scope;
 mod search;
 mod symbol;
 mod tensor_map;
+mod tolerance;
 mod workload;
 
 use super::error::{ConfigErrors, Place, Problem};
