@@ -292,7 +292,7 @@ pub(super) fn job_reference(
                 let symbols = kernel.program(&shape.name).map_or(&[][..], |program| &program.symbols);
                 let symbols = symbols.iter().filter(|fill| variable(&variables, &fill.symbol).is_ok()).cloned();
                 let steps = vec![Step::Launch(launch)];
-                Ok(ShapeProgram { shape: shape.name.clone(), symbols: symbols.collect(), steps })
+                Ok(ShapeProgram { symbols: symbols.collect(), ..ShapeProgram::new(shape.name.clone(), steps) })
             });
             let programs = programs.collect::<Result<Vec<_>, JobError>>()?;
             Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, programs })

@@ -270,7 +270,7 @@ mod tests {
         let shape = shape(vec![output("y"), output("rstd")]);
         let inputs = CaseInputs { bytes: vec![Vec::new(); 2], values: vec![Vec::new(); 2] };
         let named = |y: [f64; 2], rstd: [f64; 2]| {
-            let expected = [y, rstd].iter().enumerate();
+            let expected = [y, rstd].into_iter().enumerate();
             let expected: Vec<ExpectedOutput> =
                 expected.map(|(buffer, values)| ExpectedOutput { buffer, values: values.to_vec() }).collect();
             let draw = CaseDraw::new(Law::Declared, inputs.clone(), expected, &[1.0, 1.0]);

@@ -172,13 +172,13 @@ pub static TOLERANCE: Spec = spec(
         key(
             "outputs",
             KeyKind::Table(&OWN_TOLERANCES),
-            "Outputs with an `atol` and `rtol` of their own. Beside `atol` and `rtol` alone; outputs of integers beside outputs of floats are exact where they have none.",
+            "Outputs with an `atol` and `rtol` of their own; outputs of integers beside outputs of floats are exact where they have none. `max_abs` and `rel_l2` hold over all outputs, where they are given.",
         )
         .default("{}"),
         key(
             "shapes",
             KeyKind::Table(&OWN_TOLERANCES),
-            "Shapes with an `atol` and `rtol` of their own, for outputs that have none. Beside `atol` and `rtol` alone.",
+            "Shapes with an `atol` and `rtol` of their own, for outputs that have none.",
         )
         .default("{}"),
         key("allow_nan", KeyKind::Bool, "Whether the reference may have NaN; the output has to be NaN there too.")

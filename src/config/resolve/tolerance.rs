@@ -40,12 +40,12 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
         item.expected(&format!("at least one bound: {}", BOUNDS.join(", ")), Some(help));
         return None;
     }
-    let others = ["max_abs", "rel_l2", "times_error"].into_iter().any(|key| table.has(key));
-    if let Some(stray) = ["outputs", "shapes"].into_iter().find_map(|key| table.get(key)).filter(|_| others || !either)
-    {
-        let help =
-            "bound all outputs by atol and rtol alone: the other bounds are over all of them together".to_owned();
-        stray.report(format!("`{}` is beside a bound that is not of single elements", stray.place.key), Some(help));
+    if let Some(stray) = ["outputs", "shapes"].into_iter().find_map(|key| table.get(key)).filter(|_| !either) {
+        let help = "give `atol` or `rtol` for the others, too".to_owned();
+        stray.report(
+            format!("`{}` bounds single elements, which nothing bounds for all outputs", stray.place.key),
+            Some(help),
+        );
     }
     Some((Tolerance { max_abs, rel_l2, allclose, times_error, nan }, own))
 }
@@ -59,7 +59,7 @@ fn own_bounds(table: &Table<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Vec<Ow
     of_outputs.into_iter().chain(of_shapes).collect()
 }
 
-fn bounds(table: &Table<'_>, key: &str, known: &[&str], what: &str, of: &dyn Fn(&str) -> BoundOf) -> Vec<OwnBound> {
+fn bounds(table: &Table<'_>, key: &'static str, known: &[&str], what: &str, of: &dyn Fn(&str) -> BoundOf) -> Vec<OwnBound> {
     let Some(own) = table.get(key).and_then(|item| item.table(&keys::OWN_TOLERANCES)) else { return Vec::new() };
     let bound = |(name, item): (Placed<String>, Item<'_>)| {
         if !known.contains(&name.value.as_str()) {
