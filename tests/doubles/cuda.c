@@ -155,6 +155,11 @@ static void copy(const Function *function, const uint64_t parameters[]) {
             ((unsigned char *)y)[i] += ((unsigned char *)x)[i];
         return;
     }
+    if (!strcmp(function->name, "copy_flip")) {
+        for (int i = 0; i < BYTES; i++)
+            ((unsigned char *)y)[i] ^= 0x80; /* right where the poison is the answer with a bit flipped */
+        return;
+    }
     if (!strcmp(function->name, "copy_hang"))
         for (;;)
             pause();

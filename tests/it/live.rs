@@ -319,6 +319,27 @@ fn a_variable_cannot_have_a_pointer_or_what_launches_write() {
 }
 
 #[test]
+fn a_kernel_that_turns_the_poison_into_an_answer_is_wrong() {
+    let (place, variables) = machine_of_kernels(&["copy_flip", "copy_honest"], "rounds = 3");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let changed = phase
+        .replace("S = 2048", "S = 4096")
+        .replace(
+            r#"dtype = "f16", shape = ["S"], init = "normal""#,
+            r#"dtype = "u8", shape = ["S"], init = { indices = 256 }"#,
+        )
+        .replace(r#"dtype = "f16", shape = ["S"], role = "output""#, r#"dtype = "u8", shape = ["S"], role = "output""#);
+    assert_eq!(changed.matches("u8").count(), 2);
+    place.write("phase.toml", &changed);
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert!(finished.stdout.contains("1 proven correct"), "{finished:?}");
+    let records = latencies(&place);
+    let status = |name: &str| records.iter().find(|(variant, _)| variant == name).unwrap().1["status"].clone();
+    assert_eq!((status("copy_flip"), status("copy_honest")), ("failed".into(), "timed".into()), "{finished:?}");
+}
+
+#[test]
 fn seeds_of_timed_inputs_are_other_ones_each_run() {
     let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 3\nl2 = \"cold\"");
     let seeds = || {

@@ -59,7 +59,13 @@ fn own_bounds(table: &Table<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Vec<Ow
     of_outputs.into_iter().chain(of_shapes).collect()
 }
 
-fn bounds(table: &Table<'_>, key: &'static str, known: &[&str], what: &str, of: &dyn Fn(&str) -> BoundOf) -> Vec<OwnBound> {
+fn bounds(
+    table: &Table<'_>,
+    key: &'static str,
+    known: &[&str],
+    what: &str,
+    of: &dyn Fn(&str) -> BoundOf,
+) -> Vec<OwnBound> {
     let Some(own) = table.get(key).and_then(|item| item.table(&keys::OWN_TOLERANCES)) else { return Vec::new() };
     let bound = |(name, item): (Placed<String>, Item<'_>)| {
         if !known.contains(&name.value.as_str()) {
