@@ -203,8 +203,12 @@ pub static BUILD: Spec = spec(
     &[
         key("nvcc", KeyKind::Text, "The compiler.").default("`nvcc` on `PATH`"),
         key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
-        key("python", KeyKind::Text, "The Python whose Triton compiles kernels, and in which Python functions run.")
-            .default("`python3` on `PATH`"),
+        key(
+            "python",
+            KeyKind::Text,
+            "The Python whose Triton compiles kernels, and in which Python functions and references run.",
+        )
+        .default("`python3` on `PATH`"),
         key("cache", KeyKind::Text, "Folder that keeps what was built; `$NCUGATE_CACHE` goes before it.")
             .default("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`"),
     ],

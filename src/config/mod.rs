@@ -11,6 +11,7 @@ mod init;
 pub mod kernel;
 pub mod keys;
 mod locate;
+mod own_bound;
 pub mod phase;
 mod project;
 mod reader;
@@ -25,7 +26,7 @@ mod tests;
 mod untested;
 pub mod workload;
 
-pub use argument::ArgTemplate;
+pub use argument::{ArgTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate};
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use init::{Amount, Init};
@@ -34,6 +35,7 @@ pub use kernel::{
     LaunchTemplate, StepAction, StepTemplate, Sweep, SymbolTemplate, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{KeyPlaces, within};
+pub use own_bound::{BoundOf, OwnBound};
 pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};
 pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;
@@ -43,6 +45,6 @@ pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy};
 pub use workload::{
-    BoundOf, Buffer, Dtype, Laws, OwnBound, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape,
-    Workload, WorkloadReference,
+    Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
+    WorkloadReference,
 };

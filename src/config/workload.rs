@@ -1,8 +1,9 @@
 //! What a kernel computes: shapes, buffers, scalars, and the result it is held to.
 
 use super::init::{Amount, Init};
+use super::own_bound::OwnBound;
 use crate::expr::{Expr, ExprError, Names, Value};
-use crate::model::{AllClose, Law, ShapeName, Tolerance};
+use crate::model::{Law, ShapeName, Tolerance};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -346,27 +347,6 @@ impl Laws {
     }
 }
 
-/// A bound of elements that one output has, or all outputs at one shape.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OwnBound {
-    /// Whose.
-    pub of: BoundOf,
-    /// What an element may be off by.
-    pub atol: f64,
-    /// What it may be off by for each unit of its answer.
-    pub rtol: f64,
-}
-
-/// What has a bound of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BoundOf {
-    /// An output, at every shape.
-    Output(String),
-    /// A shape, for every output without a bound of its own.
-    Shape(ShapeName),
-}
-
 /// What a kernel computes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
@@ -408,15 +388,6 @@ impl Buffer {
 }
 
 impl Workload {
-    /// The bound of elements that a buffer has at a shape in place of that of all; none where it has none.
-    pub fn own_bound(&self, buffer: &str, shape: &ShapeName) -> Option<AllClose> {
-        let of_output = |bound: &&OwnBound| matches!(&bound.of, BoundOf::Output(name) if name == buffer);
-        let of_shape = |bound: &&OwnBound| matches!(&bound.of, BoundOf::Shape(name) if name == shape);
-        let own = self.own_bounds.iter().find(of_output).or_else(|| self.own_bounds.iter().find(of_shape))?;
-        let all = self.tolerance.allclose?;
-        Some(AllClose { atol: own.atol, rtol: own.rtol, ..all })
-    }
-
     /// Whether launches change what they read.
     pub fn has_state(&self) -> bool {
         self.buffers.iter().any(Buffer::is_state)

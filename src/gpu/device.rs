@@ -173,6 +173,7 @@ impl Device {
             args,
             buffer,
             |tiling| self.encode(tiling),
+            |view, address, buffer| self.texture(view, address, buffer),
             |addresses| self.table(addresses),
             |at, bytes| self.workspace(at, bytes),
         )

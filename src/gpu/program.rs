@@ -35,6 +35,13 @@ impl BoundProgram<'_> {
     }
 }
 
+/// Bytes of a buffer that a step works on: so many as the variant has, else all.
+fn own_bytes(own: Option<u64>, buffer: &BufferSpec) -> Result<usize, DeviceError> {
+    let room = buffer.bytes();
+    let bytes = own.map_or(Some(room), |own| usize::try_from(own).ok()).filter(|bytes| *bytes <= room);
+    bytes.ok_or_else(|| DeviceError::Launch(format!("{own:?} bytes of '{}', which has {room}", buffer.name)))
+}
+
 /// A step with its addresses.
 #[derive(Debug)]
 enum BoundStep<'p> {
@@ -72,14 +79,14 @@ impl Device {
             }
             Step::Memset(fill) => {
                 let (address, spec) = found(&fill.buffer)?;
-                Ok(BoundStep::Memset { address, bytes: spec.bytes(), byte: fill.byte })
+                let bytes = own_bytes(fill.bytes, spec)?;
+                Ok(BoundStep::Memset { address, bytes, byte: fill.byte })
             }
             Step::Memcpy(copy) => {
                 let ((from, read), (to, written)) = (found(&copy.from)?, found(&copy.to)?);
-                let bytes = read.bytes();
-                if bytes != written.bytes() {
-                    let reason =
-                        format!("a copy of {bytes} bytes of '{}' to {} of '{}'", copy.from, written.bytes(), copy.to);
+                let (bytes, room) = (own_bytes(copy.bytes, read)?, own_bytes(copy.bytes, written)?);
+                if bytes != room {
+                    let reason = format!("a copy of {bytes} bytes of '{}' to {room} of '{}'", copy.from, copy.to);
                     return Err(DeviceError::Launch(reason));
                 }
                 Ok(BoundStep::Memcpy { from, to, bytes })

@@ -2,7 +2,7 @@
 
 use super::job_error::JobError;
 use crate::build::{variable, variables};
-use crate::config::{Buffer, Init, KernelTemplate, Phase, ScalarType, Shape, WorkloadReference};
+use crate::config::{Buffer, Init, KernelTemplate, OwnBound, Phase, ScalarType, Shape, WorkloadReference};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
 use crate::model::{BuiltKernel, VariantId};
@@ -147,8 +147,14 @@ pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Re
         }
     }
     let own = phase.workload.buffers.iter().enumerate();
-    let bounds =
-        own.filter_map(|(at, buffer)| Some((at, phase.workload.own_bound(&buffer.name, &shape.name)?))).collect();
+    let bounds = own
+        .filter_map(|(at, buffer)| {
+            Some((
+                at,
+                OwnBound::of(&phase.workload.own_bounds, phase.workload.tolerance.allclose, &buffer.name, &shape.name)?,
+            ))
+        })
+        .collect();
     Ok(ShapeSpec { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, bounds, varying })
 }
 
@@ -270,7 +276,9 @@ pub(super) fn job_reference(
             Ok(ReferenceSpec::Builtin(builtin))
         }
         WorkloadReference::Absent => Err(JobError::NoReference),
-        WorkloadReference::Program(program) => Ok(ReferenceSpec::Program(program.clone())),
+        WorkloadReference::Program(program) => {
+            Ok(ReferenceSpec::Program { program: program.clone(), python: phase.build.python.clone() })
+        }
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         WorkloadReference::Entry { entry, source, grid, block, args: _ } => {
             let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());

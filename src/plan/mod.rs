@@ -15,11 +15,12 @@ mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
+mod texture;
 mod triton;
 mod unroll;
 mod variants;
 
-pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap};
+pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap, TextureView};
 pub use fault::PlanErrors;
 pub use program::{
     BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, SymbolFill, TritonKernel,

@@ -170,6 +170,9 @@ pub struct BufferFill {
     pub buffer: String,
     /// The byte.
     pub byte: u8,
+    /// Bytes that are filled, from the start, where the buffer differs between variants; else all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// A copy of a whole buffer to another of as many bytes.
@@ -179,6 +182,9 @@ pub struct BufferCopy {
     pub from: String,
     /// What is written.
     pub to: String,
+    /// Bytes that are copied, from the start, where a buffer differs between variants; else all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// A kernel that is launched.

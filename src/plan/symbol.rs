@@ -16,11 +16,7 @@ impl Launching<'_> {
     fn symbol(&self, symbol: &SymbolTemplate, faults: &mut Faults) -> Option<SymbolFill> {
         let value = self.value(&format!("symbols.{}", symbol.name), &symbol.value, faults)?;
         let bytes = match &value {
-            Arg::Buffer(name) => {
-                let buffer = self.workload.buffers.iter().find(|buffer| &buffer.name == name)?;
-                let extents = buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(self.scope).ok()?).ok());
-                extents.product::<Option<u64>>()? * buffer.dtype.size() as u64
-            }
+            Arg::Buffer(name) => self.own_bytes(name)?,
             value => value.layout().0 as u64,
         };
         Some(SymbolFill { symbol: symbol.name.clone(), value, bytes })

@@ -57,6 +57,16 @@ Result cuMemFree_v2(Pointer address) { free((void *)address); return OK; }
 Result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) { *pointer = (void *)aligned(bytes); return OK; }
 Result cuMemFreeHost(void *pointer) { free(pointer); return OK; }
 
+/* A texture object is the address of its memory, so that copies read it as they read a buffer. */
+Result cuTexObjectCreate(uint64_t *object, const void *resource, const void *texture, const void *view) {
+    int kind;
+    memcpy(&kind, resource, sizeof kind);
+    if (kind != 2 && kind != 3) /* linear memory, or rows of it */
+        return NOT_FOUND;
+    memcpy(object, (const char *)resource + 8, sizeof *object);
+    return OK;
+}
+
 /* ---- modules ---- */
 
 typedef struct {

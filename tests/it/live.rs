@@ -225,7 +225,7 @@ fn machine_of_two_shapes(gate: &str) -> (Place, Vec<(&'static str, String)>) {
 
 #[test]
 fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
-    let gate = |rest: &str| format!("[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n{rest}\n");
+    let gate = |rest: &str| format!("[[gate]]\nname = \"latency\"\nrequire = \"correct == 1\"\n{rest}\n");
     for (rest, status, said) in [
         ("shapes = [\"only\"]\non = \"copy_honest\"", Some(0), "2 proven correct"),
         (
@@ -315,6 +315,32 @@ fn a_variable_cannot_have_a_pointer_or_what_launches_write() {
         let mut command = place.ncugate(&["check", "phase.toml", "--no-build"]);
         let finished = Finished::of(command.envs(variables));
         assert!(finished.status == Some(2) && finished.stderr.contains(said), "{symbols}: {finished:?}");
+    }
+}
+
+#[test]
+fn a_texture_over_an_input_is_of_the_inputs_of_every_launch() {
+    let (place, variables) = machine_of_kernels(&["copy_honest", "copy_later"], "rounds = 12");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let args = "args = [\"x\", \"y\"]";
+    assert!(phase.contains(args));
+    place.write("phase.toml", &phase.replace(args, "args = [{ texture = \"x\", address = \"border\" }, \"y\"]"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)));
+    let records = latencies(&place);
+    let status = |name: &str| records.iter().find(|(variant, _)| variant == name).unwrap().1["status"].clone();
+    assert_eq!((status("copy_honest"), status("copy_later")), ("timed".into(), "cheats".into()), "{finished:?}");
+    for (argument, said) in [
+        ("{ texture = \"y\" }", "has a texture over `y`, which launches write"),
+        ("{ texture = \"z\" }", "is `z`, which is not a buffer"),
+        ("{ texture = \"x\", channels = 3 }", "1, 2 or 4"),
+        ("{ texture = \"x\", filter = \"linear\" }", "with a linear filter"),
+        ("{ texture = \"x\", offset = 1 }", "`kernel.args[0].offset` is for `buffer`"),
+        ("{ texture = \"x\", value = 1 }", "exactly one of"),
+    ] {
+        place.write("phase.toml", &phase.replace(args, &format!("args = [{argument}, \"y\"]")));
+        let checked = Finished::of(place.ncugate(&["check", "phase.toml", "--no-build"]).envs(variables.clone()));
+        assert!(checked.status == Some(2) && checked.stderr.contains(said), "{argument}: {checked:?}");
     }
 }
 

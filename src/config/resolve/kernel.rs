@@ -2,6 +2,7 @@
 
 use super::argument;
 use super::launch::{self, LaunchParts, StepParts};
+use super::launch_pattern;
 use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::InScope;
 use super::symbol::{self, SymbolParts};
@@ -10,11 +11,9 @@ use crate::config::keys;
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{
-    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, LaunchPattern, Sweep, VariantSpec,
-    VariantSpecKind,
+    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind,
 };
 use crate::expr::{Expr, Template, Value};
-use crate::model::glob;
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
 #[derive(Debug, Clone, Default)]
@@ -361,7 +360,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         let refused =
             ["params", "kernel", "python", "command", "kernel_filter"].into_iter().filter_map(|key| table.get(key));
         refused.for_each(|item| item.report(format!("`{}` means nothing beside `match`", item.place.key), None));
-        let kind = VariantSpecKind::Captured(launch_pattern(&pattern)?);
+        let kind = VariantSpecKind::Captured(launch_pattern::launch_pattern(&pattern)?);
         return Some(VariantSpec { name: name?, params: Vec::new(), kind, line: table.line() });
     }
     let function = table.get("python");
@@ -460,32 +459,6 @@ fn kernel_of(
             None
         }
     }
-}
-
-/// Reads `match`.
-fn launch_pattern(item: &Item<'_>) -> Option<LaunchPattern> {
-    let table = item.table(&keys::LAUNCH_PATTERN)?;
-    let keys = ["kernel", "nvtx", "launch", "report"];
-    if !keys.into_iter().any(|key| table.has(key)) {
-        let help = "match = { kernel = \"softmax*\" }".to_owned();
-        item.expected(&format!("at least one of {}", keys.join(", ")), Some(help));
-        return None;
-    }
-    let glob = |key| table.get(key).map_or(Some(None), |item: Item<'_>| launch_glob(&item).map(Some));
-    let number = |item: &Item<'_>| u32::try_from(item.whole(0..=i64::from(u32::MAX))?).ok();
-    let launches = table.get("launch").map_or(Some(Vec::new()), |item| match item.is_list() {
-        true => item.some_list().iter().map(number).collect(),
-        false => number(&item).map(|launch| vec![launch]),
-    });
-    let (kernel, nvtx, report) = (glob("kernel"), glob("nvtx"), glob("report"));
-    Some(LaunchPattern { kernel: kernel?, nvtx: nvtx?, launches: launches?, report: report? })
-}
-
-fn launch_glob(item: &Item<'_>) -> Option<String> {
-    let text = item.text()?;
-    let checked = glob(&text);
-    checked.map_err(|e| item.expected("a glob such as \"softmax*\"", Some(e.reason))).ok()?;
-    Some(text)
 }
 
 fn filter(item: &Item<'_>) -> Option<String> {

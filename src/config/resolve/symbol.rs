@@ -55,6 +55,7 @@ impl SymbolParts {
                     _ => Some("a pointer".to_owned()),
                 })
             }
+            ArgTemplate::Texture(_) => Some("a texture".to_owned()),
             ArgTemplate::Null | ArgTemplate::Element { .. } | ArgTemplate::Pointers(_) => Some("a pointer".to_owned()),
         }
     }
