@@ -68,7 +68,7 @@ fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<Text
         return Err(("of one axis, with normalized coordinates".to_owned(), "`tex1Dfetch` takes whole numbers"));
     }
     let row = width * wide * dtype.size() as u64;
-    if height.is_some() && row % PITCH != 0 {
+    if height.is_some() && !row.is_multiple_of(PITCH) {
         return Err((format!("whose rows are {row} bytes"), "rows of a texture are multiples of 32 bytes"));
     }
     let fits = match height {
