@@ -90,6 +90,9 @@ fn unbounded(kernel: &KernelSource<'_>, axis: usize, rows: &str, columns: &str, 
     let speaks_of_columns =
         |axis| kernel.usage.indices.iter().any(|index| index.axis == axis && index.name.to_lowercase().contains("col"));
     let two = kernel.usage.block_axes > 1;
+    if axis > 0 && rows == columns && !matches!(kernel.family, Family::Gemm | Family::Transpose) {
+        return "1".to_owned();
+    }
     let extent = match (axis, two, division) {
         (0, true, _) if !speaks_of_rows => columns.to_owned(),
         (1, true, _) if speaks_of_columns(1) => columns.to_owned(),

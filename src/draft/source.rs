@@ -76,7 +76,7 @@ impl<'s> KernelSource<'s> {
         let mut template = Vec::new();
         for (at, parameter) in signature.template.iter().enumerate() {
             let told = site.template.get(at).or(parameter.default.as_ref()).cloned();
-            template.push(template_argument(parameter, told, tokens, &mut swept));
+            template.push(template_argument(parameter, told, tokens, &usage, &mut swept));
         }
         let chosen: Vec<(&str, &str)> =
             signature.template.iter().map(|p| p.name.as_str()).zip(template.iter().map(String::as_str)).collect();
@@ -143,6 +143,7 @@ fn template_argument(
     parameter: &TemplateParameter,
     told: Option<String>,
     tokens: &Tokens<'_>,
+    usage: &Usage,
     swept: &mut Vec<SweptParameter>,
 ) -> String {
     match parameter.kind {
@@ -150,7 +151,7 @@ fn template_argument(
         TemplateKind::Bool => told.filter(|text| text == "true").unwrap_or_else(|| "false".to_owned()),
         TemplateKind::Number => {
             let number = told.and_then(|text| whole(&text).or_else(|| tokens.constant(&text)));
-            let values = vec![number.unwrap_or_else(|| usual(&parameter.name))];
+            let values = vec![number.unwrap_or_else(|| usual(&parameter.name, usage))];
             swept.push(SweptParameter { name: parameter.name.clone(), values, is_define: false });
             format!("{{{{ {} }}}}", parameter.name)
         }
@@ -159,12 +160,12 @@ fn template_argument(
 }
 
 /// A usual value of a template parameter, by its name.
-fn usual(name: &str) -> i64 {
+fn usual(name: &str, usage: &Usage) -> i64 {
     let name = name.to_lowercase();
     let has = |part: &str| name.contains(part);
     if has("warp") || has("vec") || has("unroll") || has("ilp") || has("per") || has("stage") {
         4
-    } else if has("thread") || has("block") {
+    } else if (has("thread") || has("block")) && usage.block_axes == 1 {
         256
     } else if has("dim") || has("head") || name == "d" {
         64

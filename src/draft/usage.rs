@@ -174,7 +174,7 @@ fn aliases<'s>(body: &[Token<'s>], pointers: &[&str]) -> BTreeMap<&'s str, Strin
 /// Whether a statement declares a pointer, whose `=` stands at `equals`.
 fn makes_alias(statement: &[Token<'_>], equals: usize) -> bool {
     let declares = |before: &[Token<'_>]| before.iter().any(|token| matches!(token.text, "*" | "auto"));
-    equals > 1 && statement[0].text != "*" && declares(&statement[..equals - 1])
+    equals > 1 && statement[equals - 1].is_word() && statement[0].text != "*" && declares(&statement[..equals - 1])
 }
 
 /// What one mention of a pointer does.
@@ -414,6 +414,10 @@ mod tests {
             "__global__ void g(float *a, float *b) { float4 *v = reinterpret_cast<float4 *>(&b[threadIdx.x * 4]);
             v[0] = reinterpret_cast<const float4 *>(a)[0]; }";
         assert_eq!(uses(cast), [Read, Written]);
+        let vectors = "__global__ void g(float *a, float *b) { __shared__ float s[8];
+            reinterpret_cast<float4 *>(&s[0])[0] = reinterpret_cast<float4 *>(&a[threadIdx.x])[0];
+            reinterpret_cast<float4 *>(&b[threadIdx.x])[0] = reinterpret_cast<float4 *>(&s[0])[0]; }";
+        assert_eq!(uses(vectors), [Read, Written]);
         let atomics = "__global__ void g(const int *a, int *h) { atomicAdd(&h[a[threadIdx.x]], 1); }";
         assert_eq!(uses(atomics), [Read, Added]);
         let star = "__global__ void g(float *a, float *b) { *b = *a; }";

@@ -78,19 +78,19 @@ fn a_draft_builds_with_nvcc() {
 #[test]
 fn several_kernels_none_and_a_file_that_is_there_are_said() {
     let place = Place::new();
-    place.write("two.cu", "__global__ void one(float* x) {}\n__global__ void two(float* x) {}");
+    place.write("two.cu", "__global__ void first(float* x) {}\n__global__ void second(float* x) {}");
     let several = place.run(&["init", "two.cu"]);
     assert_eq!(several.status, Some(2));
-    assert!(several.stderr.contains("defines one, two; name one with --entry"), "{several:?}");
-    let near = place.run(&["init", "two.cu", "--entry", "tvo"]);
-    assert!(near.status == Some(2) && near.stderr.contains("did you mean 'two'?"), "{near:?}");
+    assert!(several.stderr.contains("defines first, second; name one with --entry"), "{several:?}");
+    let near = place.run(&["init", "two.cu", "--entry", "secnd"]);
+    assert!(near.status == Some(2) && near.stderr.contains("did you mean 'second'?"), "{near:?}");
     place.write("none.cu", "void f() {}");
     let none = place.run(&["init", "none.cu"]);
     assert!(none.status == Some(2) && none.stderr.contains("no `__global__` function"), "{none:?}");
-    place.write("one.toml", "mine");
-    let there = place.run(&["init", "two.cu", "--entry", "one"]);
-    assert!(there.status == Some(2) && there.stderr.contains("one.toml is there already"), "{there:?}");
-    assert_eq!(std::fs::read_to_string(place.path().join("one.toml")).unwrap(), "mine");
+    place.write("first.toml", "mine");
+    let there = place.run(&["init", "two.cu", "--entry", "first"]);
+    assert!(there.status == Some(2) && there.stderr.contains("first.toml is there already"), "{there:?}");
+    assert_eq!(std::fs::read_to_string(place.path().join("first.toml")).unwrap(), "mine");
     assert_eq!(place.run(&["init", "absent.cu"]).status, Some(3));
 }
 
