@@ -6,6 +6,7 @@ mod arg;
 mod arguments;
 mod fault;
 mod launch;
+mod narrow;
 mod program;
 mod reference;
 mod shard;
@@ -22,6 +23,7 @@ mod variants;
 
 pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap, TextureView};
 pub use fault::PlanErrors;
+pub use narrow::{NarrowError, Narrowing};
 pub use program::{
     BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, SymbolFill, TritonKernel,
 };
