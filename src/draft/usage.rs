@@ -461,7 +461,7 @@ mod tests {
         let of_pointer =
             of("__global__ void g(int C, float *in, float *out) { int row = blockIdx.x; float *x = in + row * C;
             for (int i = threadIdx.x; i < C; i += blockDim.x) out[row * C + i] = x[i]; }");
-        assert_eq!(of_pointer.bounds, []);
+        assert!(of_pointer.bounds.is_empty());
         let looped = of(
             "__global__ void g(int n, float *x) { for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += 8) x[i] = 0; }",
         );
