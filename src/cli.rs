@@ -1,9 +1,13 @@
 //! The command line as typed. What it means is the commands' business.
 
+mod exchange;
 mod explain;
 mod search;
 mod upkeep;
 
+pub use exchange::{
+    GivenTensors, ImportCommand, ImportFlashInferArgs, ImportGpuModeArgs, ImportKernelBenchArgs, ImportPrecision,
+};
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
 pub use upkeep::{
@@ -61,6 +65,9 @@ pub enum Command {
     Merge(MergeArgs),
     /// Write what the buffers of a phase hold before a launch, as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
     Inputs(InputsArgs),
+    /// Make a phase of another project's problem: FlashInfer-Trace, KernelBench, gpu-mode
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report

@@ -31,6 +31,8 @@ pub mod commands;
 #[doc(hidden)]
 pub mod config;
 pub(crate) mod disk;
+#[doc(hidden)]
+pub mod exchange;
 pub(crate) mod exit;
 #[doc(hidden)]
 pub mod explain;

@@ -3,6 +3,7 @@
 use crate::build::{BuildError, CubinError, FatbinError};
 use crate::campaign::{CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
+use crate::exchange::ImportError;
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
@@ -123,6 +124,9 @@ pub enum CommandError {
     /// Inputs cannot be drawn.
     #[error("in `workload`: {0}")]
     Inputs(#[from] InputArraysError),
+    /// A problem does not become a phase.
+    #[error(transparent)]
+    Import(#[from] ImportError),
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -191,6 +195,10 @@ impl CommandError {
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
+            Self::Import(ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. }) => {
+                Outcome::Environment
+            }
+            Self::Import(_) => Outcome::Usage,
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)

@@ -10,6 +10,7 @@ mod doctor;
 mod error;
 mod explain;
 mod gate;
+mod import;
 mod index;
 mod inputs;
 mod install;
@@ -73,6 +74,7 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Occupancy(args) => occupancy::occupancy(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
+        Command::Import(command) => import::import(command, &mut out),
         Command::Inputs(args) => inputs::inputs(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),
         Command::Compare(args) => compare::compare(args, &mut out),
