@@ -6,7 +6,8 @@ mod search;
 mod upkeep;
 
 pub use exchange::{
-    GivenTensors, ImportCommand, ImportFlashInferArgs, ImportGpuModeArgs, ImportKernelBenchArgs, ImportPrecision,
+    ExportCommand, ExportFastPArgs, ExportFlashInferArgs, ExportKernelBenchArgs, GivenTensors, ImportCommand,
+    ImportFlashInferArgs, ImportGpuModeArgs, ImportKernelBenchArgs, ImportPrecision,
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
@@ -68,6 +69,9 @@ pub enum Command {
     /// Make a phase of another project's problem: FlashInfer-Trace, KernelBench, gpu-mode
     #[command(subcommand)]
     Import(ImportCommand),
+    /// Write results in the forms of other projects: FlashInfer-Trace, KernelBench
+    #[command(subcommand)]
+    Export(ExportCommand),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report

@@ -1,6 +1,6 @@
 //! The command lines of problems in and results out.
 
-use crate::exchange::GivenTensor;
+use crate::exchange::{GivenTensor, THRESHOLDS};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -104,4 +104,57 @@ pub struct ImportGpuModeArgs {
     /// Tensors
     #[command(flatten)]
     pub tensors: GivenTensors,
+}
+
+/// `ncugate export`
+#[derive(Debug, Subcommand)]
+pub enum ExportCommand {
+    /// Traces of FlashInfer-Trace, a line of JSON for each candidate and timed shape
+    #[command(name = "flashinfer")]
+    FlashInfer(ExportFlashInferArgs),
+    /// `eval_results.json` of KernelBench, of one run or several
+    #[command(name = "kernelbench")]
+    KernelBench(ExportKernelBenchArgs),
+    /// KernelBench's score over the latest run of every phase in a folder of runs
+    #[command(name = "fast-p")]
+    FastP(ExportFastPArgs),
+}
+
+/// `ncugate export flashinfer`
+#[derive(Debug, Args)]
+pub struct ExportFlashInferArgs {
+    /// The folder of a run or recording
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// File to write, replaced if it is there; else standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `ncugate export kernelbench`
+#[derive(Debug, Args)]
+pub struct ExportKernelBenchArgs {
+    /// Folders of runs or recordings, each of another problem
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// The problem's number, where its name does not begin with it
+    #[arg(long, value_name = "N")]
+    pub problem: Option<u64>,
+    /// File to write, replaced if it is there; else standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `ncugate export fast-p`
+#[derive(Debug, Args)]
+pub struct ExportFastPArgs {
+    /// The folder of runs
+    #[arg(value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
+    /// Thresholds
+    #[arg(long = "threshold", value_name = "P", default_values_t = THRESHOLDS)]
+    pub thresholds: Vec<f64>,
+    /// File to write, replaced if it is there; else standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }

@@ -3,7 +3,7 @@
 use crate::build::{BuildError, CubinError, FatbinError};
 use crate::campaign::{CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
-use crate::exchange::ImportError;
+use crate::exchange::{ExportRefusal, ImportError};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
@@ -127,6 +127,9 @@ pub enum CommandError {
     /// A problem does not become a phase.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// A run is not handed on.
+    #[error(transparent)]
+    Export(#[from] ExportRefusal),
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -217,6 +220,7 @@ impl CommandError {
             | Self::Write(_)
             | Self::Compare(_)
             | Self::Recorded(_)
+            | Self::Export(_)
             | Self::Calibration(_) => Outcome::Environment,
         }
     }

@@ -9,6 +9,7 @@ mod conclude;
 mod doctor;
 mod error;
 mod explain;
+mod export;
 mod gate;
 mod import;
 mod index;
@@ -70,6 +71,7 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Search(args) => search::search(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
+        Command::Export(command) => export::export(command, &mut out),
         Command::Explain(args) => explain::explain(args, &mut out),
         Command::Occupancy(args) => occupancy::occupancy(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),

@@ -56,6 +56,16 @@ pub enum ImportError {
     Toml(#[from] toml::ser::Error),
 }
 
+/// Why a run is not handed on.
+#[derive(Debug, thiserror::Error)]
+#[error("run {run} is not exported: {why}")]
+pub struct ExportRefusal {
+    /// The run's id.
+    pub run: String,
+    /// Why.
+    pub why: String,
+}
+
 impl ImportError {
     /// An error about the content of a file.
     pub(super) fn format(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {

@@ -266,7 +266,10 @@ fn submissions(
     let paths = match given.submissions.as_slice() {
         [] if default.is_file() => vec![default],
         [] => {
-            return Err(ImportError::unmapped(problem, "there is no submission.py beside it: name one with --solution"));
+            return Err(ImportError::unmapped(
+                problem,
+                "there is no submission.py beside it: name one with --solution",
+            ));
         }
         paths => paths.to_vec(),
     };

@@ -7,18 +7,25 @@
 mod adapter;
 mod described;
 mod error;
+mod evaluated;
+mod exported;
 mod flashinfer;
 mod gpumode;
+mod kernel_results;
 mod kernelbench;
 mod problem;
 mod safetensors;
 mod tensor;
 mod trace_set;
+mod traces;
 
 pub use described::Parser;
-pub use error::ImportError;
+pub use error::{ExportRefusal, ImportError};
+pub use exported::ExportedRun;
 pub use flashinfer::{FlashInferChoice, import_flashinfer};
 pub use gpumode::{GpuModeProblem, import_gpumode};
+pub use kernel_results::{Scored, THRESHOLDS, kernel_results, problem_number, score, scored};
 pub use kernelbench::{KernelBenchProblem, Precision, import_kernelbench};
 pub use problem::{ImportTarget, NewPhase};
 pub use tensor::GivenTensor;
+pub use traces::traces;

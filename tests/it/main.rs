@@ -27,6 +27,7 @@ mod live;
 mod merge;
 mod pages;
 mod paths;
+mod problems;
 mod recorded;
 mod safety;
 mod search;
