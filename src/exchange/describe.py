@@ -17,6 +17,7 @@ DTYPES = (
 ALIASES = {"double": "float64", "float": "float32", "half": "float16", "long": "int64", "int": "int32"}
 CASTS = {**ALIASES, "bfloat16": "bfloat16", "bool": "bool", "short": "int16"}
 FLOATS = ("float64", "float32", "float16", "bfloat16")
+MADE = ("rand", "randn", "zeros", "ones", "full", "randperm", "randint", "empty")
 SAME = ("contiguous", "cuda", "cpu", "clone", "detach", "requires_grad_", "pin_memory")
 IGNORED = ("device", "generator", "requires_grad", "pin_memory", "layout", "out")
 
@@ -145,6 +146,8 @@ class Scope:
         raise Unknown(node, "is not understood")
 
     def made(self, node, name):
+        if name.removesuffix("_like") not in MADE:
+            raise Unknown(node, "is not understood")
         keywords = {word.arg: word.value for word in node.keywords}
         dtype = keywords.pop("dtype", None)
         for word in IGNORED:
@@ -179,8 +182,6 @@ class Scope:
             "randint": lambda: self.whole(values),
             "empty": lambda: None,
         }
-        if name not in inits:
-            raise Unknown(node, "is not understood")
         found = {"dtype": self.dtype(dtype) if dtype else default, "shape": shape, "init": inits[name]()}
         return {**found, "empty": name == "empty"}
 

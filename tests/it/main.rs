@@ -14,6 +14,7 @@ mod crafted;
 mod damage;
 mod evidence;
 mod explained;
+mod exports;
 mod faults;
 mod foreign;
 mod forms;
