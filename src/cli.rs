@@ -320,6 +320,8 @@ pub enum ExportFormat {
     Json,
     /// Apache parquet
     Parquet,
+    /// Apache Arrow, an IPC file (Feather)
+    Arrow,
 }
 
 impl From<ExportFormat> for frame::export::Format {
@@ -328,6 +330,7 @@ impl From<ExportFormat> for frame::export::Format {
             ExportFormat::Csv => Self::Csv,
             ExportFormat::Json => Self::Json,
             ExportFormat::Parquet => Self::Parquet,
+            ExportFormat::Arrow => Self::Arrow,
         }
     }
 }
