@@ -1,8 +1,8 @@
 //! What came of a variant at a shape, as other projects tell it: one ending each.
 
+use crate::host::HUNG;
 use crate::judge::{Correctness, Session};
 use crate::model::{BuildOutcome, CheckOutcome, Differences, LatencyOutcome, ShapeName, VariantId};
-use crate::process::Ending;
 use std::sync::Arc;
 
 /// How a variant ended at a shape.
@@ -117,6 +117,7 @@ fn timed(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> CaseE
     let measured = run.measured_as(variant);
     let record = run.latencies.iter().find(|record| record.variant == *measured && record.shape == *shape);
     match record.map(|record| &record.outcome) {
+        Some(LatencyOutcome::Failed { reason }) if reason.contains(HUNG) => CaseEnding::TimedOut(reason.clone()),
         Some(LatencyOutcome::Failed { reason }) => CaseEnding::Untimed(reason.clone()),
         _ => CaseEnding::Untimed("it was not timed at this shape".to_owned()),
     }
@@ -131,9 +132,7 @@ fn told(outcome: CheckOutcome) -> (Option<Differences>, Option<CaseEnding>) {
     match outcome {
         CheckOutcome::Correct { differences } => (Some(differences), None),
         CheckOutcome::Wrong { differences, reason, .. } => (Some(differences), Some(CaseEnding::Wrong(reason))),
-        CheckOutcome::Crashed { reason } if reason.contains(&Ending::TimedOut.to_string()) => {
-            (None, Some(CaseEnding::TimedOut(reason)))
-        }
+        CheckOutcome::Crashed { reason } if reason.contains(HUNG) => (None, Some(CaseEnding::TimedOut(reason))),
         CheckOutcome::Crashed { reason } => (None, Some(CaseEnding::Crashed(reason))),
         CheckOutcome::Skipped { reason } => (None, Some(CaseEnding::NotRun(reason))),
     }

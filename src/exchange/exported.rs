@@ -39,17 +39,16 @@ impl<'a> ExportedRun<'a> {
         if run.evidence != Evidence::Measured || run.phase.is_of_reports() {
             return Err(refused("its results were not checked by this program"));
         }
+        if !run.plan.candidates().any(is_proven_here) {
+            return Err(refused("it has no candidate whose results this program checked: all grade themselves"));
+        }
         let gpu = manifest.fingerprint.gpu.as_ref().ok_or_else(|| refused("no GPU measured it"))?;
         Ok(Self { run, session, hardware: gpu.name.clone() })
     }
 
     /// Candidates that this program launched, and ids of those that grade themselves.
     pub(super) fn candidates(&self) -> (Vec<&'a Variant>, Vec<&'a VariantId>) {
-        let (own, others): (Vec<_>, Vec<_>) = self
-            .run
-            .plan
-            .candidates()
-            .partition(|variant| !matches!(variant.method, Method::Command(_) | Method::Captured(_)));
+        let (own, others): (Vec<_>, Vec<_>) = self.run.plan.candidates().partition(|variant| is_proven_here(variant));
         (own, others.into_iter().map(|variant| &variant.id).collect())
     }
 
@@ -61,7 +60,7 @@ impl<'a> ExportedRun<'a> {
     /// timed, or grades itself.
     pub(super) fn reference(&self, shape: &ShapeName) -> Option<Vec<f64>> {
         let baseline = self.run.plan.baselines().next()?;
-        if matches!(baseline.method, Method::Command(_) | Method::Captured(_)) {
+        if !is_proven_here(baseline) {
             return None;
         }
         self.evaluated(&baseline.id, shape).ending.samples().map(<[f64]>::to_vec)
@@ -76,5 +75,13 @@ impl<'a> ExportedRun<'a> {
     pub(super) fn doubt(&self, variant: &VariantId) -> Option<&str> {
         let found = self.session.judgement().variants.iter().find(|result| result.variant == *variant)?;
         found.doubt.as_deref()
+    }
+}
+
+/// Whether this program launches a variant, compares its outputs and takes its time.
+const fn is_proven_here(variant: &Variant) -> bool {
+    match variant.method {
+        Method::Kernel(_) | Method::Function(_) => true,
+        Method::Command(_) | Method::Captured(_) => false,
     }
 }

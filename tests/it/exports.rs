@@ -148,12 +148,14 @@ fn recordings_are_handed_on_and_what_cheats_or_is_wrong_has_not_passed() {
 
 /// A run on the double of the driver of a phase that is imported: an honest candidate, one that cheats, and a baseline.
 fn run_of_imported() -> (Place, PathBuf) {
-    let (place, variables) =
-        machine_of_kernels(&["copy_honest", "copy_later", "copy_plain"], "rounds = 12\nmax_rounds = 12");
+    let names = ["copy_honest", "copy_later", "copy_wrong", "copy_crash", "copy_hang", "copy_plain"];
+    let (place, variables) = machine_of_kernels(&names, "rounds = 12\nmax_rounds = 12\ntimeout_s = 1");
+    place.write("broken.cu", "this is not assembly\n");
     let text = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     let (before, last) = text.rsplit_once("[[variant]]").unwrap();
     let phase = format!(
-        "{before}[[baseline]]{last}\n[imported]\nformat = \"kernelbench\"\nproblem = \"19_Copy\"\n\
+        "{before}[[variant]]\nname = \"broken\"\nparams = {{ THREADS = 128 }}\nkernel = {{ source = \"broken.cu\", entry = \"broken\" }}\n\
+         [[baseline]]{last}\n[imported]\nformat = \"kernelbench\"\nproblem = \"19_Copy\"\n\
          workloads = {{ only = '{{\"uuid\": \"u1\", \"axes\": {{}}, \"inputs\": {{\"x\": {{\"type\": \"random\"}}}}}}' }}\n\
          solutions = {{ copy_honest = \"honest v1\" }}\n"
     );
@@ -172,7 +174,15 @@ fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
     let traces = traces(&place.run(&["export", "flashinfer", run]));
     let told: Vec<(&str, &str)> =
         traces.iter().map(|t| (t["solution"].as_str().unwrap(), t["evaluation"]["status"].as_str().unwrap())).collect();
-    assert_eq!(told, [("honest v1", "PASSED"), ("copy_later", "INCORRECT_NUMERICAL")]);
+    let expected = [
+        ("honest v1", "PASSED"),
+        ("copy_later", "INCORRECT_NUMERICAL"),
+        ("copy_wrong", "INCORRECT_NUMERICAL"),
+        ("copy_crash", "RUNTIME_ERROR"),
+        ("copy_hang", "TIMEOUT"),
+        ("broken", "COMPILE_ERROR"),
+    ];
+    assert_eq!(told, expected);
     assert_eq!((&traces[0]["definition"], &traces[0]["workload"]["uuid"]), (&json!("19_Copy"), &json!("u1")));
     let performance = &traces[0]["evaluation"]["performance"];
     assert!(performance["reference_latency_ms"].as_f64() > Some(0.0), "{performance}");
@@ -181,6 +191,8 @@ fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
     hold("eval_results.schema.json", &results);
     let entries = results["19"].as_array().unwrap();
     assert_eq!((&entries[0]["correctness"], &entries[1]["correctness"]), (&json!(true), &json!(false)));
+    let compiled: Vec<bool> = entries.iter().map(|entry| entry["compiled"].as_bool().unwrap()).collect();
+    assert_eq!(compiled, [true, true, true, true, true, false]);
     assert_eq!(entries[1]["runtime"], -1.0);
     assert!(entries[1]["metadata"]["correctness_issue"].as_str().unwrap().contains("launch differs"), "{entries:#?}");
 
