@@ -48,7 +48,7 @@ def binary() -> pathlib.Path:
 
 def call(arguments: Sequence[PathLike]) -> "subprocess.CompletedProcess[bytes]":
     """Runs the program to its end, whatever its status."""
-    command = [str(binary()), *map(os.fspath, arguments)]
+    command = [str(binary()), *(os.fspath(argument) for argument in arguments)]
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
 
 
