@@ -54,8 +54,8 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
     let mut files = own_files(task, path, folder)?;
     let reference = folder.join(source_of(task, REFERENCE).unwrap_or_else(|| REFERENCE.to_owned()));
     let description = parser.describe(&reference, "generate_input", "")?;
-    for needed in ["generate_input", "ref_kernel"].into_iter().filter(|f| !description.functions.iter().any(|g| g == f))
-    {
+    let absent = ["generate_input", "ref_kernel"].into_iter().find(|f| !description.functions.iter().any(|g| g == f));
+    if let Some(needed) = absent {
         return Err(ImportError::format(&reference, format!("it has no function `{needed}`")));
     }
     let (sizes, timed) = sizes(task, &description, &name, &mut notes)?;

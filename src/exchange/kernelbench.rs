@@ -73,9 +73,8 @@ pub fn import_kernelbench(
     let name = stem(&given.problem);
     let unmapped = |what: String| ImportError::unmapped(&name, what);
     let description = parser.describe(&given.problem, "get_inputs", "Model")?;
-    for needed in
-        ["get_inputs", "get_init_inputs"].into_iter().filter(|f| !description.functions.iter().any(|g| g == f))
-    {
+    let absent = ["get_inputs", "get_init_inputs"].into_iter().find(|f| !description.functions.iter().any(|g| g == f));
+    if let Some(needed) = absent {
         return Err(unmapped(format!("it has no function `{needed}`, so it is not a problem of KernelBench")));
     }
     let forward =

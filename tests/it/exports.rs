@@ -130,9 +130,8 @@ fn recordings_are_handed_on_and_what_cheats_or_is_wrong_has_not_passed() {
     let cheats = traces(&at_root(&place, &["export", "flashinfer", "profiles/cheats/h200"]));
     let honest = |trace: &Value| trace["evaluation"]["status"] == "PASSED";
     let names: Vec<&str> = cheats.iter().filter(|t| honest(t)).map(|t| t["solution"].as_str().unwrap()).collect();
-    let text = fs::read_to_string(root().join("configs/cheats.toml")).unwrap_or_default();
-    assert!(!names.is_empty() && names.len() < cheats.len(), "{names:?} {text}");
-    assert!(names.iter().all(|name| name.contains("honest") || name.contains("plain")), "{names:?}");
+    // the one that asks L2 to keep its inputs is right and timed as it is, which is slower
+    assert_eq!(names, ["honest", "evict_last"]);
 
     let results = at_root(&place, &["export", "kernelbench", "profiles/cheats/h200", "--problem", "7"]);
     let results: Value = serde_json::from_str(&results.stdout).unwrap();
