@@ -31,6 +31,7 @@ pub mod commands;
 #[doc(hidden)]
 pub mod config;
 pub(crate) mod disk;
+pub mod draft;
 #[doc(hidden)]
 pub mod exchange;
 pub(crate) mod exit;

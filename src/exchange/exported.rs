@@ -36,6 +36,9 @@ impl<'a> ExportedRun<'a> {
         if manifest.shard.is_some() {
             return Err(refused("it is a shard of the phase: `ncugate merge` puts shards together"));
         }
+        if let Some(part) = &manifest.narrowed {
+            return Err(refused(&format!("it measured a part of the phase ({})", part.words())));
+        }
         if run.evidence != Evidence::Measured || run.phase.is_of_reports() {
             return Err(refused("its results were not checked by this program"));
         }
