@@ -3,7 +3,7 @@
 use crate::command::{Finished, Place, root};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A Python with NumPy that finds the double of PyTorch, as `python3` of the place; none where there is no NumPy.
@@ -29,7 +29,7 @@ fn place() -> Option<(Place, String)> {
     Some((place, path))
 }
 
-fn which(python: &PathBuf) -> PathBuf {
+fn which(python: &Path) -> PathBuf {
     let output = Command::new(python).args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
     PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
 }
