@@ -46,8 +46,7 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
 
 /// The text of a regular file of a size that a phase can have; a link to one is followed.
 pub(in crate::config) fn text_of(path: &Path) -> io::Result<String> {
-    let bytes = open::bytes(&path.canonicalize()?, MAX_BYTES)?;
-    String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))
+    open::text_of(open::named(path, MAX_BYTES)?)
 }
 
 /// Understands the text of a phase without a project; `path` is only named in errors.
