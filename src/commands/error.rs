@@ -15,6 +15,7 @@ use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
 use crate::search::{AttemptError, ChosenError, RecordedError, SearchError};
 use crate::store::{MergeError, StoreError};
+use crate::submit::SubmitError;
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -40,6 +41,9 @@ pub enum CommandError {
     /// Shards cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
+    /// A phase cannot be measured on a cluster.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
     /// nvcc cannot be used.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -195,6 +199,7 @@ impl CommandError {
             | Self::Judge(_)
             | Self::Store(_)
             | Self::Merge(_)
+            | Self::Submit(_)
             | Self::Build(_)
             | Self::Work(_)
             | Self::Print(_)

@@ -252,18 +252,20 @@ fn a_pipe_where_a_file_should_be_is_refused_and_not_waited_for() {
         fs::remove_dir_all(place.path().join(name)).unwrap();
         nix::unistd::mkfifo(&place.path().join(name), nix::sys::stat::Mode::S_IRWXU).unwrap();
     };
-    for name in ["pipe", "profiles/copy/leaderboard.jsonl", "profiles/copy/noise.json", "profiles/copy/attempts/history.jsonl"] {
+    for name in
+        ["pipe", "profiles/copy/leaderboard.jsonl", "profiles/copy/noise.json", "profiles/copy/attempts/history.jsonl"]
+    {
         pipe(name);
     }
     let phase = include_str!("../data/copy.toml");
     let phase = format!("{phase}[[variant]]\nname = \"a\"\nparams = {{ THREADS = 64 }}\n");
     place.write("phase.toml", &phase);
-    place.write("npy.toml", &phase.replace("reference = { builtin = \"copy\" }", "reference = { npy = \"pipe\" }"));
+    place.write("npy.toml", &phase.replace("reference = \"copy\"", "reference = { npy = \"pipe\" }"));
     for (args, status) in [
         (&["baseline", "show", "copy"][..], 3),
         (&["try", "phase.toml", "--source", "pipe"], 2),
         (&["try", "phase.toml", "--source", "phase.toml"], 3),
-        (&["search", "pipe"], 2),
+        (&["search", "--simulate", "pipe"], 3),
         (&["redact", "pipe", "-o", "out.ncu-rep"], 3),
         (&["inputs", "pipe", "-o", "inputs"], 2),
     ] {

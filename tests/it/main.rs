@@ -34,6 +34,7 @@ mod show;
 mod status;
 mod steps;
 mod stored;
+mod submit;
 mod table;
 mod tensor_maps;
 mod tolerance;

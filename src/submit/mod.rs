@@ -1,0 +1,20 @@
+//! A phase on a cluster: scripts for an engine that schedules, jobs that follow one another, and what has become of them.
+//!
+//! Nothing is scheduled here. What is done is seen by files that the scripts leave in the folder of the submission, so that whoever
+//! follows it can stop and go on, and no database of the engine has to be asked.
+
+mod engine;
+mod error;
+mod folder;
+mod follow;
+mod hyperqueue;
+mod script;
+mod slurm;
+
+pub use engine::{ClusterJob, Engine};
+pub use error::SubmitError;
+pub use folder::{Submission, SubmitFolder};
+pub use follow::{Followed, Follower, Retries};
+pub use hyperqueue::HyperQueue;
+pub use script::{Script, Stage, Work};
+pub use slurm::{Gres, Slurm};
