@@ -10,7 +10,7 @@ use crate::config::Phase;
 use crate::exit::Outcome;
 use crate::plan::{Plan, unroll};
 use crate::store::{Fingerprint, manifest, sha256};
-use crate::submit::{Engine, Followed, Follower, HyperQueue, Retries, Script, Slurm, SubmitFolder, Work};
+use crate::submit::{Engine, Followed, Follower, HyperQueue, Retries, Script, Slurm, SubmitFolder, Work, text};
 use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
@@ -142,9 +142,9 @@ fn dry_run(
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
     for stage in work.stages() {
-        let script = Script { stage, work, folder, shards: (1..=work.shards).collect() };
+        let script = Script { stage, work, folder: folder.path(), shards: (1..=work.shards).collect() };
         let path: &Path = &script.path();
-        writeln!(out, "# {}\n{}", path.display(), script.text(engine)?)?;
+        writeln!(out, "# {}\n{}", path.display(), text(&script, engine)?)?;
     }
     Ok(Outcome::Passed)
 }

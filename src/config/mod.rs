@@ -6,6 +6,7 @@
 
 mod argument;
 mod error;
+mod file;
 mod gate;
 mod init;
 pub mod kernel;

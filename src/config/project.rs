@@ -27,7 +27,7 @@ impl Project {
         let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
         for root in folder.ancestors() {
             let path = root.join(PROJECT_FILE);
-            match super::resolve::text_of(&path) {
+            match super::file::text_of(&path) {
                 Ok(text) => return Ok(Self { root: root.to_owned(), text: Some(text) }),
                 Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
                 Err(e) => {

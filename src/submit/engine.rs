@@ -1,25 +1,15 @@
 //! What an engine that schedules can do.
 
-use super::{Script, SubmitError};
+use super::error::SubmitError;
+use super::script::Script;
+use super::stage::ClusterJob;
 use crate::process::{self, Ending};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::process::Command;
 use std::time::Duration;
 
 /// How long a command of an engine may take.
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// The number that an engine gave to a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ClusterJob(pub u64);
-
-impl fmt::Display for ClusterJob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// Jobs that have not ended, each with what the engine says of it.
 pub type Alive = BTreeMap<ClusterJob, String>;

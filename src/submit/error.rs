@@ -1,6 +1,6 @@
 //! Why a phase cannot be submitted or followed.
 
-use super::Stage;
+use super::stage::Stage;
 use std::io;
 use std::path::PathBuf;
 

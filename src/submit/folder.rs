@@ -1,7 +1,10 @@
 //! The folder of a submission: scripts, outputs, shards, and what has ended. It lies on the disk that all nodes share.
 
 use super::engine::Engine;
-use super::{ClusterJob, Script, Stage, SubmitError, Work};
+use super::error::SubmitError;
+use super::script::Script;
+use super::stage::{ClusterJob, Stage, Work};
+use super::text::text;
 use crate::disk::{self, Durability, FileLock, Taken, open};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -95,7 +98,7 @@ impl SubmitFolder {
     /// # Errors
     /// It cannot be written.
     pub fn write_script(&self, script: &Script<'_>, engine: &dyn Engine) -> Result<(), SubmitError> {
-        let text = script.text(engine)?;
+        let text = text(script, engine)?;
         self.write(&format!("{}.sh", script.stage), Ok((text.into_bytes(), Durability::Cached)))
     }
 

@@ -1,7 +1,10 @@
 //! Follows a submission to its end: submits what is next, and again what was lost.
 
-use super::engine::Alive;
-use super::{ClusterJob, Engine, Script, Stage, Submission, SubmitError, SubmitFolder, Work};
+use super::engine::{Alive, Engine};
+use super::error::SubmitError;
+use super::folder::{Submission, SubmitFolder};
+use super::script::Script;
+use super::stage::{ClusterJob, Stage, Work};
 use crate::campaign::Progress;
 use crate::number::counted;
 use crate::process;
@@ -63,10 +66,12 @@ impl Follower<'_> {
     pub fn begin(&self) -> Result<Submission, SubmitError> {
         let mut submission = self.folder.submission()?.unwrap_or_default();
         submission.engine = self.engine.name().to_owned();
+        submission.again.clear();
         let alive = self.engine.alive()?;
         match self.step(&submission, &alive) {
-            Step::Submit(stage) => self.submit(&mut submission, stage, &alive)?,
-            Step::Wait | Step::Gone(..) | Step::Judged(..) => {
+            // What was given up before is tried again when the user asks again.
+            Step::Submit(stage) | Step::Gone(stage, _) => self.submit(&mut submission, stage, &alive)?,
+            Step::Wait | Step::Judged(..) => {
                 self.progress.say(&format!("following the submission in {}", self.folder.path().display()));
             }
         }
@@ -158,7 +163,7 @@ impl Follower<'_> {
         let mut after = None;
         for stage in later {
             let shards = if stage == Stage::Measure { self.folder.missing(self.work) } else { Vec::new() };
-            let script = Script { stage, work: self.work, folder: self.folder, shards };
+            let script = Script { stage, work: self.work, folder: self.folder.path(), shards };
             self.folder.write_script(&script, self.engine)?;
             let job = self.engine.submit(&script, after)?;
             submission.jobs.insert(stage, job);
@@ -186,7 +191,7 @@ impl Follower<'_> {
         // A merge that refuses would refuse again.
         if *tried >= self.retries.0 || (stage == Stage::Merge && self.folder.status(stage, job).is_some()) {
             let of = match stage {
-                Stage::Measure => format!("{} are not measured: {}", counted(missing.len(), "shard"), named(&missing)),
+                Stage::Measure => format!("{} not measured: {}", counted(missing.len(), "shard"), named(&missing)),
                 _ => format!("job {job} has ended"),
             };
             let said = self.folder.tail(stage, job, shard).map(|said| format!(" ({said})")).unwrap_or_default();

@@ -1,8 +1,10 @@
 //! HyperQueue: `hq submit`, `hq job list`, `hq job cancel`. Its jobs do not wait for one another, so that each stage is submitted
 //! when the one before has ended. It starts tasks of a lost worker again by itself.
 
-use super::engine::{Alive, ask, ranges};
-use super::{ClusterJob, Engine, Script, Stage, SubmitError};
+use super::engine::{Alive, Engine, ask, ranges};
+use super::error::SubmitError;
+use super::script::Script;
+use super::stage::{ClusterJob, Stage};
 use serde::Deserialize;
 use std::process::Command;
 
@@ -52,7 +54,7 @@ impl Engine for HyperQueue {
 
     fn submit(&self, script: &Script<'_>, _: Option<ClusterJob>) -> Result<ClusterJob, SubmitError> {
         let output = if script.stage == Stage::Measure { "%{JOB_ID}-%{TASK_ID}" } else { "%{JOB_ID}" };
-        let output = script.folder.logs().join(format!("{}-{output}.txt", script.stage));
+        let output = script.logs().join(format!("{}-{output}.txt", script.stage));
         let mut command = Command::new("hq");
         command.args(["--output-mode=quiet", "submit"]);
         command.arg(format!("--name=ncugate-{}-{}", script.work.phase, script.stage));

@@ -10,11 +10,15 @@ mod follow;
 mod hyperqueue;
 mod script;
 mod slurm;
+mod stage;
+mod text;
 
-pub use engine::{ClusterJob, Engine};
+pub use engine::Engine;
 pub use error::SubmitError;
 pub use folder::{Submission, SubmitFolder};
 pub use follow::{Followed, Follower, Retries};
 pub use hyperqueue::HyperQueue;
-pub use script::{Script, Stage, Work};
+pub use script::Script;
 pub use slurm::{Gres, Slurm};
+pub use stage::{ClusterJob, Stage, Work};
+pub use text::text;

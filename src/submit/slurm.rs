@@ -1,7 +1,9 @@
 //! Slurm: `sbatch`, `squeue`, `scancel`. The accounting database is not asked; many clusters have none.
 
-use super::engine::{Alive, ask, ranges};
-use super::{ClusterJob, Engine, Script, Stage, SubmitError};
+use super::engine::{Alive, Engine, ask, ranges};
+use super::error::SubmitError;
+use super::script::Script;
+use super::stage::{ClusterJob, Stage};
 use std::process::Command;
 use std::str::FromStr;
 
@@ -80,7 +82,7 @@ impl Engine for Slurm {
 
     fn directives(&self, script: &Script<'_>) -> Vec<String> {
         let output = if script.stage == Stage::Measure { "%A-%a" } else { "%j" };
-        let output = script.folder.logs().join(format!("{}-{output}.txt", script.stage));
+        let output = script.logs().join(format!("{}-{output}.txt", script.stage));
         let mut options = vec![
             format!("--job-name=ncugate-{}-{}", script.work.phase, script.stage),
             format!("--output={}", quoted(&output.to_string_lossy())),

@@ -62,7 +62,7 @@ GresTypes=gpu
 NodeName=n[1-3] NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=[16821-16823] CPUs=2 Gres=gpu:1 RealMemory=1000
 PartitionName=all Nodes=n[1-3] Default=YES MaxTime=60 State=UP OverSubscribe=NO
 END
-echo "NodeName=n[1-3] Name=gpu Count=1" > "$place/gres.conf"
+echo "NodeName=n[1-3] Name=gpu File=/dev/null" > "$place/gres.conf"
 sleep 1
 slurmctld -D > "$place/ctld.out" 2>&1 & pids+=($!)
 node() { slurmd -D -N "$1" > "$place/$1.out" 2>&1 & eval "slurmd_$1=$!"; pids+=($!); }

@@ -22,17 +22,12 @@ use super::phase::Phase;
 use super::project::{PROJECT_FILE, Project};
 use super::reader::{Table, TomlText};
 use super::rule::Rule;
-use crate::disk::open;
-use std::io;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
-/// Most bytes of a phase's file: what a run keeps of it has the same limit.
-const MAX_BYTES: u64 = 4 << 20;
-
 /// Reads and understands the phase in a file.
 pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
-    let text = text_of(path).map_err(|e| {
+    let text = super::file::text_of(path).map_err(|e| {
         let problem = Problem {
             place: None,
             message: format!("cannot read the config: {e}"),
@@ -42,11 +37,6 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
     })?;
     let project = Project::of(path)?;
     parse_with(path, &text, project.text.as_deref().map(|text| (project.file(), text)))
-}
-
-/// The text of a regular file of a size that a phase can have; a link to one is followed.
-pub(in crate::config) fn text_of(path: &Path) -> io::Result<String> {
-    open::text_of(open::named(path, MAX_BYTES)?)
 }
 
 /// Understands the text of a phase without a project; `path` is only named in errors.
