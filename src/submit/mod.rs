@@ -15,10 +15,10 @@ mod text;
 
 pub use engine::Engine;
 pub use error::SubmitError;
-pub use folder::{Submission, SubmitFolder};
+pub use folder::SubmitFolder;
 pub use follow::{Followed, Follower, Retries};
 pub use hyperqueue::HyperQueue;
 pub use script::Script;
 pub use slurm::{Gres, Slurm};
-pub use stage::{ClusterJob, Stage, Work};
+pub use stage::Work;
 pub use text::text;
