@@ -122,7 +122,6 @@ submit & follower=$!
 sleep 1; read -r task lost <<< "$(running)"; sleep 2; rm slow
 lost_pid=slurmd_$lost
 kill -9 "${!lost_pid}"; pkill -9 -P "${!lost_pid}" 2> /dev/null
-for step in $(pgrep -f "slurmstepd: \[${task%_*}\."); do :; done
 scontrol update nodename="$lost" state=down reason=lost
 wait $follower; check "node $lost lost with task $task" 4 $? "3 of 3 shards measured"
 node "$lost"; sleep 3; scontrol update nodename="$lost" state=resume 2> /dev/null
@@ -146,7 +145,7 @@ check "a shard twice" 4 $status "3 of 3 shards measured"
 
 echo 20 > slow
 submit & follower=$!
-sleep 1; running > /dev/null; kill -INT "$(pgrep -P $follower ncugate || echo $follower)"
+sleep 1; running > /dev/null; kill -INT "$(pgrep -P "$(pgrep -P $follower timeout)")"
 wait $follower; status=$?; rm slow; sleep 7
 [ -z "$(squeue --me -h)" ] || { echo "FAILED  jobs are left:"; squeue --me; failed=1; }
 check "Ctrl-C" 3 $status "were cancelled"
