@@ -2,9 +2,8 @@
 
 use super::project::open_phase;
 use super::run::refuse_reports;
-use super::{CommandError, signal};
+use super::{CommandError, manner, signal};
 use crate::build::Arch;
-use crate::campaign::Terminal;
 use crate::cli::{SubmitArgs, SubmitCommand};
 use crate::config::Phase;
 use crate::exit::Outcome;
@@ -33,7 +32,7 @@ pub fn submit(command: &SubmitCommand, out: &mut dyn Write) -> Result<Outcome, C
     }
     signal::watch();
     let folder = SubmitFolder::open(&jobs, &phase.name, &key, args.fresh)?;
-    let progress = Terminal::default();
+    let progress = manner::progress();
     let follower = Follower {
         engine: &*engine,
         work: &work,
