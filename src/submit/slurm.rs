@@ -27,7 +27,7 @@ impl FromStr for Gres {
         let plain =
             |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
         let parts: Vec<&str> = text.split(':').collect();
-        if !parts.iter().all(|part| plain(&part)) {
+        if !parts.iter().all(plain) {
             return Err(wrong());
         }
         let (kind, count) = match parts[..] {
