@@ -1,5 +1,6 @@
 //! The command line as typed. What it means is the commands' business.
 
+mod exchange;
 mod explain;
 mod first;
 mod manner;
@@ -8,6 +9,10 @@ mod search;
 mod submit;
 mod upkeep;
 
+pub use exchange::{
+    ExportCommand, ExportFastPArgs, ExportFlashInferArgs, ExportKernelBenchArgs, GivenTensors, ImportCommand,
+    ImportFlashInferArgs, ImportGpuModeArgs, ImportKernelBenchArgs, ImportPrecision,
+};
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use first::{DemoArgs, InitArgs};
 pub use manner::{ColorWhen, MannerArgs};
@@ -79,6 +84,12 @@ pub enum Command {
     Submit(SubmitCommand),
     /// Write what the buffers of a phase hold before a launch, as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
     Inputs(InputsArgs),
+    /// Make a phase of another project's problem: FlashInfer-Trace, KernelBench, gpu-mode
+    #[command(subcommand)]
+    Import(ImportCommand),
+    /// Write results in the forms of other projects: FlashInfer-Trace, KernelBench
+    #[command(subcommand)]
+    Export(ExportCommand),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report
@@ -336,6 +347,8 @@ pub enum ExportFormat {
     Json,
     /// Apache parquet
     Parquet,
+    /// Apache Arrow, an IPC file (Feather)
+    Arrow,
 }
 
 impl From<ExportFormat> for frame::export::Format {
@@ -344,6 +357,7 @@ impl From<ExportFormat> for frame::export::Format {
             ExportFormat::Csv => Self::Csv,
             ExportFormat::Json => Self::Json,
             ExportFormat::Parquet => Self::Parquet,
+            ExportFormat::Arrow => Self::Arrow,
         }
     }
 }

@@ -32,6 +32,8 @@ pub mod commands;
 pub mod config;
 pub(crate) mod disk;
 pub mod draft;
+#[doc(hidden)]
+pub mod exchange;
 pub(crate) mod exit;
 #[doc(hidden)]
 pub mod explain;

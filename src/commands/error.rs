@@ -4,6 +4,7 @@ use super::manner;
 use crate::build::{BuildError, CubinError, FatbinError};
 use crate::campaign::{CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
+use crate::exchange::{ExportRefusal, ImportError};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
@@ -128,6 +129,12 @@ pub enum CommandError {
     /// Inputs cannot be drawn.
     #[error("in `workload`: {0}")]
     Inputs(#[from] InputArraysError),
+    /// A problem does not become a phase.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// A run is not handed on.
+    #[error(transparent)]
+    Export(#[from] ExportRefusal),
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -197,6 +204,10 @@ impl CommandError {
             Self::Campaign(CampaignError::Job(_)) => Outcome::Usage,
             Self::Store(StoreError::Destination { .. } | StoreError::Occupied { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
+            Self::Import(ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. }) => {
+                Outcome::Environment
+            }
+            Self::Import(_) => Outcome::Usage,
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)
@@ -216,6 +227,7 @@ impl CommandError {
             | Self::Write(_)
             | Self::Compare(_)
             | Self::Recorded(_)
+            | Self::Export(_)
             | Self::Calibration(_) => Outcome::Environment,
         }
     }

@@ -3,9 +3,11 @@
 mod argument;
 mod captured;
 mod gates;
+mod imported;
 mod init;
 mod kernel;
 mod launch;
+mod launch_pattern;
 mod layers;
 mod names;
 mod phase;
@@ -13,13 +15,15 @@ mod reference;
 mod rule;
 mod scope;
 mod search;
+mod symbol;
 mod tensor_map;
+mod tolerance;
 mod workload;
 
 use super::error::{ConfigErrors, Place, Problem};
 use super::keys::{PROJECT, ROOT, RULES, Spec};
 use super::phase::Phase;
-use super::project::{PROJECT_FILE, Project};
+use super::project::{PROJECT_FILE, Project, text_of};
 use super::reader::{Table, TomlText};
 use super::rule::Rule;
 use std::path::{Path, PathBuf};
@@ -27,7 +31,7 @@ use toml::de::DeTable;
 
 /// Reads and understands the phase in a file.
 pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
-    let text = super::file::text_of(path).map_err(|e| {
+    let text = text_of(path).map_err(|e| {
         let problem = Problem {
             place: None,
             message: format!("cannot read the config: {e}"),
