@@ -6,6 +6,7 @@ mod first;
 mod manner;
 mod part;
 mod search;
+mod submit;
 mod upkeep;
 
 pub use exchange::{
@@ -17,6 +18,7 @@ pub use first::{DemoArgs, InitArgs};
 pub use manner::{ColorWhen, MannerArgs};
 pub use part::PartArgs;
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
+pub use submit::{HyperQueueArgs, SlurmArgs, SubmitArgs, SubmitCommand};
 pub use upkeep::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
     WorkerArgs,
@@ -77,6 +79,9 @@ pub enum Command {
     Table(TableArgs),
     /// Put the shards of a phase together, as a run that `run` confirms and judges
     Merge(MergeArgs),
+    /// Measure a phase on a cluster: a job array of shards, merged and judged; follows it, and cancels it on Ctrl-C
+    #[command(subcommand)]
+    Submit(SubmitCommand),
     /// Write what the buffers of a phase hold before a launch, as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
     Inputs(InputsArgs),
     /// Make a phase of another project's problem: FlashInfer-Trace, KernelBench, gpu-mode
@@ -455,6 +460,9 @@ pub struct MergeArgs {
     /// The folders of all shards of a phase (`run --shard`)
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
+    /// Take of each shard the whole run that ended last, and leave out the others and those that are not whole
+    #[arg(long)]
+    pub newest: bool,
     /// Folder of runs, and of the merged one
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,

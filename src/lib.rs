@@ -68,6 +68,7 @@ pub mod search;
 pub mod stats;
 #[doc(hidden)]
 pub mod store;
+pub(crate) mod submit;
 pub(crate) mod time;
 
 pub use frame::launches::LaunchFrames;

@@ -17,6 +17,7 @@ use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
 use crate::search::{AttemptError, ChosenError, RecordedError, SearchError};
 use crate::store::{MergeError, StoreError};
+use crate::submit::SubmitError;
 use std::error::Error;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -42,6 +43,9 @@ pub enum CommandError {
     /// Shards cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
+    /// A phase cannot be measured on a cluster.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
     /// nvcc cannot be used.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -208,6 +212,7 @@ impl CommandError {
             | Self::Judge(_)
             | Self::Store(_)
             | Self::Merge(_)
+            | Self::Submit(_)
             | Self::Build(_)
             | Self::Work(_)
             | Self::Print(_)

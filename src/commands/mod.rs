@@ -38,6 +38,7 @@ mod schema;
 mod search;
 mod show;
 mod signal;
+mod submit;
 mod table;
 mod worker;
 
@@ -67,6 +68,7 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Man(args) => install::man(args, &mut out),
         Command::Doctor(args) => doctor::doctor(args, &mut out),
         Command::Merge(args) => merge::merge(args, &mut out),
+        Command::Submit(command) => submit::submit(command, &mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),
         Command::Baseline(command) => baseline::baseline(command, &mut out),

@@ -41,6 +41,7 @@ mod show;
 mod status;
 mod steps;
 mod stored;
+mod submit;
 mod table;
 mod tensor_maps;
 mod tolerance;
