@@ -3,6 +3,7 @@
 //! Pure functions of what was measured. An insight advises; it never judges, and it says nothing where a number is
 //! missing.
 
+mod bound_rule;
 mod case_table;
 mod clocks;
 mod deep_profile;
