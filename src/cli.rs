@@ -1,10 +1,12 @@
 //! The command line as typed. What it means is the commands' business.
 
 mod explain;
+mod inside;
 mod search;
 mod upkeep;
 
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
+pub use inside::{InsideArgs, RowFormat};
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
 pub use upkeep::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
@@ -292,6 +294,9 @@ pub struct ShowArgs {
     /// states, source, ncu's rules; of two reports a comparison
     #[arg(long, conflicts_with_all = ["export", "rules", "session", "metrics"])]
     pub html: bool,
+    /// What is inside
+    #[command(flatten)]
+    pub inside: InsideArgs,
     /// Where the export or the page goes; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
@@ -356,6 +361,9 @@ pub struct CompareArgs {
     /// Also write the comparison as a self-contained page to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate index`

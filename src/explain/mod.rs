@@ -11,6 +11,7 @@ mod diagnosis;
 mod facts;
 mod finding;
 mod growth;
+mod instructions;
 mod launches;
 pub mod listing;
 mod pair;
@@ -28,6 +29,9 @@ pub use finding::{
     EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, Saving, Severity, WORTH_TRYING,
 };
 pub use growth::{DeclaredWork, ShapeFacts};
+pub use instructions::{
+    CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
+};
 pub use launches::{DiagnosedLaunch, diagnose_report, diagnose_table};
 pub use pareto::{ParetoAxis, ParetoFront, ParetoPoint, pareto};
 pub use profiler::{
