@@ -22,10 +22,11 @@ mod spec;
 mod stages;
 mod stalls;
 pub mod svg;
+mod timeline;
 
 pub use charted::{
-    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
-    ChartedVerdict, WarpState, WarpStates,
+    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedTimeline, ChartedValues,
+    ChartedVariant, ChartedVerdict, WarpState, WarpStates,
 };
 pub use kernel_roofline::kernel_roofline;
 pub use spec::{
@@ -38,7 +39,7 @@ pub use spec::{
 mod tests;
 
 /// Ids of charts of which a report has one at most.
-const SINGLE: [&str; 11] = [
+const SINGLE: [&str; 12] = [
     "gates-by-variant",
     "latency-distribution",
     "latency-occupancy",
@@ -50,6 +51,7 @@ const SINGLE: [&str; 11] = [
     "sensitivity",
     "stages",
     "stalls",
+    "timeline",
 ];
 /// How ids of the others begin.
 const MANY: [&str; 2] = ["gate-", "scaling-"];
@@ -74,6 +76,7 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts.extend(scaling::charts(run));
     charts.extend(roofline::chart(run));
     charts.extend(stalls::chart(run));
+    charts.extend(timeline::chart(run));
     charts.extend(limiters::chart(run));
     charts.iter_mut().for_each(log_scale::where_needed);
     charts

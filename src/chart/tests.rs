@@ -1,6 +1,6 @@
 //! The charts of a made-up run.
 
-use super::charted::{Better, Standing, Verdict};
+use super::charted::{Better, ChartedTimeline, Standing, Timeline, TimelineSeries, Verdict};
 use super::svg::{Setting, draw};
 use super::{
     Chart, ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
@@ -64,6 +64,7 @@ fn run<'a>(
             variants: vec![("a", "a"), ("base", "base")],
             states: vec![WarpState { name: "stall_wait", cycles: vec![gain, None] }],
         }),
+        timeline: None,
         roofline: None,
         search: None,
         effects: Vec::new(),
@@ -103,6 +104,27 @@ fn a_run_has_a_chart_for_whatever_was_measured() {
             "occupancy-limiters",
         ]
     );
+}
+
+#[test]
+fn the_life_of_a_launch_is_a_line_a_unit_and_the_begin_of_its_tail() {
+    let wave = |scale: f64| (0..900).map(|at| (f64::from(at), scale * if at < 720 { 100.0 } else { 20.0 })).collect();
+    let series = [("multiprocessors active", 1.0), ("DRAM", 0.5)]
+        .map(|(name, scale)| TimelineSeries { name: name.to_owned(), points: wave(scale) });
+    let timeline = Timeline { duration: 900.0, interval: 1.0, series: series.to_vec(), tail_fraction: 0.2 };
+    let params = (vec!["P".to_owned()], vec![vec![Some("1".to_owned())]]);
+    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
+    let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
+    let run = ChartedRun {
+        timeline: Some(ChartedTimeline { variant: "a", timeline: &timeline }),
+        ..run(&params, &dims, &values)
+    };
+    let charts = charts(&run);
+    let chart = charts.iter().find(|chart| chart.id == "timeline").unwrap();
+    assert_eq!((chart.series.len(), chart.limits[0].value), (2, 720.0));
+    assert!(matches!(&chart.series[0].marks, Marks::Line(_, points) if points.len() == 300));
+    assert!(chart.note.contains("is 20 % of it"), "{}", chart.note);
+    assert!(Document::parse(&draw(chart, Setting::File).unwrap()).is_ok());
 }
 
 #[test]

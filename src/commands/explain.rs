@@ -4,7 +4,7 @@ use super::CommandError;
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::config::rule::FACTS;
 use crate::exit::Outcome;
-use crate::explain::{RuleBook, diagnose_report};
+use crate::explain::{RuleAnswers, RuleBook, answers_of_report, diagnose_report};
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
 use crate::model::{ShapeName, VariantId, nearest};
@@ -17,7 +17,10 @@ use std::path::Path;
 /// Explains what is asked for. Status 4 where there is no counter to explain anything by.
 pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     if args.rules {
-        return rules(out);
+        return match &args.path {
+            Some(path) => answers(path, args.format, out),
+            None => rules(out),
+        };
     }
     let Some(path) = &args.path else {
         return Err(CommandError::Usage("name a run or a report to explain, or ask for --rules".to_owned()));
@@ -85,7 +88,7 @@ fn of_report(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, Comman
 }
 
 fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) -> Result<(), CommandError> {
-    if args.each {
+    if args.each && args.format == OutputFormat::Text {
         write!(out, "{}", table(explanations))?;
         return Ok(());
     }
@@ -101,6 +104,32 @@ fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) 
         }
     }
     Ok(())
+}
+
+/// For how many variants and shapes, or launches, each rule holds.
+fn answers(path: &Path, format: OutputFormat, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let answers = if path.is_dir() {
+        let run = PhaseRun::load(path)?;
+        let session = Session::of(&run, ReferenceRuns::around(&run))?;
+        Explainer::new(&session)?.answers()?
+    } else {
+        let damaged = |source| CommandError::Show(ShowError::Report { path: path.to_owned(), source });
+        answers_of_report(&Report::open(path).map_err(damaged)?, RuleBook::shipped()).map_err(damaged)?
+    };
+    match format {
+        OutputFormat::Json => {
+            let json = serde_json::to_string_pretty(&answers).map_err(std::io::Error::from)?;
+            writeln!(out, "{json}")?;
+        }
+        OutputFormat::Text => {
+            writeln!(out, "| rule | holds | does not hold | not known |\n| --- | --: | --: | --: |")?;
+            for RuleAnswers { rule, holds, does_not_hold, not_known } in &answers {
+                writeln!(out, "| `{rule}` | {holds} | {does_not_hold} | {not_known} |")?;
+            }
+        }
+    }
+    let asked = answers.iter().any(|answer| answer.holds + answer.does_not_hold > 0);
+    Ok(if asked { Outcome::Passed } else { Outcome::Inconclusive })
 }
 
 /// The rules and the facts that they read.

@@ -65,9 +65,9 @@ impl BoundRule {
         Some(HeldCase { case: at, percent })
     }
 
-    /// Whether everything that decides is known, and the rule does not hold.
-    pub fn is_known_not_to_hold(&self, facts: &CaseFacts<'_>) -> bool {
-        self.decisive(facts).is_some_and(|(_, holds)| !holds)
+    /// Whether it holds; none where something that decides is not known.
+    pub fn answer(&self, facts: &CaseFacts<'_>) -> Option<bool> {
+        self.decisive(facts).map(|(_, holds)| holds)
     }
 
     /// The first case of which condition and first estimate are known, and whether it holds. A case that does not hold is decided

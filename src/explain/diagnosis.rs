@@ -40,6 +40,19 @@ pub struct Diagnosis<'a> {
     pub reports: &'a HashMap<(VariantId, ShapeName), String>,
 }
 
+/// How often a rule holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct RuleAnswers {
+    /// The rule.
+    pub rule: String,
+    /// Variants and shapes, or launches, for which it holds.
+    pub holds: usize,
+    /// Those for which everything that it reads is known, and it does not hold.
+    pub does_not_hold: usize,
+    /// Those for which something that it reads was not measured.
+    pub not_known: usize,
+}
+
 /// What is the same for every variant, worked out once.
 struct Common<'d> {
     columns: CaseColumns<'d>,
@@ -58,12 +71,7 @@ struct Asked<'c> {
 impl Diagnosis<'_> {
     /// What the rules say of these variants at every shape: of each variant and shape what matters most first.
     pub fn findings(&self, variants: &[VariantId]) -> Vec<Finding> {
-        let common = Common {
-            columns: CaseColumns::new(self.quantities, self.rules.names()),
-            baseline: self.plan.and_then(|plan| plan.baselines().next()).map(|baseline| &baseline.id),
-            compiled: self.plan.map(compiled).unwrap_or_default(),
-            pairs: self.plan.map(Pairs::new),
-        };
+        let common = self.common();
         let share = variants.len().div_ceil(SHARES * rayon::current_num_threads()).max(1);
         let found = variants.par_chunks(share).flat_map_iter(|variants| {
             let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
@@ -71,6 +79,39 @@ impl Diagnosis<'_> {
             found.collect::<Vec<Finding>>()
         });
         found.collect()
+    }
+
+    /// How often each rule holds among these variants at every shape, in the order of the rules.
+    pub fn answers(&self, variants: &[VariantId]) -> Vec<RuleAnswers> {
+        let common = self.common();
+        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let mut answers: Vec<RuleAnswers> = self
+            .rules
+            .rules()
+            .iter()
+            .map(|rule| RuleAnswers { rule: rule.id.clone(), ..RuleAnswers::default() })
+            .collect();
+        for (variant, shape) in variants.iter().flat_map(|v| self.shapes.iter().map(move |shape| (v, shape))) {
+            let growth = growth(&asked.table, variant, shape, self.shapes);
+            let Some(facts) = self.facts(&asked, variant, shape, growth.as_ref()) else { continue };
+            for ((_, bound), answer) in self.rules.bound().zip(&mut answers) {
+                match bound.answer(&facts) {
+                    Some(true) => answer.holds += 1,
+                    Some(false) => answer.does_not_hold += 1,
+                    None => answer.not_known += 1,
+                }
+            }
+        }
+        answers
+    }
+
+    fn common(&self) -> Common<'_> {
+        Common {
+            columns: CaseColumns::new(self.quantities, self.rules.names()),
+            baseline: self.plan.and_then(|plan| plan.baselines().next()).map(|baseline| &baseline.id),
+            compiled: self.plan.map(compiled).unwrap_or_default(),
+            pairs: self.plan.map(Pairs::new),
+        }
     }
 
     fn of_variant(&self, asked: &Asked<'_>, variant: &VariantId) -> Vec<Finding> {
@@ -223,7 +264,7 @@ impl Diagnosis<'_> {
         let lacks = |other: &VariantId| {
             let growth = growth(&asked.table, other, shape, self.shapes);
             let facts = self.facts(asked, other, shape, growth.as_ref());
-            facts.is_some_and(|facts| bound.is_known_not_to_hold(&facts))
+            facts.is_some_and(|facts| bound.answer(&facts) == Some(false))
         };
         if let Some(found) = pairs.pair(&asked.table, &first.variant, &shape.name, lacks) {
             saving.source = EstimateSource::MeasuredPair;

@@ -20,10 +20,11 @@ mod profiler;
 mod roofline;
 mod rule_book;
 mod sensitivity;
+mod timeline;
 
 pub use clocks::Clocks;
 pub use deep_profile::DeepProfiles;
-pub use diagnosis::Diagnosis;
+pub use diagnosis::{Diagnosis, RuleAnswers};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
     EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, Saving, Severity, WORTH_TRYING,
@@ -32,7 +33,7 @@ pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
-pub use launches::{DiagnosedLaunch, diagnose_report, diagnose_table};
+pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_report, diagnose_table};
 pub use pareto::{ParetoAxis, ParetoFront, ParetoPoint, pareto};
 pub use profiler::{
     HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, observe, source_of,
@@ -41,3 +42,4 @@ pub use profiler::{
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};
+pub use timeline::{Timeline, TimelineSeries};

@@ -3,10 +3,11 @@
 use super::deep_profile::DeepProfileRow;
 use super::inputs::ReportInputs;
 use super::report::Report;
+use super::text;
 use super::variant_row::VariantRow;
 use crate::chart::{
-    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
-    ChartedVerdict, WarpState, WarpStates,
+    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedTimeline, ChartedValues,
+    ChartedVariant, ChartedVerdict, WarpState, WarpStates,
 };
 use crate::explain::{self, Effect, ParetoAxis, Roofline};
 use crate::expr::{Names, Value};
@@ -28,6 +29,7 @@ pub fn run<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> ChartedRun<'
         stages: stages(report),
         variants: report.variants.iter().map(variant).collect(),
         warp_states: report.deep_profile.as_ref().map(warp_states),
+        timeline: timeline(report, inputs),
         roofline: roofline(inputs),
         effects: effects(inputs),
         occupancy,
@@ -103,6 +105,19 @@ fn warp_states(look: &DeepProfileRow) -> WarpStates<'_> {
         variants: look.variants.iter().map(|row| (row.label.as_str(), row.short.as_str())).collect(),
         states: states.collect(),
     }
+}
+
+/// The life of a launch of the first variant of the deep profile.
+fn timeline<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> Option<ChartedTimeline<'a>> {
+    let first = report.deep_profile.as_ref()?.variants.first()?;
+    let measured_as = |id: &VariantId| {
+        let shared = inputs.builds.iter().find(|build| &build.variant == id).and_then(|build| build.shares.clone());
+        shared.unwrap_or_else(|| id.clone())
+    };
+    let profiled =
+        inputs.plan.variants.iter().map(|v| &v.id).find(|id| text::line(&id.0) == first.id).map(measured_as)?;
+    let said = inputs.said.iter().find(|said| said.variant == profiled && said.timeline.is_some())?;
+    Some(ChartedTimeline { variant: &first.label, timeline: said.timeline.as_ref()? })
 }
 
 /// The roof over the work of a launch at the objective's shape.

@@ -118,3 +118,29 @@ fn what_is_not_there_is_named() {
     let none = run(&["explain", "tests/data/full1.ncu-rep.zst", "--variant", "no_such_kernel"]);
     assert_eq!(none.status, Some(2), "{}", none.stderr);
 }
+
+/// Rules that hold for no variant or launch of the repository's recordings and captures: nothing there has the trouble.
+const NEVER_HOLD: [&str; 0] = [];
+/// Rules that are known not to hold for none of them.
+const NEVER_DENIED: [&str; 0] = [];
+
+/// Each rule holds for a recorded case and does not hold for another, but for those that are listed.
+#[test]
+fn rules_have_recorded_cases_for_and_against() {
+    let runs = glob::glob(root().join("profiles/*/h200").to_str().unwrap()).unwrap();
+    let captures =
+        ["full1", "source", "close", "defects"].map(|name| root().join(format!("tests/data/{name}.ncu-rep.zst")));
+    let mut sums: std::collections::BTreeMap<String, [u64; 2]> = std::collections::BTreeMap::new();
+    for path in runs.map(Result::unwrap).chain(captures) {
+        for answer in explained(&[path.to_str().unwrap(), "--rules"]) {
+            let sum = sums.entry(answer["rule"].as_str().unwrap().to_owned()).or_default();
+            sum[0] += answer["holds"].as_u64().unwrap();
+            sum[1] += answer["does_not_hold"].as_u64().unwrap();
+        }
+    }
+    let without = |at: usize| -> Vec<&str> {
+        sums.iter().filter(|(_, sum)| sum[at] == 0).map(|(rule, _)| rule.as_str()).collect()
+    };
+    assert!(sums.len() >= 40, "{}", sums.len());
+    assert_eq!((without(0), without(1)), (NEVER_HOLD.to_vec(), NEVER_DENIED.to_vec()));
+}

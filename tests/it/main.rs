@@ -25,6 +25,7 @@ mod library;
 mod lines;
 mod live;
 mod merge;
+mod occupancies;
 mod pages;
 mod paths;
 mod recorded;
