@@ -120,7 +120,18 @@ fn what_is_not_there_is_named() {
 }
 
 /// Rules that hold for no variant or launch of the repository's recordings and captures: nothing there has the trouble.
-const NEVER_HOLD: [&str; 0] = [];
+const NEVER_HOLD: [&str; 10] = [
+    "branches",
+    "bulk_copies",
+    "constants",
+    "fences",
+    "host_bound",
+    "math_pipe",
+    "mma_on_hopper",
+    "sleeping",
+    "superlinear",
+    "unoptimised_build",
+];
 /// Rules that are known not to hold for none of them.
 const NEVER_DENIED: [&str; 0] = [];
 

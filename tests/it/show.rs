@@ -299,7 +299,9 @@ fn counters_by_source_line_add_up_to_those_of_the_launch() {
 fn warp_states_come_whole_and_by_line() {
     let full1 = path("full1.ncu-rep.zst");
     let shown = text(&[&full1, "--warp-stalls"]);
-    assert!(shown.contains("more lines have samples"), "{shown}");
+    let rows: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[2][..4], ["-", "-", "short_scoreboard", "27719"], "{shown}");
+    assert_eq!(rows.iter().filter(|row| row.starts_with(&["attn.cu", "20"])).count(), 3, "{shown}");
     let sheets = sheets(&[&full1, "--warp-stalls"]);
     let rows = sheets[0]["rows"].as_array().unwrap();
     let samples = |whole: bool| {
