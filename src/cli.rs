@@ -2,11 +2,17 @@
 
 mod explain;
 mod inside;
+mod first;
+mod manner;
+mod part;
 mod search;
 mod upkeep;
 
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use inside::{InsideArgs, RowFormat};
+pub use first::{DemoArgs, InitArgs};
+pub use manner::{ColorWhen, MannerArgs};
+pub use part::PartArgs;
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
 pub use upkeep::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
@@ -32,6 +38,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// How much is said.
+    #[command(flatten)]
+    pub manner: MannerArgs,
 }
 
 /// What to do.
@@ -39,6 +48,10 @@ pub struct Cli {
 pub enum Command {
     /// Build, verify, time, profile and judge a phase, and write its report
     Run(RunArgs),
+    /// Show the report of a recording that the program carries: no GPU, no CUDA, no repository
+    Demo(DemoArgs),
+    /// Draft a phase from a kernel's source: its signature, indices and host code, with a mark at every guess
+    Init(InitArgs),
     /// Check a phase without a GPU: the config, the build, and the gates that they decide
     Check(CheckArgs),
     /// Judge what was measured earlier: a run, a recording, or ncu reports
@@ -179,11 +192,11 @@ impl From<Waiting> for Patience {
 }
 
 /// `ncugate run`
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// The phase
-    #[arg(value_name = "CONFIG")]
-    pub config: PathBuf,
+    /// The phases; of several each is run, and the gravest status counts
+    #[arg(value_name = "CONFIG", required = true)]
+    pub configs: Vec<PathBuf>,
     /// Where measurements come from
     #[arg(long, value_enum, default_value_t = MeasurementSource::Auto)]
     pub source: MeasurementSource,
@@ -194,8 +207,17 @@ pub struct RunArgs {
     #[arg(long)]
     pub fresh: bool,
     /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `merge` puts parts together
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open", "PartArgs"])]
     pub shard: Option<Shard>,
+    /// The part that is measured
+    #[command(flatten)]
+    pub part: PartArgs,
+    /// List what would be measured, and measure nothing; needs no GPU
+    #[arg(long, conflicts_with_all = ["shard", "comment", "open"])]
+    pub list: bool,
+    /// End measuring after so many seconds; the same command goes on where it ended
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub time_budget: Option<u64>,
     /// Waiting
     #[command(flatten)]
     pub waiting: Waiting,
@@ -223,7 +245,7 @@ pub struct CheckArgs {
     /// Write the baseline anew, as the library is now
     #[arg(long, requires = "baseline")]
     pub update: bool,
-    /// What standard output carries, for a library
+    /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
     /// Architecture to build for; else the phase's, else the GPU's, else sm_90
@@ -355,15 +377,15 @@ pub struct CompareArgs {
     /// What is compared with it
     #[arg(value_name = "B")]
     pub b: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Also write the comparison as Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
     /// Also write the comparison as a self-contained page to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// What standard output carries
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub format: OutputFormat,
 }
 
 /// `ncugate index`
@@ -432,9 +454,12 @@ pub struct MergeArgs {
 /// `ncugate doctor`
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Print the checks as JSON, and nothing else
+    /// Print the checks as JSON, and nothing else: `--format json`
     #[arg(long)]
     pub json: bool,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate record`

@@ -30,6 +30,17 @@ impl Outcome {
         }
     }
 
+    /// The outcome in a word, as reports say it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Passed => "pass",
+            Self::Failed => "fail",
+            Self::Usage => "wrong usage",
+            Self::Environment => "error",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+
     /// Where several hold: usage stops everything; then environment over failed over inconclusive over passed.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

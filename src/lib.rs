@@ -31,6 +31,7 @@ pub mod commands;
 #[doc(hidden)]
 pub mod config;
 pub(crate) mod disk;
+pub mod draft;
 pub(crate) mod exit;
 #[doc(hidden)]
 pub mod explain;

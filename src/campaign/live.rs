@@ -11,7 +11,7 @@ use crate::frame::wanted;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
 use crate::model::BuildRecord;
-use crate::plan::{Plan, Shard, reference_plan};
+use crate::plan::{Narrowing, Plan, Shard, reference_plan};
 use crate::store::{self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, manifest, shard_manifest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,6 +59,8 @@ pub struct LiveRun<'a> {
     pub patience: Patience,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
+    /// The part of the phase that these are, where they are not the whole.
+    pub narrowed: Option<&'a Narrowing>,
     /// The journal of the search that chose the candidates, where one did.
     pub searched: Option<&'a Path>,
 }
@@ -78,6 +80,7 @@ impl<'a> LiveRun<'a> {
     /// Nothing was measured, or what was measured cannot be judged.
     pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
+        let fresh = Manifest { narrowed: self.narrowed.cloned(), ..fresh };
         let (writer, earlier) = self.writer(fresh)?;
         let folder = writer.folder().to_owned();
         if let Some(journal) = self.searched {

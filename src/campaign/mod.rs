@@ -25,7 +25,7 @@ pub use deep_profile::DeepProfiler;
 pub use error::CampaignError;
 pub use gpu_turn::{GpuTurn, Patience};
 pub use live::{LiveError, LiveRun, MeasuredRun, Start};
-pub use progress::{Progress, Silent, Terminal};
+pub use progress::{Progress, Silent, Terminal, Volume};
 pub use reference_cubin::{ReferenceCubin, reference_cubin};
 pub use stages::Campaign;
 pub use static_check::{absent_programs, build_for, reference_problem, target};

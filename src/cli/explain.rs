@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// `ncugate explain`
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A run's folder, or an ncu report
-    #[arg(value_name = "RUN|REPORT", required_unless_present = "rules")]
+    /// A run's folder, an ncu report, or the name of a metric: the catalogue's or Nsight Compute's
+    #[arg(value_name = "RUN|REPORT|METRIC", required_unless_present = "rules")]
     pub path: Option<PathBuf>,
     /// The variant to explain, instead of the selected one; of a report, a part of the kernel's name
     #[arg(long, value_name = "ID")]

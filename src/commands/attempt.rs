@@ -85,6 +85,7 @@ fn measured(
         sharing: Sharing::Share,
         patience: args.waiting.into(),
         progress: &Silent,
+        narrowed: None,
         searched: None,
     };
     let MeasuredRun { session, ended } = run.measure()?;

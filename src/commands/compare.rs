@@ -22,11 +22,8 @@ pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, Comma
         replace(path, &compare::html(&comparison)?)?;
     }
     match args.format {
+        OutputFormat::Json => print::json(&comparison, out)?,
         OutputFormat::Text => write!(out, "{}", compare::terminal(&comparison, print::columns()))?,
-        OutputFormat::Json => {
-            let json = serde_json::to_string_pretty(&comparison).map_err(std::io::Error::from)?;
-            writeln!(out, "{json}")?;
-        }
     }
     Ok(Outcome::Passed)
 }

@@ -1,5 +1,6 @@
 //! Why a command could not do what it was asked, how that is printed, and the exit status it means.
 
+use super::manner;
 use crate::build::{BuildError, CubinError, FatbinError};
 use crate::campaign::{CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
@@ -16,17 +17,17 @@ use crate::report::{RenderError, WriteError};
 use crate::search::{AttemptError, ChosenError, RecordedError, SearchError};
 use crate::store::{MergeError, StoreError};
 use std::error::Error;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Why a command could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The phase's file is wrong.
-    #[error("{}", .0.render(io::stderr().is_terminal()))]
+    #[error("{}", .0.render(manner::colours_errors()))]
     Config(#[from] ConfigErrors),
     /// The phase cannot be unrolled.
-    #[error("{}", .0.0.render(io::stderr().is_terminal()))]
+    #[error("{}", .0.0.render(manner::colours_errors()))]
     Plan(#[from] PlanErrors),
     /// Measuring ended early.
     #[error(transparent)]
@@ -189,7 +190,8 @@ impl CommandError {
             Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
-            Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
+            Self::Campaign(CampaignError::Job(_)) => Outcome::Usage,
+            Self::Store(StoreError::Destination { .. } | StoreError::Occupied { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
             Self::Campaign(_)
             | Self::Judge(_)

@@ -7,8 +7,10 @@ use crate::exit::Outcome;
 use crate::explain::{RuleAnswers, RuleBook, answers_of_report, diagnose_report};
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
+use crate::metric::Catalogue;
 use crate::model::{ShapeName, VariantId, nearest};
 use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
+use crate::report::metric_entry::{MetricEntry, metric_entry, metric_text};
 use crate::report::show::ShowError;
 use ncu_rep::Report;
 use std::io::Write;
@@ -25,11 +27,32 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, Comma
     let Some(path) = &args.path else {
         return Err(CommandError::Usage("name a run or a report to explain, or ask for --rules".to_owned()));
     };
+    if let Some(entry) = path.to_str().filter(|_| !path.exists()).and_then(metric_entry) {
+        return metric(&entry, args, out);
+    }
+    if !path.exists()
+        && let Some(near) = path.to_str().and_then(|name| Catalogue::embedded().nearest(name))
+    {
+        let name = path.display();
+        let message = format!("{name} is neither a run, a report nor a metric; did you mean the metric '{near}'?");
+        return Err(CommandError::Usage(message));
+    }
     let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
     print(&explanations, args, out)?;
     let is_known =
         explanations.iter().any(|e| e.bottleneck.is_some() || !e.insights.is_empty() || e.microseconds.is_some());
     Ok(if is_known { Outcome::Passed } else { Outcome::Inconclusive })
+}
+
+/// What a metric means.
+fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    match args.format {
+        OutputFormat::Json => {
+            writeln!(out, "{}", serde_json::to_string_pretty(entry).map_err(std::io::Error::from)?)?;
+        }
+        OutputFormat::Text => write!(out, "{}", metric_text(entry))?,
+    }
+    Ok(Outcome::Passed)
 }
 
 fn of_run(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {

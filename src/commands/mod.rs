@@ -6,15 +6,19 @@ mod calibrate;
 mod check;
 mod compare;
 mod conclude;
+mod demo;
 mod doctor;
 mod error;
 mod explain;
 mod gate;
 mod index;
+mod init;
 mod inputs;
 mod install;
 mod library;
+mod list;
 mod live;
+mod manner;
 mod mcp;
 mod merge;
 mod next;
@@ -48,12 +52,15 @@ use std::io;
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
 pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
+    manner::ask(cli.manner);
     project::settle(&mut cli.command)?;
     signal::refuse_large_files();
     let mut out = Output::new(io::stdout().lock());
     match &cli.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Check(args) => check::check(args, &mut out),
+        Command::Demo(args) => demo::demo(args, &mut out),
+        Command::Init(args) => init::init(args, &mut out),
         Command::Completions(args) => install::completions(args, &mut out),
         Command::Man(args) => install::man(args, &mut out),
         Command::Doctor(args) => doctor::doctor(args, &mut out),

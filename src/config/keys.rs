@@ -182,6 +182,12 @@ pub static PHASE: Spec = spec("[phase]", "Name, title and objective.", &[
     )
     .default("\"latency_p50\""),
     key("objective_shape", KeyKind::Name, "The shape at which the objective is read.").default("the last declared shape"),
+    key(
+        "select",
+        KeyKind::OneOf(&["best", "best that passes"]),
+        "Which correct candidate is selected: the best by the objective, or the best of those that hold every required gate by themselves. Where none does, it is the best all the same, and the phase does not pass.",
+    )
+    .default("\"best\""),
     key("recording", KeyKind::Text, "Folder of a run kept in the repository. It is shown where nothing can be measured, and judged with `--source recorded`.")
         .default("none"),
 ]);

@@ -20,6 +20,16 @@ pub struct Objective {
     pub shape: ShapeName,
 }
 
+/// Which correct candidate is selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Selection {
+    /// The best by the objective.
+    #[default]
+    Best,
+    /// The best by the objective of those that hold every required gate; the best where none does.
+    BestThatPasses,
+}
+
 /// How variants are compiled.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct BuildSettings {
@@ -132,6 +142,8 @@ pub struct Phase {
     pub title: String,
     /// What the selected variant is best at.
     pub objective: Objective,
+    /// Which of the correct candidates it is.
+    pub select: Selection,
     /// Where the run kept in the repository is.
     pub recording: Option<PathBuf>,
     /// How variants are compiled.

@@ -34,6 +34,7 @@ pub fn phase() -> Phase {
         name: "copy".to_owned(),
         title: "Copy".to_owned(),
         objective: Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape: large.clone() },
+        select: crate::config::Selection::Best,
         recording: None,
         build: BuildSettings::default(),
         bench: BenchSettings {

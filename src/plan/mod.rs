@@ -6,6 +6,7 @@ mod arg;
 mod arguments;
 mod fault;
 mod launch;
+mod narrow;
 mod program;
 mod reference;
 mod shard;
@@ -20,6 +21,7 @@ mod variants;
 
 pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap};
 pub use fault::PlanErrors;
+pub use narrow::{NarrowError, Narrowing};
 pub use program::{BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, TritonKernel};
 pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
 pub use shard::Shard;

@@ -30,11 +30,13 @@ pub mod leaderboard;
 pub mod library_check;
 pub mod markdown;
 mod matrix;
+pub mod metric_entry;
 mod model;
 pub mod mutants;
 mod ncu_advice;
 pub mod occupancy_table;
 mod page;
+pub mod phase_check;
 mod provenance;
 #[allow(clippy::module_inception)]
 mod report;

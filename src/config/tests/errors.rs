@@ -31,7 +31,7 @@ fn every_error_comes_out_at_once() {
     2 | nme = "small"
       | ^^^
       |
-      = help: did you mean `name`? allowed in `phase`: name, title, objective, objective_shape, recording
+      = help: did you mean `name`? allowed in `phase`: name, title, objective, objective_shape, select, recording
 
     error: `workload.seeds` is `[]`, expected an array with at least one value
      --> phase.toml:5:9
