@@ -1,16 +1,16 @@
 //! The command line as typed. What it means is the commands' business.
 
 mod explain;
-mod inside;
 mod first;
+mod inside;
 mod manner;
 mod part;
 mod search;
 mod upkeep;
 
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
-pub use inside::{InsideArgs, RowFormat};
 pub use first::{DemoArgs, InitArgs};
+pub use inside::{InsideArgs, RowFormat};
 pub use manner::{ColorWhen, MannerArgs};
 pub use part::PartArgs;
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
@@ -19,7 +19,7 @@ pub use upkeep::{
     WorkerArgs,
 };
 
-use crate::campaign::Patience;
+use crate::campaign::{DeepChoice, Patience};
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use crate::plan::Shard;
@@ -218,6 +218,9 @@ pub struct RunArgs {
     /// End measuring after so many seconds; the same command goes on where it ended
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub time_budget: Option<u64>,
+    /// Take deep profiles of these too: a variant, the best N (`top:N`), or `each`; as often as needed
+    #[arg(long, value_name = "VARIANT|top:N|each", conflicts_with = "shard")]
+    pub deep: Vec<DeepChoice>,
     /// Waiting
     #[command(flatten)]
     pub waiting: Waiting,

@@ -2,7 +2,7 @@
 //!
 //! The report builds it and charts know nothing else of a run. What they name of other rooms comes in here.
 
-pub use crate::explain::{Effect, Roofline, Timeline, TimelineSeries};
+pub use crate::explain::{Effect, Interaction, Roofline, Separation, SweepAnalysis, Timeline, TimelineSeries};
 pub use crate::model::Better;
 pub use crate::model::Verdict;
 pub use crate::plan::Standing;
@@ -36,6 +36,8 @@ pub struct ChartedRun<'a> {
     pub search: Option<ChartedSearch<'a>>,
     /// What each parameter does to the objective, the strongest first.
     pub effects: Vec<Effect>,
+    /// What they do together, and how sure that is.
+    pub sweep: Option<SweepAnalysis>,
     /// The metric of occupancy that was measured.
     pub occupancy: Option<&'a str>,
     /// Occupancy and objective of the correct variants that no other beats on both, by occupancy.

@@ -7,6 +7,7 @@ mod distribution;
 mod far;
 mod gate_metric;
 mod heat;
+mod interactions;
 mod kernel_roofline;
 mod latency_occupancy;
 mod limiters;
@@ -39,8 +40,9 @@ pub use spec::{
 mod tests;
 
 /// Ids of charts of which a report has one at most.
-const SINGLE: [&str; 12] = [
+const SINGLE: [&str; 13] = [
     "gates-by-variant",
+    "interactions",
     "latency-distribution",
     "latency-occupancy",
     "latency-rounds",
@@ -72,6 +74,7 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts.extend(search::chart(run));
     charts.extend(gate_metric::charts(run));
     charts.extend(parameters::chart(run));
+    charts.extend(interactions::chart(run));
     charts.extend(stages::chart(run));
     charts.extend(scaling::charts(run));
     charts.extend(roofline::chart(run));

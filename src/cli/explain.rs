@@ -19,6 +19,13 @@ pub struct ExplainArgs {
     /// Explain every variant: a Markdown table with a row for each, or all of it as JSON
     #[arg(long, conflicts_with_all = ["variant", "reader"])]
     pub each: bool,
+    /// Say what each parameter of the sweep does, which depend on one another, which are best at the edge of their range, and which
+    /// variants no other beats
+    #[arg(long, conflicts_with_all = ["variant", "each", "reader", "rules"])]
+    pub sweep: bool,
+    /// Objectives of that front: metrics, as many as wanted
+    #[arg(long, value_name = "METRIC", value_delimiter = ',', requires = "sweep")]
+    pub objectives: Vec<String>,
     /// Who reads it
     #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]
     pub reader: Reader,

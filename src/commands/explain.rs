@@ -12,6 +12,8 @@ use crate::model::{ShapeName, VariantId, nearest};
 use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
 use crate::report::metric_entry::{MetricEntry, metric_entry, metric_text};
 use crate::report::show::ShowError;
+use crate::report::sweep::{analyse, words};
+use crate::stats::Resampler;
 use ncu_rep::Report;
 use std::io::Write;
 use std::path::Path;
@@ -36,6 +38,9 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, Comma
         let name = path.display();
         let message = format!("{name} is neither a run, a report nor a metric; did you mean the metric '{near}'?");
         return Err(CommandError::Usage(message));
+    }
+    if args.sweep {
+        return sweep(path, args, out);
     }
     let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
     print(&explanations, args, out)?;
@@ -127,6 +132,26 @@ fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) 
         }
     }
     Ok(())
+}
+
+/// What the parameters of a run do.
+fn sweep(path: &Path, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if !path.is_dir() {
+        return Err(CommandError::Usage("--sweep is for the folder of a run: a report has no parameters".to_owned()));
+    }
+    let run = PhaseRun::load(path)?;
+    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let shape = shape(&run, args)?;
+    let report = analyse(&session, &shape, &args.objectives, &Resampler::default());
+    let report = report.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
+    match args.format {
+        OutputFormat::Text => write!(out, "{}", words(&report))?,
+        OutputFormat::Json => {
+            let json = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
+            writeln!(out, "{json}")?;
+        }
+    }
+    Ok(if report.analysis.variants > 1 { Outcome::Passed } else { Outcome::Inconclusive })
 }
 
 /// For how many variants and shapes, or launches, each rule holds.

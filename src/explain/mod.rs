@@ -20,6 +20,7 @@ mod profiler;
 mod roofline;
 mod rule_book;
 mod sensitivity;
+mod sweep;
 mod timeline;
 
 pub use clocks::Clocks;
@@ -34,7 +35,7 @@ pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_report, diagnose_table};
-pub use pareto::{ParetoAxis, ParetoFront, ParetoPoint, pareto};
+pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
 pub use profiler::{
     HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, observe, source_of,
     texts,
@@ -42,4 +43,5 @@ pub use profiler::{
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};
+pub use sweep::{Interaction, MainEffect, MatchedChange, RangeEdge, Separation, SweepAnalysis, sweep};
 pub use timeline::{Timeline, TimelineSeries};

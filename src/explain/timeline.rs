@@ -82,7 +82,7 @@ impl Timeline {
         let life = |samples: &Samples| -> Vec<(f64, f64)> {
             let from = began.saturating_sub(interval - 1);
             let of = samples.range(from..ended.max(from));
-            of.map(|(at, value)| ((*at as f64 - began as f64) / 1e3, *value)).collect()
+            of.map(|(at, value)| (microseconds(began, *at), *value)).collect()
         };
         let active = life(sampled.get(ACTIVE)?);
         let most = active.iter().map(|(_, cycles)| *cycles).fold(0.0, f64::max);
@@ -102,6 +102,12 @@ impl Timeline {
         let tail_fraction = ((duration - last - interval) / duration).clamp(0.0, 1.0);
         Some(Self { duration, interval, series, tail_fraction })
     }
+}
+
+/// From one moment to another. Moments in nanoseconds since 1970 have more digits than a double holds; their difference has not.
+fn microseconds(from: u64, to: u64) -> f64 {
+    let apart = to.abs_diff(from) as f64 / 1e3;
+    if to < from { -apart } else { apart }
 }
 
 /// A metric's name without the group of counters that it was sampled in: `TPC.TriageCompute.sm__cycles_active.avg`,

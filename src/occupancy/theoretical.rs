@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_last_wave_that_leaves_much_of_the_chip_idle_is_a_tail() {
-        assert_eq!([0.3, 1.0, 1.95, 2.0, 3.9].map(tail_fraction), [0.0; 5]);
+        assert_eq!([0.3, 1.0, 1.95, 2.0, 3.95].map(tail_fraction), [0.0; 5]);
         assert_eq!([1.1, 2.5, 3.89].map(tail_fraction), [0.5, 1.0 / 3.0, 0.25]);
     }
 

@@ -9,10 +9,12 @@ use crate::chart::{
     ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedTimeline, ChartedValues,
     ChartedVariant, ChartedVerdict, WarpState, WarpStates,
 };
-use crate::explain::{self, Effect, ParetoAxis, Roofline};
+use crate::explain::{self, Effect, ParetoAxis, Roofline, SweepAnalysis};
 use crate::expr::{Names, Value};
 use crate::model::Better;
 use crate::model::VariantId;
+use crate::plan::Variant;
+use crate::stats::Resampler;
 use std::collections::HashSet;
 
 /// What the charts of a report are drawn from.
@@ -32,6 +34,7 @@ pub fn run<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> ChartedRun<'
         timeline: timeline(report, inputs),
         roofline: roofline(inputs),
         effects: effects(inputs),
+        sweep: sweep(inputs),
         occupancy,
         search: report
             .search
@@ -157,13 +160,24 @@ fn front(inputs: &ReportInputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
 }
 
 fn effects(inputs: &ReportInputs<'_>) -> Vec<Effect> {
+    explain::sensitivity(&measured(inputs))
+}
+
+/// What parameters do together; none of a sweep with one parameter, or of many variants, of which a page would wait for it.
+fn sweep(inputs: &ReportInputs<'_>) -> Option<SweepAnalysis> {
+    let measured = measured(inputs);
+    let is_small = measured.len() <= MOST_SWEPT;
+    is_small.then(|| explain::sweep(&measured, inputs.phase.objective.better, &Resampler::default()))
+}
+
+/// Variants of which a page analyses the parameters; `ncugate explain --sweep` analyses any number.
+const MOST_SWEPT: usize = 2_000;
+
+/// The objective of the variants that count.
+fn measured<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a Variant, f64)> {
     let objective = &inputs.phase.objective;
     let results: HashSet<VariantId> = ranked(inputs).into_iter().collect();
-    let measured: Vec<_> = inputs
-        .plan
-        .candidates()
-        .filter(|v| results.contains(&v.id))
-        .filter_map(|v| Some((v, inputs.quantities.read(&v.id, &objective.shape, &objective.metric).value()?)))
-        .collect();
-    explain::sensitivity(&measured)
+    let counted = inputs.plan.candidates().filter(|v| results.contains(&v.id));
+    let value = |v: &VariantId| inputs.quantities.read(v, &objective.shape, &objective.metric).value();
+    counted.filter_map(|v| Some((v, value(&v.id)?))).collect()
 }

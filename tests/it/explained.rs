@@ -155,3 +155,36 @@ fn rules_have_recorded_cases_for_and_against() {
     assert!(sums.len() >= 40, "{}", sums.len());
     assert_eq!((without(0), without(1)), (NEVER_HOLD.to_vec(), NEVER_DENIED.to_vec()));
 }
+
+#[test]
+fn a_sweep_says_what_its_parameters_do() {
+    let place = Place::new();
+    let run = |args: &[&str]| {
+        let args = [&["explain", "profiles/phase_d/h200", "--sweep"], args].concat();
+        crate::command::Finished::of(place.ncugate(&args).current_dir(root()))
+    };
+    let json: Value = serde_json::from_str(&run(&["--format", "json"]).stdout).unwrap();
+    assert_eq!(json["objective"], "latency_p50");
+    let effects = json["analysis"]["effects"].as_array().unwrap();
+    assert!(effects.len() >= 3, "{effects:?}");
+    let first = &effects[0]["change"];
+    let (low, percent, high) =
+        (first["low"].as_f64().unwrap(), first["percent"].as_f64().unwrap(), first["high"].as_f64().unwrap());
+    assert!(low <= percent && percent <= high && first["separation"] == "clear", "{first}");
+    let front = json["front"]["front"].as_array().unwrap();
+    assert!(!front.is_empty() && front[0]["values"].as_array().unwrap().len() == 2);
+    let chosen = run(&["--objectives", "latency_p50,registers,shared_mem"]);
+    assert!(
+        chosen.stdout.contains("front over latency_p50, registers, shared_mem"),
+        "{}{}",
+        chosen.stdout,
+        chosen.stderr
+    );
+    let unknown = run(&["--objectives", "latency_p51"]);
+    assert_eq!(unknown.status, Some(2), "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("'latency_p51' is not a metric of the run; did you mean 'latency_p50'?"),
+        "{}",
+        unknown.stderr
+    );
+}
