@@ -209,8 +209,12 @@ pub static BUILD: Spec = spec(
     &[
         key("nvcc", KeyKind::Text, "The compiler.").default("`nvcc` on `PATH`"),
         key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
-        key("python", KeyKind::Text, "The Python whose Triton compiles kernels, and in which Python functions run.")
-            .default("`python3` on `PATH`"),
+        key(
+            "python",
+            KeyKind::Text,
+            "The Python whose Triton compiles kernels, and in which Python functions and references run.",
+        )
+        .default("`python3` on `PATH`"),
         key("cache", KeyKind::Text, "Folder that keeps what was built; `$NCUGATE_CACHE` goes before it.")
             .default("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`"),
     ],
@@ -322,6 +326,18 @@ pub static KERNEL: Spec = spec(
             "Buffers as bulk tensor copies (TMA) see them, to name in `args`.",
         )
         .default("{}"),
+        key(
+            "symbols",
+            KeyKind::Table(&SYMBOLS),
+            "`__constant__` and `__device__` variables to write before the kernel is launched, as `cudaMemcpyToSymbol` does.",
+        )
+        .default("{}"),
+        key(
+            "where",
+            KeyKind::Expr,
+            "Keeps the shapes at which it is true. At the others the variant is not launched, and every metric of it is absent there with that reason.",
+        )
+        .default("all shapes"),
         ARGS.default("each launch has its own"),
         WORKSPACE.default("[]"),
         key(

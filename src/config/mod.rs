@@ -11,6 +11,7 @@ mod init;
 pub mod kernel;
 pub mod keys;
 mod locate;
+mod own_bound;
 pub mod phase;
 mod project;
 mod reader;
@@ -25,15 +26,16 @@ mod tests;
 mod untested;
 pub mod workload;
 
-pub use argument::ArgTemplate;
+pub use argument::{ArgTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate};
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use init::{Amount, Init};
 pub use kernel::{
     CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchMode, LaunchPattern,
-    LaunchTemplate, StepAction, StepTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
+    LaunchTemplate, StepAction, StepTemplate, Sweep, SymbolTemplate, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{KeyPlaces, within};
+pub use own_bound::{BoundOf, OwnBound};
 pub use phase::{
     BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings, Selection,
 };

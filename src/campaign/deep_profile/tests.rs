@@ -100,6 +100,7 @@ impl Replay {
             cached: true,
             log: String::new(),
             launch: None,
+            left_out: Vec::new(),
         };
         let variant = VariantId(SELECTED.to_owned());
         writer.build(&BuildRecord { variant: variant.clone(), shares: None, outcome }).unwrap();

@@ -75,7 +75,7 @@ blok = ["1"]"#)]), @r##"
     19 | blok = ["1"]
        | ^^^^
        |
-       = help: did you mean `block`? allowed in `kernel`: source, ptx, cubin, python, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, tensor_maps, args, workspace, launch
+       = help: did you mean `block`? allowed in `kernel`: source, ptx, cubin, python, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, tensor_maps, symbols, where, args, workspace, launch
     "##);
 }
 
