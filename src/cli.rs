@@ -1,19 +1,26 @@
 //! The command line as typed. What it means is the commands' business.
 
+mod exchange;
 mod explain;
 mod first;
 mod inside;
 mod manner;
 mod part;
 mod search;
+mod submit;
 mod upkeep;
 
+pub use exchange::{
+    ExportCommand, ExportFastPArgs, ExportFlashInferArgs, ExportKernelBenchArgs, GivenTensors, ImportCommand,
+    ImportFlashInferArgs, ImportGpuModeArgs, ImportKernelBenchArgs, ImportPrecision,
+};
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use first::{DemoArgs, InitArgs};
 pub use inside::{InsideArgs, RowFormat};
 pub use manner::{ColorWhen, MannerArgs};
 pub use part::PartArgs;
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
+pub use submit::{HyperQueueArgs, SlurmArgs, SubmitArgs, SubmitCommand};
 pub use upkeep::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
     WorkerArgs,
@@ -74,8 +81,17 @@ pub enum Command {
     Table(TableArgs),
     /// Put the shards of a phase together, as a run that `run` confirms and judges
     Merge(MergeArgs),
+    /// Measure a phase on a cluster: a job array of shards, merged and judged; follows it, and cancels it on Ctrl-C
+    #[command(subcommand)]
+    Submit(SubmitCommand),
     /// Write what the buffers of a phase hold before a launch, as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
     Inputs(InputsArgs),
+    /// Make a phase of another project's problem: FlashInfer-Trace, KernelBench, gpu-mode
+    #[command(subcommand)]
+    Import(ImportCommand),
+    /// Write results in the forms of other projects: FlashInfer-Trace, KernelBench
+    #[command(subcommand)]
+    Export(ExportCommand),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report
@@ -339,6 +355,8 @@ pub enum ExportFormat {
     Json,
     /// Apache parquet
     Parquet,
+    /// Apache Arrow, an IPC file (Feather)
+    Arrow,
 }
 
 impl From<ExportFormat> for frame::export::Format {
@@ -347,6 +365,7 @@ impl From<ExportFormat> for frame::export::Format {
             ExportFormat::Csv => Self::Csv,
             ExportFormat::Json => Self::Json,
             ExportFormat::Parquet => Self::Parquet,
+            ExportFormat::Arrow => Self::Arrow,
         }
     }
 }
@@ -449,6 +468,9 @@ pub struct MergeArgs {
     /// The folders of all shards of a phase (`run --shard`)
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
+    /// Take of each shard the whole run that ended last, and leave out the others and those that are not whole
+    #[arg(long)]
+    pub newest: bool,
     /// Folder of runs, and of the merged one
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,

@@ -30,6 +30,12 @@ impl Outcome {
         }
     }
 
+    /// What a status means that another process of this program ended with; none of other numbers.
+    pub fn of_status(status: u8) -> Option<Self> {
+        let all = [Self::Passed, Self::Failed, Self::Usage, Self::Environment, Self::Inconclusive];
+        all.into_iter().find(|outcome| outcome.status() == status)
+    }
+
     /// The outcome in a word, as reports say it.
     pub const fn words(self) -> &'static str {
         match self {

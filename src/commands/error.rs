@@ -4,6 +4,7 @@ use super::manner;
 use crate::build::{BuildError, CubinError, FatbinError};
 use crate::campaign::{CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
+use crate::exchange::{ExportRefusal, ImportError};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
@@ -16,6 +17,7 @@ use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
 use crate::search::{AttemptError, ChosenError, RecordedError, SearchError};
 use crate::store::{MergeError, StoreError};
+use crate::submit::SubmitError;
 use std::error::Error;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -41,6 +43,9 @@ pub enum CommandError {
     /// Shards cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
+    /// A phase cannot be measured on a cluster.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
     /// nvcc cannot be used.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -124,6 +129,12 @@ pub enum CommandError {
     /// Inputs cannot be drawn.
     #[error("in `workload`: {0}")]
     Inputs(#[from] InputArraysError),
+    /// A problem does not become a phase.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// A run is not handed on.
+    #[error(transparent)]
+    Export(#[from] ExportRefusal),
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -193,10 +204,15 @@ impl CommandError {
             Self::Campaign(CampaignError::Job(_)) => Outcome::Usage,
             Self::Store(StoreError::Destination { .. } | StoreError::Occupied { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
+            Self::Import(ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. }) => {
+                Outcome::Environment
+            }
+            Self::Import(_) => Outcome::Usage,
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)
             | Self::Merge(_)
+            | Self::Submit(_)
             | Self::Build(_)
             | Self::Work(_)
             | Self::Print(_)
@@ -211,6 +227,7 @@ impl CommandError {
             | Self::Write(_)
             | Self::Compare(_)
             | Self::Recorded(_)
+            | Self::Export(_)
             | Self::Calibration(_) => Outcome::Environment,
         }
     }

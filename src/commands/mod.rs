@@ -10,7 +10,9 @@ mod demo;
 mod doctor;
 mod error;
 mod explain;
+mod export;
 mod gate;
+mod import;
 mod index;
 mod init;
 mod inputs;
@@ -36,6 +38,7 @@ mod schema;
 mod search;
 mod show;
 mod signal;
+mod submit;
 mod table;
 mod worker;
 
@@ -65,6 +68,7 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Man(args) => install::man(args, &mut out),
         Command::Doctor(args) => doctor::doctor(args, &mut out),
         Command::Merge(args) => merge::merge(args, &mut out),
+        Command::Submit(command) => submit::submit(command, &mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),
         Command::Baseline(command) => baseline::baseline(command, &mut out),
@@ -76,10 +80,12 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Search(args) => search::search(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
+        Command::Export(command) => export::export(command, &mut out),
         Command::Explain(args) => explain::explain(args, &mut out),
         Command::Occupancy(args) => occupancy::occupancy(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
+        Command::Import(command) => import::import(command, &mut out),
         Command::Inputs(args) => inputs::inputs(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),
         Command::Compare(args) => compare::compare(args, &mut out),

@@ -28,6 +28,10 @@ pub fn settle(command: &mut Command) -> Result<(), CommandError> {
             let given = args.profile.iter_mut();
             (&args.config, paths(&mut args.folders, &mut args.saying).into_iter().chain(given).collect())
         }
+        Command::Submit(command) => {
+            let args = command.args_mut();
+            (&args.config, vec![&mut args.folders.profiles, &mut args.folders.reports, &mut args.jobs])
+        }
         Command::Calibrate(args) => (&args.config, vec![&mut args.profiles]),
         _ => return Ok(()),
     };
@@ -46,7 +50,7 @@ fn settle_paths(config: &Path, paths: Vec<&mut PathBuf>) -> Result<(), CommandEr
         return Ok(());
     }
     for path in paths.into_iter().filter(|path| path.is_relative()) {
-        let of_root = ["profiles", "reports"].map(Path::new).contains(&path.as_path());
+        let of_root = ["profiles", "reports", "jobs"].map(Path::new).contains(&path.as_path());
         *path = if of_root { root.join(&path) } else { here.join(&path) };
     }
     Ok(())

@@ -4,6 +4,7 @@
 
 mod argument;
 mod gate;
+mod imported;
 mod init;
 mod launch;
 mod rule;
@@ -12,6 +13,7 @@ mod workload;
 
 pub use argument::*;
 pub use gate::*;
+pub use imported::*;
 pub use init::*;
 pub use launch::*;
 pub use rule::*;
@@ -157,6 +159,7 @@ pub static ROOT: Spec = spec(
             KeyKind::List(&KeyKind::Table(&RULE)),
             "A rule of the diagnosis, beside those that the program has.",
         ),
+        key("imported", KeyKind::Table(&IMPORTED), "Whose problem the phase was made of by `ncugate import`."),
     ],
 );
 

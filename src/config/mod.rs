@@ -7,6 +7,7 @@
 mod argument;
 mod error;
 mod gate;
+mod imported;
 mod init;
 pub mod kernel;
 pub mod keys;
@@ -29,6 +30,7 @@ pub mod workload;
 pub use argument::{ArgTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate};
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
+pub use imported::{ImportFormat, Imported};
 pub use init::{Amount, Init};
 pub use kernel::{
     CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchMode, LaunchPattern,

@@ -1,7 +1,7 @@
 //! A phase as understood: every default filled in, every name checked.
 
 use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
-use crate::config::{Gate, GatePlan, Rule};
+use crate::config::{Gate, GatePlan, Imported, Rule};
 use crate::expr::Value;
 use crate::model::Better;
 use crate::model::ShapeName;
@@ -172,6 +172,8 @@ pub struct Phase {
     pub gate_plan: GatePlan,
     /// Rules of the diagnosis that the phase adds or replaces.
     pub rules: Vec<Rule>,
+    /// Whose problem it was made of, where it was imported. Nothing that is measured or judged depends on it.
+    pub imported: Option<Imported>,
 }
 
 impl Phase {

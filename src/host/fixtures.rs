@@ -78,6 +78,7 @@ pub fn phase() -> Phase {
         gates: Vec::new(),
         gate_plan: GatePlan::default(),
         rules: Vec::new(),
+        imported: None,
     }
 }
 

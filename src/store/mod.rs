@@ -29,7 +29,7 @@ pub use folder::new_folder;
 use inputs::changed_between;
 pub use inputs::changed_inputs;
 pub use manifest::{Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf};
-pub use merge::{MergeError, Merged, merge};
+pub use merge::{MergeChoice, MergeError, Merged, merge};
 pub use provenance::{manifest, shard_manifest};
 pub use recording::record;
 pub use records::unsound_samples;

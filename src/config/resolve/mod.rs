@@ -3,6 +3,7 @@
 mod argument;
 mod captured;
 mod gates;
+mod imported;
 mod init;
 mod kernel;
 mod launch;

@@ -54,6 +54,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
     let gates = vocabulary.flat(&list(root, "gate"));
     let gate_plan = vocabulary.plan(root, &gates);
     let rules = rule::rules(&list(root, "rule"), &vocabulary.values);
+    let imported = root.get("imported").and_then(|item| super::imported::imported(&item, &workload.shapes));
     let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
     let build = build(root, project);
     let (bench, profile) = (
@@ -87,6 +88,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         gates,
         gate_plan,
         rules,
+        imported,
         workload,
     })
 }

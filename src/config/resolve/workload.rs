@@ -15,6 +15,7 @@ use crate::config::{
 };
 use crate::expr::{Expr, Names, Value};
 use crate::model::ShapeName;
+use std::collections::HashSet;
 
 /// Reads the workload; `params` are every parameter that a variant may have.
 pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
@@ -83,8 +84,9 @@ fn seeds(item: &Item<'_>) -> Vec<u64> {
         .filter_map(|seed| seed.whole(0..=i64::MAX))
         .filter_map(|v| u64::try_from(v).ok())
         .collect();
-    for (at, seed) in seeds.iter().enumerate() {
-        if seeds[..at].contains(seed) {
+    let mut seen = HashSet::new();
+    for seed in &seeds {
+        if !seen.insert(seed) {
             item.report(format!("seed {seed} is given twice"), Some("give each seed once".to_owned()));
         }
     }
