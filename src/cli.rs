@@ -3,6 +3,7 @@
 mod exchange;
 mod explain;
 mod first;
+mod inside;
 mod manner;
 mod part;
 mod search;
@@ -15,6 +16,7 @@ pub use exchange::{
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use first::{DemoArgs, InitArgs};
+pub use inside::{InsideArgs, RowFormat};
 pub use manner::{ColorWhen, MannerArgs};
 pub use part::PartArgs;
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
@@ -24,7 +26,7 @@ pub use upkeep::{
     WorkerArgs,
 };
 
-use crate::campaign::Patience;
+use crate::campaign::{DeepChoice, Patience};
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use crate::plan::Shard;
@@ -232,6 +234,9 @@ pub struct RunArgs {
     /// End measuring after so many seconds; the same command goes on where it ended
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub time_budget: Option<u64>,
+    /// Take deep profiles of these too: a variant, the best N (`top:N`), or `each`; as often as needed
+    #[arg(long, value_name = "VARIANT|top:N|each", conflicts_with = "shard")]
+    pub deep: Vec<DeepChoice>,
     /// Waiting
     #[command(flatten)]
     pub waiting: Waiting,
@@ -330,6 +335,9 @@ pub struct ShowArgs {
     /// states, source, ncu's rules; of two reports a comparison
     #[arg(long, conflicts_with_all = ["export", "rules", "session", "metrics"])]
     pub html: bool,
+    /// What is inside
+    #[command(flatten)]
+    pub inside: InsideArgs,
     /// Where the export or the page goes; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,

@@ -6,6 +6,7 @@
 mod aa_test;
 mod confirmation;
 mod cubins;
+mod deep_choice;
 mod deep_profile;
 mod error;
 mod gpu_turn;
@@ -21,6 +22,7 @@ mod tools;
 pub use aa_test::{CalibrationError, calibrate};
 pub use confirmation::{Confirmation, TimedCases, Wanted};
 pub use cubins::cubins;
+pub use deep_choice::{DeepChoice, UnknownChoice};
 pub use deep_profile::DeepProfiler;
 pub use error::CampaignError;
 pub use gpu_turn::{GpuTurn, Patience};

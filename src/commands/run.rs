@@ -93,6 +93,9 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
     if let (MeasurementSource::Recorded, Some(part)) = (args.source, &measured_part) {
         return Err(CommandError::Usage(format!("{part} measures; a recording is judged whole")));
     }
+    if args.source == MeasurementSource::Recorded && !args.deep.is_empty() {
+        return Err(CommandError::Usage("--deep measures; a recording has the deep profiles that it has".to_owned()));
+    }
     if args.source == MeasurementSource::Recorded {
         return recorded(args, phase, plan, None, out);
     }

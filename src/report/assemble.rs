@@ -4,7 +4,7 @@ use super::{DeepProfileInputs, Earlier, Report, ReportInputs, RunSource};
 use crate::config::{Phase, Shape};
 use crate::explain::{
     self, ChipKnowledge, Clocks, Compilation, DeclaredWork, DeepProfiles, Diagnosis, Finding, Listings,
-    NcuObservations, RuleBook, ShapeFacts,
+    NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
 };
 use crate::expr::{Expr, Names, Value};
 use crate::frame::Quantities;
@@ -127,6 +127,24 @@ pub fn diagnose(
     observations: &[NcuObservations],
     variants: &[VariantId],
 ) -> Result<Vec<Finding>, JudgeError> {
+    with_diagnosis(session, seen, observations, |diagnosis| diagnosis.findings(variants))
+}
+
+/// How often each rule holds among all variants of a run.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn answers(session: &Session<'_>, seen: &Quantities) -> Result<Vec<RuleAnswers>, JudgeError> {
+    let all: Vec<VariantId> = session.measurements().plan().variants.iter().map(|variant| variant.id.clone()).collect();
+    with_diagnosis(session, seen, &[], |diagnosis| diagnosis.answers(&all))
+}
+
+fn with_diagnosis<T>(
+    session: &Session<'_>,
+    seen: &Quantities,
+    observations: &[NcuObservations],
+    ask: impl FnOnce(&Diagnosis<'_>) -> T,
+) -> Result<T, JudgeError> {
     let measured = session.measurements();
     let attributes =
         ChipFacts::read(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
@@ -146,7 +164,7 @@ pub fn diagnose(
         observations,
         reports: &reports(measured.run()),
     };
-    Ok(diagnosis.findings(variants))
+    Ok(ask(&diagnosis))
 }
 
 /// The report with the launch of each case.
