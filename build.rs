@@ -1,5 +1,5 @@
-//! Compiles the C side of `src/gpu/nvtx.rs`, and writes a constant for every metric of the catalogue. Needs a C compiler
-//! and nothing else.
+//! Compiles the C side of `src/gpu/nvtx.rs`, writes a constant for every metric of the catalogue, and lists the files of the
+//! recording that the program carries. Needs a C compiler and nothing else.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -7,11 +7,14 @@ use std::process::Command;
 use std::{env, fs, io};
 
 const CATALOGUE: &str = "src/metric/catalogue.toml";
+/// The recording that `ncugate demo` shows.
+const DEMO: &str = "profiles/sdpa_fast/h200";
 
 fn main() -> io::Result<()> {
     nvtx();
     println!("cargo::rustc-env=NCUGATE_VERSION={}", version());
-    metric_ids()
+    metric_ids()?;
+    demo()
 }
 
 /// `0.1.0`, with the commit where it is known: from NCUGATE_COMMIT, which a package's build sets, else, in a release build of a
@@ -61,6 +64,30 @@ fn metric_ids() -> io::Result<()> {
     );
     let folder = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
     fs::write(Path::new(&folder).join("metric_ids.rs"), code)
+}
+
+/// `&[("manifest.json", include_bytes!("/...")), ...]`: every file of the recording by its path in it, sorted.
+fn demo() -> io::Result<()> {
+    println!("cargo::rerun-if-changed={DEMO}");
+    let root = fs::canonicalize(DEMO)?;
+    let mut files = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let of_kind = if path.is_dir() { &mut folders } else { &mut files };
+            of_kind.push(path);
+        }
+    }
+    files.sort();
+    let mut code = String::from("&[\n");
+    for path in &files {
+        let name = path.strip_prefix(&root).map_err(io::Error::other)?;
+        let _ = writeln!(code, "    ({:?}, include_bytes!({:?})),", name.to_string_lossy(), path.to_string_lossy());
+    }
+    code.push_str("]\n");
+    let folder = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
+    fs::write(Path::new(&folder).join("demo.rs"), code)
 }
 
 fn nvtx() {

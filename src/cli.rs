@@ -1,17 +1,32 @@
 //! The command line as typed. What it means is the commands' business.
 
+mod exchange;
 mod explain;
+mod first;
+mod inside;
+mod manner;
+mod part;
 mod search;
+mod submit;
 mod upkeep;
 
+pub use exchange::{
+    ExportCommand, ExportFastPArgs, ExportFlashInferArgs, ExportKernelBenchArgs, GivenTensors, ImportCommand,
+    ImportFlashInferArgs, ImportGpuModeArgs, ImportKernelBenchArgs, ImportPrecision,
+};
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
+pub use first::{DemoArgs, InitArgs};
+pub use inside::{InsideArgs, RowFormat};
+pub use manner::{ColorWhen, MannerArgs};
+pub use part::PartArgs;
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
+pub use submit::{HyperQueueArgs, SlurmArgs, SubmitArgs, SubmitCommand};
 pub use upkeep::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
     WorkerArgs,
 };
 
-use crate::campaign::Patience;
+use crate::campaign::{DeepChoice, Patience};
 use crate::frame;
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use crate::plan::Shard;
@@ -30,6 +45,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// How much is said.
+    #[command(flatten)]
+    pub manner: MannerArgs,
 }
 
 /// What to do.
@@ -37,6 +55,10 @@ pub struct Cli {
 pub enum Command {
     /// Build, verify, time, profile and judge a phase, and write its report
     Run(RunArgs),
+    /// Show the report of a recording that the program carries: no GPU, no CUDA, no repository
+    Demo(DemoArgs),
+    /// Draft a phase from a kernel's source: its signature, indices and host code, with a mark at every guess
+    Init(InitArgs),
     /// Check a phase without a GPU: the config, the build, and the gates that they decide
     Check(CheckArgs),
     /// Judge what was measured earlier: a run, a recording, or ncu reports
@@ -59,8 +81,17 @@ pub enum Command {
     Table(TableArgs),
     /// Put the shards of a phase together, as a run that `run` confirms and judges
     Merge(MergeArgs),
+    /// Measure a phase on a cluster: a job array of shards, merged and judged; follows it, and cancels it on Ctrl-C
+    #[command(subcommand)]
+    Submit(SubmitCommand),
     /// Write what the buffers of a phase hold before a launch, as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
     Inputs(InputsArgs),
+    /// Make a phase of another project's problem: FlashInfer-Trace, KernelBench, gpu-mode
+    #[command(subcommand)]
+    Import(ImportCommand),
+    /// Write results in the forms of other projects: FlashInfer-Trace, KernelBench
+    #[command(subcommand)]
+    Export(ExportCommand),
     /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
     Record(RecordArgs),
     /// Take host names, addresses and users' folders out of an ncu report
@@ -177,11 +208,11 @@ impl From<Waiting> for Patience {
 }
 
 /// `ncugate run`
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// The phase
-    #[arg(value_name = "CONFIG")]
-    pub config: PathBuf,
+    /// The phases; of several each is run, and the gravest status counts
+    #[arg(value_name = "CONFIG", required = true)]
+    pub configs: Vec<PathBuf>,
     /// Where measurements come from
     #[arg(long, value_enum, default_value_t = MeasurementSource::Auto)]
     pub source: MeasurementSource,
@@ -192,8 +223,20 @@ pub struct RunArgs {
     #[arg(long)]
     pub fresh: bool,
     /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `merge` puts parts together
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open", "PartArgs"])]
     pub shard: Option<Shard>,
+    /// The part that is measured
+    #[command(flatten)]
+    pub part: PartArgs,
+    /// List what would be measured, and measure nothing; needs no GPU
+    #[arg(long, conflicts_with_all = ["shard", "comment", "open"])]
+    pub list: bool,
+    /// End measuring after so many seconds; the same command goes on where it ended
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub time_budget: Option<u64>,
+    /// Take deep profiles of these too: a variant, the best N (`top:N`), or `each`; as often as needed
+    #[arg(long, value_name = "VARIANT|top:N|each", conflicts_with = "shard")]
+    pub deep: Vec<DeepChoice>,
     /// Waiting
     #[command(flatten)]
     pub waiting: Waiting,
@@ -221,7 +264,7 @@ pub struct CheckArgs {
     /// Write the baseline anew, as the library is now
     #[arg(long, requires = "baseline")]
     pub update: bool,
-    /// What standard output carries, for a library
+    /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
     /// Architecture to build for; else the phase's, else the GPU's, else sm_90
@@ -292,6 +335,9 @@ pub struct ShowArgs {
     /// states, source, ncu's rules; of two reports a comparison
     #[arg(long, conflicts_with_all = ["export", "rules", "session", "metrics"])]
     pub html: bool,
+    /// What is inside
+    #[command(flatten)]
+    pub inside: InsideArgs,
     /// Where the export or the page goes; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
@@ -309,6 +355,8 @@ pub enum ExportFormat {
     Json,
     /// Apache parquet
     Parquet,
+    /// Apache Arrow, an IPC file (Feather)
+    Arrow,
 }
 
 impl From<ExportFormat> for frame::export::Format {
@@ -317,6 +365,7 @@ impl From<ExportFormat> for frame::export::Format {
             ExportFormat::Csv => Self::Csv,
             ExportFormat::Json => Self::Json,
             ExportFormat::Parquet => Self::Parquet,
+            ExportFormat::Arrow => Self::Arrow,
         }
     }
 }
@@ -350,6 +399,9 @@ pub struct CompareArgs {
     /// What is compared with it
     #[arg(value_name = "B")]
     pub b: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Also write the comparison as Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
@@ -416,6 +468,9 @@ pub struct MergeArgs {
     /// The folders of all shards of a phase (`run --shard`)
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
+    /// Take of each shard the whole run that ended last, and leave out the others and those that are not whole
+    #[arg(long)]
+    pub newest: bool,
     /// Folder of runs, and of the merged one
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
@@ -424,9 +479,12 @@ pub struct MergeArgs {
 /// `ncugate doctor`
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Print the checks as JSON, and nothing else
+    /// Print the checks as JSON, and nothing else: `--format json`
     #[arg(long)]
     pub json: bool,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate record`

@@ -30,6 +30,23 @@ impl Outcome {
         }
     }
 
+    /// What a status means that another process of this program ended with; none of other numbers.
+    pub fn of_status(status: u8) -> Option<Self> {
+        let all = [Self::Passed, Self::Failed, Self::Usage, Self::Environment, Self::Inconclusive];
+        all.into_iter().find(|outcome| outcome.status() == status)
+    }
+
+    /// The outcome in a word, as reports say it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Passed => "pass",
+            Self::Failed => "fail",
+            Self::Usage => "wrong usage",
+            Self::Environment => "error",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+
     /// Where several hold: usage stops everything; then environment over failed over inconclusive over passed.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

@@ -31,6 +31,9 @@ pub mod commands;
 #[doc(hidden)]
 pub mod config;
 pub(crate) mod disk;
+pub mod draft;
+#[doc(hidden)]
+pub mod exchange;
 pub(crate) mod exit;
 #[doc(hidden)]
 pub mod explain;
@@ -65,6 +68,7 @@ pub mod search;
 pub mod stats;
 #[doc(hidden)]
 pub mod store;
+pub(crate) mod submit;
 pub(crate) mod time;
 
 pub use frame::launches::LaunchFrames;

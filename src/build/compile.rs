@@ -8,7 +8,9 @@ use super::digest::Digest;
 use super::error::BuildError;
 use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
+use super::refuse::Launchable;
 use super::sorted::{Sorted, sorted};
+use super::variable::variables;
 use super::{ptxas, refuse, share};
 use crate::config::CodeForm;
 use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
@@ -298,10 +300,16 @@ impl<'a> Builder<'a> {
         let launch = artifact.launch.as_ref().map(|launch| fitted(launch, kernel, &entries));
         let programs: Vec<ShapeProgram> =
             kernel.programs.iter().map(|program| program.compiled_as(launch.as_ref())).collect();
-        let reasons = refuse::reasons(chip.as_ref(), &entries, &programs, &arrays);
-        if !reasons.is_empty() {
-            return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
-        }
+        let variables = match variables(&artifact.bytes) {
+            Ok(variables) => variables,
+            Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
+        };
+        let left_out = match refuse::launchable(chip.as_ref(), &entries, &programs, &variables, &arrays) {
+            Launchable::Nowhere(reasons) => {
+                return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
+            }
+            Launchable::But(left_out) => left_out,
+        };
         let named =
             |(name, entry): &(&str, Entry)| EntryResources { entry: (*name).to_owned(), resources: entry.resources };
         Ok(BuildOutcome::Built {
@@ -314,6 +322,7 @@ impl<'a> Builder<'a> {
             cached: artifact.cached,
             log: relative(&ptxas::without_reports(&artifact.log)),
             launch,
+            left_out,
         })
     }
 

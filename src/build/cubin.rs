@@ -340,7 +340,7 @@ fn no_entry(elf: &Elf<'_>, entry: &str) -> CubinError {
     CubinError::NoEntry { entry: entry.to_owned(), present, hint }
 }
 
-fn damaged(error: object::Error) -> CubinError {
+pub(super) fn damaged(error: object::Error) -> CubinError {
     CubinError::Damaged { reason: error.to_string() }
 }
 

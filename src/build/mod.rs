@@ -22,6 +22,7 @@ mod sorted;
 #[cfg(test)]
 mod tests;
 mod triton;
+mod variable;
 mod warnings;
 
 pub use arch::Arch;
@@ -34,4 +35,5 @@ pub use fatbin::{DeviceCode, FatbinError, device_code, is_binary};
 pub use flag_files::flag_files;
 pub use nvcc::{CompileUnit, Nvcc};
 pub use ptxas::FunctionReport;
+pub use variable::{ModuleVariable, variable, variables};
 pub use warnings::warnings;

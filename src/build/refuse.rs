@@ -2,10 +2,11 @@
 
 use super::budget::SharedArray;
 use super::cubin::Entry;
+use super::variable::{ModuleVariable, variable};
 use crate::config::LaunchMode;
-use crate::model::{ComputeCapability, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
+use crate::model::{ComputeCapability, LeftOutShape, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
 use crate::occupancy::{Chip, REGISTERS_PER_SM, WARP};
-use crate::plan::{Arg, Launch, ShapeProgram};
+use crate::plan::{Arg, Launch, ShapeProgram, SymbolFill};
 
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
@@ -14,35 +15,86 @@ const HOPPER: ComputeCapability = ComputeCapability::new(9, 0);
 /// Registers are given to a warp in multiples of this many, and warps in fours.
 const REGISTER_UNIT: u64 = 256;
 
-/// Why launches of programs cannot work, each reason with the shapes it holds for; empty when they can. A program of several
-/// launches says which of them it is.
+/// Where a variant is launched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launchable {
+    /// Nowhere, and why: each reason with the shapes it holds for.
+    Nowhere(Vec<String>),
+    /// At all shapes but these.
+    But(Vec<LeftOutShape>),
+}
+
+/// Where programs can be launched. A reason of a program of several launches says which of them it is of.
 ///
-/// `arrays` names an entry's static arrays, asked for only when shared memory is the reason.
-pub fn reasons(
+/// `variables` are those of the cubin; `arrays` names an entry's static arrays, asked for only when shared memory is the reason.
+pub fn launchable(
     chip: Option<&Chip>,
     entries: &[(&str, Entry)],
     programs: &[ShapeProgram],
+    variables: &[ModuleVariable],
     arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
-) -> Vec<String> {
-    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-    for program in programs {
-        let several = program.launches().count() > 1;
-        for (at, launch) in program.launches().enumerate() {
-            let which = if several { format!("launch {} (`{}`): ", at + 1, launch.entry) } else { String::new() };
-            for reason in of_launch(chip, entries, launch, arrays) {
-                let reason = format!("{which}{reason}");
-                match found.iter_mut().find(|(known, _)| *known == reason) {
-                    Some((_, shapes)) => shapes.push(&program.shape.0),
-                    None => found.push((reason, vec![&program.shape.0])),
-                }
-            }
+) -> Launchable {
+    let of = |program: &ShapeProgram| LeftOutShape {
+        shape: program.shape.clone(),
+        reasons: match &program.left_out {
+            Some(reason) => vec![reason.clone()],
+            None => of_program(chip, entries, program, variables, arrays),
+        },
+    };
+    let mut out: Vec<LeftOutShape> = programs.iter().map(of).collect();
+    out.retain(|out| !out.reasons.is_empty());
+    match out.len() == programs.len() && !programs.is_empty() {
+        true => Launchable::Nowhere(by_reason(&out)),
+        false => Launchable::But(out),
+    }
+}
+
+/// Each reason once, with its shapes where it is not that of all.
+fn by_reason(out: &[LeftOutShape]) -> Vec<String> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (shape, reason) in out.iter().flat_map(|out| out.reasons.iter().map(move |reason| (&out.shape.0, reason))) {
+        match found.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, shapes)) => shapes.push(shape),
+            None => found.push((reason, vec![shape])),
         }
     }
-    let all = |shapes: &[&str]| shapes.len() == programs.len();
-    let told = |(reason, shapes): (String, Vec<&str>)| {
-        if all(&shapes) { reason } else { format!("at {}: {reason}", shapes.join(", ")) }
+    let told = |(reason, shapes): (&str, Vec<&str>)| match shapes.len() == out.len() {
+        true => reason.to_owned(),
+        false => format!("at {}: {reason}", shapes.join(", ")),
     };
     found.into_iter().map(told).collect()
+}
+
+/// Why a program cannot be launched; empty when it can.
+fn of_program(
+    chip: Option<&Chip>,
+    entries: &[(&str, Entry)],
+    program: &ShapeProgram,
+    variables: &[ModuleVariable],
+    arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
+) -> Vec<String> {
+    let mut found: Vec<String> = program.symbols.iter().filter_map(|fill| symbol(variables, fill)).collect();
+    let several = program.launches().count() > 1;
+    for (at, launch) in program.launches().enumerate() {
+        let which = if several { format!("launch {} (`{}`): ", at + 1, launch.entry) } else { String::new() };
+        found.extend(of_launch(chip, entries, launch, arrays).into_iter().map(|reason| format!("{which}{reason}")));
+    }
+    found
+}
+
+/// Why a variable cannot be written.
+fn symbol(variables: &[ModuleVariable], fill: &SymbolFill) -> Option<String> {
+    match variable(variables, &fill.symbol) {
+        Err(reason) => Some(reason),
+        Ok(found) if found.bytes < fill.bytes => Some(format!(
+            "variable `{}` has {} bytes; {} gives it {}",
+            fill.symbol,
+            found.bytes,
+            fill.value.described(),
+            fill.bytes
+        )),
+        Ok(_) => None,
+    }
 }
 
 /// Why a launch cannot work.

@@ -32,7 +32,11 @@ fn programs<'a>(plan: &'a Plan, id: &VariantId) -> Option<&'a [ShapeProgram]> {
 
 fn alike(a: &[ShapeProgram], b: &[ShapeProgram]) -> bool {
     let program = |(a, b): (&ShapeProgram, &ShapeProgram)| {
-        a.shape == b.shape && a.steps.len() == b.steps.len() && a.steps.iter().zip(&b.steps).all(|(a, b)| same(a, b))
+        a.shape == b.shape
+            && a.symbols == b.symbols
+            && a.left_out == b.left_out
+            && a.steps.len() == b.steps.len()
+            && a.steps.iter().zip(&b.steps).all(|(a, b)| same(a, b))
     };
     a.len() == b.len() && a.iter().zip(b).all(program)
 }

@@ -50,7 +50,7 @@ fn args(list: &str) -> Vec<Arg> {
 
 fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
     let launch = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
-    let program = ShapeProgram { shape: ShapeName("mission".to_owned()), steps: vec![Step::Launch(launch)] };
+    let program = ShapeProgram::new(ShapeName("mission".to_owned()), vec![Step::Launch(launch)]);
     KernelPlan { source, code: KernelCode::Cuda, flags: Vec::new(), defines: Vec::new(), programs: vec![program] }
 }
 

@@ -56,6 +56,7 @@ mod tests {
                 cached: false,
                 log: log.to_owned(),
                 launch: None,
+                left_out: Vec::new(),
             },
         };
         let twice = "k.cu:1:9: warning: \"TILE\" redefined\n  note";

@@ -161,7 +161,7 @@ mod tests {
         let path = folder.path().join("worker.sh");
         std::fs::write(&path, script).unwrap();
         let worker = WorkerCommand { program: "sh".into(), args: vec![path.display().to_string()] };
-        let built = BuiltKernel { cubin: "x.cubin".into(), launch: None };
+        let built = BuiltKernel { cubin: "x.cubin".into(), launch: None, left_out: Vec::new() };
         let subject = (&plan.variants[0], &built);
         let pairs = aa_test(&phase, subject, &worker, folder.path()).unwrap();
         (pairs, serde_json::from_slice(&std::fs::read(folder.path().join("job")).unwrap()).unwrap())

@@ -69,11 +69,13 @@ impl Profiling<'_> {
         let worker = WorkerTarget::new(job, folder.join("logs"), self.tools);
         let commands = self.command_targets(verified, &folder.join("logs"));
         let shapes = &self.phase.profile.shapes;
+        let is_launched =
+            |(id, shape): &ProfiledCase| cubins.get(id).is_none_or(|built| !built.left_out.contains(shape));
         let (kernels, functions): (Vec<&VariantId>, Vec<&VariantId>) = cubins
             .keys()
             .partition(|id| !matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Function(_))));
         let mut subjects = vec![
-            self.launched(&worker, cases(kernels.iter().copied(), shapes)),
+            self.launched(&worker, cases(kernels.iter().copied(), shapes).into_iter().filter(is_launched).collect()),
             called(&worker, cases(functions.iter().copied(), shapes)),
         ];
         for target in &commands {
@@ -83,7 +85,8 @@ impl Profiling<'_> {
         self.collect(&subjects, &counters, &covered, &folder)?;
         let unseen: Vec<ShapeName> =
             wanted::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
-        let launched = self.launched(&worker, cases(kernels.iter().copied(), &unseen));
+        let unseen_cases = cases(kernels.iter().copied(), &unseen).into_iter().filter(is_launched).collect();
+        let launched = self.launched(&worker, unseen_cases);
         let called = called(&worker, cases(functions.iter().copied(), &unseen));
         self.collect(&[launched, called], &witness, &covered, &folder)?;
         self.see_baselines(verified, &covered, &folder)

@@ -27,19 +27,38 @@ impl Progress for Silent {
     fn say(&self, _: &str) {}
 }
 
+/// How much is said of the progress.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Volume {
+    /// Nothing.
+    Quiet,
+    /// A bar on a terminal, and what the user should know.
+    #[default]
+    Usual,
+    /// A line for each stage and step too.
+    Verbose,
+}
+
 /// A bar on standard error, drawn only where that is a terminal.
 #[derive(Debug)]
 pub struct Terminal {
     bar: Mutex<ProgressBar>,
-}
-
-impl Default for Terminal {
-    fn default() -> Self {
-        Self { bar: Mutex::new(ProgressBar::hidden()) }
-    }
+    volume: Volume,
 }
 
 impl Terminal {
+    /// Says so much.
+    pub fn new(volume: Volume) -> Self {
+        Self { bar: Mutex::new(ProgressBar::hidden()), volume }
+    }
+
+    /// Prints a line where every step is said.
+    fn detail(&self, line: &str) {
+        if self.volume == Volume::Verbose {
+            self.say(line);
+        }
+    }
+
     fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
         act(&mut self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
@@ -52,6 +71,10 @@ impl Terminal {
 
 impl Progress for Terminal {
     fn stage(&self, name: &str, steps: usize) {
+        self.detail(&format!("{name}: {steps}"));
+        if self.volume == Volume::Quiet {
+            return;
+        }
         self.with(|bar| {
             bar.finish_and_clear();
             *bar = ProgressBar::new(steps as u64);
@@ -64,6 +87,7 @@ impl Progress for Terminal {
     }
 
     fn step(&self, variant: &str) {
+        self.detail(&format!("  {variant}"));
         self.with(|bar| {
             bar.set_message(variant.to_owned());
             bar.inc(1);
@@ -71,11 +95,15 @@ impl Progress for Terminal {
     }
 
     fn note(&self, text: &str) {
+        self.detail(&format!("  {text}"));
         self.with(|bar| bar.set_message(text.to_owned()));
     }
 
     /// Prints a line above the bar, terminal or not.
     fn say(&self, line: &str) {
+        if self.volume == Volume::Quiet {
+            return;
+        }
         self.with(|bar| {
             bar.suspend(|| {
                 // Standard error may be closed; there is nowhere left to say so.

@@ -1,6 +1,6 @@
 //! Arguments of the commands around measuring: leaderboards, noise, schemas, what a package installs, the worker.
 
-use super::Waiting;
+use super::{OutputFormat, Waiting};
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -42,6 +42,9 @@ pub struct ListArgs {
     /// Folder of runs and leaderboards
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate baseline show`
@@ -56,6 +59,9 @@ pub struct ShowBaselineArgs {
     /// Folder of runs and leaderboards
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate calibrate`

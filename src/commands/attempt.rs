@@ -6,6 +6,7 @@ use crate::build::Sharing;
 use crate::campaign::{LiveRun, MeasuredRun, Silent, Start, Tools};
 use crate::cli::TryArgs;
 use crate::config::{self, Phase};
+use crate::disk::open;
 use crate::exit::Outcome;
 use crate::expr::Value;
 use crate::host::null_test;
@@ -14,7 +15,8 @@ use crate::plan::unroll;
 use crate::report::write::write;
 use crate::report::{Age, RunSource, assemble};
 use crate::search::{
-    AttemptAnswer, AttemptHistory, AttemptPhase, AttemptRecord, AttemptSource, attempt_phase, line, usual_params,
+    AttemptAnswer, AttemptHistory, AttemptPhase, AttemptRecord, AttemptSource, MAX_SOURCE, attempt_phase, line,
+    usual_params,
 };
 use crate::store::sha256;
 use std::io::{self, Write};
@@ -23,7 +25,7 @@ use std::path::Path;
 /// Measures the candidate beside the best so far, keeps it in the history, and prints one line of JSON.
 pub fn attempt(args: &TryArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
-    let bytes = std::fs::read(&args.source)
+    let bytes = open::named(&args.source, MAX_SOURCE)
         .map_err(|e| CommandError::Usage(format!("--source {} cannot be read: {e}", args.source.display())))?;
     let mut history = AttemptHistory::open(&args.folders.profiles, &phase.name)?;
     let usual = usual_params(&phase);
@@ -39,7 +41,7 @@ pub fn attempt(args: &TryArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
     let (report, run, commit) = measured(args, &made)?;
     let number = history.attempts.len();
     let mut answer = AttemptAnswer::new(number, &report, &made.faster, &made.left_out, run.clone());
-    let unchanged = std::fs::read(&args.source).is_ok_and(|now| now == bytes);
+    let unchanged = open::named(&args.source, MAX_SOURCE).is_ok_and(|now| now == bytes);
     // What was measured has to be what is kept.
     answer.accepted &= unchanged;
     let record = AttemptRecord {
@@ -76,6 +78,7 @@ fn measured(
     signal::watch();
     let request = ReferenceRequest { name: None, mismatch: Mismatch::Refuse };
     let run = LiveRun {
+        deep: &[],
         phase,
         plan: &plan,
         tools: &tools,
@@ -85,6 +88,7 @@ fn measured(
         sharing: Sharing::Share,
         patience: args.waiting.into(),
         progress: &Silent,
+        narrowed: None,
         searched: None,
     };
     let MeasuredRun { session, ended } = run.measure()?;

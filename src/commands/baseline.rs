@@ -1,11 +1,12 @@
 //! `ncugate baseline`: the leaderboard of a phase, and how a run gets on it.
 
-use super::CommandError;
 use super::promote::promote;
-use crate::cli::{BaselineCommand, ListArgs, ShowBaselineArgs};
+use super::{CommandError, print};
+use crate::cli::{BaselineCommand, ListArgs, OutputFormat, ShowBaselineArgs};
 use crate::exit::Outcome;
 use crate::judge::reference_runs::{Leaderboard, LeaderboardEntry, phases_with_entries};
 use crate::report::leaderboard::{summary, value};
+use serde::Serialize;
 use std::io::Write;
 
 /// Does what is asked.
@@ -17,12 +18,25 @@ pub fn baseline(command: &BaselineCommand, out: &mut dyn Write) -> Result<Outcom
     }
 }
 
+/// An entry of a phase's leaderboard, for programs.
+#[derive(Serialize)]
+struct PhaseEntry<'a> {
+    phase: &'a str,
+    #[serde(flatten)]
+    entry: &'a LeaderboardEntry,
+}
+
 /// Entries that count now, of one phase or of all.
 fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phases = args.phase.clone().map_or_else(|| phases_with_entries(&args.profiles), |phase| vec![phase]);
     let boards = phases.iter().map(|phase| Leaderboard::open(&args.profiles, phase)).collect::<Result<Vec<_>, _>>()?;
     let entries: Vec<_> =
         phases.iter().zip(&boards).flat_map(|(p, board)| board.present().into_iter().map(move |e| (p, e))).collect();
+    if args.format == OutputFormat::Json {
+        let rows: Vec<PhaseEntry<'_>> = entries.iter().map(|(phase, entry)| PhaseEntry { phase, entry }).collect();
+        print::json(&rows, out)?;
+        return Ok(Outcome::Passed);
+    }
     entries.iter().try_for_each(|(phase, entry)| writeln!(out, "{phase} {}", summary(entry)))?;
     if entries.is_empty() {
         writeln!(out, "no entries; `ncugate baseline promote RUN` makes one")?;
@@ -38,6 +52,10 @@ fn show(args: &ShowBaselineArgs, out: &mut dyn Write) -> Result<Outcome, Command
         let path = board.path().display();
         return Err(CommandError::Usage(format!("{path} has no entry '{}'", args.name)));
     };
+    if args.format == OutputFormat::Json {
+        print::json(&named, out)?;
+        return Ok(Outcome::Passed);
+    }
     for entry in &named {
         writeln!(out, "{} {}", entry.promoted.strftime("%Y-%m-%d"), summary(entry))?;
     }

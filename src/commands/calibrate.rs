@@ -1,8 +1,8 @@
 //! `ncugate calibrate`: the A/A test, how small a difference this machine can resolve.
 
 use super::project::open_phase;
-use super::{CommandError, signal};
-use crate::campaign::{self, GpuTurn, Terminal, Tools};
+use super::{CommandError, manner, signal};
+use crate::campaign::{self, GpuTurn, Tools};
 use crate::cli::CalibrateArgs;
 use crate::exit::Outcome;
 use crate::number;
@@ -18,7 +18,7 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
     }
     signal::watch();
     let tools = Tools::find(&phase)?;
-    let progress = Terminal::default();
+    let progress = manner::progress();
     let turn = GpuTurn::new(&tools.device, args.waiting.into(), &progress);
     turn.take()?;
     let (found, book) = campaign::calibrate(&phase, &plan, args.variant.as_deref(), args.runs, &tools, &args.profiles)?;

@@ -1,7 +1,7 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
 use super::project::open_phase;
-use super::{CommandError, library, signal};
+use super::{CommandError, library, print, signal};
 use crate::build::Arch;
 use crate::campaign::{absent_programs, build_for, reference_problem, target};
 use crate::cli::{CheckArgs, OutputFormat};
@@ -12,8 +12,9 @@ use crate::judge::{loosened, out_of_reach, preconditions, static_gates, unlikely
 use crate::model::{Level, Verdict};
 use crate::number::counted;
 use crate::plan::unroll;
+use crate::report::phase_check::{JudgedAhead, PhaseCheck};
 use crate::report::{mutants, static_check};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Checks every phase, each from the root of its project; the gravest outcome counts.
@@ -26,23 +27,40 @@ pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
         signal::watch();
         return library::check(args, out);
     }
-    if args.baseline.is_some() || args.format != OutputFormat::Text {
-        let why = "--baseline and --format are for libraries, cubins and fat binaries; these are phases";
+    if args.baseline.is_some() {
+        let why = "--baseline is for libraries, cubins and fat binaries; these are phases";
         return Err(CommandError::Usage(why.to_owned()));
     }
     let here = std::env::current_dir()?;
     let mut outcome = Outcome::Passed;
+    let mut checks = Vec::new();
     for config in &args.configs {
-        outcome = outcome.and(one(config, args, out)?);
+        let mut found = PhaseCheck { config: config.display().to_string(), ..PhaseCheck::default() };
+        let ended = match args.format {
+            OutputFormat::Text => one(config, args, &mut found, out)?,
+            OutputFormat::Json => one(config, args, &mut found, &mut io::sink())?,
+        };
+        found.outcome = ended.words();
+        checks.push(found);
+        outcome = outcome.and(ended);
         std::env::set_current_dir(&here)?;
+    }
+    if args.format == OutputFormat::Json {
+        print::json(&checks, out)?;
     }
     Ok(outcome)
 }
 
 /// Says what the phase's checks cannot show, and what its tolerance accepts; a tolerance that proves nothing is an error.
-fn prove_tolerance(phase: &Phase, args: &CheckArgs, out: &mut dyn Write) -> Result<(), CommandError> {
+fn prove_tolerance(
+    phase: &Phase,
+    args: &CheckArgs,
+    found: &mut PhaseCheck,
+    out: &mut dyn Write,
+) -> Result<(), CommandError> {
     for note in phase.workload.untested() {
         writeln!(out, "  note: {note}")?;
+        found.notes.push(note.to_string());
     }
     if args.mutants {
         match mutant_table(phase)? {
@@ -51,25 +69,29 @@ fn prove_tolerance(phase: &Phase, args: &CheckArgs, out: &mut dyn Write) -> Resu
         }
     }
     if let NullTest::NotMade { reason } = null_test(phase)? {
-        writeln!(out, "  note: the tolerance was not tried on wrong answers: {reason}")?;
+        let note = format!("the tolerance was not tried on wrong answers: {reason}");
+        writeln!(out, "  note: {note}")?;
+        found.notes.push(note);
     }
     Ok(())
 }
 
-fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let phase = open_phase(config)?;
     let plan = unroll(&phase)?;
     // From here on there may be children; what was done before ends with the first signal.
     signal::watch();
     let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());
+    (found.candidates, found.baselines) = (candidates, baselines);
     let (candidates, baselines) = (counted(candidates, "candidate"), counted(baselines, "baseline"));
     writeln!(out, "{}: {candidates}, {baselines}", config.display())?;
     if !phase.is_of_reports() {
         check_reference(&phase)?;
-        prove_tolerance(&phase, args, out)?;
+        prove_tolerance(&phase, args, found, out)?;
     }
     for caution in loosened(&phase, Waiver::today()).into_iter().chain(unlikely_limits(&phase)) {
         writeln!(out, "  {caution}")?;
+        found.notes.push(caution);
     }
     if args.no_build {
         return Ok(Outcome::Passed);
@@ -81,8 +103,11 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     }
     let asked = args.arch.as_ref().or(phase.build.arch.as_ref()).map(|text| text.parse::<Arch>()).transpose()?;
     let (arch, target) = target(asked, args.sms)?;
+    found.arch = Some(arch.to_string());
     let mut outcome = Outcome::Passed;
     for result in preconditions(&phase, Some(target.capability)) {
+        let (name, reason) = (result.name.clone(), result.reason.clone());
+        found.judged.push(JudgedAhead { name, level: Level::Required, verdict: result.verdict, reason });
         write!(out, "{}", static_check::verdict(&result.name, result.verdict, &result.reason))?;
         outcome = outcome.and(result.verdict.into());
     }
@@ -93,19 +118,24 @@ fn one(config: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, 
     let programs = absent_programs(&plan);
     programs.iter().try_for_each(|problem| writeln!(out, "  {} {problem}", Verdict::Fail.mark()))?;
     if !programs.is_empty() {
+        found.problems.extend(programs.iter().map(ToString::to_string));
         outcome = Outcome::Failed;
     }
     let builds = build_for(&plan, &phase, &arch)?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
+    found.take_builds(&plan, &builds);
     write!(out, "{text}")?;
     for sentence in out_of_reach(&phase, &plan, target) {
         writeln!(out, "  {sentence}")?;
+        found.notes.push(sentence);
     }
     if let Some(problem) = reference_problem(&phase, &plan, &arch)? {
         writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
+        found.problems.push(problem.to_string());
         outcome = Outcome::Failed;
     }
     let gates = static_gates(&phase, &plan, builds, target);
+    found.take_gates(&gates);
     write!(out, "{}", static_check::gates(&gates))?;
     if gates.impossible.is_some() {
         outcome = Outcome::Failed;

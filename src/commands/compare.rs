@@ -1,7 +1,7 @@
 //! `ncugate compare`: two runs, recordings or ncu reports side by side.
 
 use super::{CommandError, print};
-use crate::cli::CompareArgs;
+use crate::cli::{CompareArgs, OutputFormat};
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
 use crate::report;
@@ -21,7 +21,10 @@ pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, Comma
     if let Some(path) = &args.html {
         replace(path, &compare::html(&comparison)?)?;
     }
-    write!(out, "{}", compare::terminal(&comparison, print::columns()))?;
+    match args.format {
+        OutputFormat::Json => print::json(&comparison, out)?,
+        OutputFormat::Text => write!(out, "{}", compare::terminal(&comparison, print::columns()))?,
+    }
     Ok(Outcome::Passed)
 }
 

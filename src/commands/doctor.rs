@@ -3,7 +3,7 @@
 use super::{CommandError, signal};
 use crate::build::Nvcc;
 use crate::campaign;
-use crate::cli::DoctorArgs;
+use crate::cli::{DoctorArgs, OutputFormat};
 use crate::exit::Outcome;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{self, Check, CompilerFacts, Facts, Status, VisibleGpu};
@@ -23,7 +23,8 @@ pub fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome, Command
         .map(|nvcc| CompilerFacts { path: nvcc.path().to_owned(), version: nvcc.version().to_owned() })
         .map_err(|e| e.to_string());
     let facts = Facts::gather(device, nvcc, Ncu::find(None));
-    Ok(if args.json { write_json(&facts, out)? } else { say(&facts, out)? })
+    let is_json = args.json || args.format == OutputFormat::Json;
+    Ok(if is_json { write_json(&facts, out)? } else { say(&facts, out)? })
 }
 
 /// The checks for programs.

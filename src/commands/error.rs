@@ -1,8 +1,10 @@
 //! Why a command could not do what it was asked, how that is printed, and the exit status it means.
 
+use super::manner;
 use crate::build::{BuildError, CubinError, FatbinError};
 use crate::campaign::{CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
+use crate::exchange::{ExportRefusal, ImportError};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
@@ -15,18 +17,19 @@ use crate::report::show::ShowError;
 use crate::report::{RenderError, WriteError};
 use crate::search::{AttemptError, ChosenError, RecordedError, SearchError};
 use crate::store::{MergeError, StoreError};
+use crate::submit::SubmitError;
 use std::error::Error;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Why a command could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The phase's file is wrong.
-    #[error("{}", .0.render(io::stderr().is_terminal()))]
+    #[error("{}", .0.render(manner::colours_errors()))]
     Config(#[from] ConfigErrors),
     /// The phase cannot be unrolled.
-    #[error("{}", .0.0.render(io::stderr().is_terminal()))]
+    #[error("{}", .0.0.render(manner::colours_errors()))]
     Plan(#[from] PlanErrors),
     /// Measuring ended early.
     #[error(transparent)]
@@ -40,6 +43,9 @@ pub enum CommandError {
     /// Shards cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
+    /// A phase cannot be measured on a cluster.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
     /// nvcc cannot be used.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -123,6 +129,12 @@ pub enum CommandError {
     /// Inputs cannot be drawn.
     #[error("in `workload`: {0}")]
     Inputs(#[from] InputArraysError),
+    /// A problem does not become a phase.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// A run is not handed on.
+    #[error(transparent)]
+    Export(#[from] ExportRefusal),
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -189,12 +201,18 @@ impl CommandError {
             Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
-            Self::Campaign(CampaignError::Job(_)) | Self::Store(StoreError::Destination { .. }) => Outcome::Usage,
+            Self::Campaign(CampaignError::Job(_)) => Outcome::Usage,
+            Self::Store(StoreError::Destination { .. } | StoreError::Occupied { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
+            Self::Import(ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. }) => {
+                Outcome::Environment
+            }
+            Self::Import(_) => Outcome::Usage,
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)
             | Self::Merge(_)
+            | Self::Submit(_)
             | Self::Build(_)
             | Self::Work(_)
             | Self::Print(_)
@@ -209,6 +227,7 @@ impl CommandError {
             | Self::Write(_)
             | Self::Compare(_)
             | Self::Recorded(_)
+            | Self::Export(_)
             | Self::Calibration(_) => Outcome::Environment,
         }
     }

@@ -1,9 +1,9 @@
 //! `ncugate run` where there is a GPU: the phase is measured.
 
 use super::conclude::conclude_in;
-use super::{CommandError, report_error};
+use super::{CommandError, manner, report_error};
 use crate::build::Sharing;
-use crate::campaign::{LiveRun, MeasuredRun, Patience, Start, Terminal, Tools};
+use crate::campaign::{CampaignError, LiveError, LiveRun, MeasuredRun, Patience, Start, Terminal, Tools};
 use crate::cli::RunArgs;
 use crate::config::Phase;
 use crate::exit::Outcome;
@@ -11,20 +11,31 @@ use crate::host::null_test;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::unmet;
 use crate::model::ComputeCapability;
-use crate::plan::{Plan, unroll};
+use crate::plan::{Narrowing, Plan, unroll};
 use crate::report::RunSource;
 use crate::search::{Exploration, Explored, with_chosen};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// What is measured: a phase and its plan, or a part of them.
+#[derive(Clone, Copy)]
+pub struct Measured<'a> {
+    /// The phase.
+    pub phase: &'a Phase,
+    /// Its variants.
+    pub plan: &'a Plan,
+    /// The part that they are, where they are not the whole.
+    pub narrowed: Option<&'a Narrowing>,
+}
+
 /// Measures the phase and ends as every command does that gives a verdict.
 pub fn live(
     args: &RunArgs,
-    phase: &Phase,
-    plan: &Plan,
+    measured: Measured<'_>,
     tools: &Tools,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
+    let Measured { phase, plan, narrowed } = measured;
     let request = ReferenceRequest::from(&args.against);
     ReferenceRuns::validate(phase, Some(&tools.fingerprint()), &request, &args.folders.profiles)?;
     if let Some((stop, outcome)) = no_go(phase, Some(tools.device.compute_capability)) {
@@ -32,7 +43,7 @@ pub fn live(
         return Ok(outcome);
     }
     null_test(phase)?;
-    let progress = Terminal::default();
+    let progress = manner::progress();
     let (profiles, request) = (args.folders.profiles.as_path(), &request);
     let start = if args.fresh { Start::Anew } else { Start::Continue };
     let patience: Patience = args.waiting.into();
@@ -46,6 +57,8 @@ pub fn live(
     let searched = searched.as_ref();
     let (phase, plan) = searched.map_or((phase, plan), |(phase, plan, _)| (phase, plan));
     let journal = searched.map(|(_, _, journal)| journal.as_path());
+    let known = args.deep.iter().try_for_each(|choice| choice.validate(plan));
+    known.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
     let run = LiveRun {
         phase,
         plan,
@@ -56,7 +69,9 @@ pub fn live(
         sharing,
         patience,
         progress: &progress,
+        narrowed,
         searched: journal,
+        deep: &args.deep,
     };
     if let Some(shard) = args.shard {
         let measured = run.measure_shard(shard);
@@ -78,7 +93,14 @@ pub fn live(
     }
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
     let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, out)?;
-    Ok(ended.map_or_else(|error| report_error(&error.into()).and(judged), |()| judged))
+    Ok(match ended {
+        Ok(()) => judged,
+        // What was asked for was done; the run is incomplete, and does not pass.
+        Err(LiveError::Campaign(CampaignError::Interrupted)) if args.time_budget.is_some() => {
+            judged.and(Outcome::Inconclusive)
+        }
+        Err(error) => report_error(&error.into()).and(judged),
+    })
 }
 
 /// What a phase with a search chooses, as a phase and plan of its own, and the journal of the search; none where nothing is left

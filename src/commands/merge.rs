@@ -4,12 +4,13 @@ use super::CommandError;
 use crate::cli::MergeArgs;
 use crate::exit::Outcome;
 use crate::number::counted;
-use crate::store;
+use crate::store::{self, MergeChoice};
 use std::io::Write;
 
 /// Merges shards, and says what is open.
 pub fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let merged = store::merge(&args.runs, &args.profiles)?;
+    let choice = if args.newest { MergeChoice::Newest } else { MergeChoice::All };
+    let merged = store::merge(&args.runs, &args.profiles, choice)?;
     let (shards, gpus) = (counted(merged.shards, "shard"), counted(merged.gpus, "GPU"));
     writeln!(out, "merged {shards}, measured on {gpus}, into {}", merged.folder.display())?;
     for warning in &merged.warnings {

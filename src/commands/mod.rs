@@ -6,15 +6,21 @@ mod calibrate;
 mod check;
 mod compare;
 mod conclude;
+mod demo;
 mod doctor;
 mod error;
 mod explain;
+mod export;
 mod gate;
+mod import;
 mod index;
+mod init;
 mod inputs;
 mod install;
 mod library;
+mod list;
 mod live;
+mod manner;
 mod mcp;
 mod merge;
 mod next;
@@ -32,6 +38,7 @@ mod schema;
 mod search;
 mod show;
 mod signal;
+mod submit;
 mod table;
 mod worker;
 
@@ -48,16 +55,20 @@ use std::io;
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
 pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
+    manner::ask(cli.manner);
     project::settle(&mut cli.command)?;
     signal::refuse_large_files();
     let mut out = Output::new(io::stdout().lock());
     match &cli.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Check(args) => check::check(args, &mut out),
+        Command::Demo(args) => demo::demo(args, &mut out),
+        Command::Init(args) => init::init(args, &mut out),
         Command::Completions(args) => install::completions(args, &mut out),
         Command::Man(args) => install::man(args, &mut out),
         Command::Doctor(args) => doctor::doctor(args, &mut out),
         Command::Merge(args) => merge::merge(args, &mut out),
+        Command::Submit(command) => submit::submit(command, &mut out),
         Command::Record(args) => record::record(args, &mut out),
         Command::Redact(args) => redact::redact(args, &mut out),
         Command::Baseline(command) => baseline::baseline(command, &mut out),
@@ -69,10 +80,12 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
         Command::Search(args) => search::search(args, &mut out),
         Command::Show(args) => show::show(args, &mut out),
         Command::Table(args) => table::table(args, &mut out),
+        Command::Export(command) => export::export(command, &mut out),
         Command::Explain(args) => explain::explain(args, &mut out),
         Command::Occupancy(args) => occupancy::occupancy(args, &mut out),
         Command::Gate(args) => gate::gate(args, &mut out),
         Command::Report(args) => render::render(args, &mut out),
+        Command::Import(command) => import::import(command, &mut out),
         Command::Inputs(args) => inputs::inputs(args, &mut out),
         Command::Index(args) => index::index(args, &mut out),
         Command::Compare(args) => compare::compare(args, &mut out),

@@ -1,9 +1,11 @@
 //! A report on standard output, and where a CI system takes it from.
 
-use super::CommandError;
+use super::{CommandError, manner};
+use crate::campaign::Volume;
 use crate::cli::OutputFormat;
-use crate::report::terminal::{Colours, Screen, terminal};
+use crate::report::terminal::{Screen, conclusion, terminal};
 use crate::report::{Report, github, json};
+use serde::Serialize;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -12,6 +14,7 @@ use std::path::Path;
 pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut dyn Write) -> Result<(), CommandError> {
     match format {
         OutputFormat::Json => writeln!(out, "{}", json::json(report)?)?,
+        OutputFormat::Text if manner::volume() == Volume::Quiet => write!(out, "{}", conclusion(report, screen()))?,
         OutputFormat::Text => {
             if let Some(unasked) = &report.source.unasked {
                 writeln!(out, "not measured: {unasked}\n")?;
@@ -30,6 +33,11 @@ pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut dyn 
     Ok(())
 }
 
+/// Prints a value as JSON.
+pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result<(), CommandError> {
+    Ok(writeln!(out, "{}", serde_json::to_string_pretty(value).map_err(io::Error::from)?)?)
+}
+
 /// Columns where standard output is not a terminal.
 const COLUMNS: usize = 100;
 /// Most columns of a terminal that are used: longer lines are not read.
@@ -44,6 +52,5 @@ pub fn columns() -> usize {
 }
 
 fn screen() -> Screen {
-    let coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    Screen { columns: columns(), colours: if coloured { Colours::Ansi } else { Colours::Plain } }
+    Screen { columns: columns(), colours: manner::output() }
 }

@@ -1,7 +1,7 @@
 //! The folder that paths of a phase are relative to: commands go there, and what the command line names stays what it was.
 
 use super::CommandError;
-use crate::cli::{Command, Folders, Saying};
+use crate::cli::{Command, Folders, RunArgs, Saying};
 use crate::config::{self, Phase, Project};
 use std::env;
 use std::path::{Path, PathBuf};
@@ -24,21 +24,33 @@ pub fn open_phase(config: &Path) -> Result<Phase, CommandError> {
 /// profiles and reports that are not given lie in the root.
 pub fn settle(command: &mut Command) -> Result<(), CommandError> {
     let (config, paths) = match command {
-        Command::Run(args) => (&args.config, paths(&mut args.folders, &mut args.saying)),
         Command::Gate(args) => {
             let given = args.profile.iter_mut();
             (&args.config, paths(&mut args.folders, &mut args.saying).into_iter().chain(given).collect())
         }
+        Command::Submit(command) => {
+            let args = command.args_mut();
+            (&args.config, vec![&mut args.folders.profiles, &mut args.folders.reports, &mut args.jobs])
+        }
         Command::Calibrate(args) => (&args.config, vec![&mut args.profiles]),
         _ => return Ok(()),
     };
+    settle_paths(config, paths)
+}
+
+/// Makes the paths of `run` for one of its phases absolute.
+pub fn settle_run(config: &Path, args: &mut RunArgs) -> Result<(), CommandError> {
+    settle_paths(config, paths(&mut args.folders, &mut args.saying))
+}
+
+fn settle_paths(config: &Path, paths: Vec<&mut PathBuf>) -> Result<(), CommandError> {
     let root = Project::of(config)?.root;
     let Ok(here) = env::current_dir() else { return Ok(()) };
     if here == root || here.canonicalize().ok() == root.canonicalize().ok() {
         return Ok(());
     }
     for path in paths.into_iter().filter(|path| path.is_relative()) {
-        let of_root = ["profiles", "reports"].map(Path::new).contains(&path.as_path());
+        let of_root = ["profiles", "reports", "jobs"].map(Path::new).contains(&path.as_path());
         *path = if of_root { root.join(&path) } else { here.join(&path) };
     }
     Ok(())

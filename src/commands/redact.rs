@@ -2,15 +2,19 @@
 
 use super::CommandError;
 use crate::cli::RedactArgs;
+use crate::disk::open;
 use crate::exit::Outcome;
 use crate::store::{StoreError, write_atomically};
 use ncu_rep::{Redaction, SourcePolicy, compress, redact_with};
 use std::io::Write;
 
+/// Most bytes of a report, as where one is read.
+const MAX_BYTES: u64 = 8 << 30;
+
 /// Writes the redacted report; compressed where the name ends in `.ncu-repz`.
 pub fn redact(args: &RedactArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let failed = |reason: String| StoreError::Report { path: args.report.clone(), reason };
-    let bytes = std::fs::read(&args.report).map_err(|e| failed(e.to_string()))?;
+    let bytes = open::named(&args.report, MAX_BYTES).map_err(|e| failed(e.to_string()))?;
     let sources = if args.drop_sources { SourcePolicy::Drop } else { SourcePolicy::Keep };
     let mut report = redact_with(&bytes, Redaction { sources }).map_err(|e| failed(e.to_string()))?;
     if args.output.extension().is_some_and(|extension| extension == "ncu-repz") {

@@ -1,30 +1,100 @@
 //! `ncugate run`: measures a phase, or takes its recording, then judges and reports.
 
 use super::conclude::conclude;
-use super::live::{live, no_go};
-use super::project::open_phase;
-use super::{CommandError, signal};
-use crate::campaign::{CampaignError, Tools};
-use crate::cli::{MeasurementSource, RunArgs};
+use super::list::list;
+use super::live::{Measured, live, no_go};
+use super::project::{open_phase, settle_run};
+use super::{CommandError, manner, report_error, signal};
+use crate::campaign::{CampaignError, Tools, Volume};
+use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::config::Phase;
 use crate::exit::Outcome;
 use crate::frame::wanted;
 use crate::judge::PhaseRun;
 use crate::judge::reference_runs::ReferenceRuns;
-use crate::plan::{Plan, unroll};
+use crate::plan::{Narrowing, Plan, unroll};
+use crate::process;
 use crate::report::RunSource;
 use crate::report::write::prove_writable;
 use crate::store::Run;
 use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// Runs every phase, each from the root of its project; the gravest outcome counts, and one that fails does not stop the next.
+pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if let Some(seconds) = args.time_budget {
+        budget(seconds);
+    }
+    if let [config] = args.configs.as_slice() {
+        return settled(config, args, out);
+    }
+    if args.saying.comment.is_some() {
+        return Err(CommandError::Usage("--comment takes one phase: each would write over the last".to_owned()));
+    }
+    let here = std::env::current_dir()?;
+    let mut outcomes = Vec::new();
+    for config in &args.configs {
+        let ended = settled(config, args, out);
+        outcomes.push(ended.unwrap_or_else(|error| report_error(&error)));
+        std::env::set_current_dir(&here)?;
+        if process::interrupted() {
+            break;
+        }
+    }
+    if args.saying.format == OutputFormat::Text {
+        writeln!(out)?;
+        let ends = args.configs.iter().zip(&outcomes);
+        ends.into_iter().try_for_each(|(config, end)| writeln!(out, "{:<12} {}", end.words(), config.display()))?;
+        let left = args.configs.iter().skip(outcomes.len());
+        left.into_iter().try_for_each(|config| writeln!(out, "{:<12} {}", "not run", config.display()))?;
+    }
+    let all = outcomes.iter().copied().reduce(Outcome::and).unwrap_or(Outcome::Inconclusive);
+    Ok(if outcomes.len() < args.configs.len() { all.and(Outcome::Inconclusive) } else { all })
+}
+
+/// Ends measuring after so many seconds, as the first Ctrl-C does: what was measured is kept.
+fn budget(seconds: u64) {
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(seconds));
+        if !process::interrupted() {
+            process::interrupt();
+            let _ =
+                writeln!(io::stderr(), "the time budget of {seconds} s is spent; the same command goes on from here");
+        }
+    });
+}
+
+fn settled(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let mut args = args.clone();
+    settle_run(config, &mut args)?;
+    one(config, &args, out)
+}
 
 /// Runs a phase.
-pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let phase = open_phase(&args.config)?;
-    let plan = unroll(&phase)?;
-    refuse_reports(&phase)?;
+fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let whole = open_phase(config)?;
+    let whole_plan = unroll(&whole)?;
+    refuse_reports(&whole)?;
+    let asked = Narrowing::from(&args.part);
+    let (phase, plan) = asked.of(&whole, &whole_plan).map_err(|error| CommandError::Usage(error.to_string()))?;
+    let narrowed = (phase != whole || plan != whole_plan).then_some(asked);
+    if args.list {
+        return list(&phase, &plan, &whole_plan, narrowed.as_ref(), args.saying.format, out);
+    }
+    if let (Some(_), Some(part)) = (&phase.search, &narrowed) {
+        let part = part.words();
+        return Err(CommandError::Usage(format!(
+            "{part}: a search chooses its candidates; shorten the axes of [sweep] instead"
+        )));
+    }
     prove_writable(&args.folders.reports.join(&phase.name))?;
-    if let (MeasurementSource::Recorded, Some(_)) = (args.source, args.shard) {
-        return Err(CommandError::Usage("--shard measures; a recording is judged whole".to_owned()));
+    let measured_part = args.shard.map(|_| "--shard".to_owned()).or(narrowed.as_ref().map(Narrowing::words));
+    if let (MeasurementSource::Recorded, Some(part)) = (args.source, &measured_part) {
+        return Err(CommandError::Usage(format!("{part} measures; a recording is judged whole")));
+    }
+    if args.source == MeasurementSource::Recorded && !args.deep.is_empty() {
+        return Err(CommandError::Usage("--deep measures; a recording has the deep profiles that it has".to_owned()));
     }
     if args.source == MeasurementSource::Recorded {
         return recorded(args, phase, plan, None, out);
@@ -36,11 +106,13 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
     }
     signal::watch();
     match Tools::find(&phase) {
-        Err(why) if args.shard.is_some() => Err(why.into()),
-        Ok(tools) => live(args, &phase, &plan, &tools, out),
+        Err(why) if measured_part.is_some() => Err(why.into()),
+        Ok(tools) => live(args, Measured { phase: &phase, plan: &plan, narrowed: narrowed.as_ref() }, &tools, out),
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
             // The whole reason; the report says it in short.
-            let _ = writeln!(io::stderr(), "not measuring: {why}");
+            if manner::volume() != Volume::Quiet {
+                let _ = writeln!(io::stderr(), "not measuring: {why}");
+            }
             recorded(args, phase, plan, Some(&why), out)
         }
         Err(why) => Err(why.into()),

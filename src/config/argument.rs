@@ -2,6 +2,7 @@
 
 use super::workload::ScalarType;
 use crate::expr::Expr;
+use serde::{Deserialize, Serialize};
 
 /// An argument of a kernel; expressions see dimensions and the variant's parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,86 @@ pub enum ArgTemplate {
     Struct(Vec<ArgTemplate>),
     /// A device array of pointers: buffers, elements of buffers, and `nullptr`.
     Pointers(Vec<ArgTemplate>),
+    /// A texture object over a buffer.
+    Texture(TextureTemplate),
+}
+
+/// A texture object (`cudaTextureObject_t`) over a buffer, by the kernel's own terms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextureTemplate {
+    /// The buffer.
+    pub buffer: String,
+    /// Elements of a texel, along the buffer's last axis.
+    pub channels: u32,
+    /// How texels are read.
+    pub sampling: TextureSampling,
+}
+
+/// How texels are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TextureSampling {
+    /// What is read outside of the texture.
+    pub address: TextureAddress,
+    /// What is read between texels.
+    pub filter: TextureFilter,
+    /// Whether coordinates go from 0 to 1.
+    pub normalized: bool,
+    /// What an integer is read as.
+    pub read: TextureRead,
+}
+
+/// What is read outside of a texture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextureAddress {
+    /// The texel at the edge.
+    #[default]
+    Clamp,
+    /// Zeros.
+    Border,
+    /// The texture again.
+    Wrap,
+    /// The texture again, mirrored.
+    Mirror,
+}
+
+/// What is read between texels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextureFilter {
+    /// The nearest.
+    #[default]
+    Point,
+    /// What lies between the nearest.
+    Linear,
+}
+
+/// What integers are read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextureRead {
+    /// Themselves.
+    #[default]
+    Element,
+    /// Floats from 0 or -1 to 1 (`cudaReadModeNormalizedFloat`).
+    NormalizedFloat,
+}
+
+impl TextureAddress {
+    /// All of them by the name that a phase uses.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("clamp", Self::Clamp), ("border", Self::Border), ("wrap", Self::Wrap), ("mirror", Self::Mirror)];
+}
+
+impl TextureFilter {
+    /// All of them by the name that a phase uses.
+    pub const ALL: [(&'static str, Self); 2] = [("point", Self::Point), ("linear", Self::Linear)];
+}
+
+impl TextureRead {
+    /// All of them by the name that a phase uses.
+    pub const ALL: [(&'static str, Self); 2] =
+        [("element", Self::Element), ("normalized_float", Self::NormalizedFloat)];
 }
 
 impl ArgTemplate {
@@ -35,7 +116,7 @@ impl ArgTemplate {
     pub fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Struct(parts) | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
-            Self::Named(_) | Self::Null | Self::Element { .. } | Self::Value { .. } => vec![self],
+            Self::Named(_) | Self::Null | Self::Element { .. } | Self::Value { .. } | Self::Texture(_) => vec![self],
         }
     }
 
@@ -43,6 +124,7 @@ impl ArgTemplate {
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Named(name) | Self::Element { buffer: name, .. } => Some(name),
+            Self::Texture(texture) => Some(&texture.buffer),
             Self::Null | Self::Value { .. } | Self::Struct(_) | Self::Pointers(_) => None,
         }
     }
@@ -56,7 +138,7 @@ impl ArgTemplate {
     pub fn expr(&self) -> Option<&Expr> {
         match self {
             Self::Element { offset: expr, .. } | Self::Value { value: expr, .. } => Some(expr),
-            Self::Named(_) | Self::Null | Self::Struct(_) | Self::Pointers(_) => None,
+            Self::Named(_) | Self::Null | Self::Struct(_) | Self::Pointers(_) | Self::Texture(_) => None,
         }
     }
 }

@@ -17,6 +17,10 @@ pub struct KernelTemplate {
     pub defines: Vec<String>,
     /// How bulk tensor copies see buffers; only those that `args` names are made.
     pub tensor_maps: Vec<TensorMapTemplate>,
+    /// The shapes at which it is launched: those for which it is true; all where there is none.
+    pub condition: Option<Expr>,
+    /// Variables of the module that are written before a launch.
+    pub symbols: Vec<SymbolTemplate>,
     /// What one evaluation does, in order; at least one step is a launch.
     pub steps: Vec<StepTemplate>,
 }
@@ -29,6 +33,15 @@ impl KernelTemplate {
             StepAction::Memset { .. } | StepAction::Memcpy { .. } => None,
         })
     }
+}
+
+/// A variable of a module (`__constant__` or `__device__`), and what is written to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SymbolTemplate {
+    /// Its name, as C++ has it or mangled.
+    pub name: String,
+    /// A buffer by name, whose contents are written; else a value, as it is passed to a kernel.
+    pub value: ArgTemplate,
 }
 
 /// A step of an evaluation.
@@ -130,6 +143,7 @@ impl CodeForm {
                     "carveout",
                     "workspace",
                     "tensor_maps",
+                    "symbols",
                     "flags",
                     "defines",
                     "launch",

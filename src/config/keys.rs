@@ -4,6 +4,7 @@
 
 mod argument;
 mod gate;
+mod imported;
 mod init;
 mod launch;
 mod rule;
@@ -12,6 +13,7 @@ mod workload;
 
 pub use argument::*;
 pub use gate::*;
+pub use imported::*;
 pub use init::*;
 pub use launch::*;
 pub use rule::*;
@@ -157,6 +159,7 @@ pub static ROOT: Spec = spec(
             KeyKind::List(&KeyKind::Table(&RULE)),
             "A rule of the diagnosis, beside those that the program has.",
         ),
+        key("imported", KeyKind::Table(&IMPORTED), "Whose problem the phase was made of by `ncugate import`."),
     ],
 );
 
@@ -182,6 +185,12 @@ pub static PHASE: Spec = spec("[phase]", "Name, title and objective.", &[
     )
     .default("\"latency_p50\""),
     key("objective_shape", KeyKind::Name, "The shape at which the objective is read.").default("the last declared shape"),
+    key(
+        "select",
+        KeyKind::OneOf(&["best", "best that passes"]),
+        "Which correct candidate is selected: the best by the objective, or the best of those that hold every required gate by themselves. Where none does, it is the best all the same, and the phase does not pass.",
+    )
+    .default("\"best\""),
     key("recording", KeyKind::Text, "Folder of a run kept in the repository. It is shown where nothing can be measured, and judged with `--source recorded`.")
         .default("none"),
 ]);
@@ -203,8 +212,12 @@ pub static BUILD: Spec = spec(
     &[
         key("nvcc", KeyKind::Text, "The compiler.").default("`nvcc` on `PATH`"),
         key("arch", KeyKind::Text, "Architecture, such as `sm_90`.").default("the GPU's own"),
-        key("python", KeyKind::Text, "The Python whose Triton compiles kernels, and in which Python functions run.")
-            .default("`python3` on `PATH`"),
+        key(
+            "python",
+            KeyKind::Text,
+            "The Python whose Triton compiles kernels, and in which Python functions and references run.",
+        )
+        .default("`python3` on `PATH`"),
         key("cache", KeyKind::Text, "Folder that keeps what was built; `$NCUGATE_CACHE` goes before it.")
             .default("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`"),
     ],
@@ -316,6 +329,18 @@ pub static KERNEL: Spec = spec(
             "Buffers as bulk tensor copies (TMA) see them, to name in `args`.",
         )
         .default("{}"),
+        key(
+            "symbols",
+            KeyKind::Table(&SYMBOLS),
+            "`__constant__` and `__device__` variables to write before the kernel is launched, as `cudaMemcpyToSymbol` does.",
+        )
+        .default("{}"),
+        key(
+            "where",
+            KeyKind::Expr,
+            "Keeps the shapes at which it is true. At the others the variant is not launched, and every metric of it is absent there with that reason.",
+        )
+        .default("all shapes"),
         ARGS.default("each launch has its own"),
         WORKSPACE.default("[]"),
         key(

@@ -7,10 +7,12 @@
 mod argument;
 mod error;
 mod gate;
+mod imported;
 mod init;
 pub mod kernel;
 pub mod keys;
 mod locate;
+mod own_bound;
 pub mod phase;
 mod project;
 mod reader;
@@ -25,16 +27,20 @@ mod tests;
 mod untested;
 pub mod workload;
 
-pub use argument::ArgTemplate;
+pub use argument::{ArgTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate};
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
+pub use imported::{ImportFormat, Imported};
 pub use init::{Amount, Init};
 pub use kernel::{
     CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchMode, LaunchPattern,
-    LaunchTemplate, StepAction, StepTemplate, Sweep, TensorMapTemplate, VariantSpec, VariantSpecKind,
+    LaunchTemplate, StepAction, StepTemplate, Sweep, SymbolTemplate, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{KeyPlaces, within};
-pub use phase::{BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings};
+pub use own_bound::{BoundOf, OwnBound};
+pub use phase::{
+    BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings, Selection,
+};
 pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};

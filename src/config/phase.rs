@@ -1,7 +1,7 @@
 //! A phase as understood: every default filled in, every name checked.
 
 use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
-use crate::config::{Gate, GatePlan, Rule};
+use crate::config::{Gate, GatePlan, Imported, Rule};
 use crate::expr::Value;
 use crate::model::Better;
 use crate::model::ShapeName;
@@ -18,6 +18,16 @@ pub struct Objective {
     pub better: Better,
     /// The shape it is read at.
     pub shape: ShapeName,
+}
+
+/// Which correct candidate is selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Selection {
+    /// The best by the objective.
+    #[default]
+    Best,
+    /// The best by the objective of those that hold every required gate; the best where none does.
+    BestThatPasses,
 }
 
 /// How variants are compiled.
@@ -132,6 +142,8 @@ pub struct Phase {
     pub title: String,
     /// What the selected variant is best at.
     pub objective: Objective,
+    /// Which of the correct candidates it is.
+    pub select: Selection,
     /// Where the run kept in the repository is.
     pub recording: Option<PathBuf>,
     /// How variants are compiled.
@@ -160,6 +172,8 @@ pub struct Phase {
     pub gate_plan: GatePlan,
     /// Rules of the diagnosis that the phase adds or replaces.
     pub rules: Vec<Rule>,
+    /// Whose problem it was made of, where it was imported. Nothing that is measured or judged depends on it.
+    pub imported: Option<Imported>,
 }
 
 impl Phase {

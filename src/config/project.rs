@@ -1,8 +1,12 @@
 //! The folder that paths of a phase are relative to, and what it says for all phases below it.
 
 use super::error::{ConfigErrors, Problem};
-use std::io::ErrorKind;
+use crate::disk::open;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a phase's file: what a run keeps of it has the same limit.
+const MAX_BYTES: u64 = 4 << 20;
 
 /// The file that marks the root of a project.
 pub const PROJECT_FILE: &str = "ncugate.toml";
@@ -27,7 +31,7 @@ impl Project {
         let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
         for root in folder.ancestors() {
             let path = root.join(PROJECT_FILE);
-            match super::resolve::text_of(&path) {
+            match text_of(&path) {
                 Ok(text) => return Ok(Self { root: root.to_owned(), text: Some(text) }),
                 Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
                 Err(e) => {
@@ -43,4 +47,10 @@ impl Project {
     pub fn file(&self) -> PathBuf {
         self.root.join(PROJECT_FILE)
     }
+}
+
+/// The text of a regular file of a size that a phase can have; a link to one is followed.
+pub(in crate::config) fn text_of(path: &Path) -> io::Result<String> {
+    let bytes = open::bytes(&path.canonicalize()?, MAX_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))
 }

@@ -170,6 +170,18 @@ impl<'a> Item<'a> {
         self.whole(i64::from(low)..=i64::from(u32::MAX)).and_then(|v| u32::try_from(v).ok())
     }
 
+    /// Infinity, as a number of TOML or as a text; none of anything else.
+    pub fn infinity(&self) -> Option<f64> {
+        match self.value {
+            DeValue::String(text) => match text.as_ref() {
+                "inf" | "+inf" => Some(f64::INFINITY),
+                "-inf" => Some(f64::NEG_INFINITY),
+                _ => None,
+            },
+            _ => self.numeric().filter(|value| value.is_infinite()),
+        }
+    }
+
     /// A finite number for which `holds` is true.
     pub fn number(&self, what: &str, holds: impl Fn(f64) -> bool) -> Option<f64> {
         match self.numeric() {

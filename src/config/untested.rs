@@ -65,6 +65,7 @@ mod tests {
             laws: Laws::Given(vec![Law::Declared]),
             reference: WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() },
             tolerance: Tolerance::default(),
+            own_bounds: Vec::new(),
             scalars: Vec::new(),
             shapes: shapes.iter().map(|s| Shape { name: ShapeName("s".to_owned()), dims: dims(s) }).collect(),
             buffers: Vec::new(),

@@ -1,6 +1,7 @@
 //! What a kernel computes: shapes, buffers, scalars, and the result it is held to.
 
 use super::init::{Amount, Init};
+use super::own_bound::OwnBound;
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::model::{Law, ShapeName, Tolerance};
 use serde::{Deserialize, Serialize};
@@ -358,6 +359,9 @@ pub struct Workload {
     pub reference: WorkloadReference,
     /// How near to it an output must be.
     pub tolerance: Tolerance,
+    /// Bounds of elements that single outputs and shapes have in place of the tolerance's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own_bounds: Vec<OwnBound>,
     /// Scalars by name.
     pub scalars: Vec<Scalar>,
     /// Problem sizes, in the order of the file.
@@ -399,6 +403,7 @@ impl Workload {
             laws: Laws::Given(Vec::new()),
             reference: WorkloadReference::Absent,
             tolerance: Tolerance::default(),
+            own_bounds: Vec::new(),
             scalars: Vec::new(),
             shapes: vec![Shape { name: ShapeName(Self::CAPTURED.to_owned()), dims: Vec::new() }],
             buffers: Vec::new(),

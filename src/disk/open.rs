@@ -28,6 +28,34 @@ pub fn bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     all(regular(path, limit)?, limit)
 }
 
+/// All bytes of a regular file that a user names, as [`bytes`]; a link to one is followed.
+///
+/// # Errors
+/// It is a pipe, a folder or a device, is larger than `limit`, or cannot be read.
+pub fn named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    bytes(&path.canonicalize()?, limit)
+}
+
+/// The text of a regular file of at most `limit` bytes; none where there is no file.
+///
+/// # Errors
+/// It is there, and is a link, a pipe, a folder or a device, is larger, is not UTF-8, or cannot be read.
+pub fn text_if_there(path: &Path, limit: u64) -> io::Result<Option<String>> {
+    match bytes(path, limit) {
+        Ok(bytes) => text_of(bytes).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Bytes as text.
+///
+/// # Errors
+/// They are not UTF-8.
+pub fn text_of(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))
+}
+
 /// The last `count` bytes of a regular file of any size.
 ///
 /// # Errors
@@ -112,6 +140,8 @@ mod tests {
             assert!(bytes(path, 5).is_err() && writable(path).is_err(), "{}", path.display());
         }
         assert!(folder(place.path()).is_ok() && folder(&file).is_err());
+        assert_eq!((named(&link, 5).unwrap(), named(&pipe, 5).is_err()), (b"12345".to_vec(), true));
+        assert!(text_if_there(&place.path().join("absent"), 5).unwrap().is_none() && text_if_there(&pipe, 5).is_err());
         assert_eq!(bytes(&place.path().join("absent"), 5).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

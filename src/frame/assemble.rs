@@ -56,8 +56,19 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
             table.set_samples(row, Arc::from(samples));
         }
     }
+    let left_out: HashMap<usize, Arc<str>> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(row, (variant, shape))| {
+            let reason = index.builds.get(&variant.id)?.outcome.left_out_at(&shape.name)?;
+            Some((row, reason.into()))
+        })
+        .collect();
     for metric in metrics {
-        let Column { values: column, steps } = source.column(metric);
+        let Column { values: mut column, steps } = source.column(metric);
+        if !left_out.is_empty() {
+            column.cells = column.cells.without(&left_out);
+        }
         table.set_cells(metric, &column.cells);
         for (row, steps) in steps {
             table.set_steps(metric, row, steps);
@@ -68,6 +79,7 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
             }
         }
     }
+    table.set_left_out(left_out);
     table
 }
 

@@ -1,5 +1,6 @@
 //! A column of a metric: numbers, and beside them why one is absent.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use polars::prelude::{ChunkTake, Float64Chunked, IdxCa, NewChunkedArray, StringChunked};
@@ -66,6 +67,12 @@ impl MetricCells {
     /// All values.
     pub fn to_vec(&self) -> Vec<Cell> {
         self.iter().collect()
+    }
+
+    /// The same without the values of some rows, which are absent for these reasons.
+    pub(super) fn without(&self, rows: &HashMap<usize, Arc<str>>) -> Self {
+        let cell = |(row, cell)| rows.get(&row).map_or(cell, |reason| Cell::Missing(reason.clone()));
+        self.iter().enumerate().map(cell).collect()
     }
 
     /// The values of these rows, in this order; `why` gives the reason for a place that names no row.

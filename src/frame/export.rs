@@ -1,4 +1,4 @@
-//! Metrics as CSV, JSON and parquet: long (a row a launch and metric) or wide (a row a launch, a column a metric).
+//! Metrics as CSV, JSON, parquet and Arrow: long (a row a launch and metric) or wide (a row a launch, a column a metric).
 //!
 //! CSV and JSON are written from typed rows, so that integers stay integers and doubles keep every digit; parquet is
 //! written from the frame. Missing values are empty in CSV and null elsewhere; NaN is `NaN`. Nothing becomes 0.
@@ -8,9 +8,11 @@ use std::io::{self, Write};
 
 use indexmap::{IndexMap, IndexSet};
 use polars::prelude::{
-    BooleanChunked, Column, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
-    UInt32Chunked,
+    BooleanChunked, Column, CompatLevel, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError,
+    StringChunked, UInt32Chunked,
 };
+use polars_io::SerWriter;
+use polars_io::ipc::IpcWriter;
 use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value};
 
@@ -31,6 +33,8 @@ pub enum Format {
     Json,
     /// Apache parquet.
     Parquet,
+    /// An Arrow IPC file (Feather 2).
+    Arrow,
 }
 
 /// How metrics are laid out.
@@ -82,9 +86,11 @@ impl Export<'_> {
             (Format::Csv, Layout::Long) => self.long_csv(out),
             (Format::Json, Layout::Long) => self.long_json(out),
             (Format::Parquet, Layout::Long) => parquet(&mut self.long_frame()?, out),
+            (Format::Arrow, Layout::Long) => arrow(&mut self.long_frame()?, out),
             (Format::Csv, Layout::Wide) => self.wide()?.csv(out),
             (Format::Json, Layout::Wide) => self.wide()?.json(out),
             (Format::Parquet, Layout::Wide) => parquet(&mut self.wide()?.frame()?, out),
+            (Format::Arrow, Layout::Wide) => arrow(&mut self.wide()?.frame()?, out),
         }
     }
 
@@ -273,6 +279,11 @@ impl Wide {
         }
         Ok(DataFrame::new(self.launches.len(), columns)?)
     }
+}
+
+/// An Arrow IPC file, with texts as readers of any age know them.
+pub(super) fn arrow(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
+    Ok(IpcWriter::new(out).with_compat_level(CompatLevel::oldest()).finish(frame)?)
 }
 
 /// Writes a frame as parquet.

@@ -4,13 +4,11 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use polars::prelude::{
-    AnyValue, BooleanChunked, Column, CompatLevel, DataFrame, Float64Chunked, Int64Chunked, IntoColumn,
-    NewChunkedArray, PolarsError, StringChunked,
+    AnyValue, BooleanChunked, Column, DataFrame, Float64Chunked, Int64Chunked, IntoColumn, NewChunkedArray,
+    PolarsError, StringChunked,
 };
-use polars_io::SerWriter;
-use polars_io::ipc::IpcWriter;
 
-use super::export::{ExportError, parquet};
+use super::export::{ExportError, arrow, parquet};
 use super::quantities::Quantities;
 use super::schema::wide;
 use crate::expr::Value;
@@ -68,8 +66,7 @@ pub fn write_table(mut table: DataFrame, format: TableFormat, out: &mut dyn Writ
     match format {
         TableFormat::Csv => csv(&table, out),
         TableFormat::Parquet => parquet(&mut table, out),
-        // Texts as readers of any age know them.
-        TableFormat::Arrow => Ok(IpcWriter::new(out).with_compat_level(CompatLevel::oldest()).finish(&mut table)?),
+        TableFormat::Arrow => arrow(&mut table, out),
     }
 }
 

@@ -10,8 +10,9 @@ use std::ops::Range;
 
 /// Bytes of a guard band at least.
 const GUARD: usize = 4096;
-/// Every buffer starts at a multiple of this many bytes.
-const ALIGNMENT: usize = 256;
+/// Every buffer starts at a multiple of this many bytes, as textures have to
+/// (`CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT` is 512 on every chip).
+const ALIGNMENT: usize = 512;
 /// Where a range that is digested starts.
 const DIGEST_ALIGNMENT: usize = 16;
 /// Bytes compared by one task.

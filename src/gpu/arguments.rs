@@ -5,7 +5,7 @@
 use super::buffer::BufferSpec;
 use super::error::DeviceError;
 use crate::config::Dtype;
-use crate::plan::{Arg, Swizzle, TensorMap};
+use crate::plan::{Arg, Swizzle, TensorMap, TextureView};
 use cudarc::driver::sys::{CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapSwizzle as DriverSwizzle};
 use std::ffi::c_void;
 
@@ -29,16 +29,17 @@ enum Argument {
 
 impl KernelArguments {
     /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map, `table` puts
-    /// pointers into memory of the device and gives its address, `workspace` gives memory of so many bytes for the argument at a
+    /// pointers into memory of the device and gives its address, `texture` makes a texture object over a buffer, `workspace` gives memory of so many bytes for the argument at a
     /// place.
     pub fn new<'b>(
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
         encode: impl Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
+        texture: impl Fn(&TextureView, u64, &BufferSpec) -> Result<u64, DeviceError>,
         table: impl Fn(&[u64]) -> Result<u64, DeviceError>,
         workspace: impl Fn(usize, u64) -> Result<u64, DeviceError>,
     ) -> Result<Self, DeviceError> {
-        let maker = Maker { buffer, encode, table };
+        let maker = Maker { buffer, encode, texture, table };
         let argument = |(at, arg): (usize, &Arg)| match arg {
             Arg::Workspace(0) => Ok(Argument::Word(0)),
             Arg::Workspace(bytes) => workspace(at, *bytes).map(Argument::Word),
@@ -70,16 +71,18 @@ impl KernelArguments {
 }
 
 /// What arguments are made of.
-struct Maker<B, E, T> {
+struct Maker<B, E, X, T> {
     buffer: B,
     encode: E,
+    texture: X,
     table: T,
 }
 
-impl<'b, B, E, T> Maker<B, E, T>
+impl<'b, B, E, X, T> Maker<B, E, X, T>
 where
     B: Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     E: Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
+    X: Fn(&TextureView, u64, &BufferSpec) -> Result<u64, DeviceError>,
     T: Fn(&[u64]) -> Result<u64, DeviceError>,
 {
     fn argument(&self, arg: &Arg) -> Result<Argument, DeviceError> {
@@ -91,6 +94,7 @@ where
                 self.lay_out(arg, &mut bytes)?;
                 Ok(Argument::Bytes(bytes))
             }
+            Arg::Texture(view) => self.texture(view).map(Argument::Word),
             Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => {
                 self.pointer(arg).map(Argument::Word)
             }
@@ -104,6 +108,11 @@ where
     fn tensor_map(&self, map: &TensorMap) -> Result<CUtensorMap, DeviceError> {
         let (address, buffer) = self.found(&map.buffer)?;
         (self.encode)(&Tiling::new(map, address, buffer)?)
+    }
+
+    fn texture(&self, view: &TextureView) -> Result<u64, DeviceError> {
+        let (address, buffer) = self.found(&view.buffer)?;
+        (self.texture)(view, address, buffer)
     }
 
     fn pointer(&self, arg: &Arg) -> Result<u64, DeviceError> {
@@ -121,7 +130,7 @@ where
                 let addresses = pointers.iter().map(|pointer| self.pointer(pointer)).collect::<Result<Vec<_>, _>>()?;
                 (self.table)(&addresses)
             }
-            Arg::TensorMap(_) | Arg::Scalar(_) | Arg::Struct(_) | Arg::Workspace(_) => {
+            Arg::TensorMap(_) | Arg::Scalar(_) | Arg::Struct(_) | Arg::Workspace(_) | Arg::Texture(_) => {
                 Err(DeviceError::Launch(format!("{} is not a pointer", arg.described())))
             }
         }
@@ -135,6 +144,7 @@ where
         match arg {
             Arg::Struct(fields) => fields.iter().try_for_each(|field| self.lay_out(field, bytes))?,
             Arg::Scalar(value) => bytes.extend(&value.bits().to_le_bytes()[..size]),
+            Arg::Texture(view) => bytes.extend(self.texture(view)?.to_le_bytes()),
             Arg::TensorMap(map) => {
                 self.tensor_map(map)?.opaque.iter().for_each(|word| bytes.extend(word.to_le_bytes()))
             }
@@ -145,6 +155,23 @@ where
         bytes.resize(end, 0);
         Ok(())
     }
+}
+
+/// A scalar or a struct of scalars as it lies in memory.
+///
+/// # Errors
+/// It has a pointer or a tensor map, or names a buffer.
+pub(super) fn value_bytes(value: &Arg) -> Result<Vec<u8>, DeviceError> {
+    let foreign = |what: &str| DeviceError::Launch(format!("{what} in the value of a variable"));
+    let maker = Maker {
+        buffer: |_: &str| None,
+        encode: |_: &Tiling<'_>| Err(foreign("a tensor map")),
+        texture: |_: &TextureView, _: u64, _: &BufferSpec| Err(foreign("a texture")),
+        table: |_: &[u64]| Err(foreign("an array of pointers")),
+    };
+    let mut bytes = Vec::new();
+    maker.lay_out(value, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// What the driver encodes a tensor map from. Arrays hold `rank` axes, innermost first.
@@ -231,6 +258,10 @@ mod tests {
         Err(DeviceError::Launch("no driver".to_owned()))
     }
 
+    fn no_texture(_: &TextureView, _: u64, _: &BufferSpec) -> Result<u64, DeviceError> {
+        Err(DeviceError::Launch("no textures".to_owned()))
+    }
+
     fn no_table(_: &[u64]) -> Result<u64, DeviceError> {
         Err(DeviceError::Launch("no memory".to_owned()))
     }
@@ -248,12 +279,18 @@ mod tests {
             Arg::Scalar(ScalarValue::I64(-1)),
         ];
         let x = buffer("x", Dtype::F32, &[4], Role::Input);
-        let arguments =
-            KernelArguments::new(&args, |name| (name == "x").then_some((0x1000, &x)), refused, no_table, no_workspace)
-                .unwrap();
+        let arguments = KernelArguments::new(
+            &args,
+            |name| (name == "x").then_some((0x1000, &x)),
+            refused,
+            no_texture,
+            no_table,
+            no_workspace,
+        )
+        .unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
         assert!(
-            KernelArguments::new(&args, |_| None, refused, no_table, no_workspace)
+            KernelArguments::new(&args, |_| None, refused, no_texture, no_table, no_workspace)
                 .unwrap_err()
                 .to_string()
                 .contains("no buffer 'x'")
@@ -279,7 +316,8 @@ mod tests {
             assert_eq!(addresses, [0x1000, 0, 0x100c]);
             Ok(0x9000)
         };
-        let made = KernelArguments::new(&args, |_| Some((0x1000, &x)), refused, table, no_workspace).unwrap();
+        let made =
+            KernelArguments::new(&args, |_| Some((0x1000, &x)), refused, no_texture, table, no_workspace).unwrap();
         let fields = [
             [0xfe, 0xff, 0, 0, 0, 0, 0, 0].as_slice(),
             &0x1008_u64.to_le_bytes(),
@@ -288,7 +326,8 @@ mod tests {
             &[0; 4],
         ];
         assert_eq!(made.0, [Argument::Bytes(fields.concat()), Argument::Word(0), Argument::Word(0x9000)]);
-        let outside = KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_table, no_workspace);
+        let outside =
+            KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_texture, no_table, no_workspace);
         assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside of it");
     }
 
@@ -333,11 +372,13 @@ mod tests {
             Arg::Buffer("k".to_owned()),
         ];
         let encode = |tiling: &Tiling<'_>| Ok(CUtensorMap { opaque: [tiling.address; 16] });
-        let arguments = KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, no_table, no_workspace).unwrap();
+        let arguments =
+            KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, no_texture, no_table, no_workspace).unwrap();
         assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
         assert_eq!(arguments.0[2], Argument::Word(0x4000));
         assert_eq!(arguments.pointers()[1] as usize % 64, 0);
-        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, no_table, no_workspace).unwrap_err();
+        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, no_texture, no_table, no_workspace)
+            .unwrap_err();
         assert_eq!(error.to_string(), "cannot launch: no driver");
     }
 }

@@ -36,7 +36,7 @@ pub struct Device {
     caller: Option<Caller>,
     /// Where their results go.
     delivery: RefCell<Delivery>,
-    /// Arrays of pointers that arguments point to.
+    /// Arrays of pointers that arguments point to, and values of variables.
     tables: RefCell<Vec<DeviceMemory>>,
 }
 
@@ -142,10 +142,12 @@ impl Device {
             Ok(((*entry).to_owned(), symbol))
         };
         let symbols: Vec<(String, CString)> = entries.iter().map(symbol).collect::<Result<_, DeviceError>>()?;
+        let variables = crate::build::variables(&image).map_err(|e| unreadable(e.to_string()))?;
         image.push(0);
         let module = load_image(&image)?;
         let functions = symbols.into_iter().map(|(entry, symbol)| Ok((entry, function(&module, symbol)?)));
-        Ok(LoadedProgram::Module { functions: functions.collect::<Result<_, DeviceError>>()?, _module: module })
+        let functions = functions.collect::<Result<_, DeviceError>>()?;
+        Ok(LoadedProgram::Module { functions, variables, module })
     }
 
     /// Loads PTX text that ends with NUL, which the driver compiles, and finds an entry in it.
@@ -171,6 +173,7 @@ impl Device {
             args,
             buffer,
             |tiling| self.encode(tiling),
+            |view, address, buffer| self.texture(view, address, buffer),
             |addresses| self.table(addresses),
             |at, bytes| self.workspace(at, bytes),
         )
@@ -192,10 +195,14 @@ impl Device {
 
     /// The address of an array of pointers, which stays where it is as long as the device is open: graphs may have it.
     fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
-        let mut image = self.pinned(size_of_val(addresses))?;
-        for (bytes, address) in image.as_mut_slice().chunks_exact_mut(size_of::<u64>()).zip(addresses) {
-            bytes.copy_from_slice(&address.to_le_bytes());
-        }
+        let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
+        self.keep(&bytes)
+    }
+
+    /// The address of a copy of bytes, which stays where it is as long as the device is open.
+    pub(super) fn keep(&self, bytes: &[u8]) -> Result<u64, DeviceError> {
+        let mut image = self.pinned(bytes.len())?;
+        image.as_mut_slice().copy_from_slice(bytes);
         let memory = self.allocate(image.as_slice().len())?;
         self.upload(&memory, &image)?;
         let address = memory.address();

@@ -2,9 +2,11 @@
 
 use super::error::{DeviceError, cuda};
 use super::function::ResultCopy;
+use crate::build::{ModuleVariable, variable};
 use crate::plan::ShapeProgram;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
+use std::ffi::CString;
 
 /// A loaded module.
 #[derive(Debug)]
@@ -34,8 +36,10 @@ pub enum LoadedProgram {
     Module {
         /// By the name that the plan has.
         functions: Vec<(String, sys::CUfunction)>,
+        /// What the host can write in it.
+        variables: Vec<ModuleVariable>,
         /// Keeps the functions.
-        _module: LoadedModule,
+        module: LoadedModule,
     },
     /// A function of another language, by its number in the job.
     Function(u32),
@@ -66,6 +70,23 @@ impl LoadedProgram {
         found
             .map(|(_, function)| LaunchTarget::Entry(*function))
             .ok_or_else(|| DeviceError::Launch(format!("entry '{entry}' is not loaded")))
+    }
+
+    /// Where a variable of the module is, which has at least `bytes`.
+    pub(super) fn variable(&self, name: &str, bytes: usize) -> Result<u64, DeviceError> {
+        let Self::Module { variables, module, .. } = self else {
+            return Err(DeviceError::Launch(format!("variable '{name}' of what is not a module")));
+        };
+        let found = variable(variables, name).map_err(DeviceError::Launch)?;
+        let symbol = CString::new(found.symbol.as_str())
+            .map_err(|_| DeviceError::Launch(format!("variable {name:?} has a NUL")))?;
+        // SAFETY: the module is loaded.
+        let (address, size) =
+            unsafe { result::module::get_global(module.module, symbol) }.map_err(cuda("cuModuleGetGlobal"))?;
+        match bytes <= size {
+            true => Ok(address),
+            false => Err(DeviceError::Launch(format!("variable '{name}' has {size} bytes; it is given {bytes}"))),
+        }
     }
 
     /// Lets its functions have the dynamic shared memory, the carve-out and the cluster that the launches of a program ask

@@ -18,6 +18,7 @@ mod kernel;
 mod memory;
 mod nvtx;
 mod program;
+mod texture;
 mod transfer;
 
 pub use arena::{ArenaLayout, copy};

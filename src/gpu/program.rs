@@ -1,13 +1,13 @@
 //! A program bound to buffers: its launches with their arguments, its fills and copies with their addresses.
 
-use super::arguments::KernelArguments;
+use super::arguments::{KernelArguments, value_bytes};
 use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::{DeviceError, cuda};
 use super::kernel::{LaunchTarget, LoadedProgram};
 use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
-use crate::plan::{Launch, ShapeProgram, Step};
+use crate::plan::{Arg, Launch, ShapeProgram, Step, SymbolFill};
 use cudarc::driver::{result, sys};
 
 /// The CUDA version that captures programmatic dependencies into graphs, and the compute capability that has them.
@@ -16,7 +16,30 @@ const PROGRAMMATIC: ((u32, u32), ComputeCapability) = ((12, 3), ComputeCapabilit
 /// A program on one set of buffers. The set lives as long as it is run.
 #[derive(Debug)]
 pub struct BoundProgram<'p> {
+    symbols: Vec<SymbolCopy>,
     steps: Vec<BoundStep<'p>>,
+}
+
+/// A copy to a variable of the module.
+#[derive(Debug)]
+struct SymbolCopy {
+    from: u64,
+    to: u64,
+    bytes: usize,
+}
+
+impl BoundProgram<'_> {
+    /// Whether it writes variables of its module, which are those of all sets of buffers.
+    pub const fn has_symbols(&self) -> bool {
+        !self.symbols.is_empty()
+    }
+}
+
+/// Bytes of a buffer that a step works on: so many as the variant has, else all.
+fn own_bytes(own: Option<u64>, buffer: &BufferSpec) -> Result<usize, DeviceError> {
+    let room = buffer.bytes();
+    let bytes = own.map_or(Some(room), |own| usize::try_from(own).ok()).filter(|bytes| *bytes <= room);
+    bytes.ok_or_else(|| DeviceError::Launch(format!("{own:?} bytes of '{}', which has {room}", buffer.name)))
 }
 
 /// A step with its addresses.
@@ -56,20 +79,49 @@ impl Device {
             }
             Step::Memset(fill) => {
                 let (address, spec) = found(&fill.buffer)?;
-                Ok(BoundStep::Memset { address, bytes: spec.bytes(), byte: fill.byte })
+                let bytes = own_bytes(fill.bytes, spec)?;
+                Ok(BoundStep::Memset { address, bytes, byte: fill.byte })
             }
             Step::Memcpy(copy) => {
                 let ((from, read), (to, written)) = (found(&copy.from)?, found(&copy.to)?);
-                let bytes = read.bytes();
-                if bytes != written.bytes() {
-                    let reason =
-                        format!("a copy of {bytes} bytes of '{}' to {} of '{}'", copy.from, written.bytes(), copy.to);
+                let (bytes, room) = (own_bytes(copy.bytes, read)?, own_bytes(copy.bytes, written)?);
+                if bytes != room {
+                    let reason = format!("a copy of {bytes} bytes of '{}' to {room} of '{}'", copy.from, copy.to);
                     return Err(DeviceError::Launch(reason));
                 }
                 Ok(BoundStep::Memcpy { from, to, bytes })
             }
         };
-        Ok(BoundProgram { steps: program.steps.iter().map(bound).collect::<Result<_, DeviceError>>()? })
+        let symbol = |fill: &SymbolFill| {
+            let (from, bytes) = match &fill.value {
+                Arg::Buffer(name) => {
+                    let (address, spec) = found(name)?;
+                    (address, spec.bytes())
+                }
+                value => {
+                    let bytes = value_bytes(value)?;
+                    (self.keep(&bytes)?, bytes.len())
+                }
+            };
+            Ok(SymbolCopy { from, to: loaded.variable(&fill.symbol, bytes)?, bytes })
+        };
+        Ok(BoundProgram {
+            symbols: program.symbols.iter().map(symbol).collect::<Result<_, DeviceError>>()?,
+            steps: program.steps.iter().map(bound).collect::<Result<_, DeviceError>>()?,
+        })
+    }
+
+    /// Queues that the variables of a program's module are written with what its buffers hold, or adds it to the graph being
+    /// captured. Launches of the program find them until another set of buffers is written to them.
+    ///
+    /// # Errors
+    /// The driver refuses a copy.
+    pub fn fill_symbols(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
+        program.symbols.iter().try_for_each(|copy| {
+            // SAFETY: both are allocations of at least that many bytes, which outlive the work that is queued.
+            unsafe { result::memcpy_dtod_async(copy.to, copy.from, copy.bytes, self.stream()) }
+                .map_err(cuda("cuMemcpyDtoD"))
+        })
     }
 
     /// Queues every step of a program, or adds it to the graph being captured.

@@ -1,7 +1,8 @@
 //! A phase's expressions, evaluated for a job.
 
 use super::job_error::JobError;
-use crate::config::{Buffer, Init, KernelTemplate, Phase, ScalarType, Shape, WorkloadReference};
+use crate::build::{variable, variables};
+use crate::config::{Buffer, Init, KernelTemplate, OwnBound, Phase, ScalarType, Shape, WorkloadReference};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
 use crate::model::{BuiltKernel, VariantId};
@@ -43,7 +44,7 @@ pub(super) fn calls(phase: &Phase, function: &FunctionPlan) -> Vec<ShapeProgram>
         let number = Arg::Scalar(ScalarValue::I64(number as i64));
         let args = std::iter::once(number).chain(buffers()).collect();
         let launch = reference_launch(&function.function, ([1; 3], [1; 3]), args);
-        ShapeProgram { shape: shape.name.clone(), steps: vec![Step::Launch(launch)] }
+        ShapeProgram::new(shape.name.clone(), vec![Step::Launch(launch)])
     };
     phase.workload.shapes.iter().enumerate().map(call).collect()
 }
@@ -67,7 +68,8 @@ pub(super) fn check_launches(variant: &VariantId, kernel: &KernelPlan, phase: &P
             return Err(JobError::NoLaunch { variant: variant.clone(), shape: shape.name.clone() });
         }
     }
-    for name in kernel.programs.iter().flat_map(|program| &program.steps).flat_map(buffers) {
+    let symbols = kernel.programs.iter().flat_map(|program| &program.symbols).filter_map(|fill| fill.value.buffer());
+    for name in kernel.programs.iter().flat_map(|program| &program.steps).flat_map(buffers).chain(symbols) {
         if !phase.workload.buffers.iter().any(|b| b.name == name) {
             return Err(JobError::UnknownBuffer { variant: variant.clone(), buffer: name.to_owned() });
         }
@@ -144,7 +146,16 @@ pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Re
             }
         }
     }
-    Ok(ShapeSpec { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, varying })
+    let own = phase.workload.buffers.iter().enumerate();
+    let bounds = own
+        .filter_map(|(at, buffer)| {
+            Some((
+                at,
+                OwnBound::of(&phase.workload.own_bounds, phase.workload.tolerance.allclose, &buffer.name, &shape.name)?,
+            ))
+        })
+        .collect();
+    Ok(ShapeSpec { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, bounds, varying })
 }
 
 /// The value a kernel sees behind its C type.
@@ -265,7 +276,9 @@ pub(super) fn job_reference(
             Ok(ReferenceSpec::Builtin(builtin))
         }
         WorkloadReference::Absent => Err(JobError::NoReference),
-        WorkloadReference::Program(program) => Ok(ReferenceSpec::Program(program.clone())),
+        WorkloadReference::Program(program) => {
+            Ok(ReferenceSpec::Program { program: program.clone(), python: phase.build.python.clone() })
+        }
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         WorkloadReference::Entry { entry, source, grid, block, args: _ } => {
             let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());
@@ -278,11 +291,16 @@ pub(super) fn job_reference(
             let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
             let (_, kernel, candidate) = host.ok_or_else(absent)?;
             let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?.cubin;
+            // A reference that has the variables of the kernel finds them as the kernel does.
+            let variables = std::fs::read(&cubin).ok().and_then(|image| variables(&image).ok()).unwrap_or_default();
             let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
                 let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);
                 let args = reference_args(phase, shape, kernel)?.unwrap_or_default();
                 let launch = reference_launch(entry, extents, args);
-                Ok(ShapeProgram { shape: shape.name.clone(), steps: vec![Step::Launch(launch)] })
+                let symbols = kernel.program(&shape.name).map_or(&[][..], |program| &program.symbols);
+                let symbols = symbols.iter().filter(|fill| variable(&variables, &fill.symbol).is_ok()).cloned();
+                let steps = vec![Step::Launch(launch)];
+                Ok(ShapeProgram { symbols: symbols.collect(), ..ShapeProgram::new(shape.name.clone(), steps) })
             });
             let programs = programs.collect::<Result<Vec<_>, JobError>>()?;
             Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, programs })

@@ -34,6 +34,7 @@ pub fn phase() -> Phase {
         name: "copy".to_owned(),
         title: "Copy".to_owned(),
         objective: Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape: large.clone() },
+        select: crate::config::Selection::Best,
         recording: None,
         build: BuildSettings::default(),
         bench: BenchSettings {
@@ -62,6 +63,7 @@ pub fn phase() -> Phase {
             laws: Laws::Given(vec![Law::Declared]),
             reference: WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() },
             tolerance: Tolerance { max_abs: Some(1e-3), ..Tolerance::default() },
+            own_bounds: Vec::new(),
             scalars: Vec::new(),
             shapes,
             buffers: vec![buffer("x", Dtype::F32, Role::Input), buffer("y", Dtype::F16, Role::Output)],
@@ -76,6 +78,7 @@ pub fn phase() -> Phase {
         gates: Vec::new(),
         gate_plan: GatePlan::default(),
         rules: Vec::new(),
+        imported: None,
     }
 }
 
@@ -84,7 +87,7 @@ pub fn plan(names: &[&str]) -> Plan {
     let program = |shape: &str| {
         let args = vec![Arg::Buffer("x".to_owned()), Arg::Buffer("y".to_owned())];
         let launch = reference_launch("copy", ([1, 1, 1], [32, 1, 1]), args);
-        ShapeProgram { shape: ShapeName(shape.to_owned()), steps: vec![Step::Launch(launch)] }
+        ShapeProgram::new(ShapeName(shape.to_owned()), vec![Step::Launch(launch)])
     };
     let variant = |name: &&str| Variant {
         id: VariantId((*name).to_owned()),

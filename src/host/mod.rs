@@ -32,7 +32,9 @@ pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
 pub use phase_job::{JobPurpose, cases};
 pub use reference_check::check_reference;
-pub use supervisor::{DeviceProbe, Finish, MeasureError, SinkError, WorkerCommand, exclude, find_device, measure};
+pub use supervisor::{
+    DeviceProbe, Finish, HUNG, MeasureError, SinkError, WorkerCommand, exclude, find_device, measure,
+};
 pub use trace_task::range_name;
 pub use trial::{MutantTable, NullTest, TrialError, mutant_table, null_test};
 pub use worker::WorkError;

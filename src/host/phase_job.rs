@@ -55,8 +55,9 @@ impl WorkerJob {
         let mut kernels = Vec::new();
         for (variant, kernel, built) in built(plan, cubins) {
             check_launches(variant, kernel, phase)?;
+            let is_launched = |shape: &ShapeName| !built.left_out.contains(shape);
             let cases = match purpose {
-                JobPurpose::Bench => cases(phase),
+                JobPurpose::Bench => cases(phase).into_iter().filter(|case| is_launched(&case.shape)).collect(),
                 JobPurpose::Time | JobPurpose::Profile => Vec::new(),
             };
             let extents = own_extents(phase, plan, variant)?;
@@ -67,7 +68,7 @@ impl WorkerJob {
                 programs: kernel.programs.iter().map(|program| program.compiled_as(built.launch.as_ref())).collect(),
                 extents,
                 cases,
-                shapes: timed.clone(),
+                shapes: timed.iter().filter(|shape| is_launched(shape)).cloned().collect(),
                 unverified: None,
             });
         }

@@ -32,7 +32,7 @@ pub fn check_reference(phase: &Phase) -> Result<(), TrialError> {
                 phase.workload.smallest_shape().and_then(|shape| specs.iter().find(|s| s.name == shape.name));
             let elements = |spec: &ShapeSpec| spec.buffers.iter().map(|buffer| buffer.elements()).sum::<usize>();
             let seed = phase.workload.seeds.first().copied().unwrap_or(0);
-            let reference = ReferenceSpec::Program(program.clone());
+            let reference = ReferenceSpec::Program { program: program.clone(), python: phase.build.python.clone() };
             let small = smallest.filter(|spec| elements(spec) <= MOST_ELEMENTS);
             small.map_or(Ok(()), |spec| answered(phase, &reference, spec, seed))
         }

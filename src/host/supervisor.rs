@@ -16,6 +16,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+/// What the record of a case that ran past its time begins with, after what it was at.
+pub const HUNG: &str = "hung: no result within";
 /// How long a worker may be silent while no variant is being run: opening a device, computing a reference.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often the parent looks at a worker that reports nothing; what it reports, and its end, wake the parent at once.
@@ -315,7 +317,7 @@ impl Supervisor<'_> {
         }
         let Some(activity) = events.activity else { return Err(MeasureError::Died { ending, stderr }) };
         let reason = match ending {
-            Ending::TimedOut => format!("hung: no result within {:?}", self.timeout),
+            Ending::TimedOut => format!("{HUNG} {:?}", self.timeout),
             Ending::Completed | Ending::NonZero(_) | Ending::Signaled(_) | Ending::Interrupted => {
                 format!("the worker process {ending}{}", quoted(&stderr))
             }

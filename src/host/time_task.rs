@@ -134,9 +134,10 @@ impl Worker<'_> {
         let seed = self.job.seeds.first().copied().unwrap_or(0);
         let mut references = match &self.job.reference {
             ReferenceSpec::Entry { .. } => Some(CheckBuffers::allocate(&self.device, &shape.buffers)),
-            ReferenceSpec::Builtin(_) | ReferenceSpec::Npy { .. } | ReferenceSpec::Program(_) | ReferenceSpec::None => {
-                None
-            }
+            ReferenceSpec::Builtin(_)
+            | ReferenceSpec::Npy { .. }
+            | ReferenceSpec::Program { .. }
+            | ReferenceSpec::None => None,
         }
         .transpose()
         .map_err(|source| WorkError::buffers(shape, source))?;

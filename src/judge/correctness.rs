@@ -9,7 +9,8 @@ use crate::plan::Plan;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-/// Correctness of every variant of the plan, over every shape and seed that the phase asks for.
+/// Correctness of every variant of the plan, over every shape and seed that the phase asks for. A variant that is not launched at a
+/// shape has no case there, and no metric either: what is asked of it at that shape does not hold.
 ///
 /// Cases are held to the phase's tolerance as it is now, whatever they were by the tolerance they were measured under, so
 /// that a stored run is judged by what is asked today. A variant that shares another's machine code and launches shares its cases.
@@ -40,7 +41,9 @@ pub fn correctness(
             let own = cases.get(&(id, shape, seed));
             own.or_else(|| shares.and_then(|other| cases.get(&(other, shape, seed)))).copied()
         };
-        of_cases(phase, &find)
+        let left_out =
+            |shape: &ShapeName| builds.get(id).is_some_and(|build| build.outcome.left_out_at(shape).is_some());
+        of_cases(phase, &left_out, &find)
     };
     plan.variants.iter().map(|v| (v.id.clone(), of(&v.id))).collect()
 }
@@ -94,9 +97,14 @@ fn not_built(outcome: &BuildOutcome) -> Option<String> {
     }
 }
 
-fn of_cases<'a>(phase: &Phase, find: &dyn Fn(&ShapeName, u64) -> Option<&'a CheckOutcome>) -> Correctness {
+/// Correctness over the shapes at which a variant is launched.
+fn of_cases<'a>(
+    phase: &Phase,
+    left_out: &dyn Fn(&ShapeName) -> bool,
+    find: &dyn Fn(&ShapeName, u64) -> Option<&'a CheckOutcome>,
+) -> Correctness {
     let (mut proven, mut max_abs, mut unproven) = (0, 0.0_f64, None);
-    for shape in &phase.workload.shapes {
+    for shape in phase.workload.shapes.iter().filter(|shape| !left_out(&shape.name)) {
         for &seed in &phase.workload.seeds {
             let case = format_args!("at shape '{}', seed {seed}", shape.name).to_string();
             match find(&shape.name, seed).map(|outcome| outcome.judged_by(&phase.workload.tolerance)) {

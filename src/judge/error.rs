@@ -2,7 +2,7 @@
 
 use crate::config::ConfigErrors;
 use crate::frame::launches::FrameError;
-use crate::plan::PlanErrors;
+use crate::plan::{NarrowError, PlanErrors};
 use crate::store::StoreError;
 use std::path::PathBuf;
 
@@ -15,6 +15,9 @@ pub enum JudgeError {
     /// The phase cannot be unrolled.
     #[error(transparent)]
     Plan(#[from] PlanErrors),
+    /// The run measured a part of its phase that the phase does not have.
+    #[error("the run says that it measured a part of its phase, which its phase does not have: {0}")]
+    Narrow(#[from] NarrowError),
     /// A run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),

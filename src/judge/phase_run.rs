@@ -49,6 +49,10 @@ impl PhaseRun {
     pub fn of_run(run: Run) -> Result<Self, JudgeError> {
         let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
         let plan = unroll(&phase)?;
+        let (phase, plan) = match &run.manifest.narrowed {
+            Some(part) => part.of(&phase, &plan)?,
+            None => (phase, plan),
+        };
         Ok(Self { phase, plan, run: Arc::new(run), evidence: Evidence::Measured })
     }
 
@@ -64,7 +68,9 @@ impl PhaseRun {
     ) -> Result<Self, JudgeError> {
         let run = Run::load(folder)?;
         let (phase, plan) = searched(phase, plan, &run)?;
-        let lacks = store::lacks(&run, &phase, &plan, &counters(&run));
+        let mut lacks = store::lacks(&run, &phase, &plan, &counters(&run));
+        lacks
+            .extend(run.manifest.narrowed.as_ref().map(|part| format!("a part of the phase alone ({})", part.words())));
         if !lacks.is_empty() {
             return Err(JudgeError::Recording { folder: folder.to_owned(), lacks });
         }

@@ -9,7 +9,7 @@ use super::results::{Correctness, Judgement, SelectedVariant, Shortfall, Variant
 use super::shortfall::Shortfalls;
 use super::tally::VerdictTally;
 use super::{cautions, fallback, stages, tiers};
-use crate::config::Phase;
+use crate::config::{Phase, Selection};
 use crate::frame::Quantities;
 use crate::metric::Catalogue;
 use crate::model::{VariantId, Verdict};
@@ -39,10 +39,12 @@ pub fn judge(
         candidates.selected = stages.kept;
     }
 
-    let mut shortfalls = Shortfalls::new(plan.variants.len());
-    let gates: Vec<GateVerdict> =
-        phase.gates.iter().map(|gate| evaluator.gate(gate, &candidates, Some(&mut shortfalls))).collect();
-    let tiers = tiers::judge(&evaluator, &candidates, &mut shortfalls);
+    let mut judged = Judged::of(&evaluator, &candidates);
+    if let Some(passing) = best_that_passes(phase, &candidates, &judged.shortfalls) {
+        candidates.selected = Some(passing);
+        judged = Judged::of(&evaluator, &candidates);
+    }
+    let Judged { gates, tiers, shortfalls } = judged;
     let preconditions = preconditions(phase, given.cc);
 
     let mut tally = VerdictTally::default();
@@ -92,6 +94,32 @@ pub fn judge(
         preconditions,
         warnings,
     }
+}
+
+/// Gates and tiers, and what each variant lacks by itself.
+struct Judged {
+    gates: Vec<GateVerdict>,
+    tiers: tiers::Tiers,
+    shortfalls: Shortfalls,
+}
+
+impl Judged {
+    fn of(evaluator: &GateEvaluator<'_>, candidates: &Candidates<'_>) -> Self {
+        let phase = evaluator.context.phase;
+        let mut shortfalls = Shortfalls::new(evaluator.context.plan.variants.len());
+        let gates = phase.gates.iter().map(|gate| evaluator.gate(gate, candidates, Some(&mut shortfalls))).collect();
+        let tiers = tiers::judge(evaluator, candidates, &mut shortfalls);
+        Self { gates, tiers, shortfalls }
+    }
+}
+
+/// The best candidate that holds every required gate by itself, where the phase selects that and it is not the best; a staged plan
+/// says itself what it keeps. None where no candidate holds them: then the best is judged.
+fn best_that_passes(phase: &Phase, candidates: &Candidates<'_>, shortfalls: &Shortfalls) -> Option<usize> {
+    let chosen = phase.select == Selection::BestThatPasses && phase.gate_plan.stages.is_empty();
+    let best = candidates.selected.filter(|_| chosen)?;
+    let passing = candidates.ranked.iter().copied().find(|at| shortfalls.verdict(*at) == Some(Verdict::Pass))?;
+    (passing != best).then_some(passing)
 }
 
 fn selection(context: &EvalContext<'_>, at: usize, among: usize) -> Option<SelectedVariant> {

@@ -100,7 +100,9 @@ impl<'a> Session<'a> {
         RunVerdict {
             verdict: judgement.verdict,
             fallback: fallback.and_then(|fallback| fallback.variant.clone()),
-            is_first: self.references.is_absent(Owner::Previous.word()) && judgement.lacks_previous_alone(),
+            is_first: self.measurements.run().manifest.narrowed.is_none()
+                && self.references.is_absent(Owner::Previous.word())
+                && judgement.lacks_previous_alone(),
         }
     }
 
@@ -127,6 +129,13 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
             "the run is shard {} of the phase, and `ncugate merge` puts shards together",
             part.shard
         ));
+    }
+    if let Some(part) = &measurements.run().manifest.narrowed {
+        let part = format!("the run measured a part of the phase ({})", part.words());
+        judgement
+            .cautions
+            .insert(0, format!("{part}: gates that need the rest are inconclusive, and it does not pass"));
+        judgement.withhold_pass(&part);
     }
     if measurements.evidence() == Evidence::Measured {
         judgement.cautions.extend(uncounted::cautions(measurements));
@@ -162,6 +171,21 @@ mod tests {
             let target = to.join(path.file_name().unwrap());
             if path.is_dir() { copy(&path, &target) } else { std::fs::copy(&path, &target).map(|_| ()).unwrap() }
         }
+    }
+
+    #[test]
+    fn a_run_of_a_part_of_its_phase_does_not_pass_nor_stands_for_the_next() {
+        let stored = PhaseRun::load(Path::new("profiles/sdpa_fast/h200")).unwrap();
+        let whole = Session::of(&stored, ReferenceRuns::default()).unwrap();
+        assert_eq!(whole.judgement().verdict, Verdict::Pass);
+        let mut run = (*stored.run).clone();
+        run.manifest.narrowed = Some(crate::plan::Narrowing { rounds: Some(60), ..crate::plan::Narrowing::default() });
+        let stored = PhaseRun { run: Arc::new(run), ..stored };
+        let part = Session::of(&stored, ReferenceRuns::default()).unwrap();
+        assert_eq!(part.judgement().verdict, Verdict::Inconclusive);
+        assert!(part.judgement().reason.starts_with("the run measured a part of the phase (--rounds 60)"));
+        assert!(part.judgement().cautions[0].contains("does not pass"));
+        assert!(!part.run_verdict().is_reference());
     }
 
     #[test]

@@ -41,6 +41,11 @@ impl Shortfalls {
         }
     }
 
+    /// What was noted of a variant; none where no required gate judged it.
+    pub fn verdict(&self, variant: usize) -> Option<Verdict> {
+        self.verdicts.get(variant).copied().flatten()
+    }
+
     /// For each variant its verdict over all that was noted, and what it lacks, worst first.
     pub fn into_variants(self) -> impl Iterator<Item = (Option<Verdict>, Vec<Shortfall>)> {
         self.verdicts.into_iter().zip(self.lacks).map(|(verdict, mut lacks)| {

@@ -33,7 +33,9 @@ pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
         proven && (is_measured || wanted::profiles_baselines(phase))
     };
     for variant in measurements.plan().variants.iter().filter(profiled) {
-        for shape in &phase.profile.shapes {
+        let build = measurements.run().builds.iter().find(|build| build.variant == variant.id);
+        let is_launched = |shape: &&ShapeName| build.is_none_or(|build| build.outcome.left_out_at(shape).is_none());
+        for shape in phase.profile.shapes.iter().filter(is_launched) {
             let read = |metric: &String| measurements.quantities().read(&variant.id, shape, metric);
             let all = countable(measurements, wanted::metrics(phase));
             let nothing = all.iter().all(|(metric, _)| read(metric).value().is_none());

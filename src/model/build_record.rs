@@ -1,6 +1,6 @@
 //! What building a variant gave.
 
-use crate::model::VariantId;
+use crate::model::{ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -71,6 +71,17 @@ pub struct BuiltKernel {
     pub cubin: PathBuf,
     /// How it is launched, where its compiler says.
     pub launch: Option<CompiledLaunch>,
+    /// Shapes at which it is never launched.
+    pub left_out: Vec<ShapeName>,
+}
+
+/// A shape at which a variant is never launched, while it is at others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutShape {
+    /// The shape.
+    pub shape: ShapeName,
+    /// Why, at least one reason.
+    pub reasons: Vec<String>,
 }
 
 /// How building a variant ended.
@@ -100,6 +111,9 @@ pub enum BuildOutcome {
         /// How it is launched, where its compiler says; else as the plan has it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         launch: Option<CompiledLaunch>,
+        /// Shapes at which it is never launched; not all.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<LeftOutShape>,
     },
     /// nvcc refused it, or the cubin lacks the entry.
     Failed {
@@ -115,6 +129,22 @@ pub enum BuildOutcome {
     },
     /// An external command: nothing to build.
     NotNeeded,
+}
+
+impl BuildOutcome {
+    /// The shapes at which it is never launched, while it is at others.
+    pub fn left_out(&self) -> &[LeftOutShape] {
+        match self {
+            Self::Built { left_out, .. } => left_out,
+            Self::Failed { .. } | Self::Refused { .. } | Self::NotNeeded => &[],
+        }
+    }
+
+    /// Why it is never launched at a shape, while it is at others; none where it is launched there.
+    pub fn left_out_at(&self, shape: &ShapeName) -> Option<String> {
+        let out = self.left_out().iter().find(|out| &out.shape == shape)?;
+        Some(format!("not launched at shape '{shape}': {}", out.reasons.join("; ")))
+    }
 }
 
 /// A line of `builds.jsonl`.

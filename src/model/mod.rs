@@ -25,7 +25,9 @@ mod verdict;
 
 pub use audit::Audit;
 pub use better::Better;
-pub use build_record::{BuildOutcome, BuildRecord, BuiltKernel, CompiledLaunch, EntryResources, Resources};
+pub use build_record::{
+    BuildOutcome, BuildRecord, BuiltKernel, CompiledLaunch, EntryResources, LeftOutShape, Resources,
+};
 pub use capability::ComputeCapability;
 pub use cell::Cell;
 pub use check_record::{CheckOutcome, CheckRecord, ConfirmationRecord, Defect, LatencyOutcome, LatencyRecord};

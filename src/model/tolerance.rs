@@ -32,16 +32,24 @@ pub struct AllClose {
     /// The share of elements that may be farther off, from 0 to 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mismatches: f64,
+    /// A hash of the bounds that single outputs or shapes have in place of this one; 0 where none has. What was measured by other
+    /// ones says nothing.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub own: u64,
 }
 
 fn is_zero(share: &f64) -> bool {
     *share == 0.0
 }
 
+const fn is_none(hash: &u64) -> bool {
+    *hash == 0
+}
+
 impl AllClose {
     /// Whether what was measured for one says how far elements are by the other: the shares may differ.
     fn is_measured_as(&self, other: Self) -> bool {
-        self.atol == other.atol && self.rtol == other.rtol
+        self.atol == other.atol && self.rtol == other.rtol && self.own == other.own
     }
 
     /// What an element may be off by; `scale` is how many times larger than usual the answers of its case are.
@@ -350,11 +358,13 @@ mod tests {
 
     #[test]
     fn an_elementwise_bound_needs_the_ratio_that_was_measured_for_it() {
-        let bound = AllClose { atol: 1e-3, rtol: 1e-2, mismatches: 0.0 };
+        let bound = AllClose { atol: 1e-3, rtol: 1e-2, ..AllClose::default() };
         assert_eq!(bound.allowed(-5.0, 2.0), 2e-3 + 5e-2);
         let tolerance = Tolerance { allclose: Some(bound), ..Tolerance::default() };
         let measured = |ratio| Differences { allclose: Some(Farthest { bound, ratio, mismatches: None }), ..NEAR };
         assert!(words(tolerance, measured(1.0)).is_empty(), "inclusive");
+        let others = Tolerance { allclose: Some(AllClose { own: 1, ..bound }), ..tolerance };
+        assert_eq!(words(others, measured(0.5)).len(), 1, "outputs had no bounds of their own when it was measured");
         assert_eq!(
             words(tolerance, measured(1.5)),
             ["an element is off by 1.500e0 times what atol 1e-3 + rtol 1e-2 x |expected| allows"]
@@ -369,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_share_of_elements_may_be_farther_off() {
-        let bound = AllClose { atol: 1e-3, rtol: 0.0, mismatches: 0.01 };
+        let bound = AllClose { atol: 1e-3, mismatches: 0.01, ..AllClose::default() };
         let tolerance = Tolerance { allclose: Some(bound), ..Tolerance::default() };
         let measured =
             |ratio, mismatches| Differences { allclose: Some(Farthest { bound, ratio, mismatches }), ..NEAR };

@@ -1,5 +1,6 @@
 //! Arguments of a launch with everything evaluated, and how C lays them out.
 
+use crate::config::TextureSampling;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a device pointer.
@@ -27,6 +28,24 @@ pub enum Arg {
     Struct(Vec<Arg>),
     /// Device pointer to an array of pointers.
     Pointers(Vec<Arg>),
+    /// A texture object over a buffer.
+    Texture(TextureView),
+}
+
+/// A buffer as a texture: how many texels, and how they are read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextureView {
+    /// The buffer.
+    pub buffer: String,
+    /// Elements of a texel.
+    pub channels: u32,
+    /// Texels of a row.
+    pub width: u64,
+    /// Rows; none of a texture of one axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub height: Option<u64>,
+    /// How texels are read.
+    pub sampling: TextureSampling,
 }
 
 /// An element of a buffer that a pointer is to.
@@ -42,9 +61,12 @@ impl Arg {
     /// Bytes that it takes among the arguments, and what it is aligned to, as C has it.
     pub fn layout(&self) -> (usize, usize) {
         match self {
-            Self::Buffer(_) | Self::Element(_) | Self::Null | Self::Pointers(_) | Self::Workspace(_) => {
-                (POINTER, POINTER)
-            }
+            Self::Buffer(_)
+            | Self::Element(_)
+            | Self::Null
+            | Self::Pointers(_)
+            | Self::Workspace(_)
+            | Self::Texture(_) => (POINTER, POINTER),
             Self::TensorMap(_) => TENSOR_MAP,
             Self::Scalar(value) => (value.size(), value.size()),
             Self::Struct(fields) => {
@@ -67,7 +89,8 @@ impl Arg {
             | Self::Null
             | Self::TensorMap(_)
             | Self::Scalar(_)
-            | Self::Workspace(_) => vec![self],
+            | Self::Workspace(_)
+            | Self::Texture(_) => vec![self],
         }
     }
 
@@ -77,6 +100,7 @@ impl Arg {
             Self::Buffer(name) => Some(name),
             Self::Element(element) => Some(&element.buffer),
             Self::TensorMap(map) => Some(&map.buffer),
+            Self::Texture(view) => Some(&view.buffer),
             Self::Null | Self::Scalar(_) | Self::Struct(_) | Self::Pointers(_) | Self::Workspace(_) => None,
         }
     }
@@ -90,6 +114,7 @@ impl Arg {
             Self::TensorMap(map) => format!("tensor map `{}`", map.name),
             Self::Scalar(value) => format!("scalar {value:?}"),
             Self::Workspace(bytes) => format!("workspace of {bytes} bytes"),
+            Self::Texture(view) => format!("texture over `{}`", view.buffer),
             Self::Struct(fields) => format!("struct of {} fields", fields.len()),
             Self::Pointers(pointers) => format!("array of {} pointers", pointers.len()),
         }

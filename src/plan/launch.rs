@@ -29,25 +29,37 @@ impl Launching<'_> {
     pub fn step(&self, action: &StepAction, entry: Option<&str>, faults: &mut Faults) -> Option<Step> {
         match action {
             StepAction::Launch(template) => self.launch(template, entry?, faults).map(Step::Launch),
-            StepAction::Memset { buffer, byte } => {
-                Some(Step::Memset(BufferFill { buffer: buffer.clone(), byte: *byte }))
-            }
+            StepAction::Memset { buffer, byte } => Some(Step::Memset(BufferFill {
+                buffer: buffer.clone(),
+                byte: *byte,
+                bytes: self.own_bytes(buffer).filter(|_| self.differs(buffer)),
+            })),
             StepAction::Memcpy { from, to } => {
-                let bytes = |name: &str| {
-                    let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
-                    let extents = buffer.shape.iter().map(|extent| extent.eval_int(self.scope).ok());
-                    Some(extents.product::<Option<i64>>()? * buffer.dtype.size() as i64)
-                };
-                if let (Some(read), Some(written)) = (bytes(from), bytes(to))
+                let bytes = self.own_bytes(from);
+                if let (Some(read), Some(written)) = (bytes, self.own_bytes(to))
                     && read != written
                 {
                     let message = format!("copies `{from}` of {read} bytes to `{to}` of {written}");
                     self.fault(faults, "memcpy", message, "a copy is of all of a buffer, to one of as many bytes");
                     return None;
                 }
-                Some(Step::Memcpy(BufferCopy { from: from.clone(), to: to.clone() }))
+                let bytes = bytes.filter(|_| self.differs(from) || self.differs(to));
+                Some(Step::Memcpy(BufferCopy { from: from.clone(), to: to.clone(), bytes }))
             }
         }
+    }
+
+    /// Bytes that a buffer has in this variant.
+    pub(super) fn own_bytes(&self, name: &str) -> Option<u64> {
+        let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
+        let extents = buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(self.scope).ok()?).ok());
+        Some(extents.product::<Option<u64>>()? * buffer.dtype.size() as u64)
+    }
+
+    /// Whether a buffer has other extents in other variants.
+    fn differs(&self, name: &str) -> bool {
+        let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name);
+        buffer.is_some_and(|buffer| buffer.varying_axes(&self.shape.dims).contains(&true))
     }
 
     /// Evaluates a launch of `entry`.
@@ -83,7 +95,8 @@ impl Launching<'_> {
 
     /// The arguments of these names.
     pub fn args(&self, names: &[String], faults: &mut Faults) -> Option<Vec<Arg>> {
-        let args: Vec<Option<Arg>> = names.iter().enumerate().map(|(at, name)| self.arg(at, name, faults)).collect();
+        let args: Vec<Option<Arg>> =
+            names.iter().enumerate().map(|(at, name)| self.arg(&format!("args[{at}]"), name, faults)).collect();
         args.into_iter().collect()
     }
 
@@ -172,7 +185,7 @@ impl Launching<'_> {
         Some((total?, arrays))
     }
 
-    pub(super) fn arg(&self, at: usize, name: &str, faults: &mut Faults) -> Option<Arg> {
+    pub(super) fn arg(&self, key: &str, name: &str, faults: &mut Faults) -> Option<Arg> {
         if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
             return Some(Arg::Buffer(name.to_owned()));
         }
@@ -190,7 +203,7 @@ impl Launching<'_> {
                 None => format!("names `{name}`, which is not a buffer, tensor map, scalar or dimension"),
             };
             let help = "declare a scalar with type \"i64\" for it";
-            self.fault(faults, &format!("args[{at}]"), message, help);
+            self.fault(faults, key, message, help);
         }
         value.map(|value| Arg::Scalar(ScalarValue::I32(value)))
     }

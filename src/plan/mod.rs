@@ -6,21 +6,27 @@ mod arg;
 mod arguments;
 mod fault;
 mod launch;
+mod narrow;
 mod program;
 mod reference;
 mod shard;
 mod space;
+mod symbol;
 mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
+mod texture;
 mod triton;
 mod unroll;
 mod variants;
 
-pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap};
+pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap, TextureView};
 pub use fault::PlanErrors;
-pub use program::{BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, TritonKernel};
+pub use narrow::{NarrowError, Narrowing};
+pub use program::{
+    BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, SymbolFill, TritonKernel,
+};
 pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
 pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};

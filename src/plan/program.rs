@@ -65,7 +65,8 @@ impl KernelPlan {
 
     /// The entry of every launch of a program, in order; an entry that is launched twice is there twice.
     pub fn launched_entries(&self) -> Vec<&str> {
-        self.programs.first().map_or_else(Vec::new, |program| program.launches().map(|l| l.entry.as_str()).collect())
+        let first = self.programs.iter().find(|program| program.left_out.is_none());
+        first.map_or_else(Vec::new, |program| program.launches().map(|l| l.entry.as_str()).collect())
     }
 
     /// The entries, each once, in the order in which they are launched first.
@@ -90,11 +91,22 @@ impl KernelPlan {
 pub struct ShapeProgram {
     /// The shape.
     pub shape: ShapeName,
-    /// Its steps, each after the one before it.
+    /// Variables of the module that are written before the steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<SymbolFill>,
+    /// Its steps, each after the one before it; none where it is left out.
     pub steps: Vec<Step>,
+    /// Why the variant is not launched at the shape, where the phase says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 impl ShapeProgram {
+    /// A program that writes no variables of its module.
+    pub const fn new(shape: ShapeName, steps: Vec<Step>) -> Self {
+        Self { shape, symbols: Vec::new(), steps, left_out: None }
+    }
+
     /// The program as the kernel's compiler says that it has to be, where it says.
     #[must_use]
     pub fn compiled_as(&self, compiled: Option<&CompiledLaunch>) -> Self {
@@ -102,7 +114,7 @@ impl ShapeProgram {
             Step::Launch(launch) => Step::Launch(launch.compiled_as(compiled)),
             Step::Memset(_) | Step::Memcpy(_) => step.clone(),
         };
-        Self { shape: self.shape.clone(), steps: self.steps.iter().map(step).collect() }
+        Self { steps: self.steps.iter().map(step).collect(), ..self.clone() }
     }
 
     /// Its launches, in order.
@@ -119,13 +131,24 @@ impl ShapeProgram {
         Some((&launch.entry, StoredLaunch::new(self.shape.clone(), launch.clone())))
     }
 
-    /// Its only step, where that is a launch.
+    /// Its only step, where that is a launch and nothing is written before it.
     pub fn single(&self) -> Option<&Launch> {
         match self.steps.as_slice() {
-            [Step::Launch(launch)] => Some(launch),
+            [Step::Launch(launch)] if self.symbols.is_empty() => Some(launch),
             _ => None,
         }
     }
+}
+
+/// A variable of a module (`__constant__` or `__device__`) that is written before a launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SymbolFill {
+    /// Its name, as C++ has it or mangled.
+    pub symbol: String,
+    /// A buffer, whose contents are written; else a scalar or a struct of scalars.
+    pub value: Arg,
+    /// Bytes that are written.
+    pub bytes: u64,
 }
 
 /// A step of a program.
@@ -147,6 +170,9 @@ pub struct BufferFill {
     pub buffer: String,
     /// The byte.
     pub byte: u8,
+    /// Bytes that are filled, from the start, where the buffer differs between variants; else all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// A copy of a whole buffer to another of as many bytes.
@@ -156,6 +182,9 @@ pub struct BufferCopy {
     pub from: String,
     /// What is written.
     pub to: String,
+    /// Bytes that are copied, from the start, where a buffer differs between variants; else all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// A kernel that is launched.

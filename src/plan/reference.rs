@@ -31,7 +31,7 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     let program = |shape: &Shape| {
         let args = reference_args(phase, shape, kernel).ok().flatten()?;
         let launch = reference_launch(entry, ([1; 3], [1; 3]), args);
-        Some(ShapeProgram { shape: shape.name.clone(), steps: vec![Step::Launch(launch)] })
+        Some(ShapeProgram::new(shape.name.clone(), vec![Step::Launch(launch)]))
     };
     let kernel = KernelPlan {
         source: source.clone().unwrap_or_else(|| kernel.source.clone()),

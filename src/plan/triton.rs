@@ -39,7 +39,13 @@ fn is_aligned(arg: &Arg) -> bool {
         Arg::Scalar(ScalarValue::U32(value)) => i64::from(*value) % ALIGNMENT == 0,
         Arg::Scalar(ScalarValue::U64(value)) => value % 16 == 0,
         Arg::Element(element) => element.bytes % 16 == 0,
-        Arg::Scalar(_) | Arg::Null | Arg::Struct(_) | Arg::Pointers(_) | Arg::TensorMap(_) | Arg::Workspace(_) => false,
+        Arg::Scalar(_)
+        | Arg::Null
+        | Arg::Struct(_)
+        | Arg::Pointers(_)
+        | Arg::TensorMap(_)
+        | Arg::Workspace(_)
+        | Arg::Texture(_) => false,
     }
 }
 
@@ -63,7 +69,7 @@ fn type_name(workload: &Workload, arg: &Arg) -> String {
         Arg::Scalar(ScalarValue::Bool(_)) => "u1".to_owned(),
         Arg::Scalar(ScalarValue::F16(_)) => "fp16".to_owned(),
         Arg::Scalar(ScalarValue::Bf16(_)) => "bf16".to_owned(),
-        Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => "*i8".to_owned(),
+        Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) => "*i8".to_owned(),
         // Triton's compiler does not know these, and says so.
         Arg::TensorMap(_) | Arg::Struct(_) => "struct".to_owned(),
     }

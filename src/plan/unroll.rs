@@ -46,6 +46,9 @@ pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
 
 type Params = Vec<(String, Value)>;
 
+/// A condition without a value, which is among the faults.
+struct Unevaluated;
+
 struct Unrolling<'p> {
     phase: &'p Phase,
     /// Where the keys of its file are; none once a variant is being unrolled that asks for them.
@@ -200,6 +203,15 @@ impl Unrolling<'_> {
         for shape in &self.phase.workload.shapes {
             scope.extend(shape.dims.iter().map(|(dim, extent)| (dim.clone(), Value::Int(*extent))));
             let subject = format!("variant {id} at shape {}", shape.name);
+            match self.left_out(kernel, key, &scope, &subject) {
+                Ok(None) => {}
+                Ok(left_out) => {
+                    let program = ShapeProgram::new(shape.name.clone(), Vec::new());
+                    programs.push(ShapeProgram { left_out, ..program });
+                    continue;
+                }
+                Err(Unevaluated) => continue,
+            }
             let steps = kernel.steps.iter().zip(&keys).zip(&entries).map(|((step, keys), entry)| {
                 let launching = Launching {
                     tensor_maps: &kernel.tensor_maps,
@@ -214,9 +226,30 @@ impl Unrolling<'_> {
             // Every step is looked at, so that all faults are told at once.
             let steps: Vec<Option<_>> = steps.collect();
             let steps: Option<Vec<_>> = steps.into_iter().collect();
-            programs.extend(steps.map(|steps| ShapeProgram { shape: shape.name.clone(), steps }));
+            let launching = Launching {
+                tensor_maps: &[],
+                key,
+                workload: &self.phase.workload,
+                shape,
+                scope: &scope,
+                subject: &subject,
+            };
+            let symbols = launching.symbols(&kernel.symbols, &mut self.faults);
+            let program = |(steps, symbols)| ShapeProgram { shape: shape.name.clone(), symbols, steps, left_out: None };
+            programs.extend(steps.zip(symbols).map(program));
         }
         self.check_extents(&scope, &id);
+        if let Some(reason) = programs.iter().map(|program| program.left_out.as_ref()).collect::<Option<Vec<_>>>()
+            && let Some(reason) = reason.first()
+        {
+            let message = format!("leaves no shape: {reason}");
+            self.faults.add(
+                &key("where"),
+                message,
+                "leave such combinations out with `where` of [sweep]",
+                &format!("variant {id}"),
+            );
+        }
         let whole = programs.len() == self.phase.workload.shapes.len();
         let code = match kernel.code {
             CodeForm::Cuda => KernelCode::Cuda,
@@ -229,6 +262,26 @@ impl Unrolling<'_> {
         };
         let plan = KernelPlan { source: PathBuf::from(source?), code, flags: flags?, defines: defines?, programs };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
+    }
+
+    /// Why the kernel is not launched at a shape, where its condition says so.
+    fn left_out(
+        &mut self,
+        kernel: &KernelTemplate,
+        key: &dyn Fn(&str) -> String,
+        scope: &Names,
+        subject: &str,
+    ) -> Result<Option<String>, Unevaluated> {
+        let Some(condition) = &kernel.condition else { return Ok(None) };
+        match condition.eval_bool(scope) {
+            Ok(true) => Ok(None),
+            Ok(false) => Ok(Some(format!("`where = \"{condition}\"` does not hold"))),
+            Err(error) => {
+                let help = "it has to be true or false";
+                self.faults.unevaluated(&key("where"), condition.text(), &error, help, subject);
+                Err(Unevaluated)
+            }
+        }
     }
 
     /// Records extents over parameters that give no extent in a variant.

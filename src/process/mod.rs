@@ -117,12 +117,22 @@ impl std::fmt::Display for Ending {
     }
 }
 
+/// What ends a child before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heeds {
+    /// The user asked to stop, or its deadline.
+    Interrupts,
+    /// Its deadline alone.
+    Deadline,
+}
+
 /// A running child that is ended, with all its descendants, when this is dropped.
 #[derive(Debug)]
 pub struct Supervised {
     child: Child,
     deadline: Option<Instant>,
     ended: Option<Ending>,
+    heeds: Heeds,
     /// Hears when the child has ended.
     over: Receiver<()>,
 }
@@ -140,7 +150,7 @@ impl Supervised {
             // Nobody listens any more: it was waited for already.
             let _ = sender.send(());
         });
-        Ok(Self { child, deadline: limit.map(|l| Instant::now() + l), ended: None, over })
+        Ok(Self { child, deadline: limit.map(|l| Instant::now() + l), ended: None, heeds: Heeds::Interrupts, over })
     }
 
     /// The child, to take its pipes.
@@ -161,7 +171,7 @@ impl Supervised {
         if self.has_ended()? {
             let status = self.bury()?;
             self.ended = Some(Ending::from_status(status));
-        } else if interrupted() {
+        } else if self.heeds == Heeds::Interrupts && interrupted() {
             self.end(Ending::Interrupted)?;
         } else if self.deadline.is_some_and(|d| Instant::now() >= d) {
             self.end(Ending::TimedOut)?;
@@ -301,6 +311,16 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
 /// It cannot be started, or prints more than 64 MiB.
 pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<Output> {
     Piped::keeping(command, Some(limit), KeptOutput::Whole)?.finish()
+}
+
+/// As [`run_whole`], and goes on where the user asks to stop: what it does for others has to be done whole.
+///
+/// # Errors
+/// It cannot be started, or prints more than 64 MiB.
+pub fn run_apart(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    let mut child = Piped::keeping(command, Some(limit), KeptOutput::Whole)?;
+    child.child.heeds = Heeds::Deadline;
+    child.finish()
 }
 
 #[cfg(test)]

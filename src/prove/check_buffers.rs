@@ -60,6 +60,7 @@ impl CheckBuffers {
             copy(&mut self.fresh.as_mut_slice()[self.layout.region(index)], bytes);
         }
         device.upload(&self.memory, &self.fresh)?;
+        device.fill_symbols(&bound)?;
         device.run(&bound)?;
         device.synchronize()?;
         device.download(&mut self.after, &self.memory)
@@ -80,7 +81,8 @@ impl CheckBuffers {
         let (mut launches, mut place) = (Vec::new(), None);
         for poison in draw.poisons(shape) {
             self.launch_once(device, program, shape, poison)?;
-            launches.push(self.tally((shape, extents), &draw.expected, |output| draw.yardstick(output, tolerance)));
+            launches
+                .push(self.tally((shape, extents), &draw.expected, |output| draw.yardstick(shape, output, tolerance)));
             place = place.or_else(|| self.out_of_bounds_write(shape)).or_else(|| self.beyond_own(shape, extents));
         }
         Ok(draw.result(&launches, place, tolerance))

@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_difference_is_measured_by_the_size_of_the_answers() {
-        let bound = AllClose { atol: 0.1, rtol: 0.01, mismatches: 0.0 };
+        let bound = AllClose { atol: 0.1, rtol: 0.01, ..AllClose::default() };
         let larger = Yardstick { scale: 4.0, allclose: Some(bound) };
         let tally = DifferenceTally::of_values(&[10.5, 0.0], &[10.0, 0.4], larger);
         let differences = tally.differences(larger.allclose, Some(Law::Large), Some(0.25));

@@ -88,8 +88,9 @@ impl CaseDraw {
     }
 
     /// What the output of that place is compared by.
-    pub fn yardstick(&self, output: usize, tolerance: &Tolerance) -> Yardstick {
-        Yardstick { scale: self.scales[output], allclose: tolerance.allclose }
+    pub fn yardstick(&self, shape: &ShapeSpec, output: usize, tolerance: &Tolerance) -> Yardstick {
+        let allclose = shape.allclose(self.expected[output].buffer, tolerance);
+        Yardstick { scale: self.scales[output], allclose }
     }
 
     /// Compares values, as their dtype holds them, with the right ones; for answers that no launch gave.
@@ -99,7 +100,7 @@ impl CaseDraw {
             // What partial results are put together to is held by nothing.
             let values =
                 if buffer.partial.is_some() { answer.values.clone() } else { as_held(buffer.dtype, &answer.values) };
-            tally.and(self.tally(at, &values, self.yardstick(at, tolerance)))
+            tally.and(self.tally(at, &values, self.yardstick(shape, at, tolerance)))
         });
         DrawResult { differences: self.differences(&tally, tolerance), defects: tally.defects() }
     }
@@ -112,9 +113,30 @@ impl CaseDraw {
         state.find_map(|(at, output)| {
             let buffer = &shape.buffers[output.buffer];
             let before = element::decode(buffer.dtype, &self.inputs.bytes[output.buffer]);
-            let tally = self.tally(at, &before, self.yardstick(at, tolerance));
+            let tally = self.tally(at, &before, self.yardstick(shape, at, tolerance));
             let outcome = CheckOutcome::of(self.differences(&tally, tolerance), tally.defects(), tolerance);
             matches!(outcome, CheckOutcome::Correct { .. }).then_some(buffer.name.as_str())
+        })
+    }
+
+    /// The output of which the tolerance accepts zeros, or the mean of the right answer everywhere, and which of the two; an answer
+    /// that is such by itself is not held against it. Outputs are held to it one by one.
+    pub fn proves_nothing<'s>(&self, shape: &'s ShapeSpec, tolerance: &Tolerance) -> Option<(&'s str, &'static str)> {
+        self.expected.iter().enumerate().find_map(|(at, output)| {
+            let finite = || output.values.iter().filter(|value| value.is_finite());
+            let mean = finite().sum::<f64>() / (finite().count().max(1) as f64);
+            let accepts = |null: f64| {
+                let yardstick = self.yardstick(shape, at, tolerance);
+                let tally = self.tally(at, &vec![null; output.values.len()], yardstick);
+                let differences = self.differences(&tally, tolerance);
+                let outcome = CheckOutcome::of(differences, tally.defects(), tolerance);
+                // A mean of equal answers is theirs but for rounding.
+                let largest = finite().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+                differences.max_abs > 1e-9 * largest && matches!(outcome, CheckOutcome::Correct { .. })
+            };
+            let nulls = [(0.0, "zeros"), (mean, "the mean of the answer everywhere")];
+            let name = shape.buffers[output.buffer].name.as_str();
+            nulls.into_iter().find(|(null, _)| accepts(*null)).map(|(_, what)| (name, what))
         })
     }
 
@@ -133,10 +155,10 @@ impl CaseDraw {
         let (spec, values) = (&shape.buffers[buffer], &self.expected[output].values);
         if extents.0.contains_key(&buffer) {
             let together = partial::compared(spec, buffer, extents, bytes);
-            return DifferenceTally::of_values(&together, values, self.yardstick(output, tolerance));
+            return DifferenceTally::of_values(&together, values, self.yardstick(shape, output, tolerance));
         }
         let dtype = spec.dtype;
-        DifferenceTally::of_bytes(dtype, values, bytes, self.yardstick(output, tolerance))
+        DifferenceTally::of_bytes(dtype, values, bytes, self.yardstick(shape, output, tolerance))
     }
 
     /// The outcome of one launch on it, from what comparing all of its outputs gave.
@@ -200,6 +222,7 @@ mod tests {
     use super::*;
     use crate::config::Role;
     use crate::gpu::fixtures::buffer;
+    use crate::model::AllClose;
     use crate::prove::fixtures::shape;
 
     const TOLERANCE: Tolerance = Tolerance {
@@ -239,6 +262,41 @@ mod tests {
         assert_eq!(draw(&[1.5, 1.0]).unmoved(&shape, &TOLERANCE), None);
         assert!(draw(&[1.5, 1.0]).poisons(&shape)[0].0[0].is_empty(), "state is not poisoned");
         assert_eq!(draw(&[1.5, 1.0]).poisoned(&shape), inputs.bytes);
+    }
+
+    #[test]
+    fn an_output_of_which_zeros_or_the_mean_are_accepted_is_named() {
+        let output = |name: &str| buffer(name, Dtype::F32, &[2], Role::Output);
+        let shape = shape(vec![output("y"), output("rstd")]);
+        let inputs = CaseInputs { bytes: vec![Vec::new(); 2], values: vec![Vec::new(); 2] };
+        let named = |y: [f64; 2], rstd: [f64; 2]| {
+            let expected = [y, rstd].into_iter().enumerate();
+            let expected: Vec<ExpectedOutput> =
+                expected.map(|(buffer, values)| ExpectedOutput { buffer, values: values.to_vec() }).collect();
+            let draw = CaseDraw::new(Law::Declared, inputs.clone(), expected, &[1.0, 1.0]);
+            draw.proves_nothing(&shape, &TOLERANCE).map(|(name, null)| (name.to_owned(), null))
+        };
+        assert_eq!(named([1.0, -1.0], [0.5, 0.1]), None);
+        assert_eq!(named([1.0, -1.0], [0.005, 0.001]), Some(("rstd".to_owned(), "zeros")));
+        assert_eq!(named([1.001, 1.0], [0.5, 0.1]), Some(("y".to_owned(), "the mean of the answer everywhere")));
+        assert_eq!(named([0.1, 0.1], [0.0, 0.0]), None, "an answer that is such by itself");
+    }
+
+    #[test]
+    fn an_output_is_held_to_its_own_bound() {
+        let mut shape = shape(vec![buffer("y", Dtype::F32, &[2], Role::Output)]);
+        let bound = AllClose { atol: 1e-1, ..AllClose::default() };
+        let tolerance = Tolerance { max_abs: None, allclose: Some(bound), ..TOLERANCE };
+        let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
+        let is_right = |shape: &ShapeSpec| {
+            let result = draw.compare(shape, &output(&[1.0, 2.0625]), &tolerance);
+            matches!(case_outcome(vec![result], &tolerance), CheckOutcome::Correct { .. })
+        };
+        assert!(is_right(&shape));
+        shape.bounds.insert(0, AllClose { atol: 1e-2, ..bound });
+        assert!(!is_right(&shape));
+        shape.bounds.insert(0, AllClose { atol: 0.0, ..bound });
+        assert!(!is_right(&shape), "exact");
     }
 
     #[test]

@@ -33,7 +33,13 @@ pub enum ReferenceSpec {
         path: String,
     },
     /// A program, called for every draw.
-    Program(ReferenceProgram),
+    Program {
+        /// Which.
+        program: ReferenceProgram,
+        /// The Python that calls a function; `python3` on `PATH` where the phase names none.
+        #[serde(default)]
+        python: Option<PathBuf>,
+    },
     /// None: nothing is checked in this mode.
     None,
 }
@@ -105,6 +111,16 @@ pub enum ExpectedOutputError {
         /// The buffer.
         buffer: String,
     },
+    /// The tolerance accepts an answer that is none.
+    #[error(
+        "the tolerance proves nothing of output '{buffer}': it accepts {null}; give the output a bound of its own in `tolerance.outputs`"
+    )]
+    ProvesNothing {
+        /// The output.
+        buffer: String,
+        /// What it accepts.
+        null: &'static str,
+    },
     /// The right answer has whole numbers that float64 does not have.
     #[error("the right answer of output '{buffer}' has {value:e}; values beyond 2^53 cannot be compared exactly")]
     TooLarge {
@@ -143,8 +159,8 @@ pub fn expected_on_host(
             Ok(Some(vec![ExpectedOutput { buffer, values }]))
         }
         ReferenceSpec::Npy { path } => from_files(path, shape, seed).map(Some),
-        ReferenceSpec::Program(program) => {
-            let outputs = program.outputs(shape, seed, inputs)?;
+        ReferenceSpec::Program { program, python } => {
+            let outputs = program.outputs(python.as_deref(), shape, seed, inputs)?;
             Ok(Some(outputs.into_iter().map(|(buffer, values)| ExpectedOutput { buffer, values }).collect()))
         }
         ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),

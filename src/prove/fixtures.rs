@@ -8,5 +8,12 @@ use std::collections::BTreeMap;
 /// A shape named `s` of these buffers, without scalars.
 pub fn shape(buffers: Vec<BufferSpec>) -> ShapeSpec {
     let name = ShapeName("s".to_owned());
-    ShapeSpec { name, dims: Vec::new(), buffers, scalars: BTreeMap::new(), varying: Vec::new() }
+    ShapeSpec {
+        name,
+        dims: Vec::new(),
+        buffers,
+        scalars: BTreeMap::new(),
+        bounds: BTreeMap::new(),
+        varying: Vec::new(),
+    }
 }

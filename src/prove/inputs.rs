@@ -41,7 +41,7 @@ impl CaseInputs {
             ReferenceSpec::Builtin(builtin) => builtin.bind(shape).ok(),
             ReferenceSpec::Entry { .. }
             | ReferenceSpec::Npy { .. }
-            | ReferenceSpec::Program(_)
+            | ReferenceSpec::Program { .. }
             | ReferenceSpec::None => None,
         };
         laws::apply(law, builtin.as_ref(), shape, seed, &mut values);

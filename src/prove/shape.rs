@@ -2,7 +2,7 @@
 
 use crate::expr::{Names, Value};
 use crate::gpu::BufferSpec;
-use crate::model::ShapeName;
+use crate::model::{AllClose, ShapeName, Tolerance};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,11 +17,19 @@ pub struct ShapeSpec {
     pub buffers: Vec<BufferSpec>,
     /// Scalars that the shape alone decides, as the kernel sees them (rounded to their C type).
     pub scalars: BTreeMap<String, f64>,
+    /// Bounds of elements that outputs have in place of the tolerance's, by their place among the buffers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bounds: BTreeMap<usize, AllClose>,
     /// Scalars that differ between variants, which a reference cannot use.
     pub varying: Vec<String>,
 }
 
 impl ShapeSpec {
+    /// The bound of elements that a buffer is compared by, where there is one.
+    pub fn allclose(&self, buffer: usize, tolerance: &Tolerance) -> Option<AllClose> {
+        self.bounds.get(&buffer).copied().or(tolerance.allclose)
+    }
+
     /// What the path of a buffer's file may name: dimensions, `shape`, `seed` and `buffer`.
     pub fn file_names(&self, seed: u64, buffer: &str) -> Names {
         let dims = self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));

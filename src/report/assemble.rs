@@ -4,7 +4,7 @@ use super::{DeepProfileInputs, Earlier, Report, ReportInputs, RunSource};
 use crate::config::{Phase, Shape};
 use crate::explain::{
     self, ChipKnowledge, Clocks, Compilation, DeclaredWork, DeepProfiles, Diagnosis, Finding, Listings,
-    NcuObservations, RuleBook, ShapeFacts,
+    NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
 };
 use crate::expr::{Expr, Names, Value};
 use crate::frame::Quantities;
@@ -41,7 +41,7 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
     let seen = measured.quantities().beside(&deep.quantities);
     let variants = explained(plan, session.judgement());
     let (selected, shape) = (session.judgement().selected.as_ref(), &phase.objective.shape);
-    let (findings, speed_of_light) = diagnosed(session, &seen, &observations, |diagnosis| {
+    let (findings, speed_of_light) = with_diagnosis(session, &seen, &observations, |diagnosis| {
         let of_selected = selected.map(|selected| diagnosis.speed_of_light(&selected.variant, shape));
         (diagnosis.findings(&variants), of_selected.unwrap_or_default())
     })?;
@@ -132,11 +132,19 @@ pub fn diagnose(
     observations: &[NcuObservations],
     variants: &[VariantId],
 ) -> Result<Vec<Finding>, JudgeError> {
-    diagnosed(session, seen, observations, |diagnosis| diagnosis.findings(variants))
+    with_diagnosis(session, seen, observations, |diagnosis| diagnosis.findings(variants))
 }
 
-/// An answer of the diagnosis of a run.
-fn diagnosed<T>(
+/// How often each rule holds among all variants of a run.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn answers(session: &Session<'_>, seen: &Quantities) -> Result<Vec<RuleAnswers>, JudgeError> {
+    let all: Vec<VariantId> = session.measurements().plan().variants.iter().map(|variant| variant.id.clone()).collect();
+    with_diagnosis(session, seen, &[], |diagnosis| diagnosis.answers(&all))
+}
+
+fn with_diagnosis<T>(
     session: &Session<'_>,
     seen: &Quantities,
     observations: &[NcuObservations],

@@ -187,6 +187,7 @@ fn said(selected: &VariantId, phase: &Phase) -> Vec<NcuObservations> {
         }],
         lines: vec![HotLine { line: hot, samples: 2_468, share: 80.0, stall: "long_scoreboard".to_owned() }],
         lacks: Vec::new(),
+        timeline: None,
     }]
 }
 

@@ -220,7 +220,13 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
             BuildOutcome::Refused { reasons: why, .. } => {
                 reasons.add("never launched", &why.join("; "), &build.variant.0);
             }
-            BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => {}
+            BuildOutcome::Built { left_out, .. } => {
+                for out in left_out {
+                    let why = format!("at shape {}: {}", out.shape, out.reasons.join("; "));
+                    reasons.add("not launched", &why, &build.variant.0);
+                }
+            }
+            BuildOutcome::NotNeeded => {}
         }
     }
     for check in inputs.checks {

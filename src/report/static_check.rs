@@ -49,9 +49,13 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
         }
         match &build.outcome {
             BuildOutcome::NotNeeded => standing += candidate,
-            BuildOutcome::Built { .. } => {
+            BuildOutcome::Built { left_out, .. } => {
                 standing += candidate;
                 built += candidate;
+                for out in left_out {
+                    let what = format!("is not launched at shape {} on {arch}, and is judged where it is", out.shape);
+                    failures.add(&variant.id.0, what, out.reasons.join("\n"));
+                }
             }
             BuildOutcome::Failed { message } => {
                 failures.add(&variant.id.0, format!("does not build for {arch}"), message.clone());

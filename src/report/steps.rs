@@ -29,6 +29,9 @@ pub struct StepTable {
 
 /// What a variant's program does at a shape, in one line.
 pub fn program_text(program: &ShapeProgram) -> String {
+    if let Some(reason) = &program.left_out {
+        return format!("not launched: {}", text::line(reason));
+    }
     match program.single() {
         Some(launch) => launch_text(launch),
         None => {

@@ -69,16 +69,24 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
         paragraph(&mut out, caution, columns);
     }
     paragraph(&mut out, &report.in_use.sentence, columns);
+    out.push_str(&conclusion(report, screen));
+    Ok(out)
+}
+
+/// The verdict and its reason alone.
+pub fn conclusion(report: &Report, screen: Screen) -> String {
+    let (headline, columns) = (&report.headline, screen.columns.max(60));
     let label = headline.conclusion.label();
     let reason = format!("{} {}", "#".repeat(label.len()), headline.reason);
     let label = paint(&label.to_uppercase(), headline.conclusion.tone(), screen.colours);
     let mut lines = wrapped(&reason, columns).into_iter();
     let first = lines.next().unwrap_or_default();
+    let mut out = String::new();
     let _ = writeln!(out, "{label}{}", first.trim_start_matches('#'));
     for line in lines {
         let _ = writeln!(out, "{line}");
     }
-    Ok(out)
+    out
 }
 
 fn paragraph(out: &mut String, text: &str, columns: usize) {

@@ -218,8 +218,10 @@ fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&Buil
         Method::Captured(_) => String::new(),
     };
     let (verdict, words, log, code, resources) = match outcome {
-        Some(BuildOutcome::Built { arch, log, code_sha256, resources, .. }) => {
-            (Verdict::Pass, format!("built for {arch}"), log.as_str(), Some(code_sha256), resource_rows(resources))
+        Some(BuildOutcome::Built { arch, log, code_sha256, resources, left_out, .. }) => {
+            let out = left_out.iter().map(|out| format!("; not launched at {}: {}", out.shape, out.reasons.join("; ")));
+            let words = format!("built for {arch}{}", out.collect::<String>());
+            (Verdict::Pass, words, log.as_str(), Some(code_sha256), resource_rows(resources))
         }
         Some(BuildOutcome::Failed { message }) => {
             (Verdict::Fail, "does not compile".to_owned(), message.as_str(), None, Vec::new())

@@ -2,6 +2,7 @@
 //! to, with a copy of every source that was accepted.
 
 use super::attempt::AttemptSource;
+use crate::disk::open;
 use crate::expr::Value;
 use crate::model::Verdict;
 use crate::store::{StoreError, replace, sha256};
@@ -9,6 +10,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a history: some hundred thousand attempts.
+const MAX_HISTORY: u64 = 256 << 20;
+/// Most bytes of a source.
+pub const MAX_SOURCE: u64 = 64 << 20;
 
 /// An attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,9 +59,8 @@ impl AttemptHistory {
     pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
         let folder = profiles.join(phase).join("attempts");
         let path = folder.join("history.jsonl");
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        let text = match open::text_if_there(&path, MAX_HISTORY) {
+            Ok(text) => text.unwrap_or_default(),
             Err(source) => return Err(StoreError::Read { path, source }),
         };
         let parse = |(line, text): (usize, &str)| {
@@ -76,7 +81,7 @@ impl AttemptHistory {
     pub fn elite(&self) -> Result<Option<(usize, AttemptSource)>, StoreError> {
         let Some(best) = self.attempts.iter().rev().find(|attempt| attempt.accepted) else { return Ok(None) };
         let path = self.copy(&best.source_sha256);
-        let bytes = std::fs::read(&path).map_err(|source| StoreError::Read { path: path.clone(), source })?;
+        let bytes = open::bytes(&path, MAX_SOURCE).map_err(|source| StoreError::Read { path: path.clone(), source })?;
         if sha256(&bytes) != best.source_sha256 {
             return Err(StoreError::Seal { path, reason: "was changed after it was measured".to_owned() });
         }

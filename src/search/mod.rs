@@ -20,7 +20,7 @@ pub use candidates::{Listed, PointSource, candidates};
 pub use chosen::{ChosenError, with_chosen};
 pub use encoding::{AxisScale, Encoding};
 pub use explore::{Exploration, Explored, SearchError};
-pub use history::{AttemptHistory, AttemptRecord};
+pub use history::{AttemptHistory, AttemptRecord, MAX_SOURCE};
 pub use next::{NextAnswer, NextPoint, next};
 pub use proposer::{Proposal, Proposer, SearchTrial};
 pub use recorded::{RecordedError, RecordedSpace};

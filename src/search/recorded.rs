@@ -1,6 +1,7 @@
 //! A space of which every point was measured: a cache file of kernel_tuner, or a run of this program.
 
 use super::encoding::{AxisScale, Encoding};
+use crate::disk::open;
 use crate::expr::Value;
 use crate::frame::Quantities;
 use crate::metric::Catalogue;
@@ -9,6 +10,9 @@ use crate::plan::{Plan, Point, Standing};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a cache file: the largest that are published have some tens of MB.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// A space of which every point was measured.
 #[derive(Debug, Clone)]
@@ -85,8 +89,8 @@ impl RecordedSpace {
     /// # Errors
     /// The file is not one.
     pub fn of_cache(path: &Path) -> Result<Self, RecordedError> {
-        let bytes =
-            std::fs::read_to_string(path).map_err(|source| RecordedError::Read { path: path.to_owned(), source })?;
+        let text = open::named(path, MAX_BYTES).and_then(open::text_of);
+        let bytes = text.map_err(|source| RecordedError::Read { path: path.to_owned(), source })?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         of_cache_text(&bytes, name).map_err(|reason| RecordedError::Form { path: path.to_owned(), reason })
     }

@@ -66,7 +66,7 @@ fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (P
 /// In what a run that is about to start differs from an unfinished one.
 fn difference(run: &Run, now: &Manifest, phase: &Phase, plan: &Plan) -> Option<String> {
     let then = &run.manifest;
-    if then.shard != now.shard {
+    if then.shard != now.shard || then.narrowed != now.narrowed {
         return Some("it measures another part of the phase".to_owned());
     }
     let alike = match then.merged.is_empty() {

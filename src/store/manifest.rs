@@ -1,7 +1,7 @@
 //! What a run was: when, where, with what.
 
 use crate::model::{Gpu, VariantId, Verdict};
-use crate::plan::Shard;
+use crate::plan::{Narrowing, Shard};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -157,6 +157,9 @@ pub struct Manifest {
     /// The part of the phase that was measured, where it is not the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardOf>,
+    /// The part of the phase that was asked for on the command line, where it is not the whole; such a run decides nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrowed: Option<Narrowing>,
     /// The shards that the run was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedShard>,

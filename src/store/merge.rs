@@ -85,12 +85,25 @@ pub struct Merged {
     pub warnings: Vec<String>,
 }
 
+/// Which of the runs that are named are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeChoice {
+    /// Each has to be a whole shard, and no shard is there twice.
+    All,
+    /// Of each shard the whole run that ended last; the others are left out. Tasks of a cluster are lost and started again.
+    Newest,
+}
+
 /// Merges all shards of a phase into a new run under `profiles`.
 ///
 /// # Errors
 /// A shard is missing, twice, incomplete, or unlike the others; or a run cannot be read or written.
-pub fn merge(folders: &[PathBuf], profiles: &Path) -> Result<Merged, MergeError> {
-    let mut shards = folders.iter().map(|folder| ShardRun::load(folder)).collect::<Result<Vec<_>, _>>()?;
+pub fn merge(folders: &[PathBuf], profiles: &Path, choice: MergeChoice) -> Result<Merged, MergeError> {
+    let mut shards = match choice {
+        MergeChoice::All => folders.iter().map(|folder| ShardRun::load(folder)).collect::<Result<Vec<_>, _>>()?,
+        // What cannot be read or is not whole is no shard; where that leaves one out, the merge is refused below.
+        MergeChoice::Newest => newest(folders.iter().filter_map(|folder| ShardRun::load(folder).ok())),
+    };
     shards.sort_by_key(|shard| shard.part.shard);
     let Some(first) = shards.first() else {
         return Err(MergeError::Missing { count: 1, missing: 1, more: String::new() });
@@ -102,6 +115,18 @@ pub fn merge(folders: &[PathBuf], profiles: &Path) -> Result<Merged, MergeError>
     let plan = unroll(&phase)?;
     shards.iter().try_for_each(|shard| shard.prove_planned(&plan))?;
     write(&phase, &plan, &shards, profiles)
+}
+
+/// Of each shard the run that ended last.
+fn newest(shards: impl Iterator<Item = ShardRun>) -> Vec<ShardRun> {
+    let mut kept: BTreeMap<_, ShardRun> = BTreeMap::new();
+    for shard in shards {
+        let ended = |shard: &ShardRun| (shard.run.manifest.finished, shard.run.manifest.run.clone());
+        if kept.get(&shard.part.shard).is_none_or(|other| ended(other) < ended(&shard)) {
+            kept.insert(shard.part.shard, shard);
+        }
+    }
+    kept.into_values().collect()
 }
 
 /// A run that measured a part of a phase.

@@ -6,6 +6,7 @@
 mod continuation;
 mod coverage;
 mod destination;
+mod embedded;
 mod folder;
 mod inputs;
 mod journal;
@@ -23,11 +24,12 @@ mod settings;
 
 pub use continuation::{Continuation, unfinished};
 pub use coverage::lacks;
+pub use embedded::write_embedded;
 pub use folder::new_folder;
 use inputs::changed_between;
 pub use inputs::changed_inputs;
 pub use manifest::{Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf};
-pub use merge::{MergeError, Merged, merge};
+pub use merge::{MergeChoice, MergeError, Merged, merge};
 pub use provenance::{manifest, shard_manifest};
 pub use recording::record;
 pub use records::unsound_samples;
@@ -163,6 +165,12 @@ pub enum StoreError {
         folder: PathBuf,
         /// Why not.
         reason: String,
+    },
+    /// The recording that the program carries may not be written there.
+    #[error("{path} is there already, with something else in it; name another folder", path = .path.display())]
+    Occupied {
+        /// The file.
+        path: PathBuf,
     },
     /// An ncu report of the run cannot be read or redacted.
     #[error("cannot use report {path}: {reason}", path = .path.display())]

@@ -42,6 +42,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         verdict: None,
         stopped: None,
         shard: None,
+        narrowed: None,
         merged: Vec::new(),
         warnings: Vec::new(),
         seal: None,

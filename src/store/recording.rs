@@ -2,6 +2,7 @@
 
 use super::destination::{self, Destination};
 use super::{Manifest, Run, StoreError, write_atomically};
+use crate::disk::open;
 use crate::model::{
     BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord, SearchRecord, TriedOutcome, TriedPoint,
 };
@@ -51,7 +52,7 @@ fn reports(run: &Run, draft: &Path) -> Result<BTreeMap<String, String>, StoreErr
     for path in run.reports().into_iter().chain(run.close_reports()) {
         let failed = |reason: String| StoreError::Report { path: path.clone(), reason };
         super::prove_report(&path).map_err(|e| failed(e.to_string()))?;
-        let bytes = std::fs::read(&path).map_err(|e| failed(e.to_string()))?;
+        let bytes = open::bytes(&path, u64::MAX).map_err(|e| failed(e.to_string()))?;
         let redacted = ncu_rep::redact_with(&bytes, redaction).map_err(|e| failed(e.to_string()))?;
         let packed = ncu_rep::compress(&redacted).map_err(|e| failed(e.to_string()))?;
         let old = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

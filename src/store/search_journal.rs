@@ -3,12 +3,14 @@
 use super::StoreError;
 use super::folder::own;
 use super::journal::{self, Journal};
-use crate::disk::FileLock;
+use crate::disk::{FileLock, open};
 use crate::model::SearchRecord;
 use std::path::{Path, PathBuf};
 
 /// Name of the journal in the folder of a run.
 const NAME: &str = "search.jsonl";
+/// Most bytes of it that are taken over.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The journal of a search.
 #[derive(Debug)]
@@ -72,7 +74,8 @@ impl SearchJournal {
 /// # Errors
 /// It cannot be read or written.
 pub fn take_search(journal: &Path, run: &Path) -> Result<(), StoreError> {
-    let bytes = std::fs::read(journal).map_err(|source| StoreError::Read { path: journal.to_owned(), source })?;
+    let bytes =
+        open::bytes(journal, MAX_BYTES).map_err(|source| StoreError::Read { path: journal.to_owned(), source })?;
     super::write_atomically(&run.join(NAME), &bytes)
 }
 

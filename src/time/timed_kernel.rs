@@ -37,6 +37,8 @@ pub struct TimedKernel {
     graph: ExecutableGraph,
     extent: GraphExtent,
     extents: VariantExtents,
+    /// Whether all sets have to hold one content: variables of the module are filled from it.
+    uniform: bool,
     samples: Vec<f64>,
     audit_graph: AuditGraph,
     schedule: AuditSchedule,
@@ -86,6 +88,7 @@ impl TimedKernel {
             buffers.renew(device)?;
             device.time(|| device.replay(graph))
         };
+        device.fill_symbols(&timed.lead_in)?;
         // The first replay pays for loading; the second is the guess, and what it says is checked once.
         let few = buffers.most_launches(PILOT);
         let pilot = graph(few)?;
@@ -109,7 +112,10 @@ impl TimedKernel {
         device.synchronize()?;
         let sets = launches.min(timed.sets.len() as u32);
         let extent = GraphExtent { launches, sets, launch_us: elapsed / f64::from(launches) };
-        let launch = |set: usize| device.run(&timed.sets[set]);
+        let launch = |set: usize| {
+            device.fill_symbols(&timed.sets[set])?;
+            device.run(&timed.sets[set])
+        };
         let most = settings.effort.most_launches(settings.rounds, launches);
         let missing = missing_launches(wanted, settings.rounds, &extent).min(most);
         let audit_graph = AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?;
@@ -128,6 +134,7 @@ impl TimedKernel {
             graph: chosen,
             extent,
             extents: timed.extents.clone(),
+            uniform: timed.lead_in.has_symbols(),
             samples: Vec::with_capacity(settings.rounds as usize),
             audits: schedule.audits_by_round(audits, settings.rounds),
             audit_graph,
@@ -174,11 +181,14 @@ impl TimedKernel {
     /// Takes a sample, on inputs that are written anew or, where they are known, on those that the sets hold.
     fn take(&mut self, device: &Device, buffers: &mut TimedBuffers, refilled: bool) -> Result<Taken, DeviceError> {
         let sets = self.extent.sets as usize;
-        let held = if refilled { None } else { buffers.held(sets) };
+        let held = if refilled { None } else { buffers.held(sets).filter(|held| !self.uniform || is_uniform(held)) };
         let held_over = held.is_some();
-        let contents = held.unwrap_or_else(|| self.schedule.assignment(buffers.contents(), sets));
+        let contents = held.unwrap_or_else(|| self.assignment(buffers.contents(), sets));
         let verified = self.is_verified(buffers.contents());
-        let lead_in = self.schedule.below(buffers.contents());
+        let lead_in = match contents.first().filter(|_| self.uniform) {
+            Some(&content) => content,
+            None => self.schedule.below(buffers.contents()),
+        };
         // The lead-in comes last, so that nothing but launches of the variant is in the caches of code; that it leaves the
         // sets alone is looked at before audits, which it cannot tell from samples.
         buffers.refresh_lead_in(device, lead_in)?;
@@ -205,6 +215,14 @@ impl TimedKernel {
             self.audit.launches += pending.len() as u64;
         }
         Ok(Taken { sample, contents, held_over, wrong })
+    }
+
+    /// What each set gets to hold: of all contents in turn, or of one where variables of the module are filled from it.
+    fn assignment(&mut self, contents: usize, sets: usize) -> Vec<usize> {
+        match self.uniform {
+            true => vec![self.schedule.below(contents); sets],
+            false => self.schedule.assignment(contents, sets),
+        }
     }
 
     /// What is wrong with the outputs after a sample, and of which launch: those of each set, then those of the lead-in.
@@ -304,11 +322,17 @@ fn lead_in_graph(
     launches: u32,
 ) -> Result<ExecutableGraph, DeviceError> {
     device.capture(|| {
+        device.fill_symbols(program)?;
         (0..launches).try_for_each(|_| {
             buffers.restore_lead_in(device)?;
             device.run(program)
         })
     })
+}
+
+/// Whether all sets hold the same.
+fn is_uniform(held: &[usize]) -> bool {
+    held.windows(2).all(|pair| pair[0] == pair[1])
 }
 
 /// How many launches make a sample, when so many took `elapsed`.

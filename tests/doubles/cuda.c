@@ -2,7 +2,7 @@
  * is done when it is queued, or becomes a node of the graph that is being captured. Time is counted, not measured.
  *
  * Modules are of two kinds: PTX text, which is src/gpu/digest.ptx or src/gpu/copy.ptx by its entry, and anything else, whose entries are copies of
- * 4096 bytes by name: copy_honest, copies that cheat, and copies that hang, crash, print or are wrong; add_honest and add_later add
+ * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copies that cheat, and copies that hang, crash, print or are wrong; add_honest and add_later add
  * to what is there. What a cheat remembers is
  * gone with its module. */
 #include <stddef.h>
@@ -57,11 +57,22 @@ Result cuMemFree_v2(Pointer address) { free((void *)address); return OK; }
 Result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) { *pointer = (void *)aligned(bytes); return OK; }
 Result cuMemFreeHost(void *pointer) { free(pointer); return OK; }
 
+/* A texture object is the address of its memory, so that copies read it as they read a buffer. */
+Result cuTexObjectCreate(uint64_t *object, const void *resource, const void *texture, const void *view) {
+    int kind;
+    memcpy(&kind, resource, sizeof kind);
+    if (kind != 2 && kind != 3) /* linear memory, or rows of it */
+        return NOT_FOUND;
+    memcpy(object, (const char *)resource + 8, sizeof *object);
+    return OK;
+}
+
 /* ---- modules ---- */
 
 typedef struct {
     int is_text;
     uint64_t launches;
+    unsigned char table[BYTES];
     struct { void *output; uint64_t word; } written[SETS];
 } Module;
 
@@ -74,6 +85,14 @@ Result cuModuleLoadData(void **module, const void *image) {
     Module *loaded = calloc(1, sizeof *loaded);
     loaded->is_text = memcmp(image, "\x7f" "ELF", 4) != 0;
     *module = loaded;
+    return OK;
+}
+
+Result cuModuleGetGlobal_v2(Pointer *address, size_t *bytes, void *module, const char *name) {
+    if (strcmp(name, "_ZN2ns5tableE"))
+        return NOT_FOUND;
+    *address = (Pointer)((Module *)module)->table;
+    *bytes = BYTES;
     return OK;
 }
 
@@ -146,6 +165,11 @@ static void copy(const Function *function, const uint64_t parameters[]) {
             ((unsigned char *)y)[i] += ((unsigned char *)x)[i];
         return;
     }
+    if (!strcmp(function->name, "copy_flip")) {
+        for (int i = 0; i < BYTES; i++)
+            ((unsigned char *)y)[i] ^= 0x80; /* right where the poison is the answer with a bit flipped */
+        return;
+    }
     if (!strcmp(function->name, "copy_hang"))
         for (;;)
             pause();
@@ -162,6 +186,8 @@ static void copy(const Function *function, const uint64_t parameters[]) {
         usleep(2000); /* on the wall's clock alone */
     if (!strcmp(function->name, "copy_later") && module->launches > 8)
         memset(y, 0, BYTES); /* right as often as it is checked */
+    else if (!strcmp(function->name, "copy_table"))
+        memcpy(y, module->table, BYTES);
     else if (!strcmp(function->name, "copy_count") && module->launches > 8)
         return;
     else

@@ -49,11 +49,15 @@ def bombs():
         yield f"glob stars {n}", BASE + ONE + gate("latency_p50 <= 1", "a*" * n)
         yield f"long glob {n}", BASE + ONE + gate("latency_p50 <= 1", "a" * (n * 16))
     named = lambda at: f'\n[[variant]]\nname = "v{at}"\nparams = {{ THREADS = 64 }}\n'
-    yield "2000 variants", BASE + "".join(map(named, range(2000)))
+    for n in (2000, 8000):
+        yield f"{n} variants", BASE + "".join(map(named, range(n)))
     yield "2000 gates", BASE + ONE + "".join(gate("latency_p50 <= 1").replace('"g"', f'"g{at}"') for at in range(2000))
     yield "2000 shapes", BASE.replace("only = ", "only = ") .replace("[workload.buffers]", "".join(f"s{at} = {{ S = {at + 1} }}\n" for at in range(2000)) + "[workload.buffers]") + ONE
     yield "100000 seeds", BASE.replace("seeds = [0, 1]", f"seeds = {list(range(100000))}") + ONE
     yield "100000 unknown keys", BASE + ONE + "[zzz]\n" + "".join(f"k{at} = 1\n" for at in range(100000))
+    yield "one seed 100000 times", BASE.replace("seeds = [0, 1]", f"seeds = {[7] * 100000}") + ONE
+    loops = "{% for i in [0,0,0,0,0,0,0,0,0,0] %}" * 10 + "x" + "{% endfor %}" * 10
+    yield "nested loops in a flag", BASE.replace("defines = ", f'flags = ["{loops}"]\ndefines = ') + ONE
     yield "a sweep of 10^9", BASE + "\n[sweep]\n" + "".join(f"P{axis} = {list(range(1000))}\n" for axis in range(3))
     yield "a name of 1 MB", BASE + ONE.replace('"a"', '"' + "a" * 1000000 + '"')
     yield "a file of 50 MB", "#" + "x" * 50000000

@@ -128,6 +128,21 @@ fn file<'m>(path: &[String], modules: &'m BTreeMap<Vec<String>, String>) -> Opti
     inner.and_then(|path| file(&path, modules)).or(Some(module))
 }
 
+/// Tests that a page names as `file::name`, each at the start of the last cell of a row.
+#[test]
+fn every_attack_of_the_page_on_trust_has_its_test() {
+    let page = std::fs::read_to_string(crate::command::root().join("docs/trust.md")).unwrap();
+    let (_, table) = page.split_once("## Each attack has a test").unwrap();
+    let named: Vec<&str> = table.split('`').filter(|text| text.contains("::") && !text.contains(' ')).collect();
+    assert!(named.len() > 25, "{named:?}");
+    for name in named {
+        let (file, test) = name.split_once("::").unwrap();
+        let path = crate::command::root().join(format!("tests/it/{file}.rs"));
+        let source = std::fs::read_to_string(&path).unwrap();
+        assert!(source.contains(&format!("#[test]\nfn {test}() {{")), "{name} is not a test");
+    }
+}
+
 #[test]
 fn the_page_lists_every_room_and_no_other() {
     let listed: BTreeSet<String> = order().into_iter().filter(|name| !name.starts_with("crates/")).collect();

@@ -245,6 +245,39 @@ fn what_is_not_a_file_of_a_phase_is_refused_at_once() {
 }
 
 #[test]
+fn a_pipe_where_a_file_should_be_is_refused_and_not_waited_for() {
+    let place = Place::new();
+    let pipe = |name: &str| {
+        place.write(&format!("{name}/.keep"), "");
+        fs::remove_dir_all(place.path().join(name)).unwrap();
+        nix::unistd::mkfifo(&place.path().join(name), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    };
+    for name in
+        ["pipe", "profiles/copy/leaderboard.jsonl", "profiles/copy/noise.json", "profiles/copy/attempts/history.jsonl"]
+    {
+        pipe(name);
+    }
+    let phase = include_str!("../data/copy.toml");
+    let phase = format!("{phase}[[variant]]\nname = \"a\"\nparams = {{ THREADS = 64 }}\n");
+    place.write("phase.toml", &phase);
+    place.write("npy.toml", &phase.replace("reference = \"copy\"", "reference = { npy = \"pipe\" }"));
+    for (args, status) in [
+        (&["baseline", "show", "copy"][..], 3),
+        (&["try", "phase.toml", "--source", "pipe"], 2),
+        (&["try", "phase.toml", "--source", "phase.toml"], 3),
+        (&["search", "--simulate", "pipe"], 3),
+        (&["redact", "pipe", "-o", "out.ncu-rep"], 3),
+        (&["inputs", "pipe", "-o", "inputs"], 2),
+    ] {
+        let refused = Finished::of(place.ncugate(args).timeout(SOON));
+        assert_eq!(refused.status, Some(status), "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains("not a regular file"), "{args:?}: {}", refused.stderr);
+    }
+    let checked = Finished::of(place.ncugate(&["check", "npy.toml", "--no-build"]).timeout(SOON));
+    assert!(checked.status.is_some_and(|status| status != 0), "{checked:?}");
+}
+
+#[test]
 fn time_and_messages_grow_no_faster_than_the_file() {
     let place = Place::new();
     let phase = include_str!("../data/copy.toml");
@@ -254,6 +287,11 @@ fn time_and_messages_grow_no_faster_than_the_file() {
     let started = Instant::now();
     let checked = Finished::of(place.ncugate(&["check", "many.toml", "--no-build"]).timeout(Duration::from_secs(60)));
     assert_eq!(checked.status, Some(0), "after {:?}: {checked:?}", started.elapsed());
+    let seeds: Vec<u32> = (0..100_000).collect();
+    let seeded = phase.replace("seeds = [0, 1]", &format!("seeds = {seeds:?}"));
+    place.write("seeds.toml", &format!("{seeded}{}", variant(0)));
+    let checked = Finished::of(place.ncugate(&["check", "seeds.toml", "--no-build"]).timeout(Duration::from_secs(60)));
+    assert_eq!(checked.status, Some(0), "{checked:?}");
     let unknown: String = (0..20_000).map(|at| format!("k{at} = 1\n")).collect();
     place.write("unknown.toml", &format!("{phase}[zzz]\na = 1\n[sweepy]\n{unknown}[[variant]]\n{unknown}"));
     let refused =

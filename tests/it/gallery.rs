@@ -103,7 +103,18 @@ fn phases_of_several_launches_and_of_other_traits_check() {
     let usual = std::env::var_os("PATH").unwrap();
     let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&usual))).unwrap();
     let gallery = STEPS.map(|name| root().join("examples").join(name).join(format!("{name}.toml")));
-    let traits = ["split_k", "two_pass", "histogram", "layernorm", "cpp_names"];
+    let traits = [
+        "split_k",
+        "two_pass",
+        "histogram",
+        "layernorm",
+        "cpp_names",
+        "constant",
+        "shapes",
+        "tolerances",
+        "texture",
+        "partial_sums",
+    ];
     let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));
     for phase in gallery.into_iter().chain(traits) {
         let place = Place::new();

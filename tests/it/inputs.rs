@@ -109,3 +109,19 @@ fn a_tolerance_that_accepts_the_state_of_before_is_refused() {
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("the tolerance accepts what 'x' holds before the launch"), "{}", refused.stderr);
 }
+
+#[test]
+fn a_constant_may_be_infinite_where_floats_are_filled() {
+    let text = std::fs::read_to_string(root().join("tests/gpu/traits/row_maximum.toml")).unwrap();
+    let word = r#"init = "-inf""#;
+    assert!(text.contains(word));
+    for (init, status) in
+        [("constant = -inf", 0), ("constant = \"-inf\"", 0), ("constant = nan", 2), ("uniform = { low = -inf }", 2)]
+    {
+        let place = Place::new();
+        place.copy("tests/gpu/traits");
+        place.write("phase.toml", &text.replace(word, &format!("init = {{ {init} }}")));
+        let checked = place.run(&["check", "phase.toml", "--no-build"]);
+        assert_eq!(checked.status, Some(status), "{init}: {checked:?}");
+    }
+}

@@ -74,10 +74,10 @@ impl Pinned {
                 code: KernelCode::Cuda,
                 flags: usual.into_iter().chain(self.flags.iter().cloned()).collect(),
                 defines: self.defines.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
-                programs: vec![ShapeProgram {
-                    shape: ShapeName("any".to_owned()),
-                    steps: vec![Step::Launch(reference_launch(&self.entry, ([1; 3], [1; 3]), Vec::new()))],
-                }],
+                programs: vec![ShapeProgram::new(
+                    ShapeName("any".to_owned()),
+                    vec![Step::Launch(reference_launch(&self.entry, ([1; 3], [1; 3]), Vec::new()))],
+                )],
             }),
         }
     }

@@ -78,6 +78,8 @@ pub fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static 
         let params = "params = { THREADS = 128 }";
         write!(variants, "[[variant]]\nname = \"{name}\"\n{params}\nkernel = {{ entry = \"{name}\" }}\n").unwrap();
     }
+    let variable = ".type _ZN2ns5tableE,@object\n.size _ZN2ns5tableE,4096\n_ZN2ns5tableE: .zero 4096\n";
+    write!(source, ".section .nv.constant3,\"a\"\n.globl _ZN2ns5tableE\n{variable}").unwrap();
     place.write("copy.cu", &source);
     // the double of the driver counts launches, and has its cheats honest for the first few alone
     let phase = include_str!("../data/copy.toml").replace("seeds = [0, 1]", "seeds = [0, 1]\nlaws = [\"declared\"]");
@@ -203,6 +205,164 @@ fn launches_that_add_to_state_find_it_restored_and_ones_that_idle_cheat() {
         assert!(honest["audit"]["launches"].as_u64().unwrap() >= least, "{honest}");
         assert_eq!(outcome("add_later")["status"], "cheats", "{finished:?}");
     }
+}
+
+/// A machine with a second, larger shape, at which one of two candidates is not launched, and a gate on that shape or not.
+fn machine_of_two_shapes(gate: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, variables) =
+        machine_of_kernels(&["copy_honest", "copy_table"], "rounds = 6\nshapes = [\"only\", \"wide\"]");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let (before, rest) = phase.split_once("[[gate]]").unwrap();
+    let (_, bench) = rest.split_once("[bench]").unwrap();
+    // The larger shape has the same elements: the double copies so many bytes whatever it is asked for.
+    let before = before
+        .replace("only = { S = 2048 }", "wide = { S = 2048, R = 2 }\nonly = { S = 2048, R = 1 }")
+        .replace("kernel = { entry = \"copy_honest\"", "kernel = { where = \"R == 1\", entry = \"copy_honest\"")
+        .replace("entry = \"copy_table\"", "entry = \"copy_table\", symbols = { \"ns::table\" = \"x\" }");
+    place.write("phase.toml", &format!("{before}{gate}[bench]{bench}"));
+    (place, variables)
+}
+
+#[test]
+fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
+    let gate = |rest: &str| format!("[[gate]]\nname = \"latency\"\nrequire = \"correct == 1\"\n{rest}\n");
+    for (rest, status, said) in [
+        ("shapes = [\"only\"]\non = \"copy_honest\"", Some(0), "2 proven correct"),
+        (
+            "shapes = [\"only\", \"wide\"]\non = \"copy_honest\"",
+            Some(4),
+            "not launched at shape 'wide': `where = \"R == 1\"` does not hold",
+        ),
+        ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(0), "2 proven correct"),
+    ] {
+        let (place, variables) = machine_of_two_shapes(&gate(rest));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let printed = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(finished.status, status, "{rest}: {finished:?}");
+        assert!(printed.contains(said), "{rest}: {printed}");
+        let mut timed: Vec<String> = latencies(&place).into_iter().map(|(variant, _)| variant).collect();
+        timed.sort();
+        assert_eq!(timed, ["copy_honest", "copy_table", "copy_table"], "nothing is launched where it is left out");
+    }
+}
+
+#[test]
+fn a_variant_that_no_shape_launches_is_a_mistake_in_the_phase() {
+    let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 3");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    for (condition, said) in [("S % 3 == 0", "leaves no shape"), ("S + 1", "where"), ("Z == 1", "Z")] {
+        let changed =
+            phase.replace("entry = \"copy_honest\"", &format!("where = \"{condition}\", entry = \"copy_honest\""));
+        place.write("phase.toml", &changed);
+        let finished = Finished::of(place.ncugate(&["check", "phase.toml", "--no-build"]).envs(variables.clone()));
+        assert!(finished.status == Some(2) && finished.stderr.contains(said), "{condition}: {finished:?}");
+    }
+}
+
+/// A machine whose candidate copies `ns::table`, which the phase fills as `symbols` says.
+fn machine_of_table(symbols: &str, bench: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, variables) = machine_of_kernels(&["copy_table"], bench);
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let kernel = "kernel = { entry = \"copy_table\"";
+    place.write("phase.toml", &phase.replace(kernel, &format!("{kernel}, symbols = {{ {symbols} }}")));
+    (place, variables)
+}
+
+#[test]
+fn a_variable_of_the_module_holds_the_inputs_of_every_launch() {
+    for bench in ["rounds = 30", "rounds = 12\nl2 = \"cold\"", "rounds = 12\nl2 = \"warm\""] {
+        let (place, variables) = machine_of_table("\"ns::table\" = \"x\"", bench);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert!(finished.stdout.contains("1 proven correct"), "{bench}: {finished:?}");
+        let (_, outcome) = latencies(&place).remove(0);
+        assert_eq!(outcome["status"], "timed", "{bench}: {outcome}");
+        assert!(outcome["audit"]["launches"].as_u64().unwrap() >= 24, "{outcome}");
+    }
+}
+
+#[test]
+fn a_variable_that_is_not_given_what_the_kernel_reads_is_wrong_or_refused() {
+    for (symbols, said) in [
+        ("", "0 proven correct"),
+        ("\"ns::table\" = { value = 1, type = \"i32\" }", "0 proven correct"),
+        ("tables = \"x\"", "no variable `tables` in the cubin; variables: ns::table"),
+        (
+            "\"ns::table\" = { struct = [{ value = 0, type = \"f64\", repeat = 513 }] }",
+            "has 4096 bytes; struct of 513 fields gives it 4104",
+        ),
+    ] {
+        let (place, variables) = machine_of_table(symbols, "rounds = 3");
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let printed =
+            format!("{} {}", finished.stdout, finished.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains(said), "{symbols}: {printed}");
+        assert_ne!(finished.status, Some(0), "{finished:?}");
+    }
+}
+
+#[test]
+fn a_variable_cannot_have_a_pointer_or_what_launches_write() {
+    for (symbols, said) in [
+        ("\"ns::table\" = \"y\"", "which launches write"),
+        ("\"ns::table\" = { pointers = [\"x\"] }", "has a pointer"),
+        ("\"ns::table\" = { struct = [\"x\"] }", "has a pointer to `x`"),
+        ("\"ns::table\" = \"z\"", "is `z`, which is not a buffer"),
+    ] {
+        let (place, variables) = machine_of_table(symbols, "rounds = 3");
+        let mut command = place.ncugate(&["check", "phase.toml", "--no-build"]);
+        let finished = Finished::of(command.envs(variables));
+        assert!(finished.status == Some(2) && finished.stderr.contains(said), "{symbols}: {finished:?}");
+    }
+}
+
+#[test]
+fn a_texture_over_an_input_is_of_the_inputs_of_every_launch() {
+    let (place, variables) = machine_of_kernels(&["copy_honest", "copy_later"], "rounds = 12");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let args = "args = [\"x\", \"y\"]";
+    assert!(phase.contains(args));
+    place.write("phase.toml", &phase.replace(args, "args = [{ texture = \"x\", address = \"border\" }, \"y\"]"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)));
+    let records = latencies(&place);
+    let status = |name: &str| records.iter().find(|(variant, _)| variant == name).unwrap().1["status"].clone();
+    assert_eq!((status("copy_honest"), status("copy_later")), ("timed".into(), "cheats".into()), "{finished:?}");
+    for (argument, said) in [
+        ("{ texture = \"y\" }", "has a texture over `y`, which launches write"),
+        ("{ texture = \"z\" }", "is `z`, which is not a buffer"),
+        ("{ texture = \"x\", channels = 3 }", "1, 2 or 4"),
+        ("{ texture = \"x\", filter = \"linear\" }", "with a linear filter"),
+        ("{ texture = \"x\", offset = 1 }", "`kernel.args[0].offset` is for `buffer`"),
+        ("{ texture = \"x\", value = 1 }", "exactly one of"),
+    ] {
+        place.write("phase.toml", &phase.replace(args, &format!("args = [{argument}, \"y\"]")));
+        let checked = Finished::of(place.ncugate(&["check", "phase.toml", "--no-build"]).envs(variables.clone()));
+        assert!(checked.status == Some(2) && checked.stderr.contains(said), "{argument}: {checked:?}");
+    }
+}
+
+#[test]
+fn a_kernel_that_turns_the_poison_into_an_answer_is_wrong() {
+    let (place, variables) = machine_of_kernels(&["copy_flip", "copy_honest"], "rounds = 3");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let changed = phase
+        .replace("S = 2048", "S = 4096")
+        .replace(
+            r#"dtype = "f16", shape = ["S"], init = "normal""#,
+            r#"dtype = "u8", shape = ["S"], init = { indices = 256 }"#,
+        )
+        .replace(r#"dtype = "f16", shape = ["S"], role = "output""#, r#"dtype = "u8", shape = ["S"], role = "output""#);
+    assert_eq!(changed.matches("u8").count(), 2);
+    place.write("phase.toml", &changed);
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert!(finished.stdout.contains("1 proven correct"), "{finished:?}");
+    let records = latencies(&place);
+    let status = |name: &str| records.iter().find(|(variant, _)| variant == name).unwrap().1["status"].clone();
+    assert_eq!((status("copy_flip"), status("copy_honest")), ("failed".into(), "timed".into()), "{finished:?}");
 }
 
 #[test]

@@ -281,6 +281,7 @@ impl Stored {
             cached: false,
             log: String::new(),
             launch: None,
+            left_out: Vec::new(),
         }
     }
 

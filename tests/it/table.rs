@@ -2,6 +2,7 @@
 
 use crate::command::Place;
 use polars::prelude::{DataFrame, DataType};
+use polars_io::ipc::IpcReader;
 use polars_io::prelude::{ParquetReader, SerReader};
 use std::fs::File;
 
@@ -74,7 +75,6 @@ fn csv_goes_to_standard_output_and_has_the_rows_of_the_other_formats() {
 
 #[test]
 fn arrow_is_an_ipc_file() {
-    use polars_io::ipc::IpcReader;
     let (_place, path) = file("arrow");
     let table = IpcReader::new(File::open(path).unwrap()).finish().unwrap();
     assert!(table.equals_missing(&parquet()));
@@ -86,4 +86,22 @@ fn a_folder_that_is_not_a_run_is_an_error() {
     let run = place.run(&["table", "nowhere"]);
     assert_eq!((run.status, run.stdout.as_str()), (Some(3), ""));
     assert!(run.stderr.contains("nowhere"), "{}", run.stderr);
+}
+
+#[test]
+fn launches_of_a_report_as_arrow_have_the_rows_of_its_csv() {
+    let place = Place::new();
+    place.copy("tests/data/g12.ncu-rep.zst");
+    let export = |format: &str| {
+        let path = place.path().join(format);
+        let args = ["show", "tests/data/g12.ncu-rep.zst", "--export", format, "-o", path.to_str().unwrap()];
+        let run = place.run(&args);
+        assert_eq!(run.status, Some(0), "{run:?}");
+        path
+    };
+    let table = IpcReader::new(File::open(export("arrow")).unwrap()).finish().unwrap();
+    let lines = std::fs::read_to_string(export("csv")).unwrap().lines().count();
+    assert!(lines > 100, "{lines} lines");
+    assert_eq!(table.height(), lines - 1);
+    assert_eq!(table.column("metric").unwrap().dtype(), &DataType::String);
 }

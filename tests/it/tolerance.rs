@@ -42,3 +42,47 @@ fn a_plain_evaluation_is_asked_of_built_in_references_alone() {
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("asks for a plain evaluation, which only built-in references have"), "{refused:?}");
 }
+
+const OUTPUTS: &str = r#"
+[phase]
+name = "outputs"
+objective = "latency_p50"
+[workload]
+reference = { python = "reference.py:rows" }
+tolerance = { atol = 1e-2, outputs = { rstd = { atol = 1e-6, rtol = 1e-5 } }, shapes = { wide = { atol = 1e-1 } } }
+[workload.shapes]
+narrow = { R = 4, C = 8 }
+wide = { R = 4, C = 4096 }
+[workload.buffers]
+x = { dtype = "f32", shape = ["R", "C"] }
+y = { dtype = "f32", shape = ["R", "C"], role = "output" }
+rstd = { dtype = "f32", shape = ["R"], role = "output" }
+[kernel]
+source = "k.cu"
+entry = "k"
+grid = ["R"]
+block = [32]
+args = ["x", "y", "rstd", "C"]
+[[gate]]
+name = "correct"
+require = "correct == 1"
+"#;
+
+#[test]
+fn bounds_of_outputs_and_shapes_are_named_right_and_stand_beside_atol_and_rtol_alone() {
+    let place = Place::new();
+    place.write("reference.py", "def rows(x):\n    return {'y': x, 'rstd': x.mean(axis=1)}\n");
+    for (from, to, said) in [
+        ("rstd = { atol", "rsdt = { atol", "`workload.tolerance.outputs.rsdt` is not an output"),
+        ("rstd = { atol", "x = { atol", "`workload.tolerance.outputs.x` is not an output"),
+        ("wide = { atol = 1e-1 }", "width = { atol = 1e-1 }", "`workload.tolerance.shapes.width` is not a shape"),
+        ("wide = { atol = 1e-1 }", "wide = {}", "`atol`, `rtol` or both"),
+        ("atol = 1e-2, outputs", "max_abs = 1e-2, outputs", "which nothing bounds for all outputs"),
+        ("atol = 1e-6", "atol = -1", "a number of at least 0"),
+    ] {
+        assert!(OUTPUTS.contains(from), "{from}");
+        place.write("outputs.toml", &OUTPUTS.replace(from, to));
+        let checked = place.run(&["check", "outputs.toml", "--no-build"]);
+        assert!(checked.status == Some(2) && checked.stderr.contains(said), "{to}: {checked:?}");
+    }
+}

@@ -6,7 +6,7 @@ use super::{KeyKind, Spec, key, spec};
 /// `args = [{ ... }]`.
 pub static ARGUMENT: Spec = spec(
     "args = [{ ... }]",
-    "Exactly one of `buffer`, `value`, `struct`, `pointers`. Expressions see dimensions and the variant's parameters. The word \"nullptr\" is a pointer to nothing.",
+    "Exactly one of `buffer`, `value`, `struct`, `pointers`, `texture`. Expressions see dimensions and the variant's parameters. The word \"nullptr\" is a pointer to nothing.",
     &[
         key("buffer", KeyKind::Text, "A pointer into a buffer."),
         key("offset", KeyKind::Expr, "Elements before the one that the pointer is to.").default("0"),
@@ -23,8 +23,35 @@ pub static ARGUMENT: Spec = spec(
             KeyKind::List(&PART),
             "A pointer to a device array of pointers: buffers, `{ buffer, offset }`, \"nullptr\".",
         ),
+        key(
+            "texture",
+            KeyKind::Text,
+            "A texture object (`cudaTextureObject_t`) over an input: of one axis for `tex1Dfetch`, of two (rows, columns) for `tex2D`.",
+        ),
+        key("channels", KeyKind::Whole(1), "Elements of a texel, 1, 2 or 4: the last axis, or neighbours along it.")
+            .default("1"),
+        key("address", KeyKind::OneOf(&["clamp", "border", "wrap", "mirror"]), "What is read outside of the texture.")
+            .default("\"clamp\""),
+        key("filter", KeyKind::OneOf(&["point", "linear"]), "What is read between texels.").default("\"point\""),
+        key("normalized", KeyKind::Bool, "Whether coordinates go from 0 to 1.").default("false"),
+        key(
+            "read",
+            KeyKind::OneOf(&["element", "normalized_float"]),
+            "What integers of 8 and 16 bits are read as: themselves, or floats up to 1.",
+        )
+        .default("\"element\""),
     ],
 );
+
+/// `[kernel.symbols]`.
+pub static SYMBOLS: Spec = Spec {
+    title: "[kernel.symbols]",
+    doc: "`name = \"buffer\"`: the variable gets what the buffer holds. A scalar, a dimension, `{ value, type }` and `{ struct = [...] }` \
+          give it values; an array is a struct of equal fields. The name is as in C++ (`ns::table`) or mangled. It is written before each \
+          check, sample and profiled launch, outside of the time, with the inputs that the launch has.",
+    keys: &[],
+    free: Some(ARG),
+};
 
 /// What a table of arguments has in it.
 static PART: KeyKind = KeyKind::Either(&[KeyKind::Text, KeyKind::Again(&ARGUMENT)]);

@@ -20,7 +20,7 @@ pub static INIT: Spec = spec(
             "Uniform on [low, high); integers are rounded to nearest, so that they may be `high`: see `indices`.",
         ),
         key("arange", KeyKind::Table(&ARANGE), "start + step * index."),
-        key("constant", AMOUNT, "The same value everywhere; the word alone is 1."),
+        key("constant", AMOUNT, "The same value everywhere, also `-inf`; the word alone is 1."),
         key("indices", AMOUNT, "Whole numbers from 0 to one less than this, each as likely: valid indices."),
         key("sorted", KeyKind::Table(&UNIFORM), "Uniform on [low, high), ascending in each row."),
         key(

@@ -127,6 +127,24 @@ pub static REFERENCE: Spec = Spec {
     free: Some(KeyKind::Param),
 };
 
+/// `outputs` and `shapes` of a tolerance.
+pub static OWN_TOLERANCES: Spec = Spec {
+    title: "tolerance.outputs, tolerance.shapes",
+    doc: "`name = { atol = 1e-5, rtol = 1e-6 }`. An output's own bound goes before a shape's, and a shape's before that of all.",
+    keys: &[],
+    free: Some(KeyKind::Table(&OWN_TOLERANCE)),
+};
+
+/// An own bound.
+pub static OWN_TOLERANCE: Spec = spec(
+    "tolerance.outputs NAME = { ... }",
+    "At least one of the two. `{ atol = 0 }` is exact, as indices have to be.",
+    &[
+        key("atol", KeyKind::Number, "As for all outputs.").default("0"),
+        key("rtol", KeyKind::Number, "As for all outputs.").default("0"),
+    ],
+);
+
 /// `tolerance = { ... }`.
 pub static TOLERANCE: Spec = spec(
     "tolerance = { ... }",
@@ -151,6 +169,18 @@ pub static TOLERANCE: Spec = spec(
             KeyKind::Number,
             "Largest difference over the error of a plain evaluation of a built-in reference in the precision of its buffers.",
         ),
+        key(
+            "outputs",
+            KeyKind::Table(&OWN_TOLERANCES),
+            "Outputs with an `atol` and `rtol` of their own; outputs of integers beside outputs of floats are exact where they have none. `max_abs` and `rel_l2` hold over all outputs, where they are given.",
+        )
+        .default("{}"),
+        key(
+            "shapes",
+            KeyKind::Table(&OWN_TOLERANCES),
+            "Shapes with an `atol` and `rtol` of their own, for outputs that have none.",
+        )
+        .default("{}"),
         key("allow_nan", KeyKind::Bool, "Whether the reference may have NaN; the output has to be NaN there too.")
             .default("false"),
     ],

@@ -3,7 +3,9 @@
 use super::names::{KernelNames, suggest};
 use super::scope::InScope;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{ArgTemplate, ScalarType, keys};
+use crate::config::{
+    ArgTemplate, Role, ScalarType, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate, keys,
+};
 use crate::expr::Expr;
 
 /// What `nullptr` is written as.
@@ -16,6 +18,11 @@ pub fn args(item: &Item<'_>) -> Vec<Placed<ArgTemplate>> {
     item.list().iter().filter_map(|item| Some(item.with(argument(item, 0)?))).collect()
 }
 
+/// Reads one value that is written as arguments are.
+pub fn one(item: &Item<'_>) -> Option<Placed<ArgTemplate>> {
+    Some(item.with(argument(item, 0)?))
+}
+
 fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
     if !item.is_table() {
         let name = item.text()?;
@@ -26,13 +33,15 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
         return None;
     }
     let table = item.table(&keys::ARGUMENT)?;
-    let given: Vec<&str> = ["buffer", "value", "struct", "pointers"].into_iter().filter(|key| table.has(key)).collect();
+    let given: Vec<&str> =
+        ["buffer", "value", "struct", "pointers", "texture"].into_iter().filter(|key| table.has(key)).collect();
     let [kind] = given.as_slice() else {
-        item.expected("exactly one of buffer, value, struct, pointers", None);
+        item.expected("exactly one of buffer, value, struct, pointers, texture", None);
         return None;
     };
-    let strays = [("offset", "buffer"), ("type", "value"), ("repeat", "value")];
-    for (key, of) in strays.into_iter().filter(|(_, of)| of != kind) {
+    let of_texture = ["channels", "address", "filter", "normalized", "read"].map(|key| (key, "texture"));
+    let strays = [("offset", "buffer"), ("type", "value"), ("repeat", "value")].into_iter().chain(of_texture);
+    for (key, of) in strays.filter(|(_, of)| of != kind) {
         if let Some(stray) = table.get(key) {
             stray.report(format!("`{}` is for `{of}`", stray.place.key), None);
         }
@@ -40,6 +49,7 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
     match *kind {
         "buffer" => element(&table),
         "value" => value(&table),
+        "texture" => texture(&table),
         "struct" => Some(ArgTemplate::Struct(fields(&table.get("struct")?, depth)?)),
         _ => Some(ArgTemplate::Pointers(pointers(&table.get("pointers")?, depth)?)),
     }
@@ -52,6 +62,28 @@ fn element(table: &Table<'_>) -> Option<ArgTemplate> {
         None => Expr::parse("0").ok()?,
     };
     Some(ArgTemplate::Element { buffer, offset })
+}
+
+fn texture(table: &Table<'_>) -> Option<ArgTemplate> {
+    let channels = match table.get("channels") {
+        Some(item) => match item.whole(1..=4)? {
+            3 => {
+                item.expected("1, 2 or 4", None);
+                return None;
+            }
+            channels => u32::try_from(channels).ok()?,
+        },
+        None => 1,
+    };
+    let sampling = TextureSampling {
+        address: table
+            .get("address")
+            .map_or(Some(TextureAddress::default()), |item| item.one_of(&TextureAddress::ALL))?,
+        filter: table.get("filter").map_or(Some(TextureFilter::default()), |item| item.one_of(&TextureFilter::ALL))?,
+        normalized: table.get("normalized").map_or(Some(false), |item| item.boolean())?,
+        read: table.get("read").map_or(Some(TextureRead::default()), |item| item.one_of(&TextureRead::ALL))?,
+    };
+    Some(ArgTemplate::Texture(TextureTemplate { buffer: table.get("texture")?.text()?, channels, sampling }))
 }
 
 fn value(table: &Table<'_>) -> Option<ArgTemplate> {
@@ -91,16 +123,27 @@ pub fn check(at: &Table<'_>, arg: &Placed<ArgTemplate>, names: &KernelNames<'_>,
     for part in arg.value.parts() {
         let buffers = || names.buffers.iter().map(|buffer| buffer.name.as_str());
         let known: Vec<&str> = match part {
-            ArgTemplate::Element { .. } => buffers().collect(),
+            ArgTemplate::Element { .. } | ArgTemplate::Texture(_) => buffers().collect(),
             _ => names.args.iter().map(String::as_str).chain(maps.iter().copied()).collect(),
         };
         if let Some(name) = part.name().filter(|name| !known.contains(name)) {
             let what = match part {
-                ArgTemplate::Element { .. } => "a buffer",
+                ArgTemplate::Element { .. } | ArgTemplate::Texture(_) => "a buffer",
                 _ => "a buffer, tensor map, scalar or dimension",
             };
             let message = format!("`{key}` is `{name}`, which is not {what}");
             at.report_at(&arg.place, message, Some(suggest(name, known.into_iter())));
+        }
+        if let ArgTemplate::Texture(texture) = part
+            && let Some(buffer) = names.buffers.iter().find(|buffer| buffer.name == texture.buffer)
+            && buffer.role != Role::Input
+        {
+            let help = "a texture is read alone: name a buffer with role \"input\"".to_owned();
+            at.report_at(
+                &arg.place,
+                format!("`{key}` has a texture over `{}`, which launches write", buffer.name),
+                Some(help),
+            );
         }
         if let Some(expr) = part.expr() {
             for (name, _) in expr.names().into_iter().filter(|(name, _)| !scope.names.contains(name)) {

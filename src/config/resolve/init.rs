@@ -87,7 +87,12 @@ fn kind(item: &Item<'_>, dims: &InScope) -> Option<Init<Amount>> {
         "sparse" => Init::Sparse { density: value()? },
         "low_rank" => Init::LowRank { rank: value()? },
         "npy" => Init::Npy { path: path(inner, dims)? },
-        _ => Init::Constant { value: value()? },
+        // Infinity is no value of an expression, and what a running maximum begins with.
+        _ => match inner.infinity() {
+            Some(infinity) if infinity > 0.0 => Init::Infinity,
+            Some(_) => Init::NegativeInfinity,
+            None => Init::Constant { value: value()? },
+        },
     })
 }
 

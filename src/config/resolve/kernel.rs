@@ -2,18 +2,18 @@
 
 use super::argument;
 use super::launch::{self, LaunchParts, StepParts};
+use super::launch_pattern;
 use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::InScope;
+use super::symbol::{self, SymbolParts};
 use super::tensor_map::{self, MapParts};
 use crate::config::keys;
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{
-    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, LaunchPattern, Sweep, VariantSpec,
-    VariantSpecKind,
+    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind,
 };
-use crate::expr::{Template, Value};
-use crate::model::glob;
+use crate::expr::{Expr, Template, Value};
 
 /// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +23,8 @@ pub struct KernelParts {
     flags: Option<Vec<Placed<Template>>>,
     defines: Option<Vec<Placed<String>>>,
     tensor_maps: Option<Vec<MapParts>>,
+    symbols: Option<Vec<SymbolParts>>,
+    condition: Option<Placed<Expr>>,
     /// What launches have that do not say it themselves.
     shared: LaunchParts,
     /// The list of steps.
@@ -70,6 +72,8 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         flags: table.get("flags").map(|item| item.list().iter().filter_map(Item::template).collect()),
         defines: table.get("defines").map(placed_texts),
         tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
+        symbols: table.get("symbols").map(|item| symbol::symbols(&item)),
+        condition: table.get("where").and_then(|item| item.expr()),
         shared: LaunchParts::read(table),
         steps: table.get("launch").map(|item| launch::steps(&item)),
         runs: KernelUse::Whole,
@@ -104,6 +108,8 @@ impl KernelParts {
             flags: self.flags.or_else(|| base.flags.clone()),
             defines: self.defines.or_else(|| base.defines.clone()),
             tensor_maps: self.tensor_maps.or_else(|| base.tensor_maps.clone()),
+            symbols: self.symbols.or_else(|| base.symbols.clone()),
+            condition: self.condition.or_else(|| base.condition.clone()),
             shared: self.shared.over(&base.shared),
             steps: self.steps.or_else(|| base.steps.clone()),
             has_source: self.has_source || base.has_source,
@@ -174,6 +180,8 @@ impl KernelParts {
         for arg in args(&steps) {
             argument::check(at, arg, names, &map_names, &scope);
         }
+        self.condition.iter().for_each(|condition| scope.check_expr(at, condition));
+        self.symbols.iter().flatten().for_each(|symbol| symbol.check(at, names, &scope));
         if at.problems() == before {
             self.check_used(at, params, &steps);
         }
@@ -208,8 +216,10 @@ impl KernelParts {
             return;
         }
         let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
-        let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs).chain(maps);
-        let parts = args(steps).flat_map(|arg| arg.value.parts());
+        let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs);
+        let exprs = exprs.chain(maps).chain(&self.condition);
+        let symbols = self.symbols.iter().flatten().map(|symbol| &symbol.value);
+        let parts = args(steps).chain(symbols).flat_map(|arg| arg.value.parts());
         let used: Vec<String> = exprs
             .flat_map(|expr| expr.value.names())
             .chain(parts.filter_map(ArgTemplate::expr).flat_map(|expr| expr.names()))
@@ -260,6 +270,8 @@ impl KernelParts {
             },
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
+            symbols: self.symbols.iter().flatten().map(SymbolParts::template).collect(),
+            condition: self.condition.as_ref().map(|condition| condition.value.clone()),
             steps: self.steps().iter().map(StepParts::template).collect::<Option<_>>()?,
         })
     }
@@ -348,7 +360,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         let refused =
             ["params", "kernel", "python", "command", "kernel_filter"].into_iter().filter_map(|key| table.get(key));
         refused.for_each(|item| item.report(format!("`{}` means nothing beside `match`", item.place.key), None));
-        let kind = VariantSpecKind::Captured(launch_pattern(&pattern)?);
+        let kind = VariantSpecKind::Captured(launch_pattern::launch_pattern(&pattern)?);
         return Some(VariantSpec { name: name?, params: Vec::new(), kind, line: table.line() });
     }
     let function = table.get("python");
@@ -447,32 +459,6 @@ fn kernel_of(
             None
         }
     }
-}
-
-/// Reads `match`.
-fn launch_pattern(item: &Item<'_>) -> Option<LaunchPattern> {
-    let table = item.table(&keys::LAUNCH_PATTERN)?;
-    let keys = ["kernel", "nvtx", "launch", "report"];
-    if !keys.into_iter().any(|key| table.has(key)) {
-        let help = "match = { kernel = \"softmax*\" }".to_owned();
-        item.expected(&format!("at least one of {}", keys.join(", ")), Some(help));
-        return None;
-    }
-    let glob = |key| table.get(key).map_or(Some(None), |item: Item<'_>| launch_glob(&item).map(Some));
-    let number = |item: &Item<'_>| u32::try_from(item.whole(0..=i64::from(u32::MAX))?).ok();
-    let launches = table.get("launch").map_or(Some(Vec::new()), |item| match item.is_list() {
-        true => item.some_list().iter().map(number).collect(),
-        false => number(&item).map(|launch| vec![launch]),
-    });
-    let (kernel, nvtx, report) = (glob("kernel"), glob("nvtx"), glob("report"));
-    Some(LaunchPattern { kernel: kernel?, nvtx: nvtx?, launches: launches?, report: report? })
-}
-
-fn launch_glob(item: &Item<'_>) -> Option<String> {
-    let text = item.text()?;
-    let checked = glob(&text);
-    checked.map_err(|e| item.expected("a glob such as \"softmax*\"", Some(e.reason))).ok()?;
-    Some(text)
 }
 
 fn filter(item: &Item<'_>) -> Option<String> {

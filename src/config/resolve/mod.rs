@@ -3,9 +3,11 @@
 mod argument;
 mod captured;
 mod gates;
+mod imported;
 mod init;
 mod kernel;
 mod launch;
+mod launch_pattern;
 mod layers;
 mod names;
 mod phase;
@@ -13,22 +15,19 @@ mod reference;
 mod rule;
 mod scope;
 mod search;
+mod symbol;
 mod tensor_map;
+mod tolerance;
 mod workload;
 
 use super::error::{ConfigErrors, Place, Problem};
 use super::keys::{PROJECT, ROOT, RULES, Spec};
 use super::phase::Phase;
-use super::project::{PROJECT_FILE, Project};
+use super::project::{PROJECT_FILE, Project, text_of};
 use super::reader::{Table, TomlText};
 use super::rule::Rule;
-use crate::disk::open;
-use std::io;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
-
-/// Most bytes of a phase's file: what a run keeps of it has the same limit.
-const MAX_BYTES: u64 = 4 << 20;
 
 /// Reads and understands the phase in a file.
 pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
@@ -42,12 +41,6 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
     })?;
     let project = Project::of(path)?;
     parse_with(path, &text, project.text.as_deref().map(|text| (project.file(), text)))
-}
-
-/// The text of a regular file of a size that a phase can have; a link to one is followed.
-pub(in crate::config) fn text_of(path: &Path) -> io::Result<String> {
-    let bytes = open::bytes(&path.canonicalize()?, MAX_BYTES)?;
-    String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))
 }
 
 /// Understands the text of a phase without a project; `path` is only named in errors.

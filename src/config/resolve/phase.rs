@@ -12,7 +12,7 @@ use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
     BenchSettings, BuildSettings, CloseLookAt, Counting, KernelTemplate, L2State, Objective, Phase, ProfileSettings,
-    Sweep, VariantSpec, Workload,
+    Selection, Sweep, VariantSpec, Workload,
 };
 use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
@@ -54,6 +54,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
     let gates = vocabulary.flat(&list(root, "gate"));
     let gate_plan = vocabulary.plan(root, &gates);
     let rules = rule::rules(&list(root, "rule"), &vocabulary.values);
+    let imported = root.get("imported").and_then(|item| super::imported::imported(&item, &workload.shapes));
     let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
     let build = build(root, project);
     let (bench, profile) = (
@@ -73,6 +74,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         title: head.title.or_else(|| head.name.clone())?,
         name: head.name?,
         objective: head.objective?,
+        select: head.select,
         recording: head.recording.map(Into::into),
         build,
         bench: bench?,
@@ -86,6 +88,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         gates,
         gate_plan,
         rules,
+        imported,
         workload,
     })
 }
@@ -228,6 +231,7 @@ struct Head {
     name: Option<String>,
     title: Option<String>,
     objective: Option<Objective>,
+    select: Selection,
     objective_shape: Option<ShapeName>,
     recording: Option<String>,
 }
@@ -239,10 +243,14 @@ fn head(table: &Table<'_>, vocabulary: &Vocabulary<'_>) -> Head {
         name: table.need("name").and_then(|item| item.name()),
         title: table.get("title").and_then(|item| item.text()),
         objective: objective(table, vocabulary, objective_shape.clone()),
+        select: table.get("select").and_then(|item| item.one_of(&SELECTIONS)).unwrap_or_default(),
         objective_shape,
         recording: table.get("recording").and_then(|item| item.text()),
     }
 }
+
+/// Ways to select.
+const SELECTIONS: [(&str, Selection); 2] = [("best", Selection::Best), ("best that passes", Selection::BestThatPasses)];
 
 fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<ShapeName>) -> Option<Objective> {
     let Some(item) = table.get("objective") else {

@@ -7,13 +7,15 @@ use super::init::init;
 use super::names::identifier;
 use super::reference;
 use super::scope::InScope;
+use super::tolerance;
 use crate::config::keys::{self, COMPLEX64};
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{
     Amount, Buffer, Dtype, Init, Laws, Reduction, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference,
 };
 use crate::expr::{Expr, Names, Value};
-use crate::model::{AllClose, NanRule, ShapeName, Tolerance};
+use crate::model::ShapeName;
+use std::collections::HashSet;
 
 /// Reads the workload; `params` are every parameter that a variant may have.
 pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
@@ -27,7 +29,7 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let buffers_right = table.problems() == before;
     let scalars = table.get("scalars").map(|item| scalars(&item, &scalar_scope)).unwrap_or_default();
     let reference = table.need("reference").and_then(|item| reference::reference(&item, &dims));
-    let tolerance = table.need("tolerance").and_then(|item| tolerance(&item));
+    let tolerance = table.need("tolerance").and_then(|item| tolerance::tolerance(&item, &buffers, &shapes));
     let seeds = table.get("seeds").map_or_else(|| vec![0], |item| seeds(&item));
     let over_shapes = |key| table.get(key).and_then(|item| evaluated(&item, &dims, &shapes));
     let (flops, bytes) = (over_shapes("flops"), over_shapes("bytes"));
@@ -38,7 +40,7 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     if let (
         Some(times),
         Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. } | WorkloadReference::Program(_)),
-    ) = (tolerance.and_then(|t| t.times_error), &reference)
+    ) = (tolerance.as_ref().and_then(|(tolerance, _)| tolerance.times_error), &reference)
     {
         let message =
             format!("`times_error = {times}` asks for a plain evaluation, which only built-in references have");
@@ -49,8 +51,8 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
         reference.unwrap_or_else(|| WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() });
     let given = table.get("laws").map(|item| Laws::Given(reference::laws(&item, given_reference.as_ref())));
     let laws = given.unwrap_or_else(|| Laws::Suited(reference::suited_laws(&reference, &buffers)));
-    let tolerance = tolerance.unwrap_or_default();
-    Workload { seeds, laws, reference, tolerance, scalars, shapes, buffers, flops, bytes }
+    let (tolerance, own_bounds) = tolerance.unwrap_or_default();
+    Workload { seeds, laws, reference, tolerance, own_bounds, scalars, shapes, buffers, flops, bytes }
 }
 
 /// Reports a reference entry beside partial results: it has no parameters that would say how many there are.
@@ -82,8 +84,9 @@ fn seeds(item: &Item<'_>) -> Vec<u64> {
         .filter_map(|seed| seed.whole(0..=i64::MAX))
         .filter_map(|v| u64::try_from(v).ok())
         .collect();
-    for (at, seed) in seeds.iter().enumerate() {
-        if seeds[..at].contains(seed) {
+    let mut seen = HashSet::new();
+    for seed in &seeds {
+        if !seen.insert(seed) {
             item.report(format!("seed {seed} is given twice"), Some("give each seed once".to_owned()));
         }
     }
@@ -257,35 +260,4 @@ fn extent(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> {
         item.report_within(expr.text(), span, problem, Some(help));
     }
     Some(expr)
-}
-
-fn tolerance(item: &Item<'_>) -> Option<Tolerance> {
-    const BOUNDS: [&str; 5] = ["max_abs", "rel_l2", "atol", "rtol", "times_error"];
-    let table = item.table(&keys::TOLERANCE)?;
-    let bound = |key| table.get(key).and_then(|item| item.number("a number of at least 0", |v| v >= 0.0));
-    let (atol, rtol) = (bound("atol"), bound("rtol"));
-    let either = atol.or(rtol).is_some();
-    let mismatches = table.get("mismatches").map(|item| {
-        if !either {
-            item.report(
-                "`mismatches` is of the elements that `atol` and `rtol` bound",
-                Some("give one of them".to_owned()),
-            );
-        }
-        item.number("a share from 0 to 0.05", |v| (0.0..=0.05).contains(&v)).unwrap_or(0.0)
-    });
-    let allclose = either.then(|| AllClose {
-        atol: atol.unwrap_or(0.0),
-        rtol: rtol.unwrap_or(0.0),
-        mismatches: mismatches.unwrap_or(0.0),
-    });
-    let allow_nan = table.get("allow_nan").and_then(|item| item.boolean()).unwrap_or(false);
-    let nan = if allow_nan { NanRule::Allowed } else { NanRule::Refused };
-    let (max_abs, rel_l2, times_error) = (bound("max_abs"), bound("rel_l2"), bound("times_error"));
-    if !BOUNDS.iter().any(|key| table.has(key)) {
-        let help = "tolerance = { max_abs = 2e-3 }".to_owned();
-        item.expected(&format!("at least one bound: {}", BOUNDS.join(", ")), Some(help));
-        return None;
-    }
-    Some(Tolerance { max_abs, rel_l2, allclose, times_error, nan })
 }

@@ -31,7 +31,7 @@ fn every_error_comes_out_at_once() {
     2 | nme = "small"
       | ^^^
       |
-      = help: did you mean `name`? allowed in `phase`: name, title, objective, objective_shape, recording
+      = help: did you mean `name`? allowed in `phase`: name, title, objective, objective_shape, select, recording
 
     error: `workload.seeds` is `[]`, expected an array with at least one value
      --> phase.toml:5:9
@@ -75,7 +75,7 @@ blok = ["1"]"#)]), @r##"
     19 | blok = ["1"]
        | ^^^^
        |
-       = help: did you mean `block`? allowed in `kernel`: source, ptx, cubin, python, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, tensor_maps, args, workspace, launch
+       = help: did you mean `block`? allowed in `kernel`: source, ptx, cubin, python, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, tensor_maps, symbols, where, args, workspace, launch
     "##);
 }
 
@@ -120,7 +120,7 @@ fn unknown_table() {
     25 | [sweeps]
        |  ^^^^^^
        |
-       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule
+       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported
     "##);
 }
 
@@ -783,7 +783,7 @@ arch = "90"
     19 | [variable]
        |  ^^^^^^^^
        |
-       = help: did you mean `variant`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule
+       = help: did you mean `variant`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported
 
     error: `sweep` has no kernel to sweep
       --> phase.toml:28:1

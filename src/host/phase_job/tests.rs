@@ -8,7 +8,8 @@ use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, Sha
 use std::path::PathBuf;
 
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, BuiltKernel> {
-    let built = |name: &str| BuiltKernel { cubin: PathBuf::from(format!("{name}.cubin")), launch: None };
+    let built =
+        |name: &str| BuiltKernel { cubin: PathBuf::from(format!("{name}.cubin")), launch: None, left_out: Vec::new() };
     names.iter().map(|n| (VariantId((*n).to_owned()), built(n))).collect()
 }
 

@@ -38,6 +38,9 @@ pub fn entry_of_run(
     if run.manifest.shard.is_some() {
         return Err(lacking("it is a shard; `ncugate merge` puts shards together"));
     }
+    if let Some(part) = &run.manifest.narrowed {
+        return Err(lacking(&format!("it measured a part of its phase ({})", part.words())));
+    }
     if !run.is_sealed() {
         return Err(lacking("it is not sealed: its manifest does not list its files (measure again)"));
     }
@@ -131,7 +134,7 @@ impl Finder<'_> {
             let text = disk::open::bytes(&folder.join("manifest.json"), MANIFEST).ok()?;
             let manifest: Manifest = serde_json::from_slice(&text).ok()?;
             let passed = manifest.verdict.as_ref().is_some_and(RunVerdict::is_reference);
-            let whole = manifest.state == RunState::Complete && manifest.seal.is_some();
+            let whole = manifest.state == RunState::Complete && manifest.seal.is_some() && manifest.narrowed.is_none();
             let earlier = manifest.started < ours.started;
             (earlier && whole && passed).then_some((manifest.started, folder))
         };

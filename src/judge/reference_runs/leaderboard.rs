@@ -1,9 +1,13 @@
 //! The leaderboard of a phase: a line an entry, only ever appended to, small enough to be committed.
 
 use super::{Conditions, LeaderboardEntry};
+use crate::disk::open;
 use crate::model::Better;
 use crate::store::{StoreError, write_atomically};
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a leaderboard: an entry has some KB.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// The name that `best.` in a requirement stands for.
 pub const BEST: &str = "best";
@@ -47,9 +51,8 @@ impl Leaderboard {
     /// Reads `<profiles>/<phase>/leaderboard.jsonl`; one that is not there has no entries, one that is damaged is an error.
     pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
         let path = profiles.join(phase).join("leaderboard.jsonl");
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        let text = match open::text_if_there(&path, MAX_BYTES) {
+            Ok(text) => text.unwrap_or_default(),
             Err(source) => return Err(StoreError::Read { path, source }),
         };
         let parse = |(at, line): (usize, &str)| {

@@ -1,6 +1,7 @@
 //! A machine's own noise: one variant timed against itself.
 
 use super::Conditions;
+use crate::disk::open;
 use crate::judge::{BetweenRuns, Noise};
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -9,6 +10,9 @@ use crate::store::{StoreError, write_json};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+
+/// Most bytes of the file.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Noise of a machine under some conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,7 +129,7 @@ impl NoiseBook {
     /// Reads the file; one that is not there has none, one that is damaged is an error.
     pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
         let path = profiles.join(phase).join("noise.json");
-        let calibrations = match std::fs::read(&path) {
+        let calibrations = match open::bytes(&path, MAX_BYTES) {
             Ok(text) => serde_json::from_slice(&text).map_err(|e| StoreError::Record {
                 path: path.clone(),
                 line: e.line(),

@@ -67,6 +67,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         verdict: None,
         stopped: None,
         shard: None,
+        narrowed: None,
         merged: Vec::new(),
         warnings: Vec::new(),
         seal: None,

@@ -234,6 +234,25 @@ fn selection_is_the_best_correct_candidate_and_ties_do_not_depend_on_order() {
 }
 
 #[test]
+fn the_best_that_passes_is_selected_and_the_best_where_none_does() {
+    let mut fixture = Fixture::new(&(gate("registers <= 64") + &gate("eligible_warps >= 2").replace("\"g\"", "\"w\"")));
+    fixture.set("registers", |v, _| [70.0, 64.0, 60.0, 60.0, 0.0][v]).set("eligible_warps", |_, _| 3.0).wrong(1);
+    let best = fixture.judge();
+    assert_eq!((best.selected.unwrap().variant.0.as_str(), best.verdict), ("REGCAP=64,THREADS=64", FAIL));
+    fixture.phase.select = crate::config::Selection::BestThatPasses;
+    let passing = fixture.judge();
+    assert_eq!((passing.selected.unwrap().variant.0.as_str(), passing.verdict), ("REGCAP=96,THREADS=64", PASS));
+    assert_eq!(passing.variants[0].rank, Some(1), "the objective ranks as before");
+    // an advisory gate does not keep a variant from being selected, and a required one that is not known does
+    fixture.set("eligible_warps", |v, _| if v == 2 { f64::NAN } else { 3.0 });
+    let selected = fixture.judge().selected.unwrap().variant.0;
+    assert_eq!(selected, "REGCAP=96,THREADS=128");
+    fixture.set("eligible_warps", |_, _| 1.0);
+    let none = fixture.judge();
+    assert_eq!((none.selected.unwrap().variant.0.as_str(), none.verdict), ("REGCAP=64,THREADS=64", FAIL));
+}
+
+#[test]
 fn variants_say_what_stops_them() {
     let mut fixture = Fixture::new(&(gate("registers <= 64") + &gate("eligible_warps >= 2").replace("\"g\"", "\"w\"")));
     fixture.set("registers", |v, _| [64.0, 70.0, 64.0, 64.0, 0.0][v]).set("eligible_warps", |_, _| 1.0).wrong(2);

@@ -86,7 +86,7 @@ impl StoredLaunch {
         let Self { shape, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args } = self;
         let entry = entry.to_owned();
         let launch = Launch { entry, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args };
-        ShapeProgram { shape, steps: vec![Step::Launch(launch)] }
+        ShapeProgram::new(shape, vec![Step::Launch(launch)])
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_plan_of_several_steps_comes_back_and_half_of_one_is_refused() {
         let mut plan: KernelPlan = serde_json::from_str(ONE).unwrap();
-        plan.programs[0].steps.insert(0, Step::Memset(BufferFill { buffer: "x".to_owned(), byte: 255 }));
+        plan.programs[0].steps.insert(0, Step::Memset(BufferFill { buffer: "x".to_owned(), byte: 255, bytes: None }));
         let text = serde_json::to_string(&plan).unwrap();
         assert!(text.contains(r#""steps":[{"memset":{"buffer":"x","byte":255}},{"launch":{"entry":"k","#), "{text}");
         assert_eq!(serde_json::from_str::<KernelPlan>(&text).unwrap(), plan);

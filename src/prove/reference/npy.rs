@@ -1,10 +1,13 @@
 //! NumPy's `.npy` files, versions 1 to 3: C order, little endian, real numbers.
 
 use crate::config::Dtype;
+use crate::disk::open;
 use crate::prove::element;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// Most bytes of a file: what one GPU can hold.
+const MAX_BYTES: u64 = 256 << 30;
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Why a file does not give an array.
@@ -30,7 +33,7 @@ pub enum NpyError {
 
 /// Reads the array of a file, which must have these extents.
 pub fn read(path: &Path, extents: &[usize]) -> Result<Vec<f64>, NpyError> {
-    let bytes = std::fs::read(path).map_err(|source| NpyError::Read { path: path.to_owned(), source })?;
+    let bytes = open::named(path, MAX_BYTES).map_err(|source| NpyError::Read { path: path.to_owned(), source })?;
     parse(&bytes, extents).map_err(|what| NpyError::Format { path: path.to_owned(), what })
 }
 

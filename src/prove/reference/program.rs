@@ -60,12 +60,13 @@ fn said(printed: &str) -> String {
 }
 
 impl ReferenceProgram {
-    /// The right outputs of a shape, by buffer.
+    /// The right outputs of a shape, by buffer; `python` calls a function of Python.
     ///
     /// # Errors
     /// The program cannot be run, fails, takes too long, or does not give every output with its extents.
     pub fn outputs(
         &self,
+        python: Option<&Path>,
         shape: &ShapeSpec,
         seed: u64,
         inputs: &BufferValues,
@@ -73,15 +74,15 @@ impl ReferenceProgram {
         let folder = CallFolder::make().map_err(|(folder, source)| ProgramError::Write { folder, source })?;
         let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
         folder.fill(shape, seed, inputs).map_err(failed)?;
-        self.call(&folder.0)?;
+        self.call(python, &folder.0)?;
         let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
         outputs.map(|(at, buffer)| Ok((at, read(&folder.array("outputs", buffer), &buffer.extents)?))).collect()
     }
 
-    fn call(&self, folder: &Path) -> Result<(), ProgramError> {
+    fn call(&self, python: Option<&Path>, folder: &Path) -> Result<(), ProgramError> {
         let (name, mut command) = match &self.program {
             ProgramKind::Python { file, function } => {
-                let mut command = Command::new("python3");
+                let mut command = Command::new(python.unwrap_or(Path::new("python3")));
                 command.arg(folder.join("runner.py")).arg(folder).arg(file).arg(function);
                 (format!("{}:{function}", file.display()), command)
             }
@@ -173,8 +174,12 @@ mod tests {
     #[test]
     fn a_command_reads_and_writes_numpy_files() {
         let copy = ["sh", "-c", "cp \"$0/inputs/x.npy\" \"$0/outputs/y.npy\""].map(str::to_owned).to_vec();
-        let found =
-            program(ProgramKind::Command { argv: copy }).outputs(&doubled(), 0, &[vec![1.0, -0.5, 1e300], Vec::new()]);
+        let found = program(ProgramKind::Command { argv: copy }).outputs(
+            None,
+            &doubled(),
+            0,
+            &[vec![1.0, -0.5, 1e300], Vec::new()],
+        );
         assert_eq!(found.unwrap(), [(1, vec![1.0, -0.5, 1e300])]);
     }
 
@@ -183,12 +188,15 @@ mod tests {
         let run = |script: &str, timeout_s| {
             let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
             let program = ReferenceProgram { timeout_s, ..program(ProgramKind::Command { argv }) };
-            program.outputs(&doubled(), 0, &[vec![0.0; 3], Vec::new()]).unwrap_err().to_string()
+            program.outputs(None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]).unwrap_err().to_string()
         };
         assert!(run("echo broken >&2; exit 3", 20).ends_with("exited with status 3:\nbroken"));
         assert!(run("sleep 30", 1).contains("exceeded its time limit"));
         assert!(run("true", 20).contains("cannot read "));
         let gone = program(ProgramKind::Command { argv: vec!["/no/such/program".to_owned()] });
-        assert!(matches!(gone.outputs(&doubled(), 0, &[vec![0.0; 3], Vec::new()]), Err(ProgramError::Start { .. })));
+        assert!(matches!(
+            gone.outputs(None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]),
+            Err(ProgramError::Start { .. })
+        ));
     }
 }

@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::ShowError;
+use crate::disk::open;
 use crate::frame::launches::{Capture, Origin};
 use ncu_rep::csv::{CsvError, CsvReport};
 use ncu_rep::{Report, ReportError};
+
+/// Most bytes of a CSV.
+const MAX_CSV: u64 = 2 << 30;
 
 /// One opened file.
 pub(super) struct Input {
@@ -59,7 +63,7 @@ fn read(path: &Path) -> Result<Input, ShowError> {
     let name = path.display().to_string();
     match Report::open(path) {
         Ok(report) => Ok(Input { name, content: Content::Report(Box::new(report)) }),
-        Err(source @ ReportError::NotAReport { .. }) => match std::fs::read_to_string(path).ok() {
+        Err(source @ ReportError::NotAReport { .. }) => match open::named(path, MAX_CSV).and_then(open::text_of).ok() {
             Some(text) => match CsvReport::parse(&text) {
                 Ok(csv) => Ok(Input { name, content: Content::Csv(csv) }),
                 Err(CsvError::NoHeader) => Err(ShowError::Report { path: path.to_path_buf(), source }),

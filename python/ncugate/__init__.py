@@ -1,0 +1,22 @@
+"""ncugate for Python: the program in the wheel, and its results as types and Arrow tables."""
+
+from ._binary import NcugateError, binary
+from ._kernel import Buffer, Phase, kernel
+from ._result import Gate, RunResult, Verdict, judge, run
+from ._table import ArrowTable, load_run, read_report
+
+__all__ = [
+    "ArrowTable",
+    "Buffer",
+    "Gate",
+    "NcugateError",
+    "Phase",
+    "RunResult",
+    "Verdict",
+    "binary",
+    "judge",
+    "kernel",
+    "load_run",
+    "read_report",
+    "run",
+]

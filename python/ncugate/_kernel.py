@@ -1,0 +1,213 @@
+"""A phase out of a function of Triton."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import pathlib
+import re
+import sys
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+from ._binary import NcugateError, PathLike, call
+from ._result import RunResult, run
+
+Reference = Union[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A device buffer: `dtype` and `shape` as a phase writes them; `shape` is made of dimensions."""
+
+    dtype: str
+    shape: Sequence[Union[str, int]]
+    role: str = "input"
+    init: Optional[Any] = None
+
+    def table(self) -> Dict[str, Any]:
+        """As a table of a phase."""
+        table: Dict[str, Any] = {"dtype": self.dtype, "shape": [str(extent) for extent in self.shape]}
+        if self.role != "input":
+            table["role"] = self.role
+        if self.init is not None:
+            table["init"] = self.init
+        return table
+
+
+class Phase:
+    """A phase that is written, checked and run by the program."""
+
+    def __init__(self, tables: Dict[str, Any], source: pathlib.Path) -> None:
+        self.tables = tables
+        """The content of the file, by key."""
+        self.source = source
+        """The file of the function."""
+        self.path: Optional[pathlib.Path] = None
+        """Where it was written last."""
+
+    def text(self, path: PathLike) -> str:
+        """The text of the file, for a phase at this path: the function's file is named from the folder that a phase's paths are
+        relative to."""
+        root = _root(pathlib.Path(path).resolve().parent)
+        tables = json.loads(json.dumps(self.tables))
+        file, function = tables["kernel"]["python"]
+        tables["kernel"]["python"] = f"{os.path.relpath(file, root)}:{function}"
+        return _toml(tables)
+
+    def write(self, path: Optional[PathLike] = None) -> pathlib.Path:
+        """Writes the phase: beside the function, as `NAME.toml`, where no path is given. An older file is replaced."""
+        name = self.tables["phase"]["name"]
+        target = pathlib.Path(path) if path is not None else self.source.with_name(f"{name}.toml")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(self.text(target), encoding="utf-8")
+        self.path = target
+        return target
+
+    def check(self, *arguments: str) -> str:
+        """`ncugate check`: reads and builds the phase without a GPU; gives what was printed.
+
+        Raises NcugateError where the phase is wrong or does not build.
+        """
+        ended = call(["check", self.path or self.write(), *arguments])
+        said = ended.stdout.decode("utf-8", "replace")
+        # a gate on times or counters is not decided without a GPU
+        if ended.returncode not in (0, 4):
+            raise NcugateError(ended.returncode, (said + ended.stderr.decode("utf-8", "replace")).strip())
+        return said
+
+    def run(self, **options: Any) -> RunResult:
+        """`ncugate run`; options are those of `ncugate.run`."""
+        return run(self.path or self.write(), **options)
+
+
+class KernelFunction:
+    """A function of Triton with its phase. It is launched and called as before."""
+
+    def __init__(self, function: Any, phase: Phase) -> None:
+        self.function = function
+        self.phase = phase
+        self.__wrapped__ = function
+        self.__name__ = getattr(function, "__name__", "kernel")
+
+    def __getitem__(self, grid: Any) -> Any:
+        return self.function[grid]
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self.function(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["function"], name)
+
+
+def kernel(
+    *,
+    shapes: Mapping[str, Mapping[str, int]],
+    buffers: Mapping[str, Buffer],
+    args: Sequence[Any],
+    grid: Sequence[Union[str, int]],
+    reference: Reference,
+    tolerance: Mapping[str, Any],
+    gates: Sequence[Union[str, Mapping[str, Any]]],
+    sweep: Optional[Mapping[str, Sequence[Any]]] = None,
+    where: Optional[str] = None,
+    scalars: Optional[Mapping[str, Any]] = None,
+    baselines: Sequence[Mapping[str, Any]] = (),
+    seeds: Sequence[int] = (0, 1),
+    name: Optional[str] = None,
+    title: Optional[str] = None,
+    objective_shape: Optional[str] = None,
+    python: Optional[PathLike] = None,
+    bench: Optional[Mapping[str, Any]] = None,
+    profile: Optional[Mapping[str, Any]] = None,
+) -> Callable[[Any], Any]:
+    """Makes a phase of a function under `@triton.jit`; the decorated function has it as `.phase`.
+
+    Arguments have the meaning and the form of the keys of a phase: `shapes` and `buffers` of `[workload]`, `args` and `grid` of
+    `[kernel]`, `sweep` the constexprs and the options of the compiler (`num_warps`), `gates` requirements or tables. `python` is the
+    Python whose Triton compiles; this one where it is left out. Nothing is compiled or run here.
+    """
+    if not gates:
+        raise ValueError("a phase without a gate judges nothing: give at least one requirement")
+
+    def decorate(function: Any) -> Any:
+        plain = function
+        while hasattr(plain, "fn"):
+            plain = plain.fn
+        file = inspect.getsourcefile(plain)
+        if file is None or not os.path.isfile(file):
+            raise ValueError("the function has to be in a file: Triton compiles it from there")
+        source = pathlib.Path(file).resolve()
+        own = plain.__name__
+        head: Dict[str, Any] = {"name": name or own}
+        head.update({key: value for key, value in (("title", title), ("objective_shape", objective_shape)) if value is not None})
+        workload: Dict[str, Any] = {"seeds": list(seeds), "reference": reference, "tolerance": dict(tolerance)}
+        if scalars:
+            workload["scalars"] = dict(scalars)
+        workload["shapes"] = {key: dict(value) for key, value in shapes.items()}
+        workload["buffers"] = {key: value.table() for key, value in buffers.items()}
+        tables: Dict[str, Any] = {"phase": head, "build": {"python": os.fspath(python or sys.executable)}}
+        tables.update({key: dict(value) for key, value in (("bench", bench), ("profile", profile)) if value})
+        tables["workload"] = workload
+        tables["kernel"] = {"python": [str(source), own], "grid": [str(axis) for axis in grid], "args": list(args)}
+        if sweep:
+            tables["sweep"] = {key: list(values) for key, values in sweep.items()}
+            if where is not None:
+                tables["sweep"]["where"] = where
+        if baselines:
+            tables["baseline"] = [dict(baseline) for baseline in baselines]
+        tables["gate"] = [{"require": gate} if isinstance(gate, str) else dict(gate) for gate in gates]
+        return KernelFunction(function, Phase(tables, source))
+
+    return decorate
+
+
+def _root(folder: pathlib.Path) -> pathlib.Path:
+    """The folder that paths of a phase in this folder are relative to: the nearest with an `ncugate.toml`."""
+    for candidate in (folder, *folder.parents):
+        if (candidate / "ncugate.toml").is_file():
+            return candidate
+    return folder
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ValueError(f"{value} is not a number that a phase can have")
+        return repr(value) if "." in repr(value) or "e" in repr(value) else f"{value!r}.0"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + " }" if value else "{}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    raise TypeError(f"a {type(value).__name__} is not a value of a phase")
+
+
+def _toml(tables: Mapping[str, Any]) -> str:
+    lines: List[str] = []
+
+    def table(title: str, content: Mapping[str, Any], nested: Sequence[str] = ()) -> None:
+        lines.append(f"\n[{title}]")
+        lines.extend(f"{_key(key)} = {_value(value)}" for key, value in content.items() if key not in nested)
+        for key in nested:
+            if key in content:
+                table(f"{title}.{key}", content[key])
+
+    for key, content in tables.items():
+        if isinstance(content, list):
+            for entry in content:
+                lines.append(f"\n[[{key}]]")
+                lines.extend(f"{_key(inner)} = {_value(value)}" for inner, value in entry.items())
+        else:
+            table(key, content, ("scalars", "shapes", "buffers") if key == "workload" else ())
+    return "\n".join(lines).lstrip("\n") + "\n"

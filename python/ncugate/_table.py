@@ -1,0 +1,77 @@
+"""Tables that the program writes, as Arrow."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TYPE_CHECKING, Any, List, Optional, Sequence
+
+from ._binary import PathLike, output
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+
+class ArrowTable:
+    """A table as an Arrow IPC file in memory.
+
+    It is read by `polars` or `pyarrow`, whichever is installed. Where one of them is, `__arrow_c_stream__` hands it to anything that
+    knows the Arrow PyCapsule interface: `polars.DataFrame(table)`, `pyarrow.table(table)`, DuckDB, pandas 3.
+    """
+
+    def __init__(self, ipc: bytes) -> None:
+        self.ipc = ipc
+        """The bytes of the IPC file (Feather 2)."""
+
+    def to_pyarrow(self) -> "pyarrow.Table":
+        """As a table of pyarrow, over the same memory."""
+        import pyarrow.ipc
+
+        return pyarrow.ipc.open_file(pyarrow.py_buffer(self.ipc)).read_all()
+
+    def to_polars(self) -> "polars.DataFrame":
+        """As a frame of polars."""
+        import polars
+
+        return polars.read_ipc(io.BytesIO(self.ipc))
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """As a frame of pandas, by pyarrow."""
+        return self.to_pyarrow().to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> Any:
+        for read in (self.to_pyarrow, self.to_polars):
+            try:
+                table: Any = read()
+            except ImportError:
+                continue
+            return table.__arrow_c_stream__(requested_schema)
+        raise ImportError("an Arrow stream needs pyarrow or polars: pip install 'ncugate[pyarrow]'")
+
+    def __repr__(self) -> str:
+        return f"<ncugate.ArrowTable of {len(self.ipc)} bytes>"
+
+
+def read_report(path: PathLike, metrics: Sequence[str] = (), *, wide: bool = False) -> ArrowTable:
+    """The launches of an ncu report (`.ncu-rep`, `.ncu-repz`) or of ncu's CSV: a row a launch and metric, in base units.
+
+    `metrics` are full names or globs; without them every metric is read. With `wide`, a row is a launch and a column a metric.
+    Raises NcugateError where the file is not a report, or is damaged.
+    """
+    arguments: List[PathLike] = ["show", os.fspath(path), "--export", "arrow"]
+    for metric in metrics:
+        arguments += ["--metric", metric]
+    if wide:
+        arguments.append("--wide")
+    return ArrowTable(output(arguments))
+
+
+def load_run(folder: PathLike) -> ArrowTable:
+    """Everything that a run or recording measured: a row a variant and shape, a column a parameter and metric.
+
+    A metric that was not measured is null, with the reason in the column `METRIC.reason`. Raises NcugateError where the folder is not
+    a run.
+    """
+    return ArrowTable(output(["table", os.fspath(folder), "--to", "arrow"]))

@@ -1,0 +1,37 @@
+//! `ncugate demo`: the report of a recording that the program carries. Nothing is measured.
+
+use super::CommandError;
+use super::conclude::{conclude_in, session};
+use crate::cli::{Against, DemoArgs, Folders, OutputFormat};
+use crate::exit::Outcome;
+use crate::judge::PhaseRun;
+use crate::report::RunSource;
+use crate::store::write_embedded;
+use std::io::Write;
+
+/// Writes the recording and its report, says first that nothing was measured here, and ends as the recording does.
+pub fn demo(args: &DemoArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let profiles = args.output.join("profiles");
+    let recording = profiles.join("sdpa_fast").join("h200");
+    write_embedded(&recording)?;
+    let run = PhaseRun::load(&recording)?;
+    let is_text = args.saying.format == OutputFormat::Text;
+    if is_text {
+        let manifest = &run.run.manifest;
+        let gpu = manifest.fingerprint.gpu.as_ref().map_or("an unknown GPU", |gpu| gpu.name.as_str());
+        let date = manifest.started.strftime("%Y-%m-%d");
+        let phase = &manifest.phase;
+        writeln!(out, "nothing is measured here: this is a recording of the phase {phase}, made on {gpu} on {date}\n")?;
+    }
+    let folders = Folders { profiles, reports: args.output.join("reports") };
+    let session = session(&run, &Against::default(), &folders)?;
+    let source = RunSource::Recorded { folder: recording.display().to_string() };
+    let outcome = conclude_in(&args.output.join("report"), &session, source, &args.saying, out)?;
+    if is_text {
+        writeln!(
+            out,
+            "\nnext: `ncugate init kernel.cu` writes a phase for a kernel of yours, and `ncugate doctor` checks this machine"
+        )?;
+    }
+    Ok(outcome)
+}

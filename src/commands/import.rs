@@ -1,0 +1,66 @@
+//! `ncugate import`: another project's problem as a phase.
+
+use super::CommandError;
+use crate::cli::{ImportCommand, ImportPrecision};
+use crate::config;
+use crate::exchange::{
+    FlashInferChoice, GpuModeProblem, ImportTarget, KernelBenchProblem, Parser, Precision, import_flashinfer,
+    import_gpumode, import_kernelbench,
+};
+use crate::exit::Outcome;
+use crate::number::counted;
+use std::io::Write;
+
+/// Writes the phase and its files, and says what is in another form or left out.
+pub fn import(command: &ImportCommand, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let output = match command {
+        ImportCommand::FlashInfer(args) => &args.output,
+        ImportCommand::KernelBench(args) => &args.output,
+        ImportCommand::GpuMode(args) => &args.output,
+    };
+    let target = ImportTarget::new(output)?;
+    let phase = match command {
+        ImportCommand::FlashInfer(args) => {
+            let choice = FlashInferChoice {
+                definition: args.definition.clone(),
+                solutions: args.solutions.clone(),
+                workloads: args.workloads.clone(),
+            };
+            import_flashinfer(&args.folder, &choice, &target)?
+        }
+        ImportCommand::KernelBench(args) => {
+            let problem = KernelBenchProblem {
+                problem: args.problem.clone(),
+                solutions: args.solutions.clone(),
+                precision: match args.precision {
+                    ImportPrecision::Fp32 => Precision::Fp32,
+                    ImportPrecision::Fp16 => Precision::Fp16,
+                    ImportPrecision::Bf16 => Precision::Bf16,
+                },
+                inputs: args.tensors.inputs.clone(),
+                outputs: args.tensors.outputs.clone(),
+            };
+            import_kernelbench(&problem, &Parser { python: args.tensors.python.clone() }, &target)?
+        }
+        ImportCommand::GpuMode(args) => {
+            let problem = GpuModeProblem {
+                task: args.task.clone(),
+                submissions: args.solutions.clone(),
+                inputs: args.tensors.inputs.clone(),
+                outputs: args.tensors.outputs.clone(),
+                bound: args.rtol.zip(args.atol),
+            };
+            import_gpumode(&problem, &Parser { python: args.tensors.python.clone() }, &target)?
+        }
+    };
+    // What a phase cannot be is an error here, with its place in the text that would have been written.
+    let understood = config::parse(output, &phase.text)?;
+    phase.write(&target)?;
+    let (shapes, candidates) = (understood.workload.shapes.len(), understood.variants.len());
+    writeln!(out, "{}: {}, {}", output.display(), counted(shapes, "shape"), counted(candidates, "candidate"))?;
+    for note in &phase.notes {
+        writeln!(out, "  note: {note}")?;
+    }
+    writeln!(out, "  nothing was executed; `ncugate check {}` calls the reference", output.display())?;
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,82 @@
+//! `ncugate run --list`: what would be measured.
+
+use super::CommandError;
+use crate::cli::OutputFormat;
+use crate::config::Phase;
+use crate::exit::Outcome;
+use crate::model::ShapeName;
+use crate::number::counted;
+use crate::plan::{Narrowing, Plan};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// What would be measured.
+#[derive(Serialize)]
+struct Listed<'a> {
+    phase: &'a str,
+    candidates: Vec<&'a str>,
+    baselines: Vec<&'a str>,
+    /// Every shape that is checked.
+    checked: Vec<&'a str>,
+    timed: Vec<&'a str>,
+    rounds: u32,
+    /// Candidates of the phase that are left out.
+    left_out: usize,
+    /// The part that was asked for; none where it is the whole.
+    part: Option<String>,
+    /// Whether a search chooses candidates when the phase runs.
+    is_searched: bool,
+}
+
+/// Prints variants, shapes and rounds; measures and judges nothing.
+pub fn list(
+    phase: &Phase,
+    plan: &Plan,
+    whole: &Plan,
+    narrowed: Option<&Narrowing>,
+    format: OutputFormat,
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
+    let names = |shapes: &'_ [ShapeName]| -> Vec<String> { shapes.iter().map(|shape| shape.0.clone()).collect() };
+    let timed = names(&phase.bench.shapes);
+    let listed = Listed {
+        phase: &phase.name,
+        candidates: plan.candidates().map(|variant| variant.id.0.as_str()).collect(),
+        baselines: plan.baselines().map(|variant| variant.id.0.as_str()).collect(),
+        checked: phase.workload.shapes.iter().map(|shape| shape.name.0.as_str()).collect(),
+        timed: timed.iter().map(String::as_str).collect(),
+        rounds: phase.bench.rounds,
+        left_out: whole.candidates().count() - plan.candidates().count(),
+        part: narrowed.map(Narrowing::words),
+        is_searched: phase.search.is_some() && phase.sweep.points.is_none(),
+    };
+    match format {
+        OutputFormat::Json => {
+            writeln!(out, "{}", serde_json::to_string_pretty(&listed).map_err(io::Error::from)?)?;
+        }
+        OutputFormat::Text => text(&listed, out)?,
+    }
+    Ok(Outcome::Passed)
+}
+
+fn text(listed: &Listed<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let (candidates, baselines) = (listed.candidates.len(), listed.baselines.len());
+    writeln!(out, "{}: {}, {}", listed.phase, counted(candidates, "candidate"), counted(baselines, "baseline"))?;
+    if listed.is_searched {
+        writeln!(out, "a search chooses more candidates when the phase runs")?;
+    }
+    writeln!(
+        out,
+        "checked at {}; timed at {} in {} rounds",
+        listed.checked.join(", "),
+        listed.timed.join(", "),
+        listed.rounds
+    )?;
+    listed.candidates.iter().try_for_each(|id| writeln!(out, "  {id}"))?;
+    listed.baselines.iter().try_for_each(|id| writeln!(out, "  {id} (baseline)"))?;
+    if let Some(part) = &listed.part {
+        let left_out = counted(listed.left_out, "candidate");
+        writeln!(out, "a part of the phase ({part}): {left_out} left out; a run of it does not pass")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! `ncugate submit`: a phase on a cluster.
+
+use super::project::open_phase;
+use super::run::refuse_reports;
+use super::{CommandError, manner, signal};
+use crate::build::Arch;
+use crate::cli::{SubmitArgs, SubmitCommand};
+use crate::config::Phase;
+use crate::exit::Outcome;
+use crate::plan::{Plan, unroll};
+use crate::store::{Fingerprint, manifest, sha256};
+use crate::submit::{Engine, Followed, Follower, HyperQueue, Retries, Script, Slurm, SubmitFolder, Work, text};
+use std::io::Write;
+use std::path::{Path, PathBuf, absolute};
+use std::time::Duration;
+
+/// Submits and follows a phase; the outcome is that of judging it.
+pub fn submit(command: &SubmitCommand, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let (engine, at_once) = engine(command)?;
+    let args = command.args();
+    let config =
+        args.config.canonicalize().map_err(|source| CommandError::Input { path: args.config.clone(), source })?;
+    let phase = open_phase(&args.config)?;
+    let plan = unroll(&phase)?;
+    refuse(&phase)?;
+    let shards = args.shards.unwrap_or(at_once);
+    let work = work(args, &phase, config, shards)?;
+    let jobs = absolute(&args.jobs)?;
+    let key = key(&phase, &plan, shards);
+    if args.dry_run {
+        return dry_run(&*engine, &work, &SubmitFolder::shown(&jobs, &phase.name, &key), out);
+    }
+    signal::watch();
+    let folder = SubmitFolder::open(&jobs, &phase.name, &key, args.fresh)?;
+    let progress = manner::progress();
+    let follower = Follower {
+        engine: &*engine,
+        work: &work,
+        folder: &folder,
+        retries: Retries(args.retries),
+        interval: Duration::from_secs(args.interval),
+        progress: &progress,
+    };
+    let submission = follower.begin()?;
+    writeln!(out, "submitted to {}: {}", engine.name(), folder.path().display())?;
+    if args.detach {
+        writeln!(out, "nothing was judged: the same command without --detach follows to the verdict")?;
+        return Ok(Outcome::Inconclusive);
+    }
+    let Followed { status, said } = follower.follow(submission)?;
+    write!(out, "{said}")?;
+    // The follower takes no other status for a verdict.
+    Ok(Outcome::of_status(status).unwrap_or(Outcome::Environment))
+}
+
+/// The engine, and how many tasks it may run at once.
+fn engine(command: &SubmitCommand) -> Result<(Box<dyn Engine>, u32), CommandError> {
+    match command {
+        SubmitCommand::Slurm(args) => {
+            let given = args.options.iter().chain(&args.cpu_options).chain(&args.time);
+            given.clone().try_for_each(|option| one_line(option))?;
+            let slurm = Slurm {
+                gres: args.gres.clone(),
+                nodes: args.nodes,
+                time: args.time.clone(),
+                options: args.options.clone(),
+                cpu_options: args.cpu_options.clone(),
+            };
+            let at_once = slurm.at_once();
+            Ok((Box::new(slurm), at_once))
+        }
+        SubmitCommand::Hq(args) => {
+            let Some(shards) = args.submit.shards else {
+                let what = "HyperQueue does not say how many GPUs there will be: give --shards N";
+                return Err(CommandError::Usage(what.to_owned()));
+            };
+            Ok((Box::new(HyperQueue { resource: args.resource.clone(), options: args.options.clone() }), shards))
+        }
+    }
+}
+
+fn one_line(option: &str) -> Result<(), CommandError> {
+    match option.chars().any(char::is_control) {
+        true => Err(CommandError::Usage("an option of sbatch has a control character".to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// Refuses phases that cannot be cut into shards.
+fn refuse(phase: &Phase) -> Result<(), CommandError> {
+    refuse_reports(phase)?;
+    match phase.search.is_some() {
+        true => Err(CommandError::Usage(
+            "a search chooses its candidates on one machine: give the phase its sweep without [search] to submit it"
+                .to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
+fn work(args: &SubmitArgs, phase: &Phase, config: PathBuf, shards: u32) -> Result<Work, CommandError> {
+    let arch = args.arch.as_ref().or(phase.build.arch.as_ref());
+    let arch = arch.map(|text| text.parse::<Arch>().map(|arch| arch.to_string())).transpose()?;
+    let cache = std::env::var_os("NCUGATE_CACHE").map(PathBuf::from).or_else(|| phase.build.cache.clone());
+    let cache = match cache {
+        Some(cache) => absolute(cache)?,
+        None => absolute(&args.jobs)?.join("cache"),
+    };
+    Ok(Work {
+        phase: phase.name.clone(),
+        config,
+        root: std::env::current_dir()?,
+        program: std::env::current_exe()?,
+        shards,
+        arch,
+        cache,
+        profiles: absolute(&args.folders.profiles)?,
+        reports: absolute(&args.folders.reports)?,
+    })
+}
+
+/// What a submission is of: the phase with its files, and into how many shards it is cut.
+fn key(phase: &Phase, plan: &Plan, shards: u32) -> String {
+    let manifest = manifest(phase, plan, Fingerprint::default());
+    let parts = serde_json::json!([
+        env!("NCUGATE_VERSION"),
+        manifest.config_sha256,
+        manifest.project,
+        manifest.plan_sha256,
+        manifest.sources,
+        manifest.inputs,
+        shards,
+    ]);
+    sha256(parts.to_string().as_bytes()).chars().take(12).collect()
+}
+
+fn dry_run(
+    engine: &dyn Engine,
+    work: &Work,
+    folder: &SubmitFolder,
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
+    for stage in work.stages() {
+        let script = Script { stage, work, folder: folder.path(), shards: (1..=work.shards).collect() };
+        let path: &Path = &script.path();
+        writeln!(out, "# {}\n{}", path.display(), text(&script, engine)?)?;
+    }
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,48 @@
+//! `[imported]`: what another project calls the problem that a phase was made of.
+
+/// A format that problems are read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportFormat {
+    /// FlashInfer-Trace: definition, workloads and solutions as JSON.
+    FlashInfer,
+    /// KernelBench: `Model`, `get_inputs` and `ModelNew` in Python.
+    KernelBench,
+    /// gpu-mode's `task.yml` with its `reference.py`.
+    GpuMode,
+}
+
+impl ImportFormat {
+    /// As a phase writes it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::FlashInfer => "flashinfer",
+            Self::KernelBench => "kernelbench",
+            Self::GpuMode => "gpumode",
+        }
+    }
+}
+
+/// Whose problem a phase was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// The format it was read from.
+    pub format: ImportFormat,
+    /// The name of the problem there.
+    pub problem: String,
+    /// The workload behind each shape, by the name of the shape, as JSON.
+    pub workloads: Vec<(String, String)>,
+    /// The name of the solution behind each variant, by the id of the variant.
+    pub solutions: Vec<(String, String)>,
+}
+
+impl Imported {
+    /// The workload behind a shape.
+    pub fn workload(&self, shape: &str) -> Option<&str> {
+        self.workloads.iter().find(|(name, _)| name == shape).map(|(_, workload)| workload.as_str())
+    }
+
+    /// The name of the solution behind a variant.
+    pub fn solution(&self, variant: &str) -> Option<&str> {
+        self.solutions.iter().find(|(id, _)| id == variant).map(|(_, name)| name.as_str())
+    }
+}

@@ -1,0 +1,31 @@
+//! Keys of a phase that was made of another project's problem.
+
+use super::{KeyKind, Spec, key, spec};
+
+/// `[imported]`.
+pub static IMPORTED: Spec = spec(
+    "[imported]",
+    "What another project calls the problem and its parts: `ncugate export` writes results under these names. Nothing that is \
+     measured or judged depends on it.",
+    &[
+        key("format", KeyKind::OneOf(&["flashinfer", "kernelbench", "gpumode"]), "The format it was read from.")
+            .required(),
+        key("problem", KeyKind::Text, "The name of the problem (FlashInfer-Trace: of the definition).").required(),
+        key("workloads", KeyKind::Table(&IMPORTED_WORKLOADS), "FlashInfer-Trace: the workload behind each shape.")
+            .default("{}"),
+        key("solutions", KeyKind::Table(&IMPORTED_SOLUTIONS), "The name of the solution behind each variant.")
+            .default("{}"),
+    ],
+);
+
+/// `[imported.workloads]`.
+pub static IMPORTED_WORKLOADS: Spec = Spec {
+    title: "[imported.workloads]",
+    doc: "`SHAPE = '{...}'`: the workload object, as JSON.",
+    keys: &[],
+    free: Some(KeyKind::Text),
+};
+
+/// `[imported.solutions]`.
+pub static IMPORTED_SOLUTIONS: Spec =
+    Spec { title: "[imported.solutions]", doc: "`VARIANT = \"name\"`.", keys: &[], free: Some(KeyKind::Text) };

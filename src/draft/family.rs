@@ -1,0 +1,119 @@
+//! What a kernel computes, as far as its name and its parameters say it.
+
+/// A family of kernels, with what its reference is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// `c = alpha * a b + beta * c`
+    Gemm,
+    /// Softmax over the last axis.
+    Softmax,
+    /// A sum, maximum, minimum or mean over the last axis.
+    Reduce(&'static str),
+    /// The same values elsewhere.
+    Copy,
+    /// Mean and variance of a row taken out.
+    LayerNorm,
+    /// A row over its root mean square.
+    RmsNorm,
+    /// Rows and columns exchanged.
+    Transpose,
+    /// How often each value is there.
+    Histogram,
+    /// A matrix times a vector.
+    Gemv,
+    /// `y = a x + y`
+    Axpy,
+    /// The sum of products.
+    Dot,
+    /// An expression of NumPy over the inputs, element by element; `{0}` is the first input.
+    Elementwise(&'static str),
+    /// Something else.
+    Unknown,
+}
+
+/// The one family that a name speaks of; a name that speaks of several, such as `add_relu`, is of none.
+pub fn by_name(name: &str) -> Family {
+    let words = words(name);
+    let flat = words.concat();
+    let has = |word: &str| words.iter().any(|own| own == word);
+    let part = |text: &str| flat.contains(text);
+    let operation = || {
+        let of = |names: &[&str]| names.iter().any(|name| has(name));
+        match (of(&["max", "maximum"]), of(&["min", "minimum"]), of(&["mean", "avg", "average"])) {
+            (true, false, false) => "max",
+            (false, true, false) => "min",
+            (false, false, true) => "mean",
+            _ => "sum",
+        }
+    };
+    let normal = part("layernorm") || has("ln") || part("rmsnorm");
+    let reduces = part("reduce") || part("reduction") || has("sum") || has("rowsum") || part("rowmax");
+    let told = [
+        (part("gemm") || part("matmul") || part("matrixmul") || part("matmult") || has("mm"), Family::Gemm),
+        (part("softmax"), Family::Softmax),
+        (reduces && !part("softmax") && !normal, Family::Reduce(if part("rowmax") { "max" } else { operation() })),
+        (has("copy") || part("memcpy"), Family::Copy),
+        (part("layernorm") || has("ln"), Family::LayerNorm),
+        (part("rmsnorm"), Family::RmsNorm),
+        (part("transpose"), Family::Transpose),
+        (part("hist"), Family::Histogram),
+        (part("gemv") || part("matvec") || has("mv"), Family::Gemv),
+        (part("axpy"), Family::Axpy),
+        (has("dot") || part("dotproduct"), Family::Dot),
+        (part("relu") && !part("prelu") && !part("leaky"), Family::Elementwise("np.maximum({0}, 0)")),
+        (part("silu") || part("swish"), Family::Elementwise("{0} / (1 + np.exp(-{0}))")),
+        (part("sigmoid"), Family::Elementwise("1 / (1 + np.exp(-{0}))")),
+        (has("add") || part("vecadd") || part("vectoradd"), Family::Elementwise("{0} + {1}")),
+    ];
+    let backward = has("backward") || has("bwd") || has("grad");
+    let mut found = told.into_iter().filter(|(holds, _)| *holds && !backward).map(|(_, family)| family);
+    match (found.next(), found.next()) {
+        (Some(family), None) => family,
+        _ => Family::Unknown,
+    }
+}
+
+/// Words of a name in lower case: `rowSoftmax_v2` is `row`, `softmax`, `v2`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = '_';
+    for c in name.chars() {
+        let starts = c == '_' || c.is_uppercase() && before.is_lowercase();
+        if starts {
+            words.push(String::new());
+        }
+        if let (true, Some(word)) = (c != '_', words.last_mut()) {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_speaks_of_one_family_or_of_none() {
+        for (name, family) in [
+            ("sgemm_naive", Family::Gemm),
+            ("MatrixMulCUDA", Family::Gemm),
+            ("online_softmax", Family::Softmax),
+            ("reduce3", Family::Reduce("sum")),
+            ("rowMax_reduce", Family::Reduce("max")),
+            ("blockReduceMean", Family::Reduce("mean")),
+            ("layernorm_forward_kernel3", Family::LayerNorm),
+            ("transposeCoalesced", Family::Transpose),
+            ("histogram256Kernel", Family::Histogram),
+            ("vectorAdd", Family::Elementwise("{0} + {1}")),
+            ("saxpy", Family::Axpy),
+            ("add_relu", Family::Unknown),
+            ("softmax_backward", Family::Unknown),
+            ("my_kernel", Family::Unknown),
+        ] {
+            assert_eq!(by_name(name), family, "{name}");
+        }
+    }
+}

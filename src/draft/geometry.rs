@@ -1,0 +1,177 @@
+//! Grid and block of a kernel, as its indices and its constants suggest them.
+
+use super::family::Family;
+use super::source::{KernelSource, SweptParameter};
+use super::usage::Division;
+
+/// Grid and block, and a parameter of the sweep where threads are free to choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Geometry {
+    /// Blocks an axis, as expressions.
+    pub grid: Vec<String>,
+    /// Axes of the grid that nothing in the source says anything of.
+    pub guessed: Vec<usize>,
+    /// Threads an axis, as expressions.
+    pub block: Vec<String>,
+    /// The parameter that the block is.
+    pub swept: Option<SweptParameter>,
+}
+
+/// Grid and block; `rows` and `columns` are what is left for axes that no comparison bounds.
+pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometry {
+    if let Some(tiled) = register_tiles(kernel, rows, columns) {
+        return tiled;
+    }
+    let (block, swept) = block(kernel);
+    let (mut grid, mut guessed) = (Vec::new(), Vec::new());
+    for axis in 0..kernel.usage.block_axes {
+        let threads = block.get(axis).map_or("1", String::as_str);
+        grid.push(match kernel.usage.bound(axis) {
+            Some(bound) => {
+                let stride = bound.stride.as_deref().and_then(|stride| resolved(kernel, stride));
+                let elements = stride.filter(|_| bound.division == Division::Threads);
+                divided(&bound.extent, bound.division, elements.as_deref().unwrap_or(threads), &block)
+            }
+            None => {
+                guessed.push(axis);
+                unbounded(kernel, axis, rows, columns, threads)
+            }
+        });
+    }
+    Geometry { grid, guessed, block, swept }
+}
+
+/// Blocks for an extent.
+fn divided(extent: &str, division: Division, threads: &str, block: &[String]) -> String {
+    match division {
+        Division::Blocks => extent.to_owned(),
+        Division::Threads => over(extent, threads),
+        Division::Warps => match block {
+            [one] => format!("(32 * {extent} + {one} - 1) // {one}"),
+            _ => extent.to_owned(),
+        },
+    }
+}
+
+/// A factor of compile-time numbers as an expression; none where it has anything else, such as `blockDim`.
+fn resolved(kernel: &KernelSource<'_>, factor: &str) -> Option<String> {
+    let is_wordy = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut text, mut rest) = (String::new(), factor);
+    while let Some(first) = rest.chars().next() {
+        let length = rest.find(|c| is_wordy(c) != is_wordy(first)).unwrap_or(rest.len());
+        let (part, left) = rest.split_at(length);
+        rest = left;
+        match part {
+            "*" | "+" | "-" => text.push_str(&format!(" {part} ")),
+            _ if first.is_ascii_digit() => text.push_str(&super::token::whole(part)?.to_string()),
+            _ if is_wordy(first) => text.push_str(&kernel.number(part)?),
+            _ => return None,
+        }
+    }
+    let is_one = text.chars().all(is_wordy);
+    Some(if is_one { text } else { format!("({text})") })
+}
+
+/// `(N + 255) // 256`
+fn over(extent: &str, threads: &str) -> String {
+    let extent = if extent.contains(' ') && !extent.contains('*') { format!("({extent})") } else { extent.to_owned() };
+    match threads.parse::<i64>() {
+        Ok(1) => extent,
+        Ok(number) => format!("({extent} + {}) // {number}", number - 1),
+        Err(_) => format!("({extent} + {threads} - 1) // {threads}"),
+    }
+}
+
+/// An axis that no comparison bounds: by the name of the index that blocks make there.
+fn unbounded(kernel: &KernelSource<'_>, axis: usize, rows: &str, columns: &str, threads: &str) -> String {
+    let index = kernel.usage.indices.iter().find(|index| index.axis == axis);
+    let division = index.map_or(Division::Threads, |index| index.division);
+    let speaks_of_rows = index.is_some_and(|index| index.name.to_lowercase().contains("row"));
+    let speaks_of_columns =
+        |axis| kernel.usage.indices.iter().any(|index| index.axis == axis && index.name.to_lowercase().contains("col"));
+    let two = kernel.usage.block_axes > 1;
+    if axis > 0 && rows == columns && !matches!(kernel.family, Family::Gemm | Family::Transpose) {
+        return "1".to_owned();
+    }
+    let extent = match (axis, two, division) {
+        (0, true, _) if !speaks_of_rows => columns.to_owned(),
+        (1, true, _) if speaks_of_columns(1) => columns.to_owned(),
+        (0 | 1, true, _) | (0, false, Division::Blocks | Division::Warps) => rows.to_owned(),
+        (0, false, Division::Threads) if columns == rows => rows.to_owned(),
+        (0, false, Division::Threads) => format!("{rows} * {columns}"),
+        _ => "1".to_owned(),
+    };
+    // A block of a row of threads that makes a square of a tile takes as many elements as the tile has on each axis.
+    let tile = tile(kernel).filter(|_| two && kernel.usage.thread_axes == 1);
+    let threads = tile.unwrap_or_else(|| threads.to_owned());
+    match division {
+        Division::Blocks if two && kernel.family == Family::Gemm => over(&extent, &threads),
+        Division::Blocks | Division::Warps => extent,
+        Division::Threads => over(&extent, &threads),
+    }
+}
+
+/// Threads that each compute a tile of a tile: `BM`, `BN`, `TM`, `TN`.
+fn register_tiles(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Option<Geometry> {
+    let number = |name| kernel.number(name);
+    let (bm, bn, tm) = (number("BM")?, number("BN")?, number("TM")?);
+    let per_thread = number("TN").map_or_else(|| tm.clone(), |tn| format!("({tm} * {tn})"));
+    let by_rows =
+        |axis| kernel.usage.indices.iter().any(|index| index.axis == axis && index.name.to_lowercase().contains("row"));
+    let (of_columns, of_rows) = (over(columns, &bn), over(rows, &bm));
+    let grid = if by_rows(0) { vec![of_rows, of_columns] } else { vec![of_columns, of_rows] };
+    let block = number("NUM_THREADS").unwrap_or_else(|| format!("{bm} * {bn} // {per_thread}"));
+    Some(Geometry { grid, guessed: Vec::new(), block: vec![block], swept: None })
+}
+
+/// The number that says how wide a square tile is.
+fn tile(kernel: &KernelSource<'_>) -> Option<String> {
+    let names = kernel.numbers();
+    let speaks = |name: &&&str| {
+        let name = name.to_lowercase();
+        ["tile", "block", "bs"].iter().any(|part| name.contains(part)) && !name.contains("row")
+    };
+    names.iter().find(speaks).and_then(|name| kernel.number(name))
+}
+
+/// Threads a block: as host code, launch bounds, constants and shared arrays say, else what is usual.
+fn block(kernel: &KernelSource<'_>) -> (Vec<String>, Option<SweptParameter>) {
+    let axes = kernel.usage.thread_axes;
+    let names = kernel.numbers();
+    if axes >= 2 {
+        if let Some(block) = kernel.site.block.as_ref().filter(|block| block.len() >= 2) {
+            return (block.iter().map(i64::to_string).collect(), None);
+        }
+        let width = tile(kernel).or_else(|| {
+            let extent = kernel.usage.shared_extents.iter().find(|extent| matches!(**extent, 8 | 16 | 32))?;
+            Some(extent.to_string())
+        });
+        let width = width.unwrap_or_else(|| "16".to_owned());
+        let height = names.iter().find(|name| name.to_lowercase().contains("rows"));
+        let height = height.and_then(|name| kernel.number(name)).unwrap_or_else(|| width.clone());
+        return (vec![width, height], None);
+    }
+    let of_threads = |name: &&&str| {
+        let name = name.to_lowercase();
+        ["thread", "block", "tpb", "bdim"].iter().any(|part| name.contains(part)) && !name.contains("warp")
+    };
+    let named = names.iter().find(of_threads);
+    if let Some(name) = named {
+        let square = kernel.usage.block_axes > 1 && kernel.family == Family::Gemm;
+        let number = kernel.number(name).unwrap_or_default();
+        return (vec![if square { format!("{number} * {number}") } else { number }], None);
+    }
+    let bound = kernel.signature.launch_bound.as_ref();
+    let bound = bound.and_then(|text| text.parse().ok().or_else(|| kernel.tokens.constant(text)));
+    let of_site = kernel.site.block.as_ref().and_then(|block| match block.as_slice() {
+        [one] => Some(*one),
+        _ => None,
+    });
+    let of_shared = kernel.usage.shared_extents.iter().copied().find(|extent| (64..=1024).contains(extent));
+    if let Some(fixed) = bound.or(of_site).or(of_shared).filter(|threads| (1..=1024).contains(threads)) {
+        return (vec![fixed.to_string()], None);
+    }
+    let swept =
+        SweptParameter { name: "THREADS".to_owned(), values: vec![128, 256, 512], is_define: false, is_guess: false };
+    (vec![swept.name.clone()], Some(swept))
+}

@@ -1,0 +1,237 @@
+//! CUDA source as tokens: comments and preprocessor lines taken out, the macros and constants of the file kept.
+
+use std::collections::BTreeMap;
+
+/// A word, a number, a text or a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token<'s> {
+    /// As it is written.
+    pub text: &'s str,
+    /// Line of the file, from 1.
+    pub line: usize,
+}
+
+impl Token<'_> {
+    /// Whether it is an identifier or a keyword.
+    pub fn is_word(&self) -> bool {
+        self.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    }
+}
+
+/// A macro of the file that stands for a whole number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberMacro {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: i64,
+    /// Whether it stands in `#ifndef`, so that the compiler's `-D` goes before it.
+    pub is_guarded: bool,
+}
+
+/// A source file, cut up.
+#[derive(Debug, Default)]
+pub struct Tokens<'s> {
+    /// Everything but comments and preprocessor lines.
+    pub list: Vec<Token<'s>>,
+    /// Macros that are whole numbers, in the order of the file.
+    pub macros: Vec<NumberMacro>,
+    /// Other names of types: of `typedef`, `using` and macros.
+    pub aliases: BTreeMap<String, String>,
+}
+
+/// Marks of several characters. `<<` and `>>` are two marks each, since templates end in them.
+const MARKS: [&str; 20] = [
+    "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "++", "--", "::", "->", "&&", "||", "[[",
+    "]]",
+];
+
+impl<'s> Tokens<'s> {
+    /// Cuts a source up. What is not CUDA gives tokens all the same.
+    pub fn of(source: &'s str) -> Self {
+        let mut tokens = Self::default();
+        let (mut rest, mut line, mut guards) = (source, 1, Vec::new());
+        let mut at_start = true;
+        while let Some(first) = rest.chars().next() {
+            let length = if first == '#' && at_start {
+                let length = directive_length(rest);
+                tokens.directive(&rest[1..length], &mut guards);
+                length
+            } else if first.is_whitespace() {
+                first.len_utf8()
+            } else {
+                match comment_length(rest) {
+                    Some(length) => length,
+                    None => {
+                        let length = token_length(rest, first);
+                        tokens.list.push(Token { text: &rest[..length], line });
+                        length
+                    }
+                }
+            };
+            let (done, left) = rest.split_at(length);
+            at_start = if first.is_whitespace() { at_start || first == '\n' } else { done.ends_with('\n') };
+            line += done.matches('\n').count();
+            rest = left;
+        }
+        tokens.collect_aliases();
+        tokens
+    }
+
+    /// Takes note of `#define` and of what guards it.
+    fn directive(&mut self, text: &str, guards: &mut Vec<String>) {
+        let text = text.replace("\\\n", " ");
+        let text = text.split("//").next().unwrap_or_default().split("/*").next().unwrap_or_default();
+        let mut words = text.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("ifndef"), Some(name)) => guards.push(name.to_owned()),
+            (Some("if"), Some(name)) => guards.push(not_defined(text).unwrap_or(name).to_owned()),
+            (Some("ifdef"), Some(_)) => guards.push(String::new()),
+            (Some("endif"), _) => drop(guards.pop()),
+            (Some("define"), Some(name)) => {
+                let value = words.collect::<Vec<_>>().join(" ");
+                let is_guarded = guards.iter().any(|guard| guard == name);
+                match whole(value.trim_start_matches('(').trim_end_matches(')')) {
+                    Some(value) => self.macros.push(NumberMacro { name: name.to_owned(), value, is_guarded }),
+                    None if !value.is_empty() && !name.contains('(') => {
+                        self.aliases.insert(name.to_owned(), value);
+                    }
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `typedef float real;` and `using real = float;`.
+    fn collect_aliases(&mut self) {
+        let texts: Vec<&str> = self.list.iter().map(|token| token.text).collect();
+        for (at, word) in texts.iter().enumerate() {
+            let Some(length) = texts[at..].iter().take(10).position(|text| *text == ";") else { continue };
+            let statement = &texts[at + 1..at + length.max(1)];
+            match (*word, statement) {
+                ("typedef", [of @ .., name]) if !of.is_empty() => {
+                    self.aliases.insert((*name).to_owned(), of.join(" "));
+                }
+                ("using", [name, "=", of @ ..]) if !of.is_empty() => {
+                    self.aliases.insert((*name).to_owned(), of.join(" "));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The value of a name that the file fixes: a macro, or `const int NAME = 32;`.
+    pub fn constant(&self, name: &str) -> Option<i64> {
+        let of_macro = self.macros.iter().find(|known| known.name == name).map(|known| known.value);
+        of_macro.or_else(|| {
+            let declared = self.list.windows(6).find(|window| {
+                let is_constant = window[..3].iter().any(|token| matches!(token.text, "const" | "constexpr"));
+                let words: Vec<&str> = window.iter().map(|token| token.text).collect();
+                is_constant && words[2] == name && words[3] == "=" && words[5] == ";"
+            });
+            whole(declared?[4].text)
+        })
+    }
+}
+
+/// `NAME` of `!defined(NAME)`.
+fn not_defined(text: &str) -> Option<&str> {
+    let inside = text.split_once("!defined")?.1.trim().trim_start_matches('(');
+    inside.split([')', ' ']).next()
+}
+
+/// A whole number of C, without suffix.
+pub fn whole(text: &str) -> Option<i64> {
+    let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
+    match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None => digits.parse().ok(),
+    }
+}
+
+/// Bytes of a preprocessor line with the lines that continue it, without its end.
+fn directive_length(text: &str) -> usize {
+    let mut length = 0;
+    for line in text.split_inclusive('\n') {
+        length += line.len();
+        if !line.trim_end().ends_with('\\') {
+            return length - usize::from(line.ends_with('\n'));
+        }
+    }
+    length
+}
+
+fn comment_length(text: &str) -> Option<usize> {
+    if text.starts_with("//") {
+        return Some(text.find('\n').unwrap_or(text.len()));
+    }
+    let inside = text.strip_prefix("/*")?;
+    Some(inside.find("*/").map_or(text.len(), |end| end + 4))
+}
+
+fn token_length(text: &str, first: char) -> usize {
+    let while_of = |holds: fn(char) -> bool| text.find(|c: char| !holds(c)).unwrap_or(text.len());
+    match first {
+        '"' | '\'' => quoted_length(text, first),
+        c if c.is_alphabetic() || c == '_' => while_of(|c| c.is_alphanumeric() || c == '_'),
+        c if c.is_ascii_digit() => while_of(|c| c.is_alphanumeric() || matches!(c, '.' | '\'')),
+        c => MARKS.iter().find(|mark| text.starts_with(**mark)).map_or(c.len_utf8(), |mark| mark.len()),
+    }
+}
+
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote || c == '\n' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The place of the mark that closes the one at `at`; none where nothing does.
+pub fn closing(tokens: &[Token<'_>], at: usize, open: &str, close: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (place, token) in tokens.iter().enumerate().skip(at) {
+        if token.text == open {
+            depth += 1;
+        } else if token.text == close {
+            depth = depth.checked_sub(1)?;
+            if depth == 0 {
+                return Some(place);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_directives_and_texts_are_not_code() {
+        let source = "// __global__\n#include <x>\n/* a\n b */ int f('\"', \"__global__ // \\\" x\") /* open";
+        let tokens = Tokens::of(source);
+        let texts: Vec<&str> = tokens.list.iter().map(|token| token.text).collect();
+        assert_eq!(texts, ["int", "f", "(", "'\"'", ",", "\"__global__ // \\\" x\"", ")"]);
+        assert_eq!(tokens.list[0].line, 4);
+    }
+
+    #[test]
+    fn macros_constants_and_other_names_of_types_are_known() {
+        let source = "#ifndef THREADS\n#define THREADS 256 // threads\n#endif\n#define BS (16)\n#define real float\n\
+            typedef unsigned int u;\nusing vec = float4;\nconstexpr int W = 32;\nstatic const int H = 8;";
+        let tokens = Tokens::of(source);
+        assert_eq!(tokens.macros[0], NumberMacro { name: "THREADS".to_owned(), value: 256, is_guarded: true });
+        assert_eq!(tokens.macros[1], NumberMacro { name: "BS".to_owned(), value: 16, is_guarded: false });
+        let alias = |name: &str| tokens.aliases[name].as_str();
+        assert_eq!((alias("real"), alias("u"), alias("vec")), ("float", "unsigned int", "float4"));
+        assert_eq!((tokens.constant("W"), tokens.constant("H"), tokens.constant("BS")), (Some(32), Some(8), Some(16)));
+    }
+}

@@ -1,0 +1,470 @@
+//! What a kernel's body does with its parameters, as far as its text shows: what it writes, which sizes bound which axes.
+
+use super::signature::{KernelSignature, joined, parts};
+use super::token::{Token, Tokens, closing};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a pointer is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PointerUse {
+    /// Nothing is written through it.
+    Read,
+    /// It is written, and what it held before is not read.
+    Written,
+    /// What it held is read, and it is written.
+    Changed,
+    /// It is added to, by atomics or `+=`.
+    Added,
+}
+
+/// How blocks divide the extent that bounds an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Division {
+    /// A thread an element: `blockIdx.x * blockDim.x + threadIdx.x`.
+    Threads,
+    /// A warp an element.
+    Warps,
+    /// A block an element: `blockIdx.x` alone.
+    Blocks,
+}
+
+/// An extent that bounds the index of an axis of the grid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// The parameter.
+    pub extent: String,
+    /// Axis of the grid: 0 is `x`.
+    pub axis: usize,
+    /// What one element takes.
+    pub division: Division,
+    /// What the index of the block is multiplied by, where that is written: `TILE` of `blockIdx.x * TILE + threadIdx.x`.
+    pub stride: Option<String>,
+}
+
+/// An index that blocks make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockIndex {
+    /// Its name.
+    pub name: String,
+    /// Axis of the grid.
+    pub axis: usize,
+    /// What one element takes.
+    pub division: Division,
+    /// What the index of the block is multiplied by.
+    pub stride: Option<String>,
+}
+
+/// What the body of a kernel shows.
+#[derive(Debug, Clone, Default)]
+pub struct Usage {
+    /// How each pointer is used.
+    pub pointers: BTreeMap<String, PointerUse>,
+    /// Extents and the axes that they bound, in the order in which they are met.
+    pub bounds: Vec<Bound>,
+    /// Indices that blocks make, by name, with the axis of the grid.
+    pub indices: Vec<BlockIndex>,
+    /// How many axes threads have.
+    pub thread_axes: usize,
+    /// How many axes blocks have.
+    pub block_axes: usize,
+    /// Whether it takes dynamic shared memory.
+    pub has_dynamic_shared: bool,
+    /// Extents of its static shared arrays that are written as numbers.
+    pub shared_extents: Vec<i64>,
+    /// Every word of it.
+    pub words: BTreeSet<String>,
+}
+
+impl Usage {
+    /// Reads the body of a kernel.
+    pub fn of(tokens: &Tokens<'_>, kernel: &KernelSignature) -> Self {
+        let body = &tokens.list[kernel.body.clone()];
+        let pointers: Vec<&str> =
+            kernel.parameters.iter().filter(|p| p.pointers > 0).map(|p| p.name.as_str()).collect();
+        let extents: Vec<&str> =
+            kernel.parameters.iter().filter(|p| p.pointers == 0).map(|p| p.name.as_str()).collect();
+        let axes = |of: &str| {
+            let named = |axis: &str| body.windows(3).any(|w| w[0].text == of && w[1].text == "." && w[2].text == axis);
+            if named("z") {
+                3
+            } else if named("y") {
+                2
+            } else {
+                1
+            }
+        };
+        Self {
+            pointers: pointer_uses(body, kernel, &pointers),
+            bounds: bounds(body, &extents),
+            indices: indices(body),
+            thread_axes: axes("threadIdx"),
+            block_axes: axes("blockIdx"),
+            has_dynamic_shared: body.windows(2).any(|w| w[0].text == "extern" && w[1].text == "__shared__"),
+            shared_extents: shared_extents(body, tokens),
+            words: body.iter().filter(|token| token.is_word()).map(|token| token.text.to_owned()).collect(),
+        }
+    }
+
+    /// The extent that bounds an axis of the grid.
+    pub fn bound(&self, axis: usize) -> Option<&Bound> {
+        self.bounds.iter().find(|bound| bound.axis == axis)
+    }
+}
+
+const ASSIGNING: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%="];
+
+/// Statements: what stands between semicolons and braces, without the heads of control statements.
+fn statements<'t, 's>(body: &'t [Token<'s>]) -> Vec<&'t [Token<'s>]> {
+    let (mut found, mut start, mut depth) = (Vec::new(), 0, 0_i32);
+    for (at, token) in body.iter().enumerate() {
+        match token.text {
+            "(" => depth += 1,
+            ")" => depth -= 1,
+            "{" | "}" => depth = 0,
+            _ => {}
+        }
+        if depth <= 0 && matches!(token.text, ";" | "{" | "}") {
+            found.push(without_heads(&body[start..at]));
+            start = at + 1;
+        }
+    }
+    found
+}
+
+fn without_heads<'t, 's>(mut statement: &'t [Token<'s>]) -> &'t [Token<'s>] {
+    loop {
+        let after = match statement.first().map(|token| token.text) {
+            Some("else" | "do") => Some(1),
+            Some("if" | "for" | "while" | "switch") => {
+                let open = statement.iter().position(|token| token.text == "(");
+                open.and_then(|open| closing(statement, open, "(", ")")).map(|end| end + 1)
+            }
+            _ => None,
+        };
+        match after {
+            Some(after) => statement = &statement[after..],
+            None => return statement,
+        }
+    }
+}
+
+/// Names that stand for a pointer parameter: `float4* x4 = reinterpret_cast<float4*>(x);`
+fn aliases<'s>(body: &[Token<'s>], pointers: &[&str]) -> BTreeMap<&'s str, String> {
+    let mut found: BTreeMap<&str, String> = BTreeMap::new();
+    for statement in statements(body) {
+        let Some(at) = statement.iter().position(|token| token.text == "=").filter(|at| *at > 1) else { continue };
+        if !makes_alias(statement, at) {
+            continue;
+        }
+        let right = &statement[at + 1..];
+        let source = right.iter().enumerate().find_map(|(place, token)| {
+            let of = pointers.iter().find(|name| **name == token.text).map(|name| (*name).to_owned());
+            let of = of.or_else(|| found.get(token.text).cloned())?;
+            let is_element = right.get(place + 1).is_some_and(|next| next.text == "[");
+            let is_address = right[..place].iter().any(|before| before.text == "&");
+            (!is_element || is_address).then_some(of)
+        });
+        if let Some(source) = source {
+            found.insert(statement[at - 1].text, source);
+        }
+    }
+    found
+}
+
+/// Whether a statement declares a pointer, whose `=` stands at `equals`.
+fn makes_alias(statement: &[Token<'_>], equals: usize) -> bool {
+    let declares = |before: &[Token<'_>]| before.iter().any(|token| matches!(token.text, "*" | "auto"));
+    equals > 1 && statement[equals - 1].is_word() && statement[0].text != "*" && declares(&statement[..equals - 1])
+}
+
+/// What one mention of a pointer does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+    Add,
+}
+
+fn pointer_uses(body: &[Token<'_>], kernel: &KernelSignature, pointers: &[&str]) -> BTreeMap<String, PointerUse> {
+    let aliases = aliases(body, pointers);
+    let mut met: BTreeMap<&str, Vec<Access>> = BTreeMap::new();
+    for statement in statements(body) {
+        let mut accesses = accesses(statement, |name| {
+            let own = pointers.iter().find(|pointer| **pointer == name).copied();
+            own.or_else(|| aliases.get(name).and_then(|of| pointers.iter().find(|pointer| *pointer == of).copied()))
+        });
+        // The right side is read before the left one is written.
+        accesses.sort_by_key(|(_, access)| *access == Access::Write);
+        accesses.into_iter().for_each(|(name, access)| met.entry(name).or_default().push(access));
+    }
+    let is_const = |name: &str| kernel.parameters.iter().any(|p| p.name == name && p.is_const);
+    pointers
+        .iter()
+        .map(|name| {
+            let accesses = met.get(name).map_or(&[][..], Vec::as_slice);
+            let written = accesses.iter().any(|access| *access != Access::Read) && !is_const(name);
+            let of = match accesses.first() {
+                _ if !written => PointerUse::Read,
+                Some(Access::Write) => PointerUse::Written,
+                _ if accesses.iter().all(|access| *access == Access::Add) => PointerUse::Added,
+                Some(Access::Read | Access::Add) | None => PointerUse::Changed,
+            };
+            ((*name).to_owned(), of)
+        })
+        .collect()
+}
+
+/// What a statement does with pointers, in the order of its text.
+fn accesses<'p>(statement: &[Token<'_>], pointer: impl Fn(&str) -> Option<&'p str>) -> Vec<(&'p str, Access)> {
+    let mut depth = 0_i32;
+    let top: Vec<i32> = statement
+        .iter()
+        .map(|token| {
+            match token.text {
+                "[" => depth += 1,
+                "]" => depth -= 1,
+                _ => {}
+            }
+            depth
+        })
+        .collect();
+    let assignment = (0..statement.len()).find(|at| top[*at] == 0 && ASSIGNING.contains(&statement[*at].text));
+    let makes_alias = assignment.is_some_and(|equals| makes_alias(statement, equals));
+    let steps = statement.iter().any(|token| matches!(token.text, "++" | "--"));
+    let mut found = Vec::new();
+    for (at, token) in statement.iter().enumerate() {
+        let Some(name) = pointer(token.text) else { continue };
+        let next = statement.get(at + 1).map(|token| token.text);
+        let is_target = top[at] == 0 && assignment.is_some_and(|equals| at < equals);
+        let is_declared = is_target && assignment == Some(at + 1) && at > 0 && statement[0].text != "*";
+        // `x += offset;` moves the pointer.
+        let moves = is_target && assignment == Some(at + 1) && statement[0].text != "*";
+        // `float *row = x + r * C;` gives it another name.
+        let is_address =
+            || assignment.is_some_and(|equals| statement[equals..at].iter().any(|before| before.text == "&"));
+        let is_named_anew = makes_alias && !is_target && (next != Some("[") || is_address());
+        if is_declared || moves || is_named_anew {
+            continue;
+        }
+        if top[at] == 0 && added_to(statement, at) {
+            found.push((name, Access::Add));
+        } else if is_target || top[at] == 0 && stored_to(statement, at) {
+            let adds = assignment.is_some_and(|equals| statement[equals].text != "=");
+            found.push((name, if adds { Access::Add } else { Access::Write }));
+        } else if steps && next == Some("[") && top[at] == 0 && assignment.is_none() {
+            found.push((name, Access::Add));
+        } else if next == Some("[") || at > 0 {
+            found.push((name, Access::Read));
+        }
+    }
+    found
+}
+
+/// Whether a pointer is in the first argument of the call around it that `is` names.
+fn is_first_of(statement: &[Token<'_>], at: usize, is: impl Fn(&str) -> bool) -> bool {
+    (1..at).rev().any(|open| {
+        statement[open].text == "("
+            && statement[open - 1].is_word()
+            && is(statement[open - 1].text)
+            && closing(statement, open, "(", ")").is_some_and(|end| {
+                end > at && parts(&statement[open + 1..end]).first().is_some_and(|first| first.len() + open >= at)
+            })
+    })
+}
+
+fn added_to(statement: &[Token<'_>], at: usize) -> bool {
+    is_first_of(statement, at, |word| word.starts_with("atomic"))
+}
+
+fn stored_to(statement: &[Token<'_>], at: usize) -> bool {
+    is_first_of(statement, at, |word| {
+        word.starts_with("__st") || word.to_lowercase().starts_with("store") || word.starts_with("st_")
+    })
+}
+
+fn shared_extents(body: &[Token<'_>], tokens: &Tokens<'_>) -> Vec<i64> {
+    let declarations = statements(body).into_iter().filter(|statement| {
+        statement.iter().any(|token| token.text == "__shared__") && statement.iter().all(|token| token.text != "extern")
+    });
+    let extent = |window: &[Token<'_>]| match (window[0].text, window[2].text) {
+        ("[", "]") => super::token::whole(window[1].text).or_else(|| tokens.constant(window[1].text)),
+        _ => None,
+    };
+    declarations.flat_map(|statement| statement.windows(3).filter_map(extent).collect::<Vec<_>>()).collect()
+}
+
+/// Indices that blocks make, by name: the axis of the grid, and what an element takes.
+fn indices(body: &[Token<'_>]) -> Vec<BlockIndex> {
+    let mut found: Vec<BlockIndex> = Vec::new();
+    for at in 1..body.len() {
+        let is_pointer = at > 1 && matches!(body[at - 2].text, "*" | "&");
+        if body[at].text != "=" || !body[at - 1].is_word() || is_pointer {
+            continue;
+        }
+        let (mut depth, mut end) = (0_i32, at + 1);
+        while let Some(token) = body.get(end) {
+            match token.text {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth -= 1,
+                _ => {}
+            }
+            if depth < 0 || depth == 0 && matches!(token.text, ";" | ",") {
+                break;
+            }
+            end += 1;
+        }
+        if let Some((axis, division, stride)) = index(&body[at + 1..end], &found) {
+            found.push(BlockIndex { name: body[at - 1].text.to_owned(), axis, division, stride });
+        }
+    }
+    found
+}
+
+fn index(right: &[Token<'_>], known: &[BlockIndex]) -> Option<(usize, Division, Option<String>)> {
+    let has = |word: &str| right.iter().any(|token| token.text == word);
+    let threads = ["threadIdx", "thread_rank", "tid", "tidx", "tx", "ty", "t"].into_iter().any(has);
+    let warps = right.iter().any(|token| token.text.to_lowercase().contains("warp"))
+        || right.windows(2).any(|w| w[0].text == "/" && w[1].text == "32" || w[0].text == ">" && w[1].text == "5");
+    let division = match (warps, threads) {
+        (true, _) => Division::Warps,
+        (false, true) => Division::Threads,
+        (false, false) => Division::Blocks,
+    };
+    let block = right.windows(3).position(|w| w[0].text == "blockIdx" && w[1].text == ".");
+    let axis = block.and_then(|at| ["x", "y", "z"].iter().position(|axis| *axis == right[at + 2].text));
+    if let (Some(axis), Some(at)) = (axis, block) {
+        return Some((axis, division, factor(right, at, at + 3)));
+    }
+    if has("thread_rank") && has("this_grid") {
+        return Some((0, Division::Threads, None));
+    }
+    // The `x` of `threadIdx.x` is no index of that name.
+    let is_member = |at: usize| at > 0 && right[at - 1].text == ".";
+    let is_known = |at: &usize| !is_member(*at) && known.iter().any(|index| index.name == right[*at].text);
+    let at = (0..right.len()).find(is_known)?;
+    let of = known.iter().find(|index| index.name == right[at].text)?;
+    let plain = right.iter().all(|token| token.text != "[");
+    let stride = factor(right, at, at + 1).or_else(|| of.stride.clone());
+    plain.then_some((of.axis, if threads { Division::Threads } else { of.division }, stride))
+}
+
+/// What stands beside `right[from..to]` as a factor: `TILE`, or the inside of a parenthesis.
+fn factor(right: &[Token<'_>], from: usize, to: usize) -> Option<String> {
+    let is_times = |at: usize| right.get(at).is_some_and(|token| token.text == "*");
+    if is_times(to) {
+        let next = right.get(to + 1)?;
+        let end = if next.text == "(" { closing(right, to + 1, "(", ")")? } else { to + 2 };
+        let inside = if next.text == "(" { &right[to + 2..end] } else { &right[to + 1..end] };
+        return Some(joined(inside));
+    }
+    let before = from.checked_sub(2)?;
+    let is_member = before > 0 && right[before - 1].text == ".";
+    (is_times(from - 1) && !is_member).then(|| right[before].text.to_owned())
+}
+
+/// Comparisons of such an index with an extent: `row < M`, `n > i`, `i + 3 < n`.
+fn bounds(body: &[Token<'_>], extents: &[&str]) -> Vec<Bound> {
+    let indices = indices(body);
+    let of = |token: &Token<'_>| indices.iter().find(|index| index.name == token.text);
+    let mut found: Vec<Bound> = Vec::new();
+    for (at, token) in body.iter().enumerate().filter(|(_, token)| extents.contains(&token.text)) {
+        let before = at > 0 && matches!(body[at - 1].text, "<" | ">=" | "<=");
+        let after = body.get(at + 1).is_some_and(|next| matches!(next.text, ">" | "<="));
+        let window = if before {
+            &body[at.saturating_sub(5)..at - 1]
+        } else if after {
+            &body[(at + 2).min(body.len())..(at + 4).min(body.len())]
+        } else {
+            continue;
+        };
+        let cut = window.iter().rposition(|token| matches!(token.text, "(" | "&&" | "||" | ";")).filter(|_| before);
+        let window = &window[cut.map_or(0, |cut| cut + 1)..];
+        if let Some(index) = window.iter().find_map(of) {
+            let BlockIndex { axis, division, stride, .. } = index.clone();
+            let bound = Bound { extent: token.text.to_owned(), axis, division, stride };
+            if !found.iter().any(|known| known.axis == bound.axis) {
+                found.push(bound);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::signature::kernels;
+    use super::*;
+
+    fn of(source: &str) -> Usage {
+        let tokens = Tokens::of(source);
+        let kernel = kernels(&tokens).remove(0);
+        Usage::of(&tokens, &kernel)
+    }
+
+    fn uses(source: &str) -> Vec<PointerUse> {
+        of(source).pointers.into_values().collect()
+    }
+
+    #[test]
+    fn what_is_written_through_a_pointer_is_seen() {
+        use PointerUse::{Added, Changed, Read, Written};
+        let sgemm = "__global__ void g(int M, float *A, float *B, float *C) { A += 3; float acc = 0;
+            for (int k = 0; k < M; k++) acc += A[k] * B[k]; if (A[0] > 0) C[blockIdx.x] = acc + 2 * C[blockIdx.x]; }";
+        assert_eq!(uses(sgemm), [Read, Read, Changed]);
+        let plain = "__global__ void g(float *a, float *b) { int i = threadIdx.x; b[i] = a[i]; b[i] = b[i] / 2; }";
+        assert_eq!(uses(plain), [Read, Written]);
+        let cast =
+            "__global__ void g(float *a, float *b) { float4 *v = reinterpret_cast<float4 *>(&b[threadIdx.x * 4]);
+            v[0] = reinterpret_cast<const float4 *>(a)[0]; }";
+        assert_eq!(uses(cast), [Read, Written]);
+        let vectors = "__global__ void g(float *a, float *b) { __shared__ float s[8];
+            reinterpret_cast<float4 *>(&s[0])[0] = reinterpret_cast<float4 *>(&a[threadIdx.x])[0];
+            reinterpret_cast<float4 *>(&b[threadIdx.x])[0] = reinterpret_cast<float4 *>(&s[0])[0]; }";
+        assert_eq!(uses(vectors), [Read, Written]);
+        let atomics = "__global__ void g(const int *a, int *h) { atomicAdd(&h[a[threadIdx.x]], 1); }";
+        assert_eq!(uses(atomics), [Read, Added]);
+        let star = "__global__ void g(float *a, float *b) { *b = *a; }";
+        assert_eq!(uses(star), [Read, Written]);
+        let stored = "__global__ void g(float *a, float *b) { __stcs(b + threadIdx.x, a[threadIdx.x]); }";
+        assert_eq!(uses(stored), [Read, Written]);
+    }
+
+    #[test]
+    fn extents_are_tied_to_axes_of_the_grid() {
+        let of_stride = |extent: &str, axis, division, stride: Option<&str>| Bound {
+            extent: extent.to_owned(),
+            axis,
+            division,
+            stride: stride.map(str::to_owned),
+        };
+        let bound = |extent: &str, axis, division| of_stride(extent, axis, division, None);
+        let plain = of(
+            "__global__ void g(int n, float *x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 0; }",
+        );
+        assert_eq!(plain.bounds, [of_stride("n", 0, Division::Threads, Some("blockDim"))]);
+        let grid = of("__global__ void g(int M, int N, float *x) { const int row = blockIdx.y * 16 + threadIdx.y;
+            const int col = blockIdx.x * (2 * T) + threadIdx.x; if (row >= M || col >= N) return; x[0] = 1; }");
+        let (rows, columns) =
+            (of_stride("M", 1, Division::Threads, Some("16")), of_stride("N", 0, Division::Threads, Some("2*T")));
+        assert_eq!(grid.bounds, [rows, columns]);
+        assert_eq!((grid.thread_axes, grid.block_axes), (2, 2));
+        let square = of(
+            "__global__ void g(int n, float *x) { int bx = blockIdx.x, by = blockIdx.y; int r = by * T + threadIdx.y;
+            int c = bx * T + threadIdx.x; if (r < n && c < n) x[r * n + c] = 0; }",
+        );
+        let of_t = |axis| of_stride("n", axis, Division::Threads, Some("T"));
+        assert_eq!(square.bounds, [of_t(1), of_t(0)]);
+        let rows = of("__global__ void g(int R, int C, float *x) { int r = blockIdx.x; if (r >= R) return;
+            for (int c = threadIdx.x; c < C; c += blockDim.x) x[r * C + c] = 0; }");
+        assert_eq!(rows.bounds, [bound("R", 0, Division::Blocks)]);
+        let of_pointer =
+            of("__global__ void g(int C, float *in, float *out) { int row = blockIdx.x; float *x = in + row * C;
+            for (int i = threadIdx.x; i < C; i += blockDim.x) out[row * C + i] = x[i]; }");
+        assert!(of_pointer.bounds.is_empty());
+        let looped = of(
+            "__global__ void g(int n, float *x) { for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += 8) x[i] = 0; }",
+        );
+        assert_eq!(looped.bounds, [bound("n", 0, Division::Threads)]);
+    }
+}

@@ -1,0 +1,47 @@
+//! The Python files that call other projects' functions with ncugate's inputs. Nothing in them takes a time or compares.
+
+use super::problem::{Direction, Number, Tensor};
+use super::tensor::torch_name;
+use std::fmt::Write;
+
+/// A text as a literal of Python. JSON's strings are Python's too.
+pub(super) fn literal(text: &str) -> String {
+    serde_json::Value::String(text.to_owned()).to_string()
+}
+
+/// A tuple of literals.
+pub(super) fn literals<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let texts: Vec<String> = texts.map(|text| literal(text) + ",").collect();
+    format!("({})", texts.join(" "))
+}
+
+/// Names of tensors in one direction.
+pub(super) fn names(tensors: &[Tensor], direction: Direction) -> impl Iterator<Item = &str> {
+    tensors.iter().filter(move |t| t.direction == direction).map(|t| t.name.as_str())
+}
+
+/// `TYPES = {...}`: the type of each tensor, by PyTorch's name.
+pub(super) fn types(tensors: &[Tensor]) -> String {
+    let mut text = "TYPES = {\n".to_owned();
+    for tensor in tensors {
+        let name = torch_name(&tensor.dtype).unwrap_or("float32");
+        let _ = writeln!(text, "    {}: {},", literal(&tensor.name), literal(name));
+    }
+    text + "}\n"
+}
+
+/// `WITHOUT_AXES = (...)`: tensors that a phase has as one element.
+pub(super) fn without_axes(tensors: &[Tensor]) -> String {
+    let names = tensors.iter().filter(|t| t.shape.is_empty()).map(|t| t.name.as_str());
+    format!("WITHOUT_AXES = {}\n", literals(names))
+}
+
+/// A number as an argument, of the type that Python has for it.
+pub(super) fn number(number: &Number) -> String {
+    let kind = match number.dtype.as_str() {
+        "bool" => "bool",
+        kind if super::tensor::is_float(kind) => "float",
+        _ => "int",
+    };
+    format!("{kind}({})", number.name)
+}

@@ -1,0 +1,39 @@
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def module(name):
+    """A module of the task, which its modules import from each other by this name."""
+    known = sys.modules.get(name)
+    if known is not None and pathlib.Path(getattr(known, "__file__", None) or "").resolve() == HERE / f"{name}.py":
+        return known
+    if str(HERE) not in sys.path:
+        sys.path.insert(0, str(HERE))
+    for name_of_file in [path.stem for path in HERE.glob("*.py")]:
+        other = sys.modules.get(name_of_file)
+        if other is not None and pathlib.Path(getattr(other, "__file__", None) or "").resolve() != HERE / f"{name_of_file}.py":
+            del sys.modules[name_of_file]
+    return importlib.import_module(name)
+
+
+def typed(name, tensor):
+    """An input of the reference, float64 until now, in its type."""
+    return with_axes(name, tensor.to(getattr(torch, TYPES[name])))
+
+
+def room(name, shape):
+    """Room for an output of the reference."""
+    return with_axes(name, torch.empty(shape, dtype=getattr(torch, TYPES[name])))
+
+
+def with_axes(name, tensor):
+    """A tensor as the task has it: a phase has one of no axes as one element."""
+    return tensor.reshape(()) if name in WITHOUT_AXES else tensor
+
+
+def results(found):
+    """Results by the names of the outputs."""
+    found = found if isinstance(found, (tuple, list)) else (found,)
+    if len(found) != len(OUTPUTS):
+        raise TypeError(f"the kernel returns {len(found)} results; the outputs are {', '.join(OUTPUTS)}")
+    named = dict(zip(OUTPUTS, found))
+    return {name: one.reshape(1) if name in WITHOUT_AXES else one for name, one in named.items()}

@@ -1,0 +1,124 @@
+//! Tensors as other projects describe them.
+
+use std::str::FromStr;
+
+/// The name of an element type in a phase, by its name in PyTorch.
+pub(super) fn dtype_of(torch: &str) -> Option<&'static str> {
+    Some(match torch {
+        "float64" => "f64",
+        "float32" => "f32",
+        "float16" => "f16",
+        "bfloat16" => "bf16",
+        "float8_e4m3fn" => "fp8-e4m3",
+        "float8_e5m2" => "fp8-e5m2",
+        "int64" => "i64",
+        "int32" => "i32",
+        "int16" => "i16",
+        "int8" => "i8",
+        "uint8" => "u8",
+        "bool" => "bool",
+        _ => return None,
+    })
+}
+
+/// The name of an element type in PyTorch, by its name in a phase.
+pub(super) fn torch_name(dtype: &str) -> Option<&'static str> {
+    const NAMES: [&str; 12] = [
+        "float64",
+        "float32",
+        "float16",
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+    ];
+    NAMES.into_iter().find(|name| dtype_of(name) == Some(dtype))
+}
+
+/// Whether a type of a phase is one of real numbers, not whole ones.
+pub(super) fn is_float(dtype: &str) -> bool {
+    dtype.starts_with('f') || dtype == "bf16"
+}
+
+/// A tensor that the command line describes: `x=f32[N, 2 * K]` or `mask=bool[N]:{ mask = 0.5 }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GivenTensor {
+    /// Its name.
+    pub name: String,
+    /// Type of its elements, as a phase writes it.
+    pub dtype: String,
+    /// Its extents, expressions over the problem's constants; none for a tensor of one element without axes.
+    pub shape: Vec<String>,
+    /// How it is filled, as a phase writes it.
+    pub init: Option<toml::Value>,
+}
+
+impl FromStr for GivenTensor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || {
+            format!(
+                "`{text}` is not a tensor: write NAME=TYPE[EXTENT, ...], such as x=f32[N, 64], or x=i32[N]:{{ indices = \"V\" }}"
+            )
+        };
+        let (name, rest) = text.split_once('=').ok_or_else(form)?;
+        let (dtype, rest) = rest.split_once('[').ok_or_else(form)?;
+        let (extents, init) = rest.split_once(']').ok_or_else(form)?;
+        let (name, dtype) = (name.trim().to_owned(), dtype.trim());
+        let dtype = dtype_of(dtype).map_or(dtype, |known| known).to_owned();
+        if torch_name(&dtype).is_none() || !is_identifier(&name) {
+            return Err(form());
+        }
+        let shape =
+            extents.split(',').map(|extent| extent.trim().to_owned()).filter(|extent| !extent.is_empty()).collect();
+        let init = match init.trim().strip_prefix(':') {
+            Some(init) => {
+                let table: toml::Table = format!("init = {init}").parse().map_err(|_| form())?;
+                table.get("init").cloned()
+            }
+            None if init.trim().is_empty() => None,
+            None => return Err(form()),
+        };
+        Ok(Self { name, dtype, shape, init })
+    }
+}
+
+/// Whether Python takes a text as a name.
+pub(super) fn is_identifier(name: &str) -> bool {
+    const WORDS: [&str; 35] = [
+        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+        "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+        "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+    ];
+    let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    letters && !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !WORDS.contains(&name)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tensor_of_the_command_line_has_a_type_extents_and_maybe_an_init() {
+        let x: GivenTensor = "x=f16[N, 2 * K]".parse().unwrap();
+        assert_eq!(
+            (x.name.as_str(), x.dtype.as_str(), x.shape),
+            ("x", "f16", vec!["N".to_owned(), "2 * K".to_owned()])
+        );
+        let index: GivenTensor = "at=int32[N]:{ indices = \"V\" }".parse().unwrap();
+        assert_eq!(index.dtype, "i32");
+        assert_eq!(index.init.unwrap().get("indices").and_then(|v| v.as_str()), Some("V"));
+        let loss: GivenTensor = "loss=f32[]".parse().unwrap();
+        assert!(loss.shape.is_empty());
+        for wrong in ["x", "x=f32", "x=f99[N]", "in=f32[N]", "x=f32[N]constant", "x=f32[N]:{"] {
+            assert!(wrong.parse::<GivenTensor>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! A folder of FlashInfer-Trace: `definitions/**/*.json`, `workloads/**/*.jsonl`, `solutions/**/*.json`.
+//!
+//! Fields as flashinfer-bench's documents name them; those that an import does not need are not read.
+
+use super::error::ImportError;
+use crate::disk::open;
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a JSON file.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// What is computed.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Definition {
+    pub name: String,
+    #[serde(default)]
+    pub op_type: String,
+    #[serde(default)]
+    pub description: Option<String>,
+    pub axes: IndexMap<String, Axis>,
+    pub inputs: IndexMap<String, TensorSpec>,
+    pub outputs: IndexMap<String, TensorSpec>,
+    pub reference: String,
+    #[serde(default)]
+    pub constraints: Vec<String>,
+}
+
+/// A dimension.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Axis {
+    /// Of one extent.
+    Const { value: i64 },
+    /// Of the extent that a workload gives.
+    Var,
+}
+
+/// A tensor, or a number passed by value where it has no shape.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct TensorSpec {
+    pub shape: Option<Vec<String>>,
+    pub dtype: String,
+}
+
+/// A workload in its wrapping.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct WorkloadTrace {
+    pub definition: String,
+    /// As it is in the file, to be handed back in traces.
+    pub workload: Value,
+    #[serde(default)]
+    pub solution: Option<String>,
+}
+
+/// Extents and inputs.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Workload {
+    pub uuid: String,
+    pub axes: IndexMap<String, i64>,
+    pub inputs: IndexMap<String, InputSpec>,
+}
+
+/// Where an input comes from.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum InputSpec {
+    /// Drawn.
+    Random,
+    /// A number.
+    Scalar { value: Value },
+    /// A tensor in a file; the path is relative to the root.
+    Safetensors { path: String, tensor_key: String },
+}
+
+/// An implementation.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Solution {
+    pub name: String,
+    pub definition: String,
+    pub spec: BuildSpec,
+    pub sources: Vec<SourceFile>,
+}
+
+/// How a solution is called.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct BuildSpec {
+    pub language: String,
+    pub entry_point: String,
+    #[serde(default = "passes_destinations")]
+    pub destination_passing_style: bool,
+    #[serde(default)]
+    pub dependencies: Vec<String>,
+}
+
+const fn passes_destinations() -> bool {
+    true
+}
+
+/// A file of a solution.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SourceFile {
+    pub path: String,
+    pub content: String,
+}
+
+/// A folder of FlashInfer-Trace.
+#[derive(Debug)]
+pub(super) struct TraceSet {
+    pub root: PathBuf,
+    pub definitions: Vec<Definition>,
+    pub solutions: Vec<Solution>,
+    pub workloads: Vec<WorkloadTrace>,
+}
+
+impl TraceSet {
+    /// Reads a folder.
+    pub(super) fn read(root: &Path) -> Result<Self, ImportError> {
+        let definitions = files(&root.join("definitions"), "json")?;
+        let solutions = files(&root.join("solutions"), "json")?;
+        let workloads = files(&root.join("workloads"), "jsonl")?;
+        if definitions.is_empty() {
+            return Err(ImportError::format(
+                root,
+                "it has no definitions/**/*.json, so it is not a folder of FlashInfer-Trace",
+            ));
+        }
+        let mut traces: Vec<WorkloadTrace> = Vec::new();
+        for path in &workloads {
+            for line in text(path)?.lines().filter(|line| !line.trim().is_empty()) {
+                traces.push(parse(path, line)?);
+            }
+        }
+        Ok(Self {
+            root: root.to_owned(),
+            definitions: definitions.iter().map(|path| parse(path, &text(path)?)).collect::<Result<_, _>>()?,
+            solutions: solutions.iter().map(|path| parse(path, &text(path)?)).collect::<Result<_, _>>()?,
+            workloads: traces.into_iter().filter(|trace| trace.solution.is_none()).collect(),
+        })
+    }
+}
+
+/// Parses JSON that a file holds.
+pub(super) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ImportError> {
+    serde_json::from_str(text).map_err(|error| ImportError::format(path, error.to_string()))
+}
+
+/// The text of a file of a size that a problem can have.
+pub(super) fn text(path: &Path) -> Result<String, ImportError> {
+    let bytes = path.canonicalize().and_then(|path| open::bytes(&path, MAX_BYTES));
+    let bytes = bytes.map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    String::from_utf8(bytes).map_err(|_| ImportError::format(path, "it is not UTF-8 text"))
+}
+
+/// Files below a folder with this extension, in order of their paths; none where there is no such folder. Links to folders are
+/// not followed.
+fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, ImportError> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let unreadable = |source| ImportError::Read { path: folder.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let path = entry.path();
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            found.extend(files(&path, extension)?);
+        } else if path.extension().is_some_and(|known| known == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,86 @@
+//! What is known of a phase without a GPU, for programs.
+
+use crate::judge::{GateResult, StaticCheck};
+use crate::model::{BuildOutcome, BuildRecord, Level, Verdict};
+use crate::plan::{Plan, Standing, Variant};
+use serde::Serialize;
+
+/// A phase as `check` found it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PhaseCheck {
+    /// The phase's file.
+    pub config: String,
+    /// How it ended: `pass`, `fail`, `inconclusive`.
+    pub outcome: &'static str,
+    /// How many candidates there are.
+    pub candidates: usize,
+    /// How many baselines there are.
+    pub baselines: usize,
+    /// The architecture that was built for; none where nothing was built.
+    pub arch: Option<String>,
+    /// What is worth knowing, a sentence each.
+    pub notes: Vec<String>,
+    /// Problems that are not of a gate.
+    pub problems: Vec<String>,
+    /// Preconditions and gates that could be judged.
+    pub judged: Vec<JudgedAhead>,
+    /// Gates that could not, and what they wait for.
+    pub not_judged: Vec<(String, String)>,
+    /// How variants were built.
+    pub builds: Vec<BuiltAhead>,
+}
+
+/// A precondition or a gate that could be judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedAhead {
+    /// Its name.
+    pub name: String,
+    /// Whether the phase fails with it.
+    pub level: Level,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+}
+
+/// How a variant was built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BuiltAhead {
+    /// Its id.
+    pub variant: String,
+    /// `built`, `failed`, `refused` or `not needed`.
+    pub outcome: &'static str,
+    /// Why not.
+    pub reason: Option<String>,
+}
+
+impl PhaseCheck {
+    /// Takes what the build gave.
+    pub fn take_builds(&mut self, plan: &Plan, builds: &[BuildRecord]) {
+        let row = |(variant, build): (&Variant, &BuildRecord)| {
+            let (outcome, reason) = match &build.outcome {
+                BuildOutcome::NotNeeded => ("not needed", None),
+                BuildOutcome::Built { .. } => ("built", None),
+                BuildOutcome::Failed { message } => ("failed", Some(message.clone())),
+                BuildOutcome::Refused { reasons, .. } => ("refused", Some(reasons.join("\n"))),
+            };
+            BuiltAhead { variant: variant.id.0.clone(), outcome, reason }
+        };
+        self.builds = plan.variants.iter().zip(builds).map(row).collect();
+        self.candidates = plan.variants.iter().filter(|variant| variant.standing == Standing::Candidate).count();
+    }
+
+    /// Takes what the build decides of the gates.
+    pub fn take_gates(&mut self, gates: &StaticCheck) {
+        let row = |gate: &GateResult| JudgedAhead {
+            name: gate.name.clone(),
+            level: gate.level,
+            verdict: gate.verdict,
+            reason: gate.reason.clone(),
+        };
+        self.judged.extend(gates.judged.iter().map(row));
+        self.not_judged = gates.unjudged.iter().map(|gate| (gate.name.clone(), gate.reason.clone())).collect();
+        self.notes.extend(gates.narrow.iter().cloned());
+        self.problems.extend(gates.impossible.iter().cloned());
+    }
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Problems in other projects' formats, on a GPU with PyTorch: each is imported, run and exported, and every solution is right.
+#
+#     tests/gpu/problems.sh [NCUGATE]
+#
+# Needs an NVIDIA GPU, PyTorch and NumPy for python3 (with its shared library). ncu is used where it is there.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+ncugate=$(realpath "$(command -v "${1:-ncugate}")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r tests/data/problems "$work/problems"
+cd "$work"
+touch ncugate.toml
+
+import() { "$ncugate" import "$@" > import.log || { cat import.log; exit 1; }; }
+bench() { import kernelbench "problems/kernelbench/$1.py" --solution "problems/kernelbench/solutions/$1.py" -o "kb_$1.toml" "${@:2}"; }
+bench 1_Row_softmax --returns 'y=f32[batch_size, dim]'
+bench 2_Matmul --returns 'C=f32[M, N]'
+bench 3_RMSNorm --returns 'y=f32[batch_size, features]'
+bench 4_Linear_relu --returns 'y=f32[batch_size, out_features]'
+bench 5_Scaled_add --returns 'z=f32[batch_size, 7, 5]'
+bench 6_Mean_reduction --returns 'y=f32[batch_size, dim2]'
+bench 7_Mse_loss --returns 'loss=f32[]'
+bench 8_Swish --returns 'y=f16[batch_size, dim]' --precision fp16
+bench 9_Gather_rows --returns 'y=f32[PICKED, DIM]'
+bench 10_Triangular --returns 'C=f32[N, N]' --input 'A=f32[N, N]'
+for name in rmsnorm_h64 moe_gate_e4; do
+    import flashinfer problems/flashinfer --definition "$name" -o "fi_$name.toml"
+done
+import gpumode problems/gpumode/doubling/task.yml -o gm_doubling.toml
+
+# a solution that is the reference is not faster than it, so phases end with 1 or 4; what counts is that solutions are right
+for phase in kb_*.toml fi_*.toml gm_*.toml; do
+    status=0
+    "$ncugate" run "$phase" --source gpu > run.log 2>&1 || status=$?
+    [ "$status" = 0 ] || [ "$status" = 1 ] || [ "$status" = 4 ] || { cat run.log; exit 1; }
+    echo "$phase: status $status"
+done
+for run in profiles/*/2*; do
+    "$ncugate" export flashinfer "$run" >> traces.jsonl
+done
+"$ncugate" export kernelbench profiles/kb_*/2* -o eval_results.json
+"$ncugate" export fast-p > score.json
+python3 - <<'PYTHON'
+import json, sys
+
+wrong = []
+for line in open("traces.jsonl"):
+    trace = json.loads(line)
+    if trace["evaluation"]["status"] != "PASSED":
+        wrong.append(f"{trace['definition']} {trace['solution']}: {trace['evaluation']['status']}: {trace['evaluation']['log']}")
+results = json.load(open("eval_results.json"))
+wrong += [f"problem {n}: {e['metadata']}" for n, entries in results.items() for e in entries if not e["correctness"]]
+if sorted(map(int, results)) != list(range(1, 11)):
+    wrong.append(f"problems {sorted(results)}")
+print(open("score.json").read())
+sys.exit("\n".join(wrong))
+PYTHON

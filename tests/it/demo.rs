@@ -1,0 +1,32 @@
+//! `demo`: a page without a repository, a GPU and CUDA.
+
+use crate::command::Place;
+
+#[test]
+fn a_newcomer_gets_a_page_of_a_recording_that_passes_and_is_told_that_nothing_was_measured() {
+    let place = Place::new();
+    let finished = place.run(&["demo"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let first = finished.stdout.lines().next().unwrap();
+    assert!(first.starts_with("nothing is measured here: this is a recording of the phase sdpa_fast"), "{first}");
+    assert!(finished.stdout.contains("recorded on NVIDIA H200") && finished.stdout.contains("\nPASS "), "{finished:?}");
+    let page = std::fs::read_to_string(place.path().join("ncugate-demo/report/report.html")).unwrap();
+    assert!(page.contains("sdpa_fast against PyTorch"));
+    assert_eq!(place.run(&["demo"]).status, Some(0), "again");
+    let json = place.run(&["demo", "--format", "json", "-o", "other"]);
+    let results: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((json.status, results["verdict"].as_str()), (Some(0), Some("pass")));
+}
+
+#[test]
+fn a_demo_whose_recording_was_changed_or_is_somebody_elses_is_refused() {
+    let place = Place::new();
+    place.write("ncugate-demo/profiles/sdpa_fast/h200/phase.toml", "mine");
+    let refused = place.run(&["demo"]);
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("name another folder"), "{refused:?}");
+    let other = place.run(&["demo", "-o", "more"]);
+    assert_eq!(other.status, Some(0));
+    place.write("more/profiles/sdpa_fast/h200/latencies.jsonl.zst", "x");
+    assert_eq!(place.run(&["demo", "-o", "more"]).status, Some(2));
+}

@@ -1,0 +1,106 @@
+//! `init`: phases drafted from kernels as other people write them.
+
+use crate::command::Place;
+
+/// Kernels, and the status that checking the draft ends with: 0 where nothing is left to fill in.
+const KERNELS: [(&str, &str, i32); 16] = [
+    ("sgemm_naive.cu", "sgemm_naive", 0),
+    ("sgemm_tiled.cu", "sgemm_tiled", 0),
+    ("matrixMul.cu", "matrixMulShared", 0),
+    ("softmax.cu", "softmax_forward", 0),
+    ("layernorm.cu", "layernorm_forward_kernel", 0),
+    ("reduce.cu", "reduce5", 0),
+    ("reduce.cu", "sum_atomic", 0),
+    ("histogram.cu", "histogram_smem", 0),
+    ("transpose.cu", "transposeNoBankConflicts", 0),
+    ("elementwise.cu", "vectorAdd", 0),
+    ("elementwise.cu", "saxpy", 0),
+    ("elementwise.cu", "relu_f32x4", 0),
+    ("elementwise.cu", "rope", 2),
+    ("elementwise.cu", "scaled", 2),
+    ("../../../kernels/softmax/softmax.cu", "softmax_rows", 0),
+    ("../../../examples/beta_gemm/gemm.cu", "gemm_coalesced", 0),
+];
+
+fn drafted(place: &Place, file: &str, entry: &str) -> String {
+    let source = crate::command::root().join("tests/data/drafts").join(file);
+    place.write("kernel.cu", &std::fs::read_to_string(source).unwrap());
+    let output = format!("{entry}.toml");
+    let finished = place.run(&["init", "kernel.cu", "--entry", entry, "-o", &output]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    assert!(finished.stdout.contains(&format!("next: ncugate check {output}")), "{finished:?}");
+    std::fs::read_to_string(place.path().join(output)).unwrap()
+}
+
+/// Whether Python and NumPy are here, which references of kernels without a built-in need.
+fn has_numpy() -> bool {
+    std::process::Command::new("python3")
+        .args(["-c", "import numpy"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_draft_reads_where_nothing_is_left_to_fill_in_and_says_what_is() {
+    for (file, entry, status) in KERNELS {
+        let place = Place::new();
+        let text = drafted(&place, file, entry);
+        assert_eq!(text.contains("FILL:"), status != 0, "{text}");
+        let is_python = text.contains("python = ");
+        if is_python && !has_numpy() {
+            println!("left out: {entry} (no NumPy)");
+            continue;
+        }
+        let checked = place.run(&["check", &format!("{entry}.toml"), "--no-build"]);
+        assert_eq!(checked.status, Some(status), "{entry}: {checked:?}\n{text}");
+    }
+}
+
+#[test]
+fn a_draft_builds_with_nvcc() {
+    let Some(nvcc) = std::env::var_os("NCUGATE_TEST_NVCC") else {
+        println!("left out: NCUGATE_TEST_NVCC names no nvcc");
+        return;
+    };
+    for (file, entry, _) in KERNELS.into_iter().filter(|(.., status)| *status == 0) {
+        let place = Place::new();
+        let text = drafted(&place, file, entry);
+        if text.contains("python = ") && !has_numpy() {
+            continue;
+        }
+        let text = format!("{text}\n[build]\nnvcc = {:?}\n", nvcc.to_string_lossy());
+        place.write(&format!("{entry}.toml"), &text);
+        let checked = place.run(&["check", &format!("{entry}.toml"), "--arch", "sm_90"]);
+        assert_eq!(checked.status, Some(0), "{entry}: {checked:?}\n{text}");
+    }
+}
+
+#[test]
+fn several_kernels_none_and_a_file_that_is_there_are_said() {
+    let place = Place::new();
+    place.write("two.cu", "__global__ void first(float* x) {}\n__global__ void second(float* x) {}");
+    let several = place.run(&["init", "two.cu"]);
+    assert_eq!(several.status, Some(2));
+    assert!(several.stderr.contains("defines first, second; name one with --entry"), "{several:?}");
+    let near = place.run(&["init", "two.cu", "--entry", "secnd"]);
+    assert!(near.status == Some(2) && near.stderr.contains("did you mean 'second'?"), "{near:?}");
+    place.write("none.cu", "void f() {}");
+    let none = place.run(&["init", "none.cu"]);
+    assert!(none.status == Some(2) && none.stderr.contains("no `__global__` function"), "{none:?}");
+    place.write("first.toml", "mine");
+    let there = place.run(&["init", "two.cu", "--entry", "first"]);
+    assert!(there.status == Some(2) && there.stderr.contains("first.toml is there already"), "{there:?}");
+    assert_eq!(std::fs::read_to_string(place.path().join("first.toml")).unwrap(), "mine");
+    assert_eq!(place.run(&["init", "absent.cu"]).status, Some(3));
+}
+
+#[test]
+fn no_text_ends_the_program() {
+    let place = Place::new();
+    let whole = include_str!("../data/drafts/softmax.cu");
+    for at in (0..whole.len()).step_by(7).filter(|at| whole.is_char_boundary(*at)) {
+        place.write("cut.cu", &whole[..at]);
+        let finished = place.run(&["init", "cut.cu", "-o", &format!("{at}.toml")]);
+        assert!(matches!(finished.status, Some(0 | 2)), "{at}: {finished:?}");
+    }
+}

@@ -1,0 +1,206 @@
+//! Problems of other projects: imported, checked, and refused where a phase has no counterpart for them.
+
+use crate::command::{Finished, Place, root};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A Python with NumPy that finds the double of PyTorch, as `python3` of the place; none where there is no NumPy.
+fn place() -> Option<(Place, String)> {
+    let given = std::env::var_os("NCUGATE_ORACLE_PYTHON").map(PathBuf::from);
+    let has_numpy = |python: &PathBuf| {
+        let ran = Command::new(python).args(["-c", "import numpy"]).output();
+        ran.is_ok_and(|output| output.status.success())
+    };
+    let found = given.into_iter().chain([PathBuf::from("python3")]).find(has_numpy);
+    let Some(python) = found else {
+        println!("no Python here has NumPy: references are not called");
+        return None;
+    };
+    let python = which(&python);
+    let place = Place::new();
+    place.copy("tests/data/problems");
+    let doubles = root().join("tests/doubles");
+    let shim = format!("#!/bin/sh\nPYTHONPATH={} exec {} \"$@\"\n", doubles.display(), python.display());
+    let path = place.write("bin/python3", &shim);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
+    Some((place, path))
+}
+
+fn which(python: &Path) -> PathBuf {
+    let output = Command::new(python).args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+    PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
+}
+
+fn ncugate(place: &Place, path: &str, args: &[&str]) -> Finished {
+    Finished::of(place.ncugate(args).env("PATH", path))
+}
+
+/// Imports a problem, then checks the phase, both with status 0. Gives the phase's text and what the import said.
+fn imported(place: &Place, path: &str, name: &str, args: &[&str]) -> (String, String) {
+    let phase = format!("{name}.toml");
+    let made = ncugate(place, path, &[&["import"], args, &["--output", &phase]].concat());
+    assert_eq!(made.status, Some(0), "{name}: {made:?}");
+    let checked = ncugate(place, path, &["check", &phase]);
+    assert_eq!(checked.status, Some(0), "{name}: {checked:?}");
+    (fs::read_to_string(place.path().join(&phase)).unwrap(), made.stdout)
+}
+
+const KERNELBENCH: &str = "tests/data/problems/kernelbench";
+
+#[test]
+fn ten_problems_of_kernelbench_become_phases_whose_references_answer() {
+    let Some((place, path)) = place() else { return };
+    let problems: [(&str, &[&str], &[&str]); 10] = [
+        ("1_Row_softmax", &["--returns", "y=f32[batch_size, dim]"], &["uniform", "shape = [\"batch_size\", \"dim\"]"]),
+        ("2_Matmul", &["--returns", "C=f32[M, N]"], &["M = 8", "shape = [\"K\", \"N\"]"]),
+        ("3_RMSNorm", &["--returns", "y=f32[batch_size, features]"], &["[workload.buffers.x.init.normal]"]),
+        ("4_Linear_relu", &["--returns", "y=f32[batch_size, out_features]"], &["out_features = 8"]),
+        ("5_Scaled_add", &["--returns", "z=f32[batch_size, 7, 5]"], &["high = 3.0", "low = -0.5"]),
+        ("6_Mean_reduction", &["--returns", "y=f32[batch_size, dim2]"], &["dim1 = 6"]),
+        ("7_Mse_loss", &["--returns", "loss=f32[]"], &["shape = [\"1\"]"]),
+        (
+            "8_Swish",
+            &["--returns", "y=f16[batch_size, dim]", "--precision", "fp16"],
+            &["dim = 128", "dtype = \"f16\"", "atol = 0.01"],
+        ),
+        ("9_Gather_rows", &["--returns", "y=f32[PICKED, DIM]"], &["indices = 12", "dtype = \"i64\""]),
+        (
+            "10_Triangular",
+            &["--returns", "C=f32[N, N]", "--input", "A=f32[N, N]"],
+            &["A = ", "[workload.buffers.B.init.uniform]"],
+        ),
+    ];
+    for (name, options, expected) in problems {
+        let (problem, solution) = (format!("{KERNELBENCH}/{name}.py"), format!("{KERNELBENCH}/solutions/{name}.py"));
+        let args = [&["kernelbench", &problem, "--solution", &solution], options].concat();
+        let (text, _) = imported(&place, &path, name, &args);
+        for part in expected.iter().filter(|part| **part != "A = ") {
+            assert!(text.contains(part), "{name}: {part}\n{text}");
+        }
+        assert!(text.contains(&format!("problem = \"{name}\"")), "{text}");
+    }
+}
+
+#[test]
+fn definitions_of_flashinfer_trace_become_phases_whose_references_answer() {
+    let Some((place, path)) = place() else { return };
+    let import = |name: &str| {
+        let args = ["flashinfer", "tests/data/problems/flashinfer", "--definition", name];
+        imported(&place, &path, name, &args)
+    };
+    let (text, said) = import("rmsnorm_h64");
+    assert!(text.contains("1e-6 if WORKLOAD == 1 else 0.00001"), "{text}");
+    assert!(said.contains("solution `rmsnorm_cuda` is left out: it is written in cuda"), "{said}");
+    assert!(text.contains("rmsnorm_torch_v1") && text.contains("rmsnorm_returns"), "{text}");
+    let (text, said) = import("gemm_n32_k16");
+    assert!(said.contains("the constraint `M >= 1`") && text.contains("M = 33"), "{said}{text}");
+    let (text, _) = import("histogram_b8");
+    assert!(text.contains("npy = \"histogram_b8/{{ shape }}-{{ buffer }}.npy\""), "{text}");
+    let (text, _) = import("moe_gate_e4");
+    assert!(text.contains("mismatches = 0.05") && text.contains("type = \"bool\""), "{text}");
+    let (text, _) = import("attention_h2_d16");
+    assert!(text.contains("mask = 0.5") && text.contains("[imported.workloads]"), "{text}");
+}
+
+#[test]
+fn a_task_of_gpu_mode_becomes_a_phase_and_says_what_is_left_out() {
+    let Some((place, path)) = place() else { return };
+    let (text, said) =
+        imported(&place, &path, "doubling", &["gpumode", "tests/data/problems/gpumode/doubling/task.yml"]);
+    for part in [
+        "test3 is left out: its rows is 0",
+        "test4 is left out: it gives `case`",
+        "ranking_by = geom",
+        "`test_timeout`",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    // the second benchmark is the second test, timed under its name; the last benchmark is the objective
+    for part in ["shapes = [\"benchmark1\", \"test2\"]", "rtol = 0.001", "low = -1", "role = \"output\""] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(text.find("[workload.shapes.benchmark1]") < text.find("[workload.shapes.test2]"), "{text}");
+}
+
+#[test]
+fn what_a_phase_cannot_express_is_an_error_that_names_it_and_writes_nothing() {
+    let place = Place::new();
+    place.copy("tests/data/problems");
+    let kernelbench = |problem: &str| format!("{KERNELBENCH}/{problem}.py");
+    let (softmax, triangular) = (kernelbench("1_Row_softmax"), kernelbench("10_Triangular"));
+    let solution = kernelbench("solutions/1_Row_softmax");
+    let trace = "tests/data/problems/flashinfer";
+    place.write("own/definitions/four.json", FOUR_BITS);
+    place.write("own/workloads/four.jsonl", "{\"definition\": \"four\", \"workload\": {\"uuid\": \"u\", \"axes\": {\"N\": 4}, \"inputs\": {\"x\": {\"type\": \"random\"}}}}\n");
+    let refused: [(&[&str], i32, &str); 10] = [
+        (
+            &["kernelbench", &softmax, "--solution", &solution],
+            2,
+            "only executing forward would tell what it returns; say it with --returns",
+        ),
+        (
+            &["kernelbench", &triangular, "--solution", &solution, "--returns", "C=f32[N, N]"],
+            2,
+            "torch.triu(torch.rand(N, N))` is not understood",
+        ),
+        (
+            &["kernelbench", &softmax, "--solution", &softmax, "--returns", "y=f32[dim]"],
+            2,
+            "it has no class `ModelNew`",
+        ),
+        (
+            &["kernelbench", &solution, "--solution", &solution, "--returns", "y=f32[dim]"],
+            2,
+            "it has no function `get_inputs`",
+        ),
+        (&["kernelbench", &softmax, "--solution", &solution, "--returns", "y=f32[dimension]"], 2, "dimension"),
+        (&["kernelbench", "absent.py", "--solution", &solution, "--returns", "y=f32[dim]"], 3, "absent.py"),
+        (&["flashinfer", trace], 2, "name one of its definitions with --definition"),
+        (
+            &["flashinfer", trace, "--definition", "rmsnorm_h64", "--solution", "rmsnorm_cuda"],
+            2,
+            "it is written in cuda",
+        ),
+        (&["flashinfer", "own"], 2, "`x` is of type float4_e2m1, which a phase does not have"),
+        (&["flashinfer", "tests"], 2, "it is not a folder of FlashInfer-Trace"),
+    ];
+    for (args, status, said) in refused {
+        let finished = place.run(&[&["import"], args, &["--output", "refused.toml"]].concat());
+        assert_eq!(finished.status, Some(status), "{args:?}: {finished:?}");
+        assert!(finished.stderr.contains(said), "{said}\n{finished:?}");
+        assert!(!place.path().join("refused.toml").exists() && !place.path().join("refused").exists(), "{args:?}");
+    }
+}
+
+const FOUR_BITS: &str = r#"{"name": "four", "op_type": "copy", "axes": {"N": {"type": "var"}},
+  "inputs": {"x": {"shape": ["N"], "dtype": "float4_e2m1"}}, "outputs": {"y": {"shape": ["N"], "dtype": "float32"}},
+  "reference": "def run(x):\n    return x\n"}"#;
+
+#[test]
+fn an_import_executes_nothing_and_replaces_nothing() {
+    let place = Place::new();
+    let text = fs::read_to_string(root().join(KERNELBENCH).join("1_Row_softmax.py")).unwrap();
+    let solution = fs::read_to_string(root().join(KERNELBENCH).join("solutions/1_Row_softmax.py")).unwrap();
+    let executes = "open('executed', 'w').close()\n";
+    place.write("problem.py", &(text + executes));
+    place.write("solution.py", &(solution + executes));
+    let args = [
+        "import",
+        "kernelbench",
+        "problem.py",
+        "--solution",
+        "solution.py",
+        "--returns",
+        "y=f32[batch_size, dim]",
+        "-o",
+        "p.toml",
+    ];
+    assert_eq!(place.run(&args).status, Some(0));
+    assert!(!place.path().join("executed").exists());
+    let again = place.run(&args);
+    assert_eq!(again.status, Some(2), "{again:?}");
+    assert!(again.stderr.contains("p.toml is there already"), "{again:?}");
+}

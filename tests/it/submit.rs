@@ -1,0 +1,155 @@
+//! A phase on a cluster: doubles of Slurm and HyperQueue run the scripts, on the double of the driver.
+
+use crate::command::{Finished, Place, root, wait_for};
+use crate::concurrent::{ended, folders, manifest, start};
+use crate::live::machine_of_kernels;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+type Variables = Vec<(&'static str, String)>;
+const SUBMIT: [&str; 9] = ["submit", "slurm", "phase.toml", "--shards", "3", "--interval", "1", "--retries", "1"];
+
+/// A machine with four kernels, a cluster, and an empty queue.
+fn cluster() -> (Place, Variables) {
+    let (place, mut variables) =
+        machine_of_kernels(&["copy_honest", "copy_slow", "copy_wrong", "copy_a"], "rounds = 5");
+    for (double, names) in [("slurm", &["sbatch", "squeue", "scancel"][..]), ("hq", &["hq"])] {
+        for name in names {
+            let text = fs::read_to_string(root().join("tests/doubles").join(double)).unwrap();
+            let path = place.write(&format!("bin/{name}"), &text);
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    let queue = place.write("queue/.keep", "").parent().unwrap().display().to_string();
+    variables.push(("NCUGATE_DOUBLE_JOBS", queue));
+    (place, variables)
+}
+
+fn run(place: &Place, variables: &Variables, args: &[&str]) -> Finished {
+    Finished::of(place.ncugate(args).envs(variables.clone()).timeout(Duration::from_secs(100)))
+}
+
+/// Folders of submissions.
+fn submissions(place: &Place) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(place.path().join("jobs/copy")) else { return Vec::new() };
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Lines of a verdict that do not hold a time of this machine.
+fn verdict(said: &str) -> Vec<&str> {
+    said.lines().filter(|line| line.starts_with("FAIL") || line.contains("proven correct")).collect()
+}
+
+#[test]
+fn a_phase_on_a_cluster_has_the_verdict_of_one_machine() {
+    let (place, variables) = cluster();
+    let alone = run(&place, &variables, &["run", "phase.toml", "--source", "gpu"]);
+    fs::remove_dir_all(place.path().join("profiles")).unwrap();
+    let submitted = run(&place, &variables, &[&SUBMIT[..], &["--arch", "sm_90"]].concat());
+    assert_eq!(submitted.status, alone.status, "{submitted:?} {alone:?}");
+    assert_eq!(verdict(&submitted.stdout), verdict(&alone.stdout));
+    assert!(!verdict(&alone.stdout).is_empty() && submitted.stderr.contains("3 of 3 shards measured"), "{submitted:?}");
+    let merged = folders(&place).remove(0);
+    assert_eq!(
+        (manifest(&merged)["state"].as_str(), manifest(&merged)["merged"].as_array().unwrap().len()),
+        (Some("complete"), 3)
+    );
+    // what was judged once is not the answer to the next
+    let again = run(&place, &variables, &SUBMIT);
+    assert_eq!((again.status, submissions(&place).len(), folders(&place).len()), (alone.status, 2, 2), "{again:?}");
+}
+
+#[test]
+fn a_task_that_is_lost_or_started_twice_is_measured_once() {
+    let (place, variables) = cluster();
+    place.write("queue/lose-2", "");
+    place.write("queue/twice-3", "");
+    let submitted = run(&place, &variables, &SUBMIT);
+    assert_eq!(submitted.status, Some(4), "{submitted:?}");
+    assert!(submitted.stderr.contains("has ended without shards 2; submitting again"), "{submitted:?}");
+    let arrays: Vec<String> = [101, 104]
+        .iter()
+        .map(|job| fs::read_to_string(place.path().join(format!("queue/{job}/array"))).unwrap())
+        .collect();
+    assert_eq!(arrays, ["1-3\n", "2\n"], "what is there is not measured again");
+    assert_eq!(fs::read_dir(submissions(&place)[0].join("shards/3/copy")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_shard_that_cannot_be_measured_is_named_and_nothing_is_judged() {
+    let (place, variables) = cluster();
+    place.write("queue/break-2", "");
+    let submitted = run(&place, &variables, &SUBMIT);
+    assert_eq!(submitted.status, Some(3), "{submitted:?}");
+    assert!(
+        submitted.stderr.contains("measure failed: 1 shard not measured: 2 (error: no GPU on this node)"),
+        "{submitted:?}"
+    );
+    assert!(folders(&place).is_empty());
+    // the node is mended
+    fs::remove_file(place.path().join("queue/break-2")).unwrap();
+    let submitted = run(&place, &variables, &SUBMIT);
+    assert_eq!((submitted.status, submissions(&place).len()), (Some(4), 1), "{submitted:?}");
+}
+
+#[test]
+fn what_is_only_shown_is_not_submitted() {
+    let (place, variables) = cluster();
+    let shown = run(
+        &place,
+        &variables,
+        &["submit", "slurm", "phase.toml", "--nodes", "2", "--gres", "gpu:h200:4", "--time", "30", "--dry-run"],
+    );
+    assert_eq!(shown.status, Some(0), "{shown:?}");
+    for line in ["#SBATCH --gres=gpu:h200:1", "#SBATCH --time=30", "--shard \"$shard/8\"", " merge --newest "] {
+        assert!(shown.stdout.contains(line), "{line}: {}", shown.stdout);
+    }
+    assert!(submissions(&place).is_empty());
+    for wrong in [&["--gres", "gpu:0"][..], &["--option", "--x\n#SBATCH --y"], &["--shards", "0"]] {
+        assert_eq!(
+            run(&place, &variables, &[&["submit", "slurm", "phase.toml"], wrong].concat()).status,
+            Some(2),
+            "{wrong:?}"
+        );
+    }
+}
+
+#[test]
+fn an_interrupt_cancels_the_jobs_and_the_same_command_goes_on() {
+    let (place, variables) = cluster();
+    // nothing starts: the controller answers after the submission alone
+    let detached = run(&place, &variables, &[&SUBMIT[..], &["--detach"]].concat());
+    assert_eq!(detached.status, Some(4), "{detached:?}");
+    place.write("queue/silent", "");
+    let held = fs::read_to_string(submissions(&place)[0].join("submission.json")).unwrap();
+    fs::remove_file(place.path().join("queue/silent")).unwrap();
+    place.write("queue/break-1", "");
+    let follower = start(&place, &variables, &[&SUBMIT[..7], &["--retries", "9"]].concat());
+    wait_for("it follows", || fs::read_to_string(submissions(&place)[0].join("submission.json")).unwrap() != held);
+    kill(Pid::from_raw(follower.id().cast_signed()), Signal::SIGINT).unwrap();
+    let (status, _, stderr) = ended(follower);
+    assert_eq!(status, Some(3), "{stderr}");
+    assert!(stderr.contains("were cancelled; what was measured is kept"), "{stderr}");
+    assert!(place.path().join("queue/cancelled").exists());
+    fs::remove_file(place.path().join("queue/break-1")).unwrap();
+    let submitted = run(&place, &variables, &SUBMIT);
+    assert_eq!((submitted.status, submissions(&place).len()), (Some(4), 1), "{submitted:?}");
+}
+
+#[test]
+fn an_engine_without_dependencies_is_given_one_stage_after_the_other() {
+    let (place, variables) = cluster();
+    place.write("queue/lose-1", "");
+    let submitted = run(&place, &variables, &["submit", "hq", "phase.toml", "--shards", "2", "--interval", "1"]);
+    assert_eq!(submitted.status, Some(4), "{submitted:?}");
+    assert!(
+        submitted.stdout.contains("proven correct") && submitted.stderr.contains("submitting again"),
+        "{submitted:?}"
+    );
+    let without = run(&place, &variables, &["submit", "hq", "phase.toml"]);
+    assert_eq!(without.status, Some(2), "{without:?}");
+}
