@@ -20,7 +20,7 @@ pub use inside::{InsideArgs, RowFormat};
 pub use manner::{ColorWhen, MannerArgs};
 pub use part::PartArgs;
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
-pub use submit::{HyperQueueArgs, SlurmArgs, SubmitArgs, SubmitCommand};
+pub use submit::{HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs, SubmitCommand};
 pub use upkeep::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
     WorkerArgs,
@@ -460,20 +460,6 @@ pub enum TableTo {
     Parquet,
     /// Apache Arrow
     Arrow,
-}
-
-/// `ncugate merge`
-#[derive(Debug, Args)]
-pub struct MergeArgs {
-    /// The folders of all shards of a phase (`run --shard`)
-    #[arg(value_name = "RUN", required = true)]
-    pub runs: Vec<PathBuf>,
-    /// Take of each shard the whole run that ended last, and leave out the others and those that are not whole
-    #[arg(long)]
-    pub newest: bool,
-    /// Folder of runs, and of the merged one
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
 }
 
 /// `ncugate doctor`
