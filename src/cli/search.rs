@@ -56,7 +56,7 @@ pub enum SearchLearning {
 /// `ncugate try`
 #[derive(Debug, Args)]
 pub struct TryArgs {
-    /// The phase, whose [kernel] says how the source is launched
+    /// The phase, whose `[kernel]` says how the source is launched
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
     /// The source to try
