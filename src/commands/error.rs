@@ -8,7 +8,7 @@ use crate::exchange::{ExportRefusal, ImportError};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
-use crate::host::{InputArraysError, TrialError, WorkError};
+use crate::host::{InputArraysError, NullTestError, WorkError};
 use crate::judge::JudgeError;
 use crate::judge::kernel_ratchet::BaselineError;
 use crate::plan::PlanErrors;
@@ -125,7 +125,7 @@ pub enum CommandError {
     Calibration(CalibrationError),
     /// The tolerance proves nothing, or cannot be tried.
     #[error("in `workload`: {0}")]
-    Trial(#[from] TrialError),
+    NullTest(#[from] NullTestError),
     /// Inputs cannot be drawn.
     #[error("in `workload`: {0}")]
     Inputs(#[from] InputArraysError),
@@ -197,7 +197,7 @@ impl CommandError {
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::Config(_) | Self::Plan(_) | Self::Usage(_) => Outcome::Usage,
-            Self::Trial(_) | Self::Inputs(_) | Self::Baseline(_) => Outcome::Usage,
+            Self::NullTest(_) | Self::Inputs(_) | Self::Baseline(_) => Outcome::Usage,
             Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,

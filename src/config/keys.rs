@@ -259,6 +259,12 @@ pub static BENCH: Spec = spec(
              before each launch, outside of the time, and every launch is a sample by itself.",
         )
         .default("\"rotate\""),
+        key(
+            "verify",
+            KeyKind::OneOf(&["audited", "none"]),
+            "Whether the outputs of timed launches are verified. With `none` no latency of a kernel counts in a gate: it shows what verifying costs.",
+        )
+        .default("\"audited\""),
         key("timeout_s", KeyKind::Whole(1), "A correctness case or a sample that takes longer, in seconds, is a hang.")
             .default("30"),
         key("shapes", NAMES, "Shapes that are timed.").default("the objective's, and those that gates name"),

@@ -40,6 +40,7 @@ pub use locate::{KeyPlaces, within};
 pub use own_bound::{BoundOf, OwnBound};
 pub use phase::{
     BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings, Selection,
+    Verification,
 };
 pub use project::{PROJECT_FILE, Project};
 pub use reader::is_name;

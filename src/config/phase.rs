@@ -64,10 +64,23 @@ pub struct BenchSettings {
     pub buffer_sets: u32,
     /// What the L2 cache holds when a launch starts.
     pub l2: L2State,
+    /// Whether outputs of timed launches are verified.
+    pub verify: Verification,
     /// A correctness case or a sample that takes longer is a hang, and its worker is ended.
     pub timeout: Duration,
     /// Shapes that are timed.
     pub shapes: Vec<ShapeName>,
+}
+
+/// Whether outputs of timed launches are verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verification {
+    /// They are.
+    #[default]
+    Audited,
+    /// They are not, and no latency counts.
+    None,
 }
 
 /// What the L2 cache holds when a timed launch starts.

@@ -2,7 +2,9 @@
 
 use super::job_error::JobError;
 use crate::build::{variable, variables};
-use crate::config::{Buffer, Init, KernelTemplate, OwnBound, Phase, ScalarType, Shape, WorkloadReference};
+use crate::config::{
+    Buffer, Init, KernelTemplate, OwnBound, Phase, ScalarType, Shape, Verification, WorkloadReference,
+};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
 use crate::model::{BuiltKernel, VariantId};
@@ -97,7 +99,10 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
         max_launches: bench.max_launches.max(1),
         buffer_sets: bench.buffer_sets.max(1),
         l2: bench.l2,
-        effort,
+        effort: match bench.verify {
+            Verification::Audited => effort,
+            Verification::None => AuditEffort::None,
+        },
         hidden: HiddenSeeds { inputs: Vec::new(), schedule: drawn_seed()? },
     };
     let seeds = &phase.workload.seeds;

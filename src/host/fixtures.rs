@@ -3,7 +3,7 @@
 use crate::config::GatePlan;
 use crate::config::{
     BenchSettings, Buffer, BuildSettings, CloseLookAt, Counting, Dtype, L2State, Laws, Objective, Phase,
-    ProfileSettings, Role, Shape, Sweep, Workload, WorkloadReference,
+    ProfileSettings, Role, Shape, Sweep, Verification, Workload, WorkloadReference,
 };
 use crate::expr::Expr;
 use crate::model::VariantId;
@@ -46,6 +46,7 @@ pub fn phase() -> Phase {
             max_launches: 100,
             buffer_sets: 2,
             l2: L2State::Rotate,
+            verify: Verification::Audited,
             timeout: Duration::from_secs(20),
             shapes: vec![large.clone()],
         },

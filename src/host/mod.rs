@@ -15,6 +15,7 @@ pub(crate) mod fixtures;
 mod input_arrays;
 mod job;
 mod job_error;
+mod null_test;
 mod phase_job;
 mod python;
 mod reference_check;
@@ -22,7 +23,6 @@ mod supervisor;
 mod tail;
 mod time_task;
 mod trace_task;
-mod trial;
 mod worker;
 mod worker_process;
 
@@ -30,12 +30,12 @@ pub use event::{WorkerEvent, WorkerTask};
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
+pub use null_test::{MutantTable, NullTest, NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases};
 pub use reference_check::check_reference;
 pub use supervisor::{
     DeviceProbe, Finish, HUNG, MeasureError, SinkError, WorkerCommand, exclude, find_device, measure,
 };
 pub use trace_task::range_name;
-pub use trial::{MutantTable, NullTest, TrialError, mutant_table, null_test};
 pub use worker::WorkError;
 pub use worker_process::{report_device, work};

@@ -2,7 +2,7 @@
 
 use super::evaluate::job_shape;
 use super::job_error::JobError;
-use super::trial::TrialError;
+use super::null_test::NullTestError;
 use crate::config::{Phase, WorkloadReference};
 use crate::prove::{Builtin, CaseInputs, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs};
 
@@ -14,7 +14,7 @@ const MOST_ELEMENTS: usize = 1 << 24;
 ///
 /// # Errors
 /// The reference does not fit, a file is missing or another than it should be, the program fails.
-pub fn check_reference(phase: &Phase) -> Result<(), TrialError> {
+pub fn check_reference(phase: &Phase) -> Result<(), NullTestError> {
     let specs = phase.workload.shapes.iter().map(|s| job_shape(phase, None, s)).collect::<Result<Vec<_>, _>>()?;
     match &phase.workload.reference {
         WorkloadReference::Builtin { name, options } => {
@@ -41,8 +41,8 @@ pub fn check_reference(phase: &Phase) -> Result<(), TrialError> {
 }
 
 /// Whether the reference answers the declared inputs of a seed.
-fn answered(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec, seed: u64) -> Result<(), TrialError> {
-    let failed = |source| TrialError::Reference { shape: spec.name.clone(), source };
+fn answered(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec, seed: u64) -> Result<(), NullTestError> {
+    let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
     let inputs = match reference {
         ReferenceSpec::Npy { .. } => vec![Vec::new(); spec.buffers.len()],
         _ => CaseInputs::draw(spec, seed).map_err(|error| failed(error.into()))?.values,

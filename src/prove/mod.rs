@@ -16,12 +16,12 @@ mod inputs;
 mod laws;
 mod minifloat;
 mod mutant;
+mod mutation_test;
 mod partial;
 mod poison;
 mod reference;
 mod shape;
 mod structured;
-mod trial;
 
 pub use check_buffers::CheckBuffers;
 pub use compare::DifferenceTally;
@@ -32,6 +32,6 @@ pub use expected::{
 pub use input_error::InputError;
 pub use inputs::CaseInputs;
 pub use mutant::MutantStanding;
+pub use mutation_test::{MutantOutcome, MutationTest};
 pub use reference::{Builtin, ReferenceError, npy_bytes};
 pub use shape::ShapeSpec;
-pub use trial::{MutantOutcome, Trial};

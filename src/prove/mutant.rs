@@ -273,7 +273,7 @@ fn terms(fault: TermFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseIn
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::trial::{MutantOutcome, Trial};
+    use super::super::mutation_test::{MutantOutcome, MutationTest};
     use super::super::{Builtin, ReferenceSpec};
     use super::*;
     use crate::config::Role;
@@ -288,8 +288,8 @@ mod tests {
         let shape = shape(vec![input("q"), input("k"), input("v"), buffer("o", Dtype::F16, &extents, Role::Output)]);
         let reference = ReferenceSpec::Builtin(Builtin::Sdpa { causal: false });
         let tolerance = Tolerance { max_abs: Some(max_abs), ..Tolerance::default() };
-        let trial = Trial::new(&reference, &shape, 0, laws, &tolerance).unwrap().unwrap();
-        let cells = trial.mutants().into_iter().map(|mutant| (mutant.name, trial.judge(&mutant)));
+        let test = MutationTest::new(&reference, &shape, 0, laws, &tolerance).unwrap().unwrap();
+        let cells = test.mutants().into_iter().map(|mutant| (mutant.name, test.judge(&mutant)));
         cells.filter(|(_, cell)| matches!(cell, MutantOutcome::Accepted { .. })).map(|(name, _)| name).collect()
     }
 
@@ -337,8 +337,8 @@ mod tests {
             shape(vec![buffer("x", Dtype::I32, &[4, 8], Role::Input), buffer("y", Dtype::I32, &[4, 8], Role::Output)]);
         let reference = ReferenceSpec::Builtin(Builtin::Copy);
         let tolerance = Tolerance { max_abs: Some(0.0), ..Tolerance::default() };
-        let trial = Trial::new(&reference, &shape, 0, &[Law::Declared], &tolerance).unwrap().unwrap();
-        let named = |name: &str| trial.judge(trial.mutants().iter().find(|m| m.name == name).unwrap());
+        let test = MutationTest::new(&reference, &shape, 0, &[Law::Declared], &tolerance).unwrap().unwrap();
+        let named = |name: &str| test.judge(test.mutants().iter().find(|m| m.name == name).unwrap());
         assert!(matches!(named("answer off by 0.3 %"), MutantOutcome::Equivalent), "whole numbers do not show it");
         assert!(matches!(named("zeros"), MutantOutcome::Rejected { .. }));
         assert!(matches!(named("plain evaluation"), MutantOutcome::Accepted { .. }));

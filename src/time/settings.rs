@@ -28,6 +28,8 @@ pub struct TimingSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditEffort {
+    /// None: no output of a timed launch is looked at.
+    None,
     /// A tenth of what the samples take: enough for a sweep, of which most variants are not selected. Slow kernels have fewer
     /// launches verified, and the chance that is stated says so.
     Sweep,
@@ -39,6 +41,7 @@ impl AuditEffort {
     /// Most launches that are verified beside samples, where `rounds` samples of `launches` launches are taken.
     pub fn most_launches(self, rounds: u32, launches: u32) -> u32 {
         match self {
+            Self::None => 0,
             Self::Sweep => rounds.saturating_mul(launches) / 10,
             Self::Verdict => u32::MAX,
         }

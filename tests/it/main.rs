@@ -5,13 +5,13 @@ mod architecture;
 mod baseline;
 mod captures;
 mod ci;
-mod closely;
 mod command;
 mod concurrent;
 mod confirmed;
 #[path = "../../crates/ncu-rep/tests/crafted/mod.rs"]
 mod crafted;
 mod damage;
+mod deep_profile;
 mod demo;
 mod docs;
 mod draft;

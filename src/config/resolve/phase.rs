@@ -12,7 +12,7 @@ use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
     BenchSettings, BuildSettings, CloseLookAt, Counting, KernelTemplate, L2State, Objective, Phase, ProfileSettings,
-    Selection, Sweep, VariantSpec, Workload,
+    Selection, Sweep, VariantSpec, Verification, Workload,
 };
 use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
@@ -329,6 +329,8 @@ fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName])
     let (processes, timeout) = (count("processes", 1, 5), count("timeout_s", 1, 30));
     let states = [("cold", L2State::Cold), ("rotate", L2State::Rotate), ("warm", L2State::Warm)];
     let l2 = settled(layers, "l2", L2State::default(), |item| item.one_of(&states));
+    let kinds = [("audited", Verification::Audited), ("none", Verification::None)];
+    let verify = settled(layers, "verify", Verification::default(), |item| item.one_of(&kinds));
     let shapes = measured(layers, vocabulary, judged);
     Some(BenchSettings {
         warmup: warmup?,
@@ -339,6 +341,7 @@ fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName])
         max_launches: max_launches?,
         buffer_sets: buffer_sets?,
         l2: l2?,
+        verify: verify?,
         timeout: Duration::from_secs(u64::from(timeout?)),
         shapes,
     })

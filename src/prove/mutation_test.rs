@@ -1,4 +1,4 @@
-//! A tolerance on trial: what it says to the mutants of a built-in reference, at one shape.
+//! The mutation test of a tolerance: what it says to the mutants of a built-in reference, at one shape.
 
 use super::draw::{CaseDraw, case_outcome, magnitudes};
 use super::expected::{
@@ -12,7 +12,7 @@ use crate::model::{CheckOutcome, Differences, Law, Tolerance};
 
 /// The draws of one seed at a shape, and the answers of another.
 #[derive(Debug)]
-pub struct Trial<'a> {
+pub struct MutationTest<'a> {
     shape: &'a ShapeSpec,
     tolerance: &'a Tolerance,
     builtin: BoundBuiltin,
@@ -39,7 +39,7 @@ pub enum MutantOutcome {
     Equivalent,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> MutationTest<'a> {
     /// Draws the inputs of a seed under laws; none where the reference is not built in.
     ///
     /// # Errors

@@ -1,17 +1,19 @@
-//! A phase's tolerance on trial: what it says to answers that are wrong on purpose.
+//! A phase's tolerance under a null test: what it says to answers that are wrong on purpose.
 
 use super::evaluate::job_shape;
 use super::job_error::JobError;
 use crate::config::{Phase, Shape, WorkloadReference};
 use crate::model::{Law, ShapeName};
-use crate::prove::{Builtin, ExpectedOutputError, MutantOutcome, MutantStanding, ReferenceSpec, ShapeSpec, Trial};
+use crate::prove::{
+    Builtin, ExpectedOutputError, MutantOutcome, MutantStanding, MutationTest, ReferenceSpec, ShapeSpec,
+};
 
 /// Multiplications or so that one evaluation of a reference may take on the host.
 const MOST_WORK: f64 = 3e8;
 
 /// Why a tolerance cannot be tried.
 #[derive(Debug, thiserror::Error)]
-pub enum TrialError {
+pub enum NullTestError {
     /// The phase cannot be evaluated.
     #[error(transparent)]
     Job(#[from] JobError),
@@ -63,7 +65,7 @@ pub struct MutantTable {
 ///
 /// # Errors
 /// It accepts one of them, or the phase's reference does not fit.
-pub fn null_test(phase: &Phase) -> Result<NullTest, TrialError> {
+pub fn null_test(phase: &Phase) -> Result<NullTest, NullTestError> {
     let not_made = |reason: &str| Ok(NullTest::NotMade { reason: reason.to_owned() });
     let Some(reference) = built_in(phase)? else {
         return not_made("only built-in references can be computed without a GPU");
@@ -72,18 +74,20 @@ pub fn null_test(phase: &Phase) -> Result<NullTest, TrialError> {
     let Some(spec) = affordable(phase, &reference, shape)? else {
         return not_made("the smallest shape takes too long on the host; add a smaller one");
     };
-    let Some(trial) = trial(phase, &reference, &spec, &[Law::Declared])? else { return not_made("no reference") };
-    if let Some(buffer) = trial.unmoved() {
+    let Some(test) = mutation_test(phase, &reference, &spec, &[Law::Declared])? else {
+        return not_made("no reference");
+    };
+    if let Some(buffer) = test.unmoved() {
         let source = ExpectedOutputError::Unmoved { buffer: buffer.to_owned() };
-        return Err(TrialError::Reference { shape: spec.name.clone(), source });
+        return Err(NullTestError::Reference { shape: spec.name.clone(), source });
     }
-    let nulls = trial.mutants().into_iter().filter(|mutant| mutant.standing == MutantStanding::Null);
-    let accepted = nulls.filter(|mutant| matches!(trial.judge(mutant), MutantOutcome::Accepted { .. }));
+    let nulls = test.mutants().into_iter().filter(|mutant| mutant.standing == MutantStanding::Null);
+    let accepted = nulls.filter(|mutant| matches!(test.judge(mutant), MutantOutcome::Accepted { .. }));
     let accepted: Vec<&'static str> = accepted.map(|mutant| mutant.name).collect();
     if accepted.is_empty() {
         return Ok(NullTest::Held);
     }
-    Err(TrialError::ProvesNothing { shape: spec.name.clone(), accepted })
+    Err(NullTestError::ProvesNothing { shape: spec.name.clone(), accepted })
 }
 
 /// Tries the tolerance on every mutant of the reference, at every shape that can be computed on the host; none where the
@@ -91,7 +95,7 @@ pub fn null_test(phase: &Phase) -> Result<NullTest, TrialError> {
 ///
 /// # Errors
 /// The phase's reference does not fit.
-pub fn mutant_table(phase: &Phase) -> Result<Option<MutantTable>, TrialError> {
+pub fn mutant_table(phase: &Phase) -> Result<Option<MutantTable>, NullTestError> {
     let Some(reference) = built_in(phase)? else { return Ok(None) };
     let mut table = MutantTable { shapes: Vec::new(), left_out: Vec::new(), rows: Vec::new() };
     for shape in &phase.workload.shapes {
@@ -99,13 +103,13 @@ pub fn mutant_table(phase: &Phase) -> Result<Option<MutantTable>, TrialError> {
             table.left_out.push(shape.name.clone());
             continue;
         };
-        let Some(trial) = trial(phase, &reference, &spec, &laws_at(phase, &shape.name))? else { continue };
+        let Some(test) = mutation_test(phase, &reference, &spec, &laws_at(phase, &shape.name))? else { continue };
         table.shapes.push(shape.name.clone());
-        for (at, mutant) in trial.mutants().iter().enumerate() {
+        for (at, mutant) in test.mutants().iter().enumerate() {
             if table.rows.len() <= at {
                 table.rows.push((mutant.name, mutant.standing, Vec::new()));
             }
-            table.rows[at].2.push(trial.judge(mutant));
+            table.rows[at].2.push(test.judge(mutant));
         }
     }
     Ok(Some(table))
@@ -120,29 +124,29 @@ fn laws_at(phase: &Phase, shape: &ShapeName) -> Vec<Law> {
     laws
 }
 
-fn built_in(phase: &Phase) -> Result<Option<ReferenceSpec>, TrialError> {
+fn built_in(phase: &Phase) -> Result<Option<ReferenceSpec>, NullTestError> {
     let WorkloadReference::Builtin { name, options } = &phase.workload.reference else { return Ok(None) };
     let builtin = Builtin::parse(name, options).map_err(JobError::from)?;
     Ok(Some(ReferenceSpec::Builtin(builtin)))
 }
 
 /// The shape evaluated, unless its reference takes too long on the host.
-fn affordable(phase: &Phase, reference: &ReferenceSpec, shape: &Shape) -> Result<Option<ShapeSpec>, TrialError> {
+fn affordable(phase: &Phase, reference: &ReferenceSpec, shape: &Shape) -> Result<Option<ShapeSpec>, NullTestError> {
     let spec = job_shape(phase, None, shape)?;
     let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
     let work = builtin.bind(&spec).map_err(JobError::from)?.work(&spec);
     Ok((work <= MOST_WORK).then_some(spec))
 }
 
-fn trial<'a>(
+fn mutation_test<'a>(
     phase: &'a Phase,
     reference: &ReferenceSpec,
     spec: &'a ShapeSpec,
     laws: &[Law],
-) -> Result<Option<Trial<'a>>, TrialError> {
+) -> Result<Option<MutationTest<'a>>, NullTestError> {
     let seed = phase.workload.seeds.first().copied().unwrap_or(0);
-    let failed = |source| TrialError::Reference { shape: spec.name.clone(), source };
-    Trial::new(reference, spec, seed, laws, &phase.workload.tolerance).map_err(failed)
+    let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
+    MutationTest::new(reference, spec, seed, laws, &phase.workload.tolerance).map_err(failed)
 }
 
 #[cfg(test)]

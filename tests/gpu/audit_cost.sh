@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# What the verification of timed launches costs on a GPU machine: the kernels of some phases, timed with it and without it, in turn.
+# Prints the seconds of checking and timing, and how the medians of honest kernels differ. Nothing is profiled or judged.
+# Needs a GPU, nvcc and python3. The goal: under 15 % more seconds, medians that differ by less than 0.5 %.
+#
+#   tests/gpu/audit_cost.sh BINARY [REPEATS] [PHASE...]
+set -uo pipefail
+binary=$(realpath "${1:?usage: audit_cost.sh BINARY [REPEATS] [PHASE...]}")
+repeats=${2:-3}
+shift $(($# < 2 ? $# : 2))
+cd "$(dirname "$0")/../.."
+phases=("$@")
+((${#phases[@]})) || phases=(phase_d sdpa_fast softmax)
+work=$(mktemp -d)
+trap 'rm -rf "$work" configs/cost_*.toml' EXIT
+
+# The kernels of a phase alone, with or without verification: CONFIG VERIFY.
+kernels_of() {
+    python3 - "$1" "$2" << 'PY'
+import re, sys
+
+kept, lines, verify = {"phase", "build", "bench", "workload", "tolerance", "kernel", "sweep", "variant"}, [], sys.argv[2]
+keep = True
+for line in open(sys.argv[1]):
+    if table := re.match(r"\[+\s*(\w+)", line):
+        keep = table.group(1) in kept
+    if keep:
+        lines.append(line)
+        if line.startswith("[bench]"):
+            lines.append(f'verify = "{verify}"\n')
+text = "".join(lines)
+if "[bench]" not in text:
+    text += f'\n[bench]\nverify = "{verify}"\n'
+print(text + '\n[profile]\nncu = "/nonexistent/ncu"\n\n[[gate]]\nname = "timed"\nrequire = "latency_p50 <= 1 s"')
+PY
+}
+
+for ((repeat = 1; repeat <= repeats; ++repeat)); do
+    for phase in "${phases[@]}"; do
+        for verify in audited none; do
+            name="cost_${phase}_$verify"
+            kernels_of "configs/$phase.toml" "$verify" > "configs/$name.toml"
+            "$binary" run "configs/$name.toml" --shard 1/1 --source gpu --fresh --profiles "$work/$name.$repeat" \
+                > "$work/$name.$repeat.out" 2>&1 || tail -n 5 "$work/$name.$repeat.out"
+        done
+    done
+done
+
+cat > "$work/table.py" << 'PY'
+import collections, json, pathlib, statistics, sys
+
+work, failed = pathlib.Path(sys.argv[1]), False
+seconds, medians = collections.defaultdict(list), collections.defaultdict(lambda: collections.defaultdict(list))
+for manifest in sorted(work.rglob("manifest.json")):
+    run = manifest.relative_to(work).parts[0].rsplit(".", 1)[0]
+    seconds[run].append(dict(json.loads(manifest.read_text())["stage_seconds"])["bench: kernels"])
+    for line in (manifest.parent / "latencies.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        if samples := record["outcome"].get("samples"):
+            medians[run][record["variant"], record["shape"]].append(statistics.median(samples))
+print(f"{'phase':<20} {'without':>8} {'with':>8} {'cost':>7}   {'shape':<12} {'kernels':>7}  p50 with verification against without: median, least, most")
+for phase in sys.argv[2:]:
+    without, audited = (statistics.median(seconds[f"cost_{phase}_{how}"] or [float("nan")]) for how in ("none", "audited"))
+    cost = audited / without - 1
+    failed |= not cost < 0.15
+    head = f"{phase:<20} {without:>6.2f} s {audited:>6.2f} s {cost:>+7.1%}"
+    known, now = medians[f"cost_{phase}_none"], medians[f"cost_{phase}_audited"]
+    for shape in sorted({shape for _, shape in known}):
+        ratios = [statistics.median(now[case]) / statistics.median(known[case]) - 1 for case in known if case in now and case[1] == shape]
+        middle = statistics.median(ratios) if ratios else float("nan")
+        failed |= not abs(middle) < 0.005
+        print(f"{head:<46}   {shape:<12} {len(ratios):>7}  {middle:+.2%}, {min(ratios, default=0):+.2%}, {max(ratios, default=0):+.2%}")
+        head = ""
+sys.exit(failed)
+PY
+python3 "$work/table.py" "$work" "${phases[@]}"
