@@ -4,8 +4,8 @@ use super::compared::{Compared, OutputPlace};
 use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
-    ArenaLayout, BufferSet, BufferSpec, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest, MemoryRow,
-    PendingDigests, PinnedMemory, VariantExtents,
+    ArenaLayout, BufferSet, BufferSpec, CacheWarmer, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest,
+    MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
 };
 use crate::model::{CheckOutcome, Tolerance};
 use crate::prove::{CaseDraw, CaseInputs, DifferenceTally, ShapeSpec};
@@ -14,6 +14,9 @@ use std::ops::Range;
 
 /// Most bytes of device memory that keep the outputs of audited launches until they are compared.
 const SNAPSHOT_BYTES: usize = 1 << 29;
+
+/// How many times the L2 cache the sets of a sample may take to be read before it.
+const WARMED: u64 = 4;
 
 /// Most bytes of the sets of buffers of a workload with state: each launch of a sample has one to itself.
 const STATE_BYTES: usize = 1 << 30;
@@ -56,6 +59,7 @@ pub struct TimedBuffers {
     contents: Vec<TimedContent>,
     digester: Digester,
     copier: Copier,
+    warmer: CacheWarmer,
     /// An image of one set on the host: what is uploaded to the contents, and where outputs are downloaded to.
     image: PinnedMemory,
     /// The content that each set holds; none of a set whose contents are not known.
@@ -101,6 +105,7 @@ impl TimedBuffers {
             contents: Vec::new(),
             digester: Digester::new(device, settings.hidden.schedule)?,
             copier: Copier::new(device)?,
+            warmer: CacheWarmer::new(device)?,
             image: device.pinned(layout.bytes())?,
             flush,
             snapshots,
@@ -229,6 +234,18 @@ impl TimedBuffers {
     fn refill(&self, device: &Device, set: &BufferSet, content: usize) -> Result<(), DeviceError> {
         let whole = 0..self.lead_in.layout().bytes();
         self.copier.copy(device, set.memory(), 0, self.contents[content].staging.memory(), &whole)
+    }
+
+    /// Queues that the first sets are read, so that as much of them lies in the L2 cache as launches leave there. Writing outputs and the
+    /// buffers of the lead-in takes some of it away, which is in the time of the first launch on each set. Sets that are together more than
+    /// [`WARMED`] times the cache leave next to nothing of themselves, and are not read.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn warm(&self, device: &Device, sets: usize) -> Result<(), DeviceError> {
+        let bytes = (sets * self.lead_in.layout().bytes()) as u64;
+        let read = if bytes <= WARMED * device.attributes().l2_bytes { sets } else { 0 };
+        self.sets.iter().take(read).try_for_each(|set| self.warmer.warm(device, set.memory()))
     }
 
     /// Queues that the L2 cache is written over, where it is to be cold.

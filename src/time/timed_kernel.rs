@@ -15,6 +15,8 @@ const PILOT: u32 = 4;
 /// Microseconds that the device is kept busy with while a sample is being queued, so that none of the queueing is
 /// in it; it also brings the code of the variant back into the caches.
 const LEAD_IN_US: f64 = 60.0;
+/// The same where nothing else is queued before a sample that would keep the device busy.
+const LONE_LEAD_IN_US: f64 = 180.0;
 
 /// What a variant runs, bound to each set of buffers and to the lead-in's own. What is called a launch of it here is all of
 /// its steps, once.
@@ -99,7 +101,8 @@ impl TimedKernel {
         let mut elapsed = replay(&chosen)?;
         let lead_in = lead_in_launches(settings, elapsed, launches);
         let lead_in = match settings.effort {
-            AuditEffort::None if !buffers.has_state() => graph(lead_in)?,
+            // Whole turns, so that the sets were last used in the order in which a long rotation leaves them.
+            AuditEffort::None if !buffers.has_state() => graph(lead_in.next_multiple_of(timed.sets.len() as u32))?,
             AuditEffort::None | AuditEffort::Sweep | AuditEffort::Verdict => {
                 lead_in_graph(device, &timed.lead_in, buffers, lead_in)?
             }
@@ -213,6 +216,7 @@ impl TimedKernel {
             true => buffers.refresh_outputs(device, &contents)?,
             false => buffers.refresh(device, &contents)?,
         }
+        buffers.warm(device, sets)?;
         device.replay(&self.lead_in)?;
         buffers.flush(device)?;
         buffers.clear_digests();
@@ -360,7 +364,8 @@ fn sample_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 
 
 /// How many launches make a lead-in.
 fn lead_in_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
-    launches_for(LEAD_IN_US, timing.max_launches, elapsed, launches)
+    let lasting = if timing.effort == AuditEffort::None { LONE_LEAD_IN_US } else { LEAD_IN_US };
+    launches_for(lasting, timing.max_launches, elapsed, launches)
 }
 
 /// How many launches last `wanted` microseconds, when so many took `elapsed`; at most `most`.
