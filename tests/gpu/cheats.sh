@@ -4,6 +4,8 @@
 # Needs a GPU, nvcc, ncu and python3 (with torch for the phases that compare with it). Prints a table.
 #
 #   tests/gpu/cheats.sh BINARY [RUNS_OF_CHEATS] [RUNS_OF_PHASES] [PHASE...]
+#
+# Runs are spread over all GPUs of the machine, or over as many as the variable GPUS says.
 set -uo pipefail
 binary=$(realpath "${1:?usage: cheats.sh BINARY [RUNS_OF_CHEATS] [RUNS_OF_PHASES] [PHASE...]}")
 runs=${2:-20} others=${3:-3}
@@ -13,13 +15,16 @@ phases=("$@")
 ((${#phases[@]})) || phases=($(basename -s .toml configs/*.toml | grep -vx cheats))
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-measure() { # phase, number; leaves results.json under $work/results
+mkdir -p "$work/results"
+export binary work
+measure() { # phase, number; leaves results.json under $work/results. Each of the machine's GPUs takes one at a time.
+    export CUDA_VISIBLE_DEVICES=$lane TMPDIR="$work/tmp.$lane"
+    mkdir -p "$TMPDIR"
     local at="$work/$1-$2"
     "$binary" run "configs/$1.toml" --source gpu --fresh --profiles "$at" --reports "$at/reports" > "$at.out" 2> "$at.err"
     local status=$?
     local results
     results=$(ls "$at"/reports/"$1"/2*/results.json 2> /dev/null | tail -n 1)
-    mkdir -p "$work/results"
     if [[ -z $results ]]; then
         echo "FAILED  $1, run $2: no results (status $status)"
         tail -n 5 "$at.err"
@@ -30,10 +35,14 @@ measure() { # phase, number; leaves results.json under $work/results
     fi
     rm -rf "$at"
 }
-for ((run = 1; run <= runs; ++run)); do measure cheats "$run"; done
-for phase in "${phases[@]}"; do
-    for ((run = 1; run <= others; ++run)); do measure "$phase" "$run"; done
-done
+export -f measure
+gpus=${GPUS:-$(nvidia-smi -L | wc -l)}
+{
+    for phase in "${phases[@]}"; do
+        for ((run = 1; run <= others; ++run)); do echo "$phase $run"; done
+    done
+    for ((run = 1; run <= runs; ++run)); do echo "cheats $run"; done
+} | xargs -P "$gpus" -L 1 --process-slot-var=lane bash -c 'measure "$0" "$1"'
 
 cat > "$work/table.py" <<'PY'
 import collections, json, pathlib, sys
