@@ -18,6 +18,7 @@ mod kernel;
 mod memory;
 mod nvtx;
 mod program;
+mod surface;
 mod texture;
 mod transfer;
 
@@ -34,3 +35,4 @@ pub use kernel::{ExecutableGraph, LoadedProgram};
 pub use memory::{DeviceMemory, PinnedMemory};
 pub use nvtx::RangeGuard;
 pub use program::BoundProgram;
+pub use surface::{Surface, SurfaceCopy};
