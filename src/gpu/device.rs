@@ -106,11 +106,11 @@ impl Device {
 
     /// Page-locked host memory of that many bytes, zeroed.
     pub fn pinned(&self, bytes: usize) -> Result<PinnedMemory, DeviceError> {
-        // SAFETY: the memory is zeroed before it is read.
+        // SAFETY: bytes of any value are valid, and the memory is zeroed before it is read.
         let pointer = unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(cuda("cuMemHostAlloc"))?;
-        // SAFETY: `pointer` is good for `bytes` bytes.
-        unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
-        Ok(PinnedMemory { pointer: pointer.cast(), bytes })
+        let mut memory = PinnedMemory { pointer: pointer.cast(), bytes };
+        super::arena::fill(memory.as_mut_slice(), 0);
+        Ok(memory)
     }
 
     /// Copies host memory to device memory and waits.

@@ -95,18 +95,22 @@ impl Poison {
 }
 
 fn bytes(buffer: &BufferSpec, range: Range, key: PoisonKey, stream: u64) -> Vec<u8> {
-    let mut values = vec![0.0; buffer.room()];
-    values.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, values)| {
+    let size = buffer.dtype.size();
+    let mut bytes = vec![0; buffer.room() * size];
+    bytes.par_chunks_mut(CHUNK * size).enumerate().for_each(|(chunk, bytes)| {
+        let mut values = [0.0; CHUNK];
+        let values = &mut values[..bytes.len() / size];
         let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream << 40 | chunk as u64);
-        for value in values {
+        for value in values.iter_mut() {
             let unit: f64 = StandardNormal.sample(&mut rng);
             // Half of the dtype's range at most: the poison stays finite also with its last bit turned.
             let half = element::largest(buffer.dtype) / 2.0;
             *value = (range.mean + range.spread * unit).clamp(-half, half);
         }
+        element::encode_into(buffer.dtype, values, bytes);
     });
-    element::encode(buffer.dtype, &values)
+    bytes
 }
 
 /// The bytes from `from` on, then those before.
