@@ -10,7 +10,7 @@ use super::error::{DeviceError, cuda};
 use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
 use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
-use super::surface::{Surface, SurfaceKey};
+use super::surface_array::{Surface, SurfaceKey};
 use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch};

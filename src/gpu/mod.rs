@@ -19,6 +19,7 @@ mod memory;
 mod nvtx;
 mod program;
 mod surface;
+mod surface_array;
 mod texture;
 mod transfer;
 
@@ -35,4 +36,4 @@ pub use kernel::{ExecutableGraph, LoadedProgram};
 pub use memory::{DeviceMemory, PinnedMemory};
 pub use nvtx::RangeGuard;
 pub use program::BoundProgram;
-pub use surface::{Surface, SurfaceCopy};
+pub use surface_array::{Surface, SurfaceCopy};

@@ -5,7 +5,7 @@ use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::{DeviceError, cuda};
 use super::kernel::{LaunchTarget, LoadedProgram};
-use super::surface::{Surface, SurfaceCopy};
+use super::surface_array::{Surface, SurfaceCopy};
 use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch, ShapeProgram, Step, SymbolFill};

@@ -6,34 +6,10 @@
 use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::{DeviceError, cuda};
+use super::surface_array::{Surface, SurfaceCopy};
 use super::texture::format;
 use crate::plan::SurfaceView;
-use cudarc::driver::sys::{self, CUarray_format as Format, CUmemorytype as MemoryType, CUresourcetype as ResourceType};
-
-/// What an array is made for: the address of its buffer, texels, rows and channels, and the format of an element.
-pub type SurfaceKey = (u64, u64, u64, u32, u32);
-
-/// A surface object, and the array that it is over.
-#[derive(Debug, Clone, Copy)]
-pub struct Surface {
-    /// The object, as a kernel gets it.
-    pub object: u64,
-    array: sys::CUarray,
-    /// Where its buffer is.
-    address: u64,
-    /// Bytes of a row.
-    row: usize,
-    rows: usize,
-}
-
-/// The way of a copy between an array and its buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SurfaceCopy {
-    /// From the buffer to the array.
-    Fill,
-    /// From the array to the buffer.
-    WriteBack,
-}
+use cudarc::driver::sys;
 
 impl Device {
     /// The surface over a buffer at that address: the same each time. It stays as long as the process: graphs may have it.
@@ -54,9 +30,8 @@ impl Device {
         if let Some(known) = self.surfaces.borrow().get(&key) {
             return Ok(*known);
         }
-        let array = array(view, format).map_err(|error| failed(error.to_string()))?;
-        let object = object(array).map_err(|error| failed(error.to_string()))?;
-        let surface = Surface { object, array, address, row, rows: rows as usize };
+        let surface = Surface::new(view, format, address, (row, rows as usize));
+        let surface = surface.map_err(|error| failed(error.to_string()))?;
         self.surfaces.borrow_mut().insert(key, surface);
         Ok(surface)
     }
@@ -73,54 +48,4 @@ impl Device {
             unsafe { sys::cuMemcpy2DAsync_v2(&raw const copy, self.stream()) }.result().map_err(cuda("cuMemcpy2DAsync"))
         })
     }
-}
-
-impl Surface {
-    fn copy(&self, way: SurfaceCopy) -> sys::CUDA_MEMCPY2D {
-        // SAFETY: all zeros are a valid description of this plain C struct; every field that is read is set below.
-        let mut copy: sys::CUDA_MEMCPY2D = unsafe { std::mem::zeroed() };
-        (copy.srcMemoryType, copy.dstMemoryType) = (MemoryType::CU_MEMORYTYPE_ARRAY, MemoryType::CU_MEMORYTYPE_ARRAY);
-        match way {
-            SurfaceCopy::Fill => {
-                copy.srcMemoryType = MemoryType::CU_MEMORYTYPE_DEVICE;
-                (copy.srcDevice, copy.srcPitch, copy.dstArray) = (self.address, self.row, self.array);
-            }
-            SurfaceCopy::WriteBack => {
-                copy.dstMemoryType = MemoryType::CU_MEMORYTYPE_DEVICE;
-                (copy.dstDevice, copy.dstPitch, copy.srcArray) = (self.address, self.row, self.array);
-            }
-        }
-        (copy.WidthInBytes, copy.Height) = (self.row, self.rows);
-        copy
-    }
-}
-
-fn array(view: &SurfaceView, format: Format) -> Result<sys::CUarray, DeviceError> {
-    let descriptor = sys::CUDA_ARRAY3D_DESCRIPTOR {
-        Width: view.width as usize,
-        Height: view.height.unwrap_or(0) as usize,
-        Depth: 0,
-        Format: format,
-        NumChannels: view.channels,
-        Flags: sys::CUDA_ARRAY3D_SURFACE_LDST,
-    };
-    let mut array = std::ptr::null_mut();
-    // SAFETY: the call reads the description and writes the handle.
-    unsafe { sys::cuArray3DCreate_v2(&raw mut array, &raw const descriptor) }
-        .result()
-        .map_err(cuda("cuArray3DCreate"))?;
-    Ok(array)
-}
-
-fn object(array: sys::CUarray) -> Result<u64, DeviceError> {
-    // SAFETY: all zeros are a description of this plain C struct, of which every field that is read is set below.
-    let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
-    resource.resType = ResourceType::CU_RESOURCE_TYPE_ARRAY;
-    resource.res.array.hArray = array;
-    let mut object = 0;
-    // SAFETY: the call reads the description and writes the handle.
-    unsafe { sys::cuSurfObjectCreate(&raw mut object, &raw const resource) }
-        .result()
-        .map_err(cuda("cuSurfObjectCreate"))?;
-    Ok(object)
 }

@@ -55,7 +55,11 @@ pub fn apply(law: Law, builtin: Option<&BoundBuiltin>, shape: &ShapeSpec, seed: 
 /// Finite values that the dtype cannot hold become the largest that it can.
 fn within_range(shape: &ShapeSpec, index: usize, values: &mut [Vec<f64>]) {
     let largest = element::largest(shape.buffers[index].dtype);
-    values[index].par_iter_mut().filter(|v| v.is_finite()).for_each(|v| *v = v.clamp(-largest, largest));
+    values[index].par_chunks_mut(CHUNK).for_each(|chunk| {
+        for value in chunk.iter_mut().filter(|value| value.is_finite() && value.abs() > largest) {
+            *value = value.clamp(-largest, largest);
+        }
+    });
 }
 
 fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
@@ -131,7 +135,7 @@ fn elements(law: Law, seed: u64, values: &mut [f64]) {
         }
         Law::Outlier => values.par_iter_mut().enumerate().filter(|(at, _)| !rare(*at)).for_each(|(_, v)| *v *= 0.0625),
         Law::Growing => values.par_iter_mut().enumerate().for_each(|(at, v)| *v *= at as f64 / count as f64),
-        Law::Shifted => values.par_iter_mut().for_each(|v| *v += 4.0),
+        Law::Shifted => values.par_chunks_mut(CHUNK).for_each(|values| values.iter_mut().for_each(|v| *v += 4.0)),
         Law::Ties => values.par_chunks_mut(CHUNK).for_each(ties),
         Law::Constant => fill(values, 1.0),
         Law::Zeros => fill(values, 0.0),

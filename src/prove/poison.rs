@@ -54,10 +54,18 @@ impl Range {
 
     /// That of the finite values: their mean, and a spread of at least half of their size.
     fn of(values: &[f64]) -> Self {
-        let finite = || values.par_iter().filter(|v| v.is_finite());
-        let count = finite().count() as f64;
-        let mean = finite().sum::<f64>() / count;
-        let square = finite().map(|v| v * v).sum::<f64>() / count;
+        let of_chunk = |chunk: &[f64]| {
+            let mut sums = [0.0; 3];
+            for value in chunk.iter().copied().filter(|value| value.is_finite()) {
+                sums[0] += 1.0;
+                sums[1] += value;
+                sums[2] += value * value;
+            }
+            sums
+        };
+        let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+        let [count, sum, squares] = values.par_chunks(CHUNK).map(of_chunk).reduce(|| [0.0; 3], add);
+        let (mean, square) = (sum / count, squares / count);
         let spread = (square - 0.75 * mean * mean).sqrt();
         if mean.is_finite() && spread.is_finite() && spread > 0.0 { Self { mean, spread } } else { Self::UNIT }
     }
