@@ -26,8 +26,7 @@ pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
         }
         largest
     };
-    let largest =
-        |output: &ExpectedOutput| output.values.par_chunks(CHUNK).map(of_chunk).reduce(|| 0.0, f64::max);
+    let largest = |output: &ExpectedOutput| output.values.par_chunks(CHUNK).map(of_chunk).reduce(|| 0.0, f64::max);
     expected.iter().map(largest).collect()
 }
 

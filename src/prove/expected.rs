@@ -202,8 +202,7 @@ pub fn held_by_outputs(
         let given = expected.iter_mut().find(|e| e.buffer == index);
         let uncovered = || ExpectedOutputError::Uncovered { buffer: buffer.name.clone() };
         let values = &mut given.filter(|e| e.values.len() == buffer.elements()).ok_or_else(uncovered)?.values;
-        let elements: usize =
-            values.par_chunks(CHUNK).map(|chunk| chunk.iter().filter(|v| v.is_nan()).count()).sum();
+        let elements: usize = values.par_chunks(CHUNK).map(|chunk| chunk.iter().filter(|v| v.is_nan()).count()).sum();
         if elements > 0 && nan == NanRule::Refused {
             return Err(ExpectedOutputError::Nan { buffer: buffer.name.clone(), elements });
         }

@@ -190,3 +190,21 @@ fn phases_of_traits_build_and_take_their_arguments() {
         assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
     }
 }
+
+#[test]
+fn a_missing_header_is_one_error_however_many_variants_include_it() {
+    let Some(nvcc) = nvcc() else { return };
+    let place = Place::new();
+    place.write(
+        "k.cu",
+        "#include \"absent_helper.h\"\nextern \"C\" __global__ void copy(const short* x, short* y) {}\n",
+    );
+    let phase = include_str!("../data/copy.toml").replace("copy.cu", "k.cu");
+    let sweep =
+        "[sweep]\nTHREADS = [32, 64, 128, 256, 512, 1024]\n[[gate]]\nrequire = \"spills == 0\"\non = \"each\"\n";
+    place.write("phase.toml", &format!("{phase}{sweep}[build]\nnvcc = \"{}\"\n", nvcc.path().display()));
+    let checked = Finished::of(&mut place.ncugate(&["check", "phase.toml", "--arch", "sm_90"]));
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    assert_eq!(checked.stdout.matches("absent_helper.h: No such file").count(), 1, "{}", checked.stdout);
+    assert!(checked.stdout.contains("and 3 more: does not build"), "{}", checked.stdout);
+}

@@ -346,6 +346,24 @@ fn a_texture_over_an_input_is_of_the_inputs_of_every_launch() {
 }
 
 #[test]
+fn a_counter_that_is_asked_for_and_is_not_there_is_told_on_the_first_screen() {
+    // The double of ncu writes a report without launches.
+    for ask in [
+        "[[gate]]\nname = \"traffic\"\nrequire = \"dram_bytes >= 1 B\"\n[bench]",
+        "[profile]\nmetrics = [\"dram_bytes\"]\n[bench]",
+    ] {
+        let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 6");
+        let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        place.write("phase.toml", &phase.replace("[bench]", ask));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let printed = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains("1 proven correct"), "{finished:?}");
+        assert!(printed.contains("Not counted: ") && printed.contains("of copy_honest at only: "), "{printed}");
+    }
+}
+
+#[test]
 fn surfaces_hold_their_buffers_before_a_launch_and_buffers_what_launches_left_in_them() {
     let (place, variables) = machine_of_kernels(&["copy_honest", "copy_later", "copy_wrong"], "rounds = 12");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();

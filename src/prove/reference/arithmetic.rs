@@ -189,7 +189,8 @@ mod tests {
         let scores: Vec<f64> = (0..97).map(|i| f64::from(i * 37 % 101) / 7.0).collect();
         let exact = softened(SoftmaxArithmetic::default(), &scores);
         // A kept set that leaves nothing out is the same arithmetic, by the other way.
-        let chosen = softened(SoftmaxArithmetic { kept: Kept::ButOneIn(1000), ..SoftmaxArithmetic::default() }, &scores);
+        let chosen =
+            softened(SoftmaxArithmetic { kept: Kept::ButOneIn(1000), ..SoftmaxArithmetic::default() }, &scores);
         assert_eq!(exact, chosen);
     }
 
