@@ -3,6 +3,7 @@
 //! Decides no verdict, and knows nothing of reports: they build the [`ChartedRun`] and place the drawings.
 
 mod charted;
+mod coordinates;
 mod distribution;
 mod far;
 mod gate_metric;
@@ -40,13 +41,14 @@ pub use spec::{
 mod tests;
 
 /// Ids of charts of which a report has one at most.
-const SINGLE: [&str; 13] = [
+const SINGLE: [&str; 14] = [
     "gates-by-variant",
     "interactions",
     "latency-distribution",
     "latency-occupancy",
     "latency-rounds",
     "occupancy-limiters",
+    "parallel-coordinates",
     "parameter-effects",
     "roofline",
     "search",
@@ -74,6 +76,7 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts.extend(search::chart(run));
     charts.extend(gate_metric::charts(run));
     charts.extend(parameters::chart(run));
+    charts.extend(coordinates::chart(run));
     charts.extend(interactions::chart(run));
     charts.extend(stages::chart(run));
     charts.extend(scaling::charts(run));

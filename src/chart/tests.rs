@@ -6,7 +6,7 @@ use super::charted::{
 use super::svg::{Setting, draw};
 use super::{
     Chart, ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
-    ChartedVerdict, Marks, Scale, WarpState, WarpStates, charts,
+    ChartedVerdict, Marks, Scale, Series, WarpState, WarpStates, charts,
 };
 use crate::explain::MatchedChange;
 use roxmltree::Document;
@@ -179,4 +179,30 @@ fn a_sample_of_1_7e308_makes_its_axis_logarithmic() {
     let chart = charts.iter().find(|chart| chart.id == "latency-distribution").unwrap();
     assert_eq!(chart.x.scale, Scale::Log);
     assert!(matches!(&chart.series[0].marks, Marks::Points(_, points) if points.iter().any(|p| p.x == 1.7e308)));
+}
+
+#[test]
+fn a_variant_of_a_sweep_is_a_line_through_its_parameters_and_the_objective() {
+    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
+    let values: Vec<Vec<f64>> = (0..6_u32).map(|at| vec![10.0 + f64::from(at); 5]).collect();
+    let chart = |values_of: [fn(usize) -> usize; 2]| {
+        let params: Vec<Vec<Option<String>>> =
+            (0..6).map(|at| values_of.iter().map(|of| Some(of(at).to_string())).collect()).collect();
+        let params = (vec!["A".to_owned(), "B".to_owned()], params);
+        let charts = charts(&run(&params, &dims, &values));
+        charts.into_iter().find(|chart| chart.id == "parallel-coordinates")
+    };
+    let found = chart([|at| 8 << (at / 2), |at| at % 2]).unwrap();
+    let Scale::Names(rows) = &found.y.scale else { panic!("{:?}", found.y) };
+    assert_eq!(rows, &["A: 8, 16, 32", "B: 0, 1", "latency_p50: 10 µs to 15 µs"]);
+    let points = |series: &Series| match &series.marks {
+        Marks::Line(_, points) => Some(points.clone()),
+        _ => None,
+    };
+    let lines: Vec<Vec<(f64, f64)>> = found.series.iter().filter_map(points).collect();
+    assert_eq!(lines.len(), 6);
+    assert!(lines.iter().all(|line| line.len() == 3 && line.iter().all(|(x, _)| (0.0..=1.0).contains(x))), "{lines:?}");
+    assert!(found.note.contains("the best 2 all have A = 8"), "{}", found.note);
+    assert!(Document::parse(&draw(&found, Setting::File).unwrap()).is_ok());
+    assert_eq!(chart([|at| at, |_| 1]), None, "one parameter");
 }

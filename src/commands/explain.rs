@@ -12,6 +12,7 @@ use crate::model::{ShapeName, VariantId, nearest};
 use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
 use crate::report::metric_entry::{MetricEntry, metric_entry, metric_text};
 use crate::report::show::ShowError;
+use crate::report::signatures::{SignatureError, inversion};
 use crate::report::sweep::{analyse, words};
 use crate::stats::Resampler;
 use ncu_rep::Report;
@@ -41,6 +42,9 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, Comma
     }
     if args.sweep {
         return sweep(path, args, out);
+    }
+    if args.signatures {
+        return signatures(path, out);
     }
     let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
     print(&explanations, args, out)?;
@@ -152,6 +156,18 @@ fn sweep(path: &Path, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome
         }
     }
     Ok(if report.analysis.variants > 1 { Outcome::Passed } else { Outcome::Inconclusive })
+}
+
+/// What each defect of an inversion did.
+fn signatures(path: &Path, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let run = PhaseRun::load(path)?;
+    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let found = inversion(&session).map_err(|error| match error {
+        SignatureError::Judge(error) => error.into(),
+        SignatureError::None(_) => CommandError::Usage(error.to_string()),
+    })?;
+    writeln!(out, "{}", serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?)?;
+    Ok(Outcome::Passed)
 }
 
 /// For how many variants and shapes, or launches, each rule holds.

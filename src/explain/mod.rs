@@ -20,6 +20,7 @@ mod profiler;
 mod roofline;
 mod rule_book;
 mod sensitivity;
+mod signature;
 mod sweep;
 mod timeline;
 
@@ -43,5 +44,9 @@ pub use profiler::{
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};
+pub use signature::{
+    ChipMatch, DefectSignature, Inversion, MeasuredChip, MeasuredCost, SignatureBook, SignatureCounter, SignatureMatch,
+    traits,
+};
 pub use sweep::{Interaction, MainEffect, MatchedChange, RangeEdge, Separation, SweepAnalysis, sweep};
 pub use timeline::{Timeline, TimelineSeries};

@@ -99,7 +99,7 @@ impl Fixture {
         let judgement = judge(&phase, &plan, &quantities, &proven, &context);
         let selected = judgement.selected.as_ref().unwrap().variant.clone();
         let capability = Some(ComputeCapability::new(9, 0));
-        let chip = ChipKnowledge { capability, sms: Some(132), dram_peak: Some(4.8e12) };
+        let chip = ChipKnowledge { name: None, capability, sms: Some(132), dram_peak: Some(4.8e12) };
         let diagnosis = Diagnosis {
             rules: RuleBook::shipped(),
             quantities: &quantities,

@@ -44,6 +44,7 @@ mod report;
 mod search;
 mod shape_matrix;
 pub mod show;
+pub mod signatures;
 mod speed_of_light;
 pub mod static_check;
 mod steps;
@@ -60,7 +61,7 @@ pub use change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, Metr
 pub use deep_profile::{DeepMetric, DeepProfileRow, ProfiledVariant};
 pub use deltas::{Delta, ShapeDelta};
 pub use error::{RenderError, WriteError};
-pub use finding_row::{EvidenceRow, FindingLineRow, FindingRow, PairRow, SavingRow};
+pub use finding_row::{EvidenceRow, FindingLineRow, FindingRow, PairRow, SavingRow, SignatureRow};
 pub use gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 pub use in_use::{InUse, ShapeUse, UseBasis};
 pub use inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};

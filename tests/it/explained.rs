@@ -105,6 +105,57 @@ fn a_brief_for_an_agent_fits_two_kilobytes() {
     }
 }
 
+/// What the shipped signatures say is what the recording says: `NCUGATE_BLESS=1` writes them anew.
+#[test]
+fn the_signatures_are_those_of_the_recording() {
+    let place = Place::new();
+    let args = ["explain", "profiles/inversion/h200", "--signatures"];
+    let run = crate::command::Finished::of(place.ncugate(&args).current_dir(root()));
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let path = root().join("src/explain/signatures/h200.json");
+    if std::env::var_os("NCUGATE_BLESS").is_some() {
+        std::fs::write(&path, &run.stdout).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), run.stdout);
+    let written: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(written["defects"].as_array().unwrap().len(), 8);
+    let mut none = place.ncugate(&["explain", "profiles/softmax/h200", "--signatures"]);
+    let none = crate::command::Finished::of(none.current_dir(root()));
+    assert_eq!(none.status, Some(2), "{}", none.stdout);
+    assert!(none.stderr.contains("the run has no signatures"), "{}", none.stderr);
+}
+
+/// Each defect looks like itself; kernels that the signatures do not come from look like the defect that they have, and like no other.
+#[test]
+fn kernels_look_like_the_defect_that_they_have() {
+    for variant in explained(&["profiles/inversion/h200", "--each"]) {
+        let (name, found) = (variant["variant"].as_str().unwrap(), &variant["bottleneck"]["signature"]);
+        if name == "good" {
+            assert!(found.is_null(), "{found}");
+            continue;
+        }
+        assert_eq!((found["defect"].as_str(), found["on"].as_str()), (Some(name), Some("same")), "{found}");
+        assert!(found["words"].as_str().unwrap().contains("on this chip, NVIDIA H200"), "{found}");
+    }
+    let mut alike = Vec::new();
+    for launch in explained(&["tests/data/defects.ncu-rep.zst"]) {
+        let kernel = launch["variant"].as_str().unwrap().split('(').next().unwrap().to_owned();
+        if let Some(defect) = launch["bottleneck"]["signature"]["defect"].as_str() {
+            alike.push(format!("{kernel}: {defect}"));
+        }
+    }
+    assert_eq!(
+        alike,
+        [
+            "strided_loads: uncoalesced",
+            "column_conflicts: bank_conflicts",
+            "uneven_lanes: divergent",
+            "few_registers: over_unrolled",
+            "many_barriers: extra_syncs",
+        ]
+    );
+}
+
 #[test]
 fn what_is_not_there_is_named() {
     let place = Place::new();
@@ -119,8 +170,9 @@ fn what_is_not_there_is_named() {
     assert_eq!(none.status, Some(2), "{}", none.stderr);
 }
 
-/// Rules that hold for no variant or launch of the repository's recordings and captures: nothing there has the trouble.
-const NEVER_HOLD: [&str; 10] = [
+/// Rules that hold for no variant or launch of the repository's recordings and captures, but for those of `tests/gpu/defects/further.sh`,
+/// which are there to have one of each.
+const HOLD_IN_FURTHER_ALONE: [&str; 10] = [
     "branches",
     "bulk_copies",
     "constants",
@@ -135,25 +187,65 @@ const NEVER_HOLD: [&str; 10] = [
 /// Rules that are known not to hold for none of them.
 const NEVER_DENIED: [&str; 0] = [];
 
-/// Each rule holds for a recorded case and does not hold for another, but for those that are listed.
-#[test]
-fn rules_have_recorded_cases_for_and_against() {
-    let runs = glob::glob(root().join("profiles/*/h200").to_str().unwrap()).unwrap();
-    let captures =
-        ["full1", "source", "close", "defects"].map(|name| root().join(format!("tests/data/{name}.ncu-rep.zst")));
+/// For how many recorded cases each rule holds, and for how many it does not.
+fn answered(paths: impl Iterator<Item = std::path::PathBuf>) -> std::collections::BTreeMap<String, [u64; 2]> {
     let mut sums: std::collections::BTreeMap<String, [u64; 2]> = std::collections::BTreeMap::new();
-    for path in runs.map(Result::unwrap).chain(captures) {
+    for path in paths {
         for answer in explained(&[path.to_str().unwrap(), "--rules"]) {
             let sum = sums.entry(answer["rule"].as_str().unwrap().to_owned()).or_default();
             sum[0] += answer["holds"].as_u64().unwrap();
             sum[1] += answer["does_not_hold"].as_u64().unwrap();
         }
     }
+    sums
+}
+
+/// Each rule holds for a recorded case and does not hold for another, but for those that are listed.
+#[test]
+fn rules_have_recorded_cases_for_and_against() {
+    let runs = glob::glob(root().join("profiles/*/h200").to_str().unwrap()).unwrap();
+    let captures =
+        ["full1", "source", "close", "defects"].map(|name| root().join(format!("tests/data/{name}.ncu-rep.zst")));
+    let sums = answered(runs.map(Result::unwrap).chain(captures));
     let without = |at: usize| -> Vec<&str> {
         sums.iter().filter(|(_, sum)| sum[at] == 0).map(|(rule, _)| rule.as_str()).collect()
     };
     assert!(sums.len() >= 40, "{}", sums.len());
-    assert_eq!((without(0), without(1)), (NEVER_HOLD.to_vec(), NEVER_DENIED.to_vec()));
+    assert_eq!((without(0), without(1)), (HOLD_IN_FURTHER_ALONE.to_vec(), NEVER_DENIED.to_vec()));
+}
+
+/// Each kernel of `further.cu` and each variant of `further.toml` is a case of the rule that it was written for. Both recordings are
+/// there or neither.
+#[test]
+fn rules_hold_for_the_kernels_written_for_them() {
+    let (report, run) = (root().join("tests/data/further.ncu-rep.zst"), root().join("tests/data/further"));
+    assert_eq!(report.exists(), run.exists(), "one of the recordings of tests/gpu/defects/further.sh is missing");
+    if !report.exists() {
+        eprintln!("no recording of tests/gpu/defects/further.sh");
+        return;
+    }
+    let expected = std::fs::read_to_string(root().join("tests/gpu/defects/further.tsv")).unwrap();
+    let launches = explained(&[report.to_str().unwrap()]);
+    let kernels = expected.lines().filter_map(|line| line.split_once('\t')).filter(|(name, _)| !name.contains('@'));
+    assert_eq!(launches.len(), kernels.clone().count());
+    for ((kernel, rule), launch) in kernels.zip(&launches) {
+        assert!(launch["variant"].as_str().unwrap().starts_with(kernel), "{kernel}");
+        assert!(names(launch, rule), "{kernel}: {rule} is not among the findings");
+    }
+    for (case, rule) in expected.lines().filter_map(|line| line.split_once('\t')) {
+        let Some((variant, shape)) = case.split_once('@') else { continue };
+        let found = explained(&[run.to_str().unwrap(), "--variant", variant, "--shape", shape]);
+        assert!(names(&found[0], rule), "{case}: {rule} is not among the findings");
+    }
+    let sums = answered([report, run].into_iter());
+    let missing: Vec<&&str> = HOLD_IN_FURTHER_ALONE.iter().filter(|rule| sums[**rule][0] == 0).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Whether a rule is among the findings of an explanation.
+fn names(explanation: &Value, rule: &str) -> bool {
+    let rest = explanation["insights"].as_array().unwrap().iter();
+    std::iter::once(&explanation["bottleneck"]).chain(rest).any(|row| row["rule"] == rule)
 }
 
 #[test]
