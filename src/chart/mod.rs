@@ -6,6 +6,7 @@ mod charted;
 mod coordinates;
 mod distribution;
 mod far;
+pub mod front;
 mod gate_metric;
 mod heat;
 mod interactions;
@@ -41,7 +42,8 @@ pub use spec::{
 mod tests;
 
 /// Ids of charts of which a report has one at most.
-const SINGLE: [&str; 14] = [
+const SINGLE: [&str; 15] = [
+    "front",
     "gates-by-variant",
     "interactions",
     "latency-distribution",
@@ -71,6 +73,7 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts.extend(heat::chart(run));
     charts.extend(sensitivity::chart(run));
     charts.extend(latency_occupancy::chart(run));
+    charts.extend(front::chart(run));
     charts.extend(distribution::chart(run));
     charts.extend(rounds::chart(run));
     charts.extend(search::chart(run));

@@ -26,6 +26,9 @@ pub struct ExplainArgs {
     /// Objectives of that front: metrics, as many as wanted
     #[arg(long, value_name = "METRIC", value_delimiter = ',', requires = "sweep")]
     pub objectives: Vec<String>,
+    /// Draw that front: each variant is a line through its objectives
+    #[arg(long, value_name = "FILE.svg", requires = "sweep")]
+    pub svg: Option<PathBuf>,
     /// Write what each defect of an inversion costs and what it does to the counters, as a JSON file that findings are compared with
     #[arg(long, conflicts_with_all = ["variant", "shape", "each", "sweep", "reader", "rules", "format"])]
     pub signatures: bool,

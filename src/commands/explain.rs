@@ -1,6 +1,7 @@
 //! `ncugate explain`: why a kernel takes the time that it takes.
 
 use super::CommandError;
+use crate::chart::svg::{Setting, draw};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::config::rule::FACTS;
 use crate::exit::Outcome;
@@ -9,11 +10,13 @@ use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
 use crate::metric::Catalogue;
 use crate::model::{ShapeName, VariantId, nearest};
+use crate::report::RenderError;
 use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
 use crate::report::metric_entry::{MetricEntry, metric_entry, metric_text};
 use crate::report::show::ShowError;
 use crate::report::signatures::{SignatureError, inversion};
 use crate::report::sweep::{analyse, words};
+use crate::report::write::replace;
 use crate::stats::Resampler;
 use ncu_rep::Report;
 use std::io::Write;
@@ -148,6 +151,12 @@ fn sweep(path: &Path, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome
     let shape = shape(&run, args)?;
     let report = analyse(&session, &shape, &args.objectives, &Resampler::default());
     let report = report.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
+    if let Some(file) = &args.svg {
+        let Some(chart) = report.picture() else {
+            return Err(CommandError::Usage("--svg has nothing to draw: no variant has two objectives".to_owned()));
+        };
+        replace(file, &draw(&chart, Setting::File).map_err(RenderError::from)?)?;
+    }
     match args.format {
         OutputFormat::Text => write!(out, "{}", words(&report))?,
         OutputFormat::Json => {

@@ -242,7 +242,7 @@ impl Diagnosis<'_> {
     /// Source lines at which warps wait for what the rule is about.
     fn lines(&self, rule: &Rule, variant: &VariantId, shape: &ShapeName) -> Vec<FindingLine> {
         let seen = self.observations.iter().find(|seen| &seen.variant == variant && &seen.shape == shape);
-        let lines = seen.into_iter().flat_map(|seen| &seen.lines);
+        let lines = seen.into_iter().flat_map(|seen| &seen.lines).filter(|line| line.share >= LEAST_SHARE);
         let of_rule = lines.filter(|line| rule.stalls.contains(&line.stall)).take(LINES);
         of_rule
             .map(|hot| FindingLine {
@@ -322,6 +322,8 @@ impl Diagnosis<'_> {
 
 /// Parts of the variants that each thread works through.
 const SHARES: usize = 4;
+/// Percent of the samples below which a line is not named.
+const LEAST_SHARE: f64 = 1.0;
 /// Source lines kept of a finding.
 const LINES: usize = 3;
 

@@ -38,8 +38,8 @@ pub use instructions::{
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_report, diagnose_table};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
 pub use profiler::{
-    HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, observe, source_of,
-    texts,
+    HotLine, HotSpot, InstructionSamples, LineInstruction, Listings, NcuObservations, NcuRuleMessage, observations,
+    observe, source_of, texts,
 };
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;

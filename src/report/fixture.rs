@@ -185,7 +185,14 @@ fn said(selected: &VariantId, phase: &Phase) -> Vec<NcuObservations> {
             line: Some(hot.clone()),
             inlined: Some(Line { file: "cuda_fp16.hpp".to_owned(), line: 708, text: None }),
         }],
-        lines: vec![HotLine { line: hot, samples: 2_468, share: 80.0, stall: "long_scoreboard".to_owned() }],
+        lines: vec![HotLine {
+            line: hot,
+            samples: 2_468,
+            share: 80.0,
+            stall: "long_scoreboard".to_owned(),
+            states: vec![("long_scoreboard".to_owned(), 2_468)],
+            instructions: Vec::new(),
+        }],
         lacks: Vec::new(),
         timeline: None,
     }]
