@@ -29,8 +29,11 @@ pub struct ExplainArgs {
     /// Draw that front: each variant is a line through its objectives
     #[arg(long, value_name = "FILE.svg", requires = "sweep")]
     pub svg: Option<PathBuf>,
+    /// Set the source lines and the machine code of that variant beside those of this one; both need a deep profile
+    #[arg(long, value_name = "ID", conflicts_with_all = ["each", "sweep", "reader", "rules"])]
+    pub beside: Option<String>,
     /// Write what each defect of an inversion costs and what it does to the counters, as a JSON file that findings are compared with
-    #[arg(long, conflicts_with_all = ["variant", "shape", "each", "sweep", "reader", "rules", "format"])]
+    #[arg(long, conflicts_with_all = ["variant", "shape", "each", "sweep", "reader", "rules", "format", "beside"])]
     pub signatures: bool,
     /// Who reads it
     #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]

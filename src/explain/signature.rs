@@ -23,7 +23,7 @@ const FACTOR: f64 = 1.5;
 /// How alike a kernel is at least to a defect that it is said to look like: 0 is the kernel without it, 1 the kernel with it.
 const ALIKE: f64 = 0.6;
 /// Share of the weight of a signature's counters that has to be known.
-const KNOWN: f64 = 0.5;
+const KNOWN: f64 = 0.6;
 
 /// How a quantity is compared between kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 use super::{number, text};
 use crate::explain::{HotLine, LineInstruction, NcuObservations};
 use serde::Serialize;
+use std::fmt::Write as _;
 
 /// Lines shown of a pair.
 const SHOWN: usize = 14;
@@ -13,6 +14,8 @@ const CODED: usize = 6;
 const INSTRUCTIONS: usize = 64;
 /// States of warps named for a line.
 const STATES: usize = 3;
+/// Characters of the left column of a text.
+const COLUMN: usize = 60;
 /// Longest source text and instruction, in characters.
 const WIDEST: usize = 120;
 
@@ -127,6 +130,29 @@ pub fn pair(first: Sampled<'_>, other: Sampled<'_>) -> Option<PairedLines> {
     Some(PairedLines { first: text::line(first.label), other: text::line(other.label), lines })
 }
 
+/// For people: the lines, and the machine code of those that changed most.
+pub fn words(pair: &PairedLines) -> String {
+    let PairedLines { first, other, lines } = pair;
+    let mut out = format!("{first} beside {other}: the time at each source line, the largest change first\n");
+    for line in lines {
+        let time = |time: &Option<LineTime>| time.as_ref().map_or_else(|| "-".to_owned(), |time| time.time.clone());
+        let (own, theirs) = (time(&line.first), time(&line.other));
+        let _ = writeln!(out, "\n{} {}", line.line, line.source.as_deref().unwrap_or_default());
+        let states = if line.states.is_empty() { String::new() } else { format!(" ({})", line.states.join(", ")) };
+        let _ = writeln!(out, "  {own} beside {theirs}: {}{states}", line.change);
+        for row in &line.code {
+            let side = |one: &Option<SampledInstruction>| {
+                one.as_ref().map_or_else(String::new, |one| format!("{:>9} {}", one.time, one.text))
+            };
+            let _ = writeln!(out, "    {:<COLUMN$} | {}", text::clip(&side(&row.first), COLUMN), side(&row.other));
+        }
+        if line.left_out > 0 {
+            let _ = writeln!(out, "    {} more are left out", line.left_out);
+        }
+    }
+    out
+}
+
 fn place(hot: &HotLine) -> String {
     format!("{}:{}", hot.line.file, hot.line.line)
 }
@@ -152,7 +178,7 @@ impl Clock {
     fn line(self, place: &str, first: Option<&HotLine>, other: Option<&HotLine>, shown: usize) -> PairedLine {
         let source = first.or(other).and_then(|hot| hot.line.text.as_deref());
         let time = |hot: Option<&HotLine>, worth: f64| {
-            hot.map(|hot| LineTime { time: self.written(hot.share * worth), stall: words(&hot.stall) })
+            hot.map(|hot| LineTime { time: self.written(hot.share * worth), stall: state_words(&hot.stall) })
         };
         let code = self.code(first, other);
         let most = if shown == 0 { 0 } else { code.len() };
@@ -189,7 +215,7 @@ impl Clock {
         changes
             .into_iter()
             .take(STATES)
-            .map(|(change, name)| format!("{} {}", words(name), self.signed(change)))
+            .map(|(change, name)| format!("{} {}", state_words(name), self.signed(change)))
             .collect()
     }
 
@@ -204,7 +230,7 @@ impl Clock {
             SampledInstruction {
                 text: text::clip(one.text.as_deref().unwrap_or_default(), WIDEST),
                 time: self.written(worth * share * one.samples as f64 / samples as f64),
-                stall: words(&one.stall),
+                stall: state_words(&one.stall),
             }
         };
         let pairs = aligned(&ours, &theirs).into_iter().map(|(a, b)| PairedInstruction {
@@ -251,7 +277,7 @@ fn aligned(first: &[LineInstruction], other: &[LineInstruction]) -> Vec<(Option<
     pairs
 }
 
-fn words(state: &str) -> String {
+fn state_words(state: &str) -> String {
     text::line(&state.replace('_', " "))
 }
 

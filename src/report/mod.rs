@@ -28,7 +28,7 @@ pub mod junit;
 pub mod kernels;
 pub mod leaderboard;
 pub mod library_check;
-mod line_pairs;
+pub mod line_pairs;
 pub mod markdown;
 mod matrix;
 pub mod metric_entry;

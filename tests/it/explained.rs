@@ -25,19 +25,22 @@ fn severe(explanation: &Value) -> Vec<&str> {
     all.filter(is_severe).filter_map(|row| row["rule"].as_str()).collect()
 }
 
+/// The variants of the inversion with a defect, and the rule that names it.
+const DEFECTS: [(&str, &str); 8] = [
+    ("uncoalesced", "uncoalesced"),
+    ("no_staging", "reread"),
+    ("extra_syncs", "barriers"),
+    ("divergent", "divergence"),
+    ("over_unrolled", "spills"),
+    ("tiny_blocks", "tiny_blocks"),
+    ("bank_conflicts", "bank_conflicts"),
+    ("debug_build", "debug_build"),
+];
+
 /// Each variant of the recording has one defect; asked of each alone, the rules put it first.
 #[test]
 fn each_defect_of_the_inversion_is_the_first_cause() {
-    for (variant, expected) in [
-        ("uncoalesced", "uncoalesced"),
-        ("no_staging", "reread"),
-        ("extra_syncs", "barriers"),
-        ("divergent", "divergence"),
-        ("over_unrolled", "spills"),
-        ("tiny_blocks", "tiny_blocks"),
-        ("bank_conflicts", "bank_conflicts"),
-        ("debug_build", "debug_build"),
-    ] {
+    for (variant, expected) in DEFECTS {
         let found = explained(&["profiles/inversion/h200", "--variant", variant]);
         assert_eq!(rule(&found[0]), expected, "{variant}");
         let saving = &found[0]["bottleneck"]["saving"];
@@ -91,7 +94,7 @@ fn defects_of_other_kernels_lead() {
 /// Under 2 KB, with the cause, an id to cite and the next experiment.
 #[test]
 fn a_brief_for_an_agent_fits_two_kilobytes() {
-    for variant in ["uncoalesced", "no_staging", "tiny_blocks", "bank_conflicts", "debug_build", "good"] {
+    for (variant, rule) in DEFECTS.into_iter().chain([("good", "tensor_idle")]) {
         let place = Place::new();
         let args = ["explain", "profiles/inversion/h200", "--variant", variant, "--for", "agent"];
         let run = crate::command::Finished::of(place.ncugate(&args).current_dir(root()));
@@ -99,7 +102,9 @@ fn a_brief_for_an_agent_fits_two_kilobytes() {
         assert!(run.stdout.len() <= 2_001, "{variant}: {} bytes", run.stdout.len());
         let brief: Value = serde_json::from_str(&run.stdout).unwrap();
         let id = brief["bottleneck"]["id"].as_str().unwrap();
-        assert!(id.ends_with(&format!(":{variant}@large")), "{id}");
+        assert_eq!(id, format!("{rule}:{variant}@large"));
+        assert!(brief["bottleneck"]["cause"].as_str().is_some_and(|cause| !cause.is_empty()), "{brief}");
+        assert_eq!(brief["bottleneck"]["signature"].is_null(), variant == "good", "{brief}");
         assert!(brief["next_experiment"].as_str().is_some_and(|next| !next.is_empty()), "{brief}");
         assert!(brief["task"]["phase"] == "inversion" && brief["bests"][0]["variant"] == "good", "{brief}");
     }
@@ -155,6 +160,31 @@ fn kernels_look_like_the_defect_that_they_have() {
             "many_barriers: extra_syncs",
         ]
     );
+}
+
+/// Two variants with a deep profile, line by line and instruction by instruction.
+#[test]
+fn two_variants_are_set_side_by_side() {
+    let place = Place::new();
+    let run = |args: &[&str]| {
+        let args = [&["explain", "profiles/scaling/h200", "--variant", "sdpa_v3", "--beside"], args].concat();
+        crate::command::Finished::of(place.ncugate(&args).current_dir(root()))
+    };
+    let pair: Value = serde_json::from_str(&run(&["whole_grid", "--format", "json"]).stdout).unwrap();
+    let lines = pair["lines"].as_array().unwrap();
+    assert!(lines.len() >= 3, "{}", lines.len());
+    assert!(lines[0]["line"].as_str().unwrap().contains("kernels/"), "{}", lines[0]["line"]);
+    assert!(lines[0]["change"].as_str().unwrap().starts_with('+'), "the one that is slower: {}", lines[0]["change"]);
+    assert!(!lines[0]["states"].as_array().unwrap().is_empty());
+    let both = |row: &&Value| !row["first"].is_null() && !row["other"].is_null();
+    assert!(
+        lines.iter().any(|line| line["code"].as_array().unwrap().iter().any(|row| both(&row))),
+        "no code is aligned"
+    );
+    let text = run(&["whole_grid"]);
+    assert!(text.status == Some(0) && text.stdout.starts_with("sdpa_v3 beside whole_grid: "), "{}", text.stderr);
+    let none = run(&["sdpa_fast"]);
+    assert!(none.status == Some(2) && none.stderr.contains("run --deep"), "{}", none.stderr);
 }
 
 #[test]
