@@ -1,6 +1,7 @@
 //! Parallel coordinates of a sweep: each variant is a line through its parameters and the objective.
 
 use super::charted::{Better, ChartedRun, ChartedVariant};
+use super::front::{axes, row_of};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use crate::number;
 use crate::number::text::inside;
@@ -8,7 +9,7 @@ use crate::number::text::inside;
 /// Fewest variants that are worth it.
 const FEWEST: usize = 6;
 /// Most lines drawn; of more, the best and evenly many of the rest.
-const MOST: usize = 160;
+const MOST: usize = 90;
 /// Lines of the best that stand out: a tenth of the variants, within these.
 const BEST: (usize, usize) = (2, 10);
 /// How far lines of one value are spread, as a share of the axis, so that they can be told apart.
@@ -41,12 +42,13 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         return None;
     }
     let lines = lines(run, &parameters, &ranked);
-    let best = (lines.len() / 10).clamp(BEST.0, BEST.1);
+    let best = (lines.len() / 10).clamp(BEST.0, BEST.1).min(lines.len());
     let (title, unit) = run.described(run.objective);
     let (first, last) = (lines.first()?, lines.last()?);
-    let axis = |parameter: &Parameter<'_>| format!("{}: {}", parameter.name, ends(&parameter.values));
-    let objective = format!("{title}: {} to {}", number::said(first.value, unit), number::said(last.value, unit));
-    let rows: Vec<String> = parameters.iter().map(axis).chain([objective]).collect();
+    let axis = |parameter: &Parameter<'_>| (parameter.name.to_owned(), ends(&parameter.values));
+    let objective =
+        (title.to_owned(), format!("{} to {}", number::said(first.value, unit), number::said(last.value, unit)));
+    let rows = parameters.iter().map(axis).chain([objective]);
     let shared: Vec<String> = parameters.iter().filter_map(|parameter| shared(parameter, &lines[..best])).collect();
     let said = match shared.as_slice() {
         [] => format!("the best {best} share no value of a parameter"),
@@ -57,7 +59,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         title: "The sweep in parallel coordinates".to_owned(),
         note: format!("Each line is a variant; {said}. Lines of one value are spread a little."),
         x: ChartAxis::new("place in the order of the sweep, and from best to worst", "", Scale::Zero),
-        y: ChartAxis::new("parameter", "", Scale::Names(rows)),
+        y: ChartAxis::new("parameter", "", axes(rows)),
         series: drawn(&lines, best, unit, title),
         limits: Vec::new(),
         alt: format!(
@@ -118,11 +120,11 @@ fn lines<'v, 'a>(
             let value = variant.params.get(parameter.at)?.as_deref()?;
             let level = parameter.values.iter().position(|known| *known == value)?;
             let last = (parameter.values.len() - 1) as f64;
-            Some(((1.0 - SPREAD) * level as f64 / last + aside, row as f64))
+            Some(((1.0 - SPREAD) * level as f64 / last + aside, row_of(row)))
         };
         let crossings: Option<Vec<(f64, f64)>> = parameters.iter().enumerate().map(crossing).collect();
         let mut points = crossings?;
-        points.push((place(value), parameters.len() as f64));
+        points.push((place(value), row_of(parameters.len())));
         Some(Line { variant, value, points })
     };
     ranked.into_iter().enumerate().filter_map(of).collect()
@@ -142,7 +144,7 @@ fn drawn(lines: &[Line<'_, '_>], best: usize, unit: &str, title: &str) -> Vec<Se
         };
         lines.iter().filter_map(end).collect()
     };
-    let mut series: Vec<Series> = rest.iter().step_by(step).map(line(Tone::Muted, Stroke::Dashed)).collect();
+    let mut series: Vec<Series> = rest.iter().step_by(step).map(line(Tone::Muted, Stroke::Thin)).collect();
     series.extend(leading.iter().map(line(Tone::Good, Stroke::Solid)));
     let points = |name: String, tone, glyph, points| Series { name, tone, marks: Marks::Points(glyph, points) };
     series.push(points("the others".to_owned(), Tone::Muted, Glyph::Cross, ends(rest)));

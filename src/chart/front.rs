@@ -9,7 +9,22 @@ const OBJECTIVES: usize = 5;
 /// Fewest; two are drawn as points in a plane.
 const FEWEST: usize = 3;
 /// Most lines drawn of variants that another one beats.
-const BEATEN: usize = 150;
+const BEATEN: usize = 80;
+
+/// Rows of a chart of lines from one axis to the next, so that lines are told apart.
+const APART: usize = 3;
+
+/// Axes below each other, with room between them: the name of each, and below it what it goes from and to.
+pub fn axes(names: impl Iterator<Item = (String, String)>) -> Scale {
+    let mut rows: Vec<String> = names.flat_map(|(name, range)| [name, range, String::new()]).collect();
+    rows.pop();
+    Scale::Names(rows)
+}
+
+/// The row of an axis.
+pub const fn row_of(axis: usize) -> f64 {
+    (axis * APART) as f64
+}
 
 /// An objective.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +126,7 @@ pub fn draw(objectives: &[FrontObjective], lines: &[FrontLine]) -> Option<Chart>
     let ends: Vec<(f64, f64)> = (0..objectives.len()).map(|at| ends(lines, at, &objectives[at])).collect();
     let points = |line: &FrontLine| -> Vec<(f64, f64)> {
         let place = |(row, (value, (best, worst))): (usize, (&f64, &(f64, f64)))| {
-            (if best == worst { 0.0 } else { (value - best) / (worst - best) }, row as f64)
+            (if best == worst { 0.0 } else { (value - best) / (worst - best) }, row_of(row))
         };
         line.values.iter().zip(&ends).enumerate().map(place).collect()
     };
@@ -122,7 +137,7 @@ pub fn draw(objectives: &[FrontObjective], lines: &[FrontLine]) -> Option<Chart>
     };
     let step = beaten.len().div_ceil(BEATEN).max(1);
     let mut series: Vec<Series> =
-        beaten.iter().step_by(step).map(|line| drawn(line, Tone::Muted, Stroke::Dashed)).collect();
+        beaten.iter().step_by(step).map(|line| drawn(line, Tone::Muted, Stroke::Thin)).collect();
     series.extend(front.iter().map(|line| drawn(line, Tone::Good, Stroke::Solid)));
     let marks = |line: &FrontLine| -> Vec<ChartPoint> {
         let label = |at: usize| {
@@ -139,7 +154,7 @@ pub fn draw(objectives: &[FrontObjective], lines: &[FrontLine]) -> Option<Chart>
     });
     let row = |(objective, (best, worst)): (&FrontObjective, &(f64, f64))| {
         let said = |value: f64| number::said(value, &objective.unit);
-        format!("{}: {} to {}", objective.title, said(*best), said(*worst))
+        (objective.title.clone(), format!("{} to {}", said(*best), said(*worst)))
     };
     let titles: Vec<&str> = objectives.iter().map(|objective| objective.title.as_str()).collect();
     let said = format!("{} of {} variants are on the front over {}", front.len(), lines.len(), titles.join(", "));
@@ -153,7 +168,7 @@ pub fn draw(objectives: &[FrontObjective], lines: &[FrontLine]) -> Option<Chart>
         title: format!("The front over {} objectives", objectives.len()),
         note: format!("{said}. On each row the best value is on the left."),
         x: ChartAxis::new("from the best to the worst", "", Scale::Zero),
-        y: ChartAxis::new("objective", "", Scale::Names(objectives.iter().zip(&ends).map(row).collect())),
+        y: ChartAxis::new("objective", "", axes(objectives.iter().zip(&ends).map(row))),
         series,
         limits: Vec::new(),
         alt: format!("{said}."),

@@ -194,7 +194,8 @@ fn a_variant_of_a_sweep_is_a_line_through_its_parameters_and_the_objective() {
     };
     let found = chart([|at| 8 << (at / 2), |at| at % 2]).unwrap();
     let Scale::Names(rows) = &found.y.scale else { panic!("{:?}", found.y) };
-    assert_eq!(rows, &["A: 8, 16, 32", "B: 0, 1", "latency_p50: 10 µs to 15 µs"]);
+    let named: Vec<&String> = rows.iter().filter(|row| !row.is_empty()).collect();
+    assert_eq!(named, ["A", "8, 16, 32", "B", "0, 1", "latency_p50", "10 µs to 15 µs"]);
     let points = |series: &Series| match &series.marks {
         Marks::Line(_, points) => Some(points.clone()),
         _ => None,
@@ -224,7 +225,8 @@ fn the_front_over_several_objectives_has_what_no_other_beats() {
     let lines = [line("a", [10.0, 50.0, 64.0], true), line("b", [12.0, 25.0, 96.0], false)];
     let chart = front(&objectives, &lines).unwrap();
     let Scale::Names(rows) = &chart.y.scale else { panic!("{:?}", chart.y) };
-    assert_eq!(rows, &["latency: 10 to 12", "occupancy: 50 to 25", "registers: 64 to 96"]);
+    let named: Vec<&String> = rows.iter().filter(|row| !row.is_empty()).collect();
+    assert_eq!(named, ["latency", "10 to 12", "occupancy", "50 to 25", "registers", "64 to 96"]);
     assert!(chart.note.starts_with("1 of 2 variants are on the front"), "{}", chart.note);
     let best = chart.series.iter().find(|series| matches!(series.marks, Marks::Points(..))).unwrap();
     assert!(matches!(&best.marks, Marks::Points(_, points) if points.iter().all(|point| point.x == 0.0)));

@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn another_chip_is_told() {
-        let read = |name: &str| (name == "bank_conflict_pct").then_some(60.0);
+        let read = |_: &str| Some(60.0);
         let on = |chip: Option<&str>| book("NVIDIA H200").find("bank_conflicts", chip, read).map(|found| found.on);
         assert_eq!(on(Some("NVIDIA L4")), Some(ChipMatch::Other));
         assert_eq!(on(None), Some(ChipMatch::Unknown));
