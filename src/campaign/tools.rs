@@ -1,6 +1,7 @@
 //! What a campaign measures with: the GPU, nvcc, ncu, and this program as a worker.
 
 use super::error::CampaignError;
+use super::lanes::{GpuChoice, Lane, choose};
 use crate::build::{Arch, Nvcc};
 use crate::config::{Counting, Phase};
 use crate::gpu::DeviceAttributes;
@@ -22,8 +23,10 @@ pub struct Tools {
     pub nvcc: Nvcc,
     /// The profiler, or why there is none.
     pub ncu: Result<Ncu, ToolError>,
-    /// The GPU.
+    /// The GPU that times.
     pub device: DeviceAttributes,
+    /// Further GPUs of its kind, which check and count.
+    pub others: Vec<Lane>,
     /// This program as a worker.
     pub worker: WorkerCommand,
     /// Which GPU and host.
@@ -34,17 +37,49 @@ impl Tools {
     /// Finds all of them, or says what is missing.
     pub fn find(phase: &Phase) -> Result<Self, CampaignError> {
         let worker = worker()?;
-        let device = match find_device(&worker, PROBE_TIMEOUT)? {
-            DeviceProbe::Present(device) => device,
-            DeviceProbe::Absent { reason } => return Err(CampaignError::NoGpu { reason }),
+        match find_device(&worker, PROBE_TIMEOUT)? {
+            DeviceProbe::Present(device) => Self::around(phase, worker, device, Vec::new()),
+            DeviceProbe::Absent { reason } => Err(CampaignError::NoGpu { reason }),
+        }
+    }
+
+    /// As [`Tools::find`], with the GPUs that the user chose. From here on children see the first of them alone.
+    ///
+    /// # Errors
+    /// A tool or a GPU is missing, or the GPUs are not of one kind.
+    pub fn find_on(phase: &Phase, gpus: &GpuChoice) -> Result<Self, CampaignError> {
+        let worker = worker()?;
+        let mut lanes = choose(gpus, &worker, PROBE_TIMEOUT)?.into_iter();
+        let Some(home) = lanes.next() else {
+            return Err(CampaignError::NoGpu { reason: "no GPU was chosen".to_owned() });
         };
+        process::show_gpu(&home.name.0);
+        Self::around(phase, worker, home.device, lanes.collect())
+    }
+
+    fn around(
+        phase: &Phase,
+        worker: WorkerCommand,
+        device: DeviceAttributes,
+        others: Vec<Lane>,
+    ) -> Result<Self, CampaignError> {
         let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
         let ncu = match (Ncu::find(phase.profile.ncu.as_deref()), phase.counting) {
             (Err(absent), Counting::Required) => return Err(absent.into()),
             (found, _) => found,
         };
         let machine = machine(&device);
-        Ok(Self { nvcc, ncu, device, worker, machine })
+        Ok(Self { nvcc, ncu, device, others, worker, machine })
+    }
+
+    /// Every GPU that takes part.
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceAttributes> {
+        std::iter::once(&self.device).chain(self.others.iter().map(|lane| &lane.device))
+    }
+
+    /// The worker of another GPU.
+    pub fn worker_on(&self, lane: &Lane) -> WorkerCommand {
+        WorkerCommand { gpu: Some(lane.name.0.clone()), ..self.worker.clone() }
     }
 
     /// What variants are compiled for: the phase's architecture, else the GPU's own.
@@ -105,7 +140,7 @@ pub fn gpu(device: &DeviceAttributes) -> Gpu {
 /// This program under its hidden subcommand.
 pub fn worker() -> Result<WorkerCommand, CampaignError> {
     let program = std::env::current_exe().map_err(|source| CampaignError::Io { what: "find this program", source })?;
-    Ok(WorkerCommand { program, args: vec!["worker".to_owned()] })
+    Ok(WorkerCommand { program, args: vec!["worker".to_owned()], gpu: None })
 }
 
 /// The GPU, if there is one, and why not otherwise.

@@ -93,6 +93,9 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
     if let (MeasurementSource::Recorded, Some(part)) = (args.source, &measured_part) {
         return Err(CommandError::Usage(format!("{part} measures; a recording is judged whole")));
     }
+    if let (MeasurementSource::Recorded, Some(_)) = (args.source, &args.gpus) {
+        return Err(CommandError::Usage("--gpus measures; a recording was measured already".to_owned()));
+    }
     if args.source == MeasurementSource::Recorded {
         return recorded(args, phase, plan, None, out);
     }
@@ -102,7 +105,12 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
         return Ok(Outcome::Failed);
     }
     signal::watch();
-    match Tools::find(&phase) {
+    let tools = match &args.gpus {
+        Some(gpus) => Tools::find_on(&phase, gpus),
+        None => Tools::find(&phase),
+    };
+    match tools {
+        Err(why @ (CampaignError::NoSuchGpu { .. } | CampaignError::UnlikeGpus { .. })) => Err(why.into()),
         Err(why) if measured_part.is_some() => Err(why.into()),
         Ok(tools) => live(args, Measured { phase: &phase, plan: &plan, narrowed: narrowed.as_ref() }, &tools, out),
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {

@@ -119,6 +119,7 @@ impl Bench {
             logs: self.folder.path(),
             scratch: self.folder.path(),
             timeout: Duration::from_secs(20),
+            prefix: "",
             knobs: Knobs::default(),
         };
         let profiler = Profiler { probes: self.probes, ..Profiler::new(runner, &self.reader, &self.covered) };
@@ -336,6 +337,7 @@ fn a_hang_is_ended_by_the_deadline() {
         logs: bench.folder.path(),
         scratch: bench.folder.path(),
         timeout: Duration::from_millis(300),
+        prefix: "",
         knobs: Knobs::default(),
     };
     let target = bench.worker.command(&cases(1)).unwrap();
@@ -393,6 +395,7 @@ fn a_sink_that_cannot_keep_a_record_stops_everything() {
         logs: bench.folder.path(),
         scratch: bench.folder.path(),
         timeout: Duration::from_secs(20),
+        prefix: "",
         knobs: Knobs::default(),
     };
     let subject = Subject {
