@@ -1,4 +1,4 @@
-//! Time and peak memory of judging 100,000 variants by 20 gates.
+//! Time and peak memory of judging 100,000 variants by 20 gates, and the time of diagnosing 1,000 variants.
 //!
 //! ```text
 //! cargo bench --bench judge
@@ -7,11 +7,15 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use ncugate::config::parse;
+use ncugate::explain::{ChipKnowledge, Compilation, DeclaredWork, Diagnosis, RuleBook, ShapeFacts};
+use ncugate::expr::Value;
 use ncugate::frame::Quantities;
 use ncugate::judge::{Context, Correctness, judge};
+use ncugate::metric::Catalogue;
 use ncugate::model::Cell;
 use ncugate::model::VariantId;
 use ncugate::plan::{Plan, unroll};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,6 +41,7 @@ const METRICS: [&str; 8] = [
 
 fn main() {
     unrolled();
+    diagnosed();
     let phase = parse(Path::new("many.toml"), &(BASE.to_owned() + &gates())).unwrap();
     let plan = many(&unroll(&phase).unwrap());
     let shape = phase.workload.shapes[0].name.clone();
@@ -79,6 +84,49 @@ fn unrolled() {
     let start = Instant::now();
     let plan = unroll(&phase).unwrap();
     println!("{} variants unrolled in {:.2} s", plan.variants.len(), start.elapsed().as_secs_f64());
+}
+
+/// Time of asking every rule of 1,000 variants with all metrics of the catalogue, each in a pair with 61 others.
+fn diagnosed() {
+    let phase = parse(Path::new("many.toml"), BASE).unwrap();
+    let mut plan = unroll(&phase).unwrap();
+    let one = plan.variants[0].clone();
+    plan.variants = (0..1_000i64)
+        .map(|at| {
+            let mut variant = one.clone();
+            variant.id = VariantId(format!("v{at}"));
+            variant.params = vec![("A".into(), Value::Int(at % 32)), ("B".into(), Value::Int(at / 32))];
+            variant
+        })
+        .collect();
+    let shape = ShapeFacts {
+        name: phase.workload.shapes[0].name.clone(),
+        dims: Vec::new(),
+        work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6) },
+    };
+    let ids: Vec<VariantId> = plan.variants.iter().map(|variant| variant.id.clone()).collect();
+    let mut quantities = Quantities::new(ids.iter().map(|id| (id.clone(), shape.name.clone())));
+    for (at, metric) in Catalogue::embedded().names().enumerate() {
+        let cells = (0..ids.len()).map(|row| Cell::Value(((row * 7919 + at * 131) % 1000) as f64 / 10.0));
+        quantities.set_column(metric, cells.collect());
+    }
+    let diagnosis = Diagnosis {
+        rules: RuleBook::shipped(),
+        quantities: &quantities,
+        plan: Some(&plan),
+        compilation: Compilation::default(),
+        shapes: std::slice::from_ref(&shape),
+        chip: &ChipKnowledge { capability: Some((9, 0).into()), sms: Some(132), dram_peak: Some(4.8e12) },
+        observations: &[],
+        reports: &HashMap::new(),
+    };
+    let start = Instant::now();
+    let findings = diagnosis.findings(&ids).len();
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    println!(
+        "1000 variants diagnosed, {findings} findings: {milliseconds:.0} ms on {} threads",
+        rayon::current_num_threads()
+    );
 }
 
 /// Twenty gates on each variant: fifteen plain, three compound, two on latency.

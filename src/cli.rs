@@ -3,9 +3,11 @@
 mod exchange;
 mod explain;
 mod first;
+mod inside;
 mod manner;
 mod part;
 mod search;
+mod show;
 mod submit;
 mod upkeep;
 
@@ -15,21 +17,21 @@ pub use exchange::{
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use first::{DemoArgs, InitArgs};
+pub use inside::{InsideArgs, RowFormat};
 pub use manner::{ColorWhen, MannerArgs};
 pub use part::PartArgs;
 pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
-pub use submit::{HyperQueueArgs, SlurmArgs, SubmitArgs, SubmitCommand};
+pub use show::ShowArgs;
+pub use submit::{HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs, SubmitCommand};
 pub use upkeep::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
     WorkerArgs,
 };
 
-use crate::campaign::{GpuChoice, Patience};
-use crate::frame;
+use crate::campaign::{DeepChoice, GpuChoice, Patience};
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use crate::plan::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use regex::Regex;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -236,6 +238,9 @@ pub struct RunArgs {
     /// times; all check and count. Without it, the first that is visible
     #[arg(long, value_name = "GPUS")]
     pub gpus: Option<GpuChoice>,
+    /// Take deep profiles of these too: a variant, the best N (`top:N`), or `each`; as often as needed
+    #[arg(long, value_name = "VARIANT|top:N|each", conflicts_with = "shard")]
+    pub deep: Vec<DeepChoice>,
     /// Waiting
     #[command(flatten)]
     pub waiting: Waiting,
@@ -301,69 +306,6 @@ pub struct GateArgs {
     /// Output
     #[command(flatten)]
     pub saying: Saying,
-}
-
-/// `ncugate show`
-#[derive(Debug, Clone, Args)]
-pub struct ShowArgs {
-    /// Reports (`.ncu-rep`, `.ncu-repz`), ncu's CSV, or globs of them
-    #[arg(required = true, value_name = "REPORT")]
-    pub reports: Vec<String>,
-    /// Only launches whose kernel name matches
-    #[arg(long, value_name = "REGEX")]
-    pub kernel: Option<Regex>,
-    /// Show NVTX ranges; with a value, only launches whose ranges match (`name` or `domain@name`)
-    #[arg(long, value_name = "REGEX", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub nvtx: Option<Regex>,
-    /// Metrics to show or export: full names or globs, as often as needed
-    #[arg(long = "metric", value_name = "NAME|GLOB", value_delimiter = ',')]
-    pub metrics: Vec<String>,
-    /// Only the launch with the id that ncu prints; without `--metric`, that launch in full
-    #[arg(long, value_name = "N")]
-    pub launch: Option<u32>,
-    /// Show the messages of ncu's rules
-    #[arg(long, conflicts_with = "export")]
-    pub rules: bool,
-    /// Show how the report was made: command line, versions, system, devices
-    #[arg(long, conflicts_with = "export")]
-    pub session: bool,
-    /// Write the metrics instead of a table: base units, full precision, one row a launch and metric
-    #[arg(long, value_name = "FORMAT")]
-    pub export: Option<ExportFormat>,
-    /// Write a page instead, one file that opens from disk: kernels by time and NVTX range, throughputs, roofline, warp
-    /// states, source, ncu's rules; of two reports a comparison
-    #[arg(long, conflicts_with_all = ["export", "rules", "session", "metrics"])]
-    pub html: bool,
-    /// Where the export or the page goes; `-` is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub output: PathBuf,
-    /// Export one row a launch with one column a metric
-    #[arg(long, requires = "export")]
-    pub wide: bool,
-}
-
-/// Formats of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// Comma-separated values
-    Csv,
-    /// JSON, an array of objects
-    Json,
-    /// Apache parquet
-    Parquet,
-    /// Apache Arrow, an IPC file (Feather)
-    Arrow,
-}
-
-impl From<ExportFormat> for frame::export::Format {
-    fn from(format: ExportFormat) -> Self {
-        match format {
-            ExportFormat::Csv => Self::Csv,
-            ExportFormat::Json => Self::Json,
-            ExportFormat::Parquet => Self::Parquet,
-            ExportFormat::Arrow => Self::Arrow,
-        }
-    }
 }
 
 /// `ncugate report`
@@ -456,20 +398,6 @@ pub enum TableTo {
     Parquet,
     /// Apache Arrow
     Arrow,
-}
-
-/// `ncugate merge`
-#[derive(Debug, Args)]
-pub struct MergeArgs {
-    /// The folders of all shards of a phase (`run --shard`)
-    #[arg(value_name = "RUN", required = true)]
-    pub runs: Vec<PathBuf>,
-    /// Take of each shard the whole run that ended last, and leave out the others and those that are not whole
-    #[arg(long)]
-    pub newest: bool,
-    /// Folder of runs, and of the merged one
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    pub profiles: PathBuf,
 }
 
 /// `ncugate doctor`

@@ -1,11 +1,9 @@
 //! One kernel and one counter of it: whether counting works here, tried and not guessed.
 
-use super::targets::Folders;
 use super::tools::worker;
 use crate::ncu::{Job, Knobs, LaunchSelection, Ncu, Processes, ProfileDetail, Runner, scratch_folder};
 use crate::store::open_report;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 /// The counter: every chip has it, one pass counts it, and it needs the permission.
@@ -18,22 +16,21 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// # Errors
 /// Why there is no count, in words.
 pub fn count_once(ncu: &Ncu) -> Result<f64, String> {
-    let text = |error: &dyn std::fmt::Display| error.to_string();
-    let place = tempfile::tempdir().map_err(|e| text(&e))?;
-    let worker = worker().map_err(|e| text(&e))?;
-    let mut target: Command = worker.command();
+    let scratch = scratch_folder(None).map_err(|e| e.to_string())?;
+    let place = scratch.join(format!("trial-{}", std::process::id()));
+    std::fs::create_dir(&place).map_err(|e| format!("cannot make {}: {e}", place.display()))?;
+    let counted = count_in(ncu, &place, &scratch);
+    // It was made above; what stays of it does no harm.
+    let _ = std::fs::remove_dir_all(&place);
+    counted
+}
+
+/// Counts with files in `place`.
+fn count_in(ncu: &Ncu, place: &Path, scratch: &Path) -> Result<f64, String> {
+    let mut target = worker().map_err(|e| e.to_string())?.command();
     target.arg("--launch");
-    let scratch = scratch_folder(None).map_err(|e| text(&e))?;
-    let folders = Folders { reports: place.path().to_owned(), logs: place.path().to_owned(), scratch };
-    let runner = Runner {
-        ncu,
-        reports: &folders.reports,
-        logs: &folders.logs,
-        scratch: &folders.scratch,
-        timeout: LIMIT,
-        prefix: "",
-        knobs: Knobs::default(),
-    };
+    let runner =
+        Runner { ncu, reports: place, logs: place, scratch, timeout: LIMIT, prefix: "", knobs: Knobs::default() };
     let ran = runner
         .run(&Job {
             stem: "trial",
@@ -43,7 +40,7 @@ pub fn count_once(ncu: &Ncu) -> Result<f64, String> {
             selection: &LaunchSelection::Everything,
             processes: Processes::Application,
         })
-        .map_err(|e| text(&e))?;
+        .map_err(|e| e.to_string())?;
     match (&ran.failure, &ran.report) {
         (Some(failure), _) => Err(ran.explain(failure)),
         (None, None) => Err(format!("ncu {} and wrote no report", ran.ending)),

@@ -57,20 +57,27 @@ struct Profiled {
 }
 
 impl DeepProfiler<'_> {
-    /// Profiles the selected variant and the first baseline that is a kernel, at the objective's shape, unless the phase
-    /// wants none. What has a deep profile already is left alone.
+    /// Profiles the selected variant, unless the phase wants no deep profile, those that are asked for, and the first baseline that is
+    /// a kernel, at the objective's shape. What has a deep profile already is left alone.
     ///
     /// # Errors
     /// The run cannot be written. Anything else is a warning of the run.
-    pub fn run(&mut self, selected: &VariantId) -> Result<(), StoreError> {
-        match self.phase.profile.close_look {
-            CloseLookAt::None => return Ok(()),
-            CloseLookAt::Selected => {}
+    pub fn run(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) -> Result<(), StoreError> {
+        let selected = match self.phase.profile.close_look {
+            CloseLookAt::None => None,
+            CloseLookAt::Selected => selected,
+        };
+        let mut wanted: Vec<VariantId> = Vec::new();
+        for id in selected.into_iter().chain(asked) {
+            if !wanted.contains(id) {
+                wanted.push(id.clone());
+            }
         }
+        let Some(first) = wanted.first() else { return Ok(()) };
         let started = Instant::now();
         self.progress.stage("deep profile", 1);
-        self.progress.step(&selected.0);
-        match self.profile(selected) {
+        self.progress.step(&first.0);
+        match self.profile(&wanted) {
             Ok(()) => {}
             Err(CampaignError::Store(error)) => return Err(error),
             Err(error) => self.writer.warn(&format!("no deep profile: {error}"))?,
@@ -78,10 +85,10 @@ impl DeepProfiler<'_> {
         self.writer.spent("deep profile", started.elapsed().as_secs_f64())
     }
 
-    fn profile(&mut self, selected: &VariantId) -> Result<(), CampaignError> {
+    fn profile(&mut self, wanted: &[VariantId]) -> Result<(), CampaignError> {
         let run = Run::load(self.writer.folder())?;
         let io = |what| move |source| CampaignError::Io { what, source };
-        let cases = self.cases(&run, selected);
+        let cases = self.cases(&run, wanted);
         let logs = run.folder.join("logs").join("deep-profile");
         std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
         let scratch = scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
@@ -97,8 +104,8 @@ impl DeepProfiler<'_> {
             .collect();
         // What a function launches is counted together, and has no source here: it has no deep profile.
         let is_kernel = |id: &VariantId| matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Kernel(_)));
-        let wanted = |id: &VariantId| is_kernel(id) && cases.iter().any(|(case, _)| case == id);
-        let cubins = cubins(self.plan, &run.builds, |build| wanted(&build.variant));
+        let is_wanted = |id: &VariantId| is_kernel(id) && cases.iter().any(|(case, _)| case == id);
+        let cubins = cubins(self.plan, &run.builds, |build| is_wanted(&build.variant));
         let kernels: Vec<ProfiledCase> = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
         let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
         let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools.worker.clone(), "");
@@ -124,9 +131,9 @@ impl DeepProfiler<'_> {
         phase
     }
 
-    /// Variants without a deep profile: the one that was measured for the selected one, and the first baseline that is a
-    /// kernel and correct.
-    fn cases(&self, run: &Run, selected: &VariantId) -> Vec<ProfiledCase> {
+    /// Variants without a deep profile: those that were measured for the wanted ones, as far as they are correct, and the first
+    /// baseline that is a kernel and correct.
+    fn cases(&self, run: &Run, wanted: &[VariantId]) -> Vec<ProfiledCase> {
         let shape = &self.phase.objective.shape;
         let tolerance = self.phase.workload.tolerance;
         let correct = |id: &VariantId| {
@@ -138,19 +145,21 @@ impl DeepProfiler<'_> {
                 && matches!(variant.method, Method::Kernel(_))
                 && correct(&variant.id)
         });
-        let mut wanted: Vec<ProfiledCase> = std::iter::once(selected)
-            .chain(baseline.map(|variant| &variant.id))
-            .map(|id| (run.measured_as(id).clone(), shape.clone()))
-            .collect();
-        wanted.dedup();
+        let mut cases: Vec<ProfiledCase> = Vec::new();
+        for id in wanted.iter().filter(|id| correct(id)).chain(baseline.map(|variant| &variant.id)) {
+            let case = (run.measured_as(id).clone(), shape.clone());
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
         let known = |case: &ProfiledCase| {
             run.close_looks.iter().any(|known| {
                 (&known.variant, &known.shape) == (&case.0, &case.1)
                     && matches!(known.outcome, ProfileOutcome::Profiled { .. })
             })
         };
-        wanted.retain(|case| !known(case));
-        wanted
+        cases.retain(|case| !known(case));
+        cases
     }
 
     /// Profiles cases of one program; those that a process lacks are tried alone.

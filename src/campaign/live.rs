@@ -2,7 +2,7 @@
 //! judged as its records come; what is decoded for that is kept for the report.
 
 use super::reference_cubin::reference_cubin;
-use super::{Campaign, CampaignError, DeepProfiler, GpuTurn, Patience, Progress, Tools};
+use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, Patience, Progress, Tools};
 use crate::build::Sharing;
 use crate::campaign::{Confirmation, Wanted};
 use crate::config::Phase;
@@ -10,7 +10,7 @@ use crate::disk::FileLock;
 use crate::frame::wanted;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
-use crate::model::BuildRecord;
+use crate::model::{BuildRecord, VariantId};
 use crate::plan::{Narrowing, Plan, Shard, reference_plan};
 use crate::store::{self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, manifest, shard_manifest};
 use std::path::{Path, PathBuf};
@@ -63,6 +63,8 @@ pub struct LiveRun<'a> {
     pub narrowed: Option<&'a Narrowing>,
     /// The journal of the search that chose the candidates, where one did.
     pub searched: Option<&'a Path>,
+    /// Variants that get a deep profile beside the one that the phase says.
+    pub deep: &'a [DeepChoice],
 }
 
 /// A run that was measured.
@@ -218,11 +220,15 @@ impl<'a> LiveRun<'a> {
         ended
     }
 
-    /// Takes the deep profile of the variant that the objective selects, now that everything is measured.
+    /// Takes the deep profile of the variant that the objective selects, and of others that were asked for, now that everything is
+    /// measured.
     fn deep_profile(&self, writer: &mut RunWriter, session: &Session<'_>) -> Result<(), LiveError> {
-        let Some(selected) = session.selected() else { return Ok(()) };
         let Self { phase, plan, tools, progress, .. } = *self;
-        Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(selected)?)
+        let mut ranked: Vec<_> = session.judgement().variants.iter().filter(|variant| variant.rank.is_some()).collect();
+        ranked.sort_by_key(|variant| variant.rank);
+        let ranked: Vec<VariantId> = ranked.into_iter().map(|variant| variant.variant.clone()).collect();
+        let asked: Vec<VariantId> = self.deep.iter().flat_map(|choice| choice.variants(plan, &ranked)).collect();
+        Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(session.selected(), &asked)?)
     }
 }
 

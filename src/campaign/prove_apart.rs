@@ -29,11 +29,11 @@ pub(super) fn prove(
     let parts = parts(job, tools, logs)?;
     std::thread::scope(|scope| {
         let (sender, events) = channel();
-        let working: Vec<_> = parts.into_iter().map(|part| {
+        let start = |part| {
             let sender = sender.clone();
             scope.spawn(move || work(part, timeout, &sender))
-        });
-        let working: Vec<_> = working.collect();
+        };
+        let working: Vec<_> = parts.into_iter().map(start).collect();
         drop(sender);
         let kept = take(events, job, keep);
         let ended = working.into_iter().map(|lane| lane.join().unwrap_or(Err(CampaignError::LaneLost)));

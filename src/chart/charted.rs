@@ -2,7 +2,7 @@
 //!
 //! The report builds it and charts know nothing else of a run. What they name of other rooms comes in here.
 
-pub use crate::explain::{Effect, Roofline};
+pub use crate::explain::{Effect, Interaction, Roofline, Separation, SweepAnalysis, Timeline, TimelineSeries};
 pub use crate::model::Better;
 pub use crate::model::Verdict;
 pub use crate::plan::Standing;
@@ -28,16 +28,29 @@ pub struct ChartedRun<'a> {
     pub variants: Vec<ChartedVariant<'a>>,
     /// Where warps wait, where a variant was profiled for it.
     pub warp_states: Option<WarpStates<'a>>,
+    /// The life of a launch of the selected variant, where it was sampled.
+    pub timeline: Option<ChartedTimeline<'a>>,
     /// The roof at the objective's shape, and the variants under it.
     pub roofline: Option<Roofline>,
     /// The search that chose the candidates, where one did.
     pub search: Option<ChartedSearch<'a>>,
     /// What each parameter does to the objective, the strongest first.
     pub effects: Vec<Effect>,
+    /// What they do together, and how sure that is.
+    pub sweep: Option<SweepAnalysis>,
     /// The metric of occupancy that was measured.
     pub occupancy: Option<&'a str>,
     /// Occupancy and objective of the correct variants that no other beats on both, by occupancy.
     pub front: Vec<(f64, f64)>,
+}
+
+/// The life of a launch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChartedTimeline<'a> {
+    /// The variant.
+    pub variant: &'a str,
+    /// What was sampled.
+    pub timeline: &'a Timeline,
 }
 
 /// A search that chose the candidates.

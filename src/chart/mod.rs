@@ -7,6 +7,7 @@ mod distribution;
 mod far;
 mod gate_metric;
 mod heat;
+mod interactions;
 mod kernel_roofline;
 mod latency_occupancy;
 mod limiters;
@@ -22,10 +23,11 @@ mod spec;
 mod stages;
 mod stalls;
 pub mod svg;
+mod timeline;
 
 pub use charted::{
-    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
-    ChartedVerdict, WarpState, WarpStates,
+    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedTimeline, ChartedValues,
+    ChartedVariant, ChartedVerdict, WarpState, WarpStates,
 };
 pub use kernel_roofline::kernel_roofline;
 pub use spec::{
@@ -38,8 +40,9 @@ pub use spec::{
 mod tests;
 
 /// Ids of charts of which a report has one at most.
-const SINGLE: [&str; 11] = [
+const SINGLE: [&str; 13] = [
     "gates-by-variant",
+    "interactions",
     "latency-distribution",
     "latency-occupancy",
     "latency-rounds",
@@ -50,6 +53,7 @@ const SINGLE: [&str; 11] = [
     "sensitivity",
     "stages",
     "stalls",
+    "timeline",
 ];
 /// How ids of the others begin.
 const MANY: [&str; 2] = ["gate-", "scaling-"];
@@ -70,10 +74,12 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts.extend(search::chart(run));
     charts.extend(gate_metric::charts(run));
     charts.extend(parameters::chart(run));
+    charts.extend(interactions::chart(run));
     charts.extend(stages::chart(run));
     charts.extend(scaling::charts(run));
     charts.extend(roofline::chart(run));
     charts.extend(stalls::chart(run));
+    charts.extend(timeline::chart(run));
     charts.extend(limiters::chart(run));
     charts.iter_mut().for_each(log_scale::where_needed);
     charts

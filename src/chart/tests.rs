@@ -1,11 +1,14 @@
 //! The charts of a made-up run.
 
-use super::charted::{Better, Standing, Verdict};
+use super::charted::{
+    Better, ChartedTimeline, Interaction, Separation, Standing, SweepAnalysis, Timeline, TimelineSeries, Verdict,
+};
 use super::svg::{Setting, draw};
 use super::{
     Chart, ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
     ChartedVerdict, Marks, Scale, WarpState, WarpStates, charts,
 };
+use crate::explain::MatchedChange;
 use roxmltree::Document;
 
 const METRICS: [&str; 5] =
@@ -64,9 +67,11 @@ fn run<'a>(
             variants: vec![("a", "a"), ("base", "base")],
             states: vec![WarpState { name: "stall_wait", cycles: vec![gain, None] }],
         }),
+        timeline: None,
         roofline: None,
         search: None,
         effects: Vec::new(),
+        sweep: None,
         occupancy: Some("achieved_occupancy"),
         front: values.iter().map(|values| (values[1], values[0])).collect(),
     }
@@ -103,6 +108,58 @@ fn a_run_has_a_chart_for_whatever_was_measured() {
             "occupancy-limiters",
         ]
     );
+}
+
+#[test]
+fn the_life_of_a_launch_is_a_line_a_unit_and_the_begin_of_its_tail() {
+    let wave = |scale: f64| (0..900).map(|at| (f64::from(at), scale * if at < 720 { 100.0 } else { 20.0 })).collect();
+    let series = [("multiprocessors active", 1.0), ("DRAM", 0.5)]
+        .map(|(name, scale)| TimelineSeries { name: name.to_owned(), points: wave(scale) });
+    let timeline = Timeline { duration: 900.0, interval: 1.0, series: series.to_vec(), tail_fraction: 0.2 };
+    let params = (vec!["P".to_owned()], vec![vec![Some("1".to_owned())]]);
+    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
+    let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
+    let run = ChartedRun {
+        timeline: Some(ChartedTimeline { variant: "a", timeline: &timeline }),
+        ..run(&params, &dims, &values)
+    };
+    let charts = charts(&run);
+    let chart = charts.iter().find(|chart| chart.id == "timeline").unwrap();
+    assert_eq!((chart.series.len(), chart.limits[0].value), (2, 720.0));
+    assert!(matches!(&chart.series[0].marks, Marks::Line(_, points) if points.len() == 300));
+    assert!(chart.note.contains("is 20 % of it"), "{}", chart.note);
+    assert!(Document::parse(&draw(chart, Setting::File).unwrap()).is_ok());
+}
+
+#[test]
+fn parameters_that_depend_on_one_another_are_drawn_cell_by_cell() {
+    let change =
+        MatchedChange { percent: -40.0, low: -45.0, high: -35.0, pairs: 9, p: 0.001, separation: Separation::Clear };
+    let interaction = Interaction {
+        first: "TILE".to_owned(),
+        second: "THREADS".to_owned(),
+        ends: [["16", "32"], ["64", "128"]].map(|ends| ends.map(str::to_owned)),
+        change,
+        cells: vec![vec![Some(2.0), Some(1.5)], vec![Some(1.8), Some(1.0)]],
+        rows: vec!["16".to_owned(), "32".to_owned()],
+        columns: vec!["64".to_owned(), "128".to_owned()],
+    };
+    let noise = MatchedChange { separation: Separation::Noise, ..change };
+    let params = (vec!["P".to_owned()], vec![vec![Some("1".to_owned())]]);
+    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
+    let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
+    let drawn = |change: MatchedChange| {
+        let interactions = vec![Interaction { change, ..interaction.clone() }];
+        let sweep = Some(SweepAnalysis { interactions, ..SweepAnalysis::default() });
+        let charts = charts(&ChartedRun { sweep, ..run(&params, &dims, &values) });
+        charts.into_iter().find(|chart| chart.id == "interactions")
+    };
+    let chart = drawn(change).unwrap();
+    assert!(
+        matches!(&chart.series[0].marks, Marks::Columns(cells) if cells.len() == 4 && cells[0].fail == 1.0 && cells[3].fail == 0.0)
+    );
+    assert!(Document::parse(&draw(&chart, Setting::File).unwrap()).is_ok());
+    assert_eq!(drawn(noise), None);
 }
 
 #[test]

@@ -16,17 +16,25 @@ pub struct ExplainArgs {
     /// The shape to explain it at, instead of the objective's
     #[arg(long, value_name = "SHAPE")]
     pub shape: Option<String>,
-    /// Explain every variant, in a Markdown table with a row for each
-    #[arg(long, conflicts_with_all = ["variant", "format", "reader"])]
+    /// Explain every variant: a Markdown table with a row for each, or all of it as JSON
+    #[arg(long, conflicts_with_all = ["variant", "reader"])]
     pub each: bool,
+    /// Say what each parameter of the sweep does, which depend on one another, which are best at the edge of their range, and which
+    /// variants no other beats
+    #[arg(long, conflicts_with_all = ["variant", "each", "reader", "rules"])]
+    pub sweep: bool,
+    /// Objectives of that front: metrics, as many as wanted
+    #[arg(long, value_name = "METRIC", value_delimiter = ',', requires = "sweep")]
+    pub objectives: Vec<String>,
     /// Who reads it
     #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]
     pub reader: Reader,
     /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// List the rules, and the facts that they read
-    #[arg(long)]
+    /// List the rules, and the facts that they read; of a run or a report, for how many cases each holds, does not hold, or lacks
+    /// counters
+    #[arg(long, conflicts_with_all = ["variant", "shape", "each", "reader"])]
     pub rules: bool,
 }
 

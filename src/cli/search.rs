@@ -19,9 +19,9 @@ pub struct SearchArgs {
     /// Points that a search tries; those that fail count
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(4..))]
     pub evaluations: u32,
-    /// Points that are proposed together
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch: u32,
+    /// Points that are proposed together [default: an eighth of the evaluations, from 1 to 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch: Option<u32>,
     /// Searches of each space, each with a seed of its own
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
@@ -56,7 +56,7 @@ pub enum SearchLearning {
 /// `ncugate try`
 #[derive(Debug, Args)]
 pub struct TryArgs {
-    /// The phase, whose [kernel] says how the source is launched
+    /// The phase, whose `[kernel]` says how the source is launched
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
     /// The source to try

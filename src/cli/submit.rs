@@ -1,4 +1,4 @@
-//! Arguments of `submit`.
+//! Arguments of `submit` and `merge`.
 
 use super::Folders;
 use crate::submit::Gres;
@@ -103,4 +103,18 @@ pub struct HyperQueueArgs {
     /// A further option of hq submit, as often as needed
     #[arg(long = "option", value_name = "OPTION", allow_hyphen_values = true)]
     pub options: Vec<String>,
+}
+
+/// `ncugate merge`
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The folders of all shards of a phase (`run --shard`)
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Take of each shard the whole run that ended last, and leave out the others and those that are not whole
+    #[arg(long)]
+    pub newest: bool,
+    /// Folder of runs, and of the merged one
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
 }

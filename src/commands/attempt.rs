@@ -78,6 +78,7 @@ fn measured(
     signal::watch();
     let request = ReferenceRequest { name: None, mismatch: Mismatch::Refuse };
     let run = LiveRun {
+        deep: &[],
         phase,
         plan: &plan,
         tools: &tools,

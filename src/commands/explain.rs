@@ -4,7 +4,7 @@ use super::CommandError;
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::config::rule::FACTS;
 use crate::exit::Outcome;
-use crate::explain::{RuleBook, diagnose_report};
+use crate::explain::{RuleAnswers, RuleBook, answers_of_report, diagnose_report};
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
 use crate::metric::Catalogue;
@@ -12,6 +12,8 @@ use crate::model::{ShapeName, VariantId, nearest};
 use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
 use crate::report::metric_entry::{MetricEntry, metric_entry, metric_text};
 use crate::report::show::ShowError;
+use crate::report::sweep::{analyse, words};
+use crate::stats::Resampler;
 use ncu_rep::Report;
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +21,10 @@ use std::path::Path;
 /// Explains what is asked for. Status 4 where there is no counter to explain anything by.
 pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     if args.rules {
-        return rules(out);
+        return match &args.path {
+            Some(path) => answers(path, args.format, out),
+            None => rules(out),
+        };
     }
     let Some(path) = &args.path else {
         return Err(CommandError::Usage("name a run or a report to explain, or ask for --rules".to_owned()));
@@ -33,6 +38,9 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, Comma
         let name = path.display();
         let message = format!("{name} is neither a run, a report nor a metric; did you mean the metric '{near}'?");
         return Err(CommandError::Usage(message));
+    }
+    if args.sweep {
+        return sweep(path, args, out);
     }
     let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
     print(&explanations, args, out)?;
@@ -108,7 +116,7 @@ fn of_report(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, Comman
 }
 
 fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) -> Result<(), CommandError> {
-    if args.each {
+    if args.each && args.format == OutputFormat::Text {
         write!(out, "{}", table(explanations))?;
         return Ok(());
     }
@@ -124,6 +132,52 @@ fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) 
         }
     }
     Ok(())
+}
+
+/// What the parameters of a run do.
+fn sweep(path: &Path, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if !path.is_dir() {
+        return Err(CommandError::Usage("--sweep is for the folder of a run: a report has no parameters".to_owned()));
+    }
+    let run = PhaseRun::load(path)?;
+    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let shape = shape(&run, args)?;
+    let report = analyse(&session, &shape, &args.objectives, &Resampler::default());
+    let report = report.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
+    match args.format {
+        OutputFormat::Text => write!(out, "{}", words(&report))?,
+        OutputFormat::Json => {
+            let json = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
+            writeln!(out, "{json}")?;
+        }
+    }
+    Ok(if report.analysis.variants > 1 { Outcome::Passed } else { Outcome::Inconclusive })
+}
+
+/// For how many variants and shapes, or launches, each rule holds.
+fn answers(path: &Path, format: OutputFormat, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let answers = if path.is_dir() {
+        let run = PhaseRun::load(path)?;
+        let session = Session::of(&run, ReferenceRuns::around(&run))?;
+        Explainer::new(&session)?.answers()?
+    } else {
+        let damaged = |source| CommandError::Show(ShowError::Report { path: path.to_owned(), source });
+        answers_of_report(&Report::open(path).map_err(damaged)?, RuleBook::shipped()).map_err(damaged)?
+    };
+    match format {
+        OutputFormat::Json => {
+            let json = serde_json::to_string_pretty(&answers).map_err(std::io::Error::from)?;
+            writeln!(out, "{json}")?;
+        }
+        OutputFormat::Text => {
+            writeln!(out, "| rule | holds | does not hold | not known |\n| --- | --: | --: | --: |")?;
+            for RuleAnswers { rule, holds, does_not_hold, not_known } in &answers {
+                writeln!(out, "| `{rule}` | {holds} | {does_not_hold} | {not_known} |")?;
+            }
+        }
+    }
+    let asked = answers.iter().any(|answer| answer.holds + answer.does_not_hold > 0);
+    Ok(if asked { Outcome::Passed } else { Outcome::Inconclusive })
 }
 
 /// The rules and the facts that they read.

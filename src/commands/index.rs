@@ -17,7 +17,9 @@ pub fn index(args: &IndexArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
     let (mut runs, mut problems) = (Vec::new(), Vec::new());
     for folder in store::runs(&args.folders.profiles)? {
         match entry(&folder, &args.folders) {
-            Ok(run) => runs.push(run),
+            Ok(Some(run)) => runs.push(run),
+            // A run of a part says nothing of the state of its phase.
+            Ok(None) => {}
             Err(error) => problems.push(format!("{}: {error}", folder.display())),
         }
     }
@@ -53,11 +55,15 @@ fn seen_from(file: &Path, reports: &Path) -> Option<String> {
     (folder == Path::new("") || folder == Path::new(".")).then(|| reports.display().to_string())
 }
 
-fn entry(folder: &Path, folders: &Folders) -> Result<HistoryEntry, CommandError> {
+/// A run of a whole phase; none of a part of one.
+fn entry(folder: &Path, folders: &Folders) -> Result<Option<HistoryEntry>, CommandError> {
     let run = PhaseRun::load(folder)?;
+    if run.run.manifest.narrowed.is_some() {
+        return Ok(None);
+    }
     let report = report::stored(&run)?;
     let (phase, manifest) = (&run.phase.name, &run.run.manifest);
     let page = folders.report(phase, &manifest.run).join("report.html");
     let link = page.is_file().then(|| format!("./{phase}/{}/report.html", manifest.run));
-    Ok(HistoryEntry::of(&report, manifest, &folder.display().to_string(), link))
+    Ok(Some(HistoryEntry::of(&report, manifest, &folder.display().to_string(), link)))
 }

@@ -57,6 +57,8 @@ pub fn live(
     let searched = searched.as_ref();
     let (phase, plan) = searched.map_or((phase, plan), |(phase, plan, _)| (phase, plan));
     let journal = searched.map(|(_, _, journal)| journal.as_path());
+    let known = args.deep.iter().try_for_each(|choice| choice.validate(plan));
+    known.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
     let run = LiveRun {
         phase,
         plan,
@@ -69,6 +71,7 @@ pub fn live(
         progress: &progress,
         narrowed,
         searched: journal,
+        deep: &args.deep,
     };
     if let Some(shard) = args.shard {
         let measured = run.measure_shard(shard);

@@ -96,6 +96,9 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
     if let (MeasurementSource::Recorded, Some(_)) = (args.source, &args.gpus) {
         return Err(CommandError::Usage("--gpus measures; a recording was measured already".to_owned()));
     }
+    if args.source == MeasurementSource::Recorded && !args.deep.is_empty() {
+        return Err(CommandError::Usage("--deep measures; a recording has the deep profiles that it has".to_owned()));
+    }
     if args.source == MeasurementSource::Recorded {
         return recorded(args, phase, plan, None, out);
     }

@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use crate::cli::{OutputFormat, SearchArgs, SearchLearning, SearchWith};
-use crate::config::SearchStrategy;
+use crate::config::{SearchStrategy, usual_batch};
 use crate::exit::Outcome;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
@@ -23,7 +23,7 @@ pub fn search(args: &SearchArgs, out: &mut dyn Write) -> Result<Outcome, Command
             SearchLearning::Facts => Learning::Facts,
         },
         evaluations: args.evaluations as usize,
-        batch: args.batch as usize,
+        batch: args.batch.unwrap_or_else(|| usual_batch(args.evaluations)) as usize,
         repeats: args.repeats,
         seed: args.seed,
     };

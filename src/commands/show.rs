@@ -1,7 +1,7 @@
 //! `ncugate show`: what is in Nsight Compute reports.
 
 use super::CommandError;
-use crate::cli::ShowArgs;
+use crate::cli::{RowFormat, ShowArgs};
 use crate::exit::Outcome;
 use crate::frame::export::Layout;
 use crate::report::kernels::{self, KernelFilter};
@@ -18,12 +18,18 @@ pub fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
     if args.export.is_none() && args.output != Path::new("-") {
         return Err(CommandError::Usage("--output is for --export and --html".to_owned()));
     }
+    let inside = args.inside.asked().map(|inside| Shown::Inside { inside, format: args.inside.format.into() });
     let shown = match args.export {
         Some(format) => Shown::Export {
             format: format.into(),
             layout: if args.wide { Layout::Wide } else { Layout::Long },
             output: args.output.clone(),
         },
+        None if args.inside.asked().is_none() && args.inside.format != RowFormat::Text => {
+            let needs =
+                "--format is for --sources, --source-metrics, --warp-stalls and --disasm; metrics have --export";
+            return Err(CommandError::Usage(needs.to_owned()));
+        }
         None if args.session => Shown::Session,
         None if args.rules => Shown::Rules,
         None => Shown::Launches,
@@ -34,7 +40,7 @@ pub fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
         nvtx: args.nvtx.clone(),
         metrics: args.metrics.clone(),
         launch: args.launch,
-        shown,
+        shown: inside.unwrap_or(shown),
     };
     show::show(&request, out)?;
     Ok(Outcome::Passed)

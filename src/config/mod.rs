@@ -47,7 +47,7 @@ pub use reference::{metric_table, reference};
 pub use resolve::{load, parse, parse_in, rules};
 pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
-pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy};
+pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, usual_batch};
 pub use workload::{
     Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
     WorkloadReference,

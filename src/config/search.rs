@@ -37,6 +37,12 @@ pub struct ConditionalAxis {
     pub when: Expr,
 }
 
+/// Variants that are tried together where nothing says how many: an eighth of the budget, so that a small budget learns as often as a
+/// large one, and at most 8, which builds in parallel.
+pub fn usual_batch(budget: u32) -> u32 {
+    (budget / 8).clamp(1, 8)
+}
+
 /// A search over the sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchSettings {

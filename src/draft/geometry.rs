@@ -120,7 +120,8 @@ fn register_tiles(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Optio
         |axis| kernel.usage.indices.iter().any(|index| index.axis == axis && index.name.to_lowercase().contains("row"));
     let (of_columns, of_rows) = (over(columns, &bn), over(rows, &bm));
     let grid = if by_rows(0) { vec![of_rows, of_columns] } else { vec![of_columns, of_rows] };
-    Some(Geometry { grid, guessed: Vec::new(), block: vec![format!("{bm} * {bn} // {per_thread}")], swept: None })
+    let block = number("NUM_THREADS").unwrap_or_else(|| format!("{bm} * {bn} // {per_thread}"));
+    Some(Geometry { grid, guessed: Vec::new(), block: vec![block], swept: None })
 }
 
 /// The number that says how wide a square tile is.
@@ -170,6 +171,7 @@ fn block(kernel: &KernelSource<'_>) -> (Vec<String>, Option<SweptParameter>) {
     if let Some(fixed) = bound.or(of_site).or(of_shared).filter(|threads| (1..=1024).contains(threads)) {
         return (vec![fixed.to_string()], None);
     }
-    let swept = SweptParameter { name: "THREADS".to_owned(), values: vec![128, 256, 512], is_define: false };
+    let swept =
+        SweptParameter { name: "THREADS".to_owned(), values: vec![128, 256, 512], is_define: false, is_guess: false };
     (vec![swept.name.clone()], Some(swept))
 }

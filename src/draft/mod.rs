@@ -107,7 +107,7 @@ fn gather(kernel: &KernelSource<'_>, work: &mut DraftWorkload, geometry: &mut Ge
     let follows = geometry.grid.iter().any(|grid| swept.clone().any(|parameter| grid.contains(&parameter.name)));
     if let (false, Family::Reduce(_), [threads]) = (follows, kernel.family, geometry.block.as_slice()) {
         let values = vec![threads.parse().unwrap_or(256)];
-        geometry.swept = Some(SweptParameter { name: "THREADS".to_owned(), values, is_define: false });
+        geometry.swept = Some(SweptParameter { name: "THREADS".to_owned(), values, is_define: false, is_guess: false });
         geometry.block = vec!["THREADS".to_owned()];
         geometry.grid = vec![format!("({} + THREADS - 1) // THREADS", work.columns)];
     }

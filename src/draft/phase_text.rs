@@ -243,7 +243,11 @@ fn sweep(kernel: &KernelSource<'_>, geometry: &Geometry) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let mut text = "\n# Every combination is a variant: add values to try.\n[sweep]\n".to_owned();
+    let guess = match all.iter().any(|parameter| parameter.is_guess) {
+        true => "CHECK: values that nothing in the source says. Every",
+        false => "Every",
+    };
+    let mut text = format!("\n# {guess} combination is a variant: add values to try.\n[sweep]\n");
     for parameter in all {
         let values: Vec<String> = parameter.values.iter().map(i64::to_string).collect();
         let _ = writeln!(text, "{} = [{}]", parameter.name, values.join(", "));

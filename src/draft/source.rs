@@ -18,6 +18,8 @@ pub struct SweptParameter {
     pub values: Vec<i64>,
     /// Whether it is given to the compiler as a macro.
     pub is_define: bool,
+    /// Whether nothing in the source says its value.
+    pub is_guess: bool,
 }
 
 /// What an argument of the kernel is.
@@ -136,7 +138,9 @@ impl<'s> KernelSource<'s> {
 fn guarded_macros(tokens: &Tokens<'_>, signature: &KernelSignature, usage: &Usage) -> Vec<SweptParameter> {
     let reads = |name: &str| usage.words.contains(name) || signature.launch_bound.as_deref() == Some(name);
     let guarded = tokens.macros.iter().filter(|known| known.is_guarded && reads(&known.name));
-    guarded.map(|m| SweptParameter { name: m.name.clone(), values: vec![m.value], is_define: true }).collect()
+    guarded
+        .map(|m| SweptParameter { name: m.name.clone(), values: vec![m.value], is_define: true, is_guess: false })
+        .collect()
 }
 
 fn template_argument(
@@ -152,7 +156,12 @@ fn template_argument(
         TemplateKind::Number => {
             let number = told.and_then(|text| whole(&text).or_else(|| tokens.constant(&text)));
             let values = vec![number.unwrap_or_else(|| usual(&parameter.name, usage))];
-            swept.push(SweptParameter { name: parameter.name.clone(), values, is_define: false });
+            swept.push(SweptParameter {
+                name: parameter.name.clone(),
+                values,
+                is_define: false,
+                is_guess: number.is_none(),
+            });
             format!("{{{{ {} }}}}", parameter.name)
         }
         TemplateKind::Other => told.unwrap_or_else(|| format!("FILL_{}", parameter.name)),
@@ -163,6 +172,11 @@ fn template_argument(
 fn usual(name: &str, usage: &Usage) -> i64 {
     let name = name.to_lowercase();
     let has = |part: &str| name.contains(part);
+    match name.as_str() {
+        "bm" | "bn" => return 64,
+        "bk" | "tm" | "tn" => return 8,
+        _ => {}
+    }
     if has("warp") || has("vec") || has("unroll") || has("ilp") || has("per") || has("stage") {
         4
     } else if (has("thread") || has("block")) && usage.block_axes == 1 {

@@ -297,7 +297,8 @@ fn shared_extents(body: &[Token<'_>], tokens: &Tokens<'_>) -> Vec<i64> {
 fn indices(body: &[Token<'_>]) -> Vec<BlockIndex> {
     let mut found: Vec<BlockIndex> = Vec::new();
     for at in 1..body.len() {
-        if body[at].text != "=" || !body[at - 1].is_word() {
+        let is_pointer = at > 1 && matches!(body[at - 2].text, "*" | "&");
+        if body[at].text != "=" || !body[at - 1].is_word() || is_pointer {
             continue;
         }
         let (mut depth, mut end) = (0_i32, at + 1);
@@ -337,7 +338,10 @@ fn index(right: &[Token<'_>], known: &[BlockIndex]) -> Option<(usize, Division, 
     if has("thread_rank") && has("this_grid") {
         return Some((0, Division::Threads, None));
     }
-    let at = right.iter().position(|token| known.iter().any(|index| index.name == token.text))?;
+    // The `x` of `threadIdx.x` is no index of that name.
+    let is_member = |at: usize| at > 0 && right[at - 1].text == ".";
+    let is_known = |at: &usize| !is_member(*at) && known.iter().any(|index| index.name == right[*at].text);
+    let at = (0..right.len()).find(is_known)?;
     let of = known.iter().find(|index| index.name == right[at].text)?;
     let plain = right.iter().all(|token| token.text != "[");
     let stride = factor(right, at, at + 1).or_else(|| of.stride.clone());
@@ -454,9 +458,13 @@ mod tests {
         let rows = of("__global__ void g(int R, int C, float *x) { int r = blockIdx.x; if (r >= R) return;
             for (int c = threadIdx.x; c < C; c += blockDim.x) x[r * C + c] = 0; }");
         assert_eq!(rows.bounds, [bound("R", 0, Division::Blocks)]);
-        let stride = of(
-            "__global__ void g(int n, float *x) { for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 8) x[i] = 0; }",
+        let of_pointer =
+            of("__global__ void g(int C, float *in, float *out) { int row = blockIdx.x; float *x = in + row * C;
+            for (int i = threadIdx.x; i < C; i += blockDim.x) out[row * C + i] = x[i]; }");
+        assert!(of_pointer.bounds.is_empty());
+        let looped = of(
+            "__global__ void g(int n, float *x) { for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += 8) x[i] = 0; }",
         );
-        assert_eq!(stride.bounds, [bound("n", 0, Division::Threads)]);
+        assert_eq!(looped.bounds, [bound("n", 0, Division::Threads)]);
     }
 }

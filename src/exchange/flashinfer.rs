@@ -293,7 +293,7 @@ fn reference(definition: &Definition, tensors: &[Tensor], numbers: &[(Number, Di
     let head = "\"\"\"Calls `run` of definition.py, the reference of a definition of FlashInfer-Trace, with ncugate's inputs.\n\n\
         `reference` gives the right answer, on the CPU and in the types of the definition; `eager` is what candidates are compared\n\
         with. Inputs are tensors where the definition imports PyTorch, else NumPy arrays.\n\"\"\"\n\nimport sys\n\nimport definition\n\n";
-    let body = include_str!("definition_calls.py");
+    let body = concat!(include_str!("definition_calls.py"), "\n\n", include_str!("answers.py"));
     format!(
         "{head}{}{}OUTPUTS = {}\n\n\n{body}\n\ndef reference({parameters}):\n    return results(definition.run({given}))\n\n\n\
          def eager({parameters}):\n    return results(definition.run({direct}))\n",
@@ -412,7 +412,7 @@ fn solution_calls(
         "import importlib.util\nimport pathlib\nimport sys\n",
         without_axes(tensors),
         literals(names(tensors, Direction::Output)),
-        include_str!("solution_calls.py"),
+        concat!(include_str!("solution_calls.py"), "\n\n", include_str!("answers.py")),
         literal(file),
         literal(function),
         literal(&format!("ncugate_solution_{}", variant.replace('-', "_"))),

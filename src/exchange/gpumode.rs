@@ -331,7 +331,7 @@ fn calls(tensors: &[Tensor], room: Room, single: bool, candidates: &[Candidate])
         types(tensors),
         without_axes(tensors),
         literals(names(tensors, Direction::Output)),
-        include_str!("kernel_calls.py"),
+        concat!(include_str!("kernel_calls.py"), "\n\n", include_str!("answers.py")),
         typed.join(", "),
         data(&on_host),
     );

@@ -23,17 +23,3 @@ def typed(name, tensor):
 def room(name, shape):
     """Room for an output of the reference."""
     return with_axes(name, torch.empty(shape, dtype=getattr(torch, TYPES[name])))
-
-
-def with_axes(name, tensor):
-    """A tensor as the task has it: a phase has one of no axes as one element."""
-    return tensor.reshape(()) if name in WITHOUT_AXES else tensor
-
-
-def results(found):
-    """Results by the names of the outputs."""
-    found = found if isinstance(found, (tuple, list)) else (found,)
-    if len(found) != len(OUTPUTS):
-        raise TypeError(f"the kernel returns {len(found)} results; the outputs are {', '.join(OUTPUTS)}")
-    named = dict(zip(OUTPUTS, found))
-    return {name: one.reshape(1) if name in WITHOUT_AXES else one for name, one in named.items()}

@@ -161,7 +161,7 @@ fn calls(tensors: &[Tensor], precision: Precision, candidates: &[Candidate]) -> 
         types(tensors),
         without_axes(tensors),
         literals(names(tensors, Direction::Output)),
-        include_str!("model_calls.py"),
+        concat!(include_str!("model_calls.py"), "\n\n", include_str!("answers.py")),
         typed.join(", "),
         on_host.join(", "),
         direct.join(", "),

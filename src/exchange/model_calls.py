@@ -33,22 +33,8 @@ def on_gpu(name, model):
     return MODELS[name]
 
 
-def with_axes(name, tensor):
-    """A tensor as the problem has it: a phase has one of no axes as one element."""
-    return tensor.reshape(()) if name in WITHOUT_AXES else tensor
-
-
 def on_host(name, tensor):
     """An input of the reference: whole numbers in their type, real ones as float32, which holds what they were rounded to."""
     kind = getattr(torch, TYPES[name])
     real = kind in (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     return with_axes(name, tensor.to(torch.float32 if real else kind))
-
-
-def results(found):
-    """Results by the names of the outputs."""
-    found = found if isinstance(found, (tuple, list)) else (found,)
-    if len(found) != len(OUTPUTS):
-        raise TypeError(f"forward returns {len(found)} results; the phase has {', '.join(OUTPUTS)}")
-    named = dict(zip(OUTPUTS, found))
-    return {name: one.reshape(1) if name in WITHOUT_AXES else one for name, one in named.items()}

@@ -1,20 +1,22 @@
 //! Rules asked of variants: what each says, ranked by what mending it is expected to save.
 
-use super::case_table::CaseTable;
+use super::bound_rule::{BoundRule, HeldCase};
+use super::case_table::{CaseColumns, CaseTable};
 use super::facts::{CaseFacts, ChipKnowledge, Compilation};
 use super::finding::{EstimateSource, EvidenceValue, Finding, FindingLine, SEVERE, Saving, Severity, WORTH_TRYING};
 use super::growth::{ShapeFacts, ShapeGrowth, growth};
 use super::pair::Pairs;
 use super::profiler::NcuObservations;
 use super::rule_book::RuleBook;
-use crate::config::{Confidence, Rule, RuleCase, RuleKind};
-use crate::expr::{Expr, Value};
+use crate::config::{Confidence, Rule, RuleKind};
+use crate::expr::Value;
 use crate::frame::Quantities;
 use crate::judge::witness::durations::Durations;
 use crate::metric::{Catalogue, id};
 use crate::model::{ShapeName, VariantId};
 use crate::number;
 use crate::plan::{Method, Plan};
+use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// Everything that a diagnosis reads.
@@ -38,40 +40,129 @@ pub struct Diagnosis<'a> {
     pub reports: &'a HashMap<(VariantId, ShapeName), String>,
 }
 
-/// A rule that holds, before it is tied to a variant.
-struct Held<'r> {
-    rule: &'r Rule,
-    case: &'r RuleCase,
-    percent: Option<f64>,
+/// How busy a unit of the chip was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Utilisation {
+    /// The unit, for people.
+    pub unit: &'static str,
+    /// Of the most it can do, in percent; none where it was not counted.
+    pub percent: Option<f64>,
+}
+
+/// The units whose limits a kernel meets first, with what says how busy each is: the first that was counted.
+const SPEED_OF_LIGHT: [(&str, &[&str]); 5] = [
+    ("Tensor pipe", &["tensor_busy", "tensor_pct"]),
+    ("FP32 pipe", &["fma_busy"]),
+    ("DRAM", &["dram_busy"]),
+    ("L2", &["l2_busy"]),
+    ("Issue slots", &["issue_slot_utilisation"]),
+];
+
+/// How often a rule holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct RuleAnswers {
+    /// The rule.
+    pub rule: String,
+    /// Variants and shapes, or launches, for which it holds.
+    pub holds: usize,
+    /// Those for which everything that it reads is known, and it does not hold.
+    pub does_not_hold: usize,
+    /// Those for which something that it reads was not measured.
+    pub not_known: usize,
+}
+
+/// What is the same for every variant, worked out once.
+struct Common<'d> {
+    columns: CaseColumns<'d>,
+    /// The first baseline.
+    baseline: Option<&'d VariantId>,
+    compiled: HashMap<&'d VariantId, Compilation>,
+    pairs: Option<Pairs<'d>>,
+}
+
+/// One thread's view of it.
+struct Asked<'c> {
+    common: &'c Common<'c>,
+    table: CaseTable<'c>,
 }
 
 impl Diagnosis<'_> {
     /// What the rules say of these variants at every shape: of each variant and shape what matters most first.
     pub fn findings(&self, variants: &[VariantId]) -> Vec<Finding> {
-        let table = CaseTable::new(self.quantities);
-        let pairs = self.plan.map(Pairs::new);
-        let mut found = Vec::new();
-        for variant in variants {
-            for shape in self.shapes {
-                let mut of_case = self.of_case(&table, variant, shape);
-                if let (Some(first), Some(pairs)) = (of_case.first_mut(), &pairs) {
-                    self.measure(&table, pairs, first, shape);
+        let common = self.common();
+        let share = variants.len().div_ceil(SHARES * rayon::current_num_threads()).max(1);
+        let found = variants.par_chunks(share).flat_map_iter(|variants| {
+            let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+            let found = variants.iter().flat_map(|variant| self.of_variant(&asked, variant));
+            found.collect::<Vec<Finding>>()
+        });
+        found.collect()
+    }
+
+    /// How often each rule holds among these variants at every shape, in the order of the rules.
+    pub fn answers(&self, variants: &[VariantId]) -> Vec<RuleAnswers> {
+        let common = self.common();
+        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let mut answers: Vec<RuleAnswers> = self
+            .rules
+            .rules()
+            .iter()
+            .map(|rule| RuleAnswers { rule: rule.id.clone(), ..RuleAnswers::default() })
+            .collect();
+        for (variant, shape) in variants.iter().flat_map(|v| self.shapes.iter().map(move |shape| (v, shape))) {
+            let growth = growth(&asked.table, variant, shape, self.shapes);
+            let Some(facts) = self.facts(&asked, variant, shape, growth.as_ref()) else { continue };
+            for ((_, bound), answer) in self.rules.bound().zip(&mut answers) {
+                match bound.answer(&facts) {
+                    Some(true) => answer.holds += 1,
+                    Some(false) => answer.does_not_hold += 1,
+                    None => answer.not_known += 1,
                 }
-                found.extend(of_case);
             }
+        }
+        answers
+    }
+
+    /// How busy each unit was in the launches of a variant, in percent of the most it can do; none where that was not counted.
+    pub fn speed_of_light(&self, variant: &VariantId, shape: &ShapeName) -> Vec<Utilisation> {
+        let common = self.common();
+        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return Vec::new() };
+        let Some(facts) = self.facts(&asked, variant, shape, None) else { return Vec::new() };
+        let of = |(unit, names): &(&'static str, &[&str])| Utilisation {
+            unit,
+            percent: names.iter().find_map(|name| facts.number(name)).filter(|percent| *percent >= 0.0),
+        };
+        SPEED_OF_LIGHT.iter().map(of).collect()
+    }
+
+    fn common(&self) -> Common<'_> {
+        Common {
+            columns: CaseColumns::new(self.quantities, self.rules.names()),
+            baseline: self.plan.and_then(|plan| plan.baselines().next()).map(|baseline| &baseline.id),
+            compiled: self.plan.map(compiled).unwrap_or_default(),
+            pairs: self.plan.map(Pairs::new),
+        }
+    }
+
+    fn of_variant(&self, asked: &Asked<'_>, variant: &VariantId) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for shape in self.shapes {
+            let mut of_case = self.of_case(asked, variant, shape);
+            if let (Some(first), Some(pairs)) = (of_case.first_mut(), &asked.common.pairs) {
+                self.measure(asked, pairs, first, shape);
+            }
+            found.extend(of_case);
         }
         found
     }
 
-    fn of_case(&self, table: &CaseTable<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {
-        let growth = growth(table, variant, shape, self.shapes);
-        let Some(facts) = self.facts(table, variant, shape, growth.as_ref()) else { return Vec::new() };
-        let mut found: Vec<Finding> = self
-            .rules
-            .rules()
-            .iter()
-            .filter_map(|rule| Some(self.finding(&held(rule, &facts)?, &facts, variant, &shape.name)))
-            .collect();
+    fn of_case(&self, asked: &Asked<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {
+        let growth = growth(&asked.table, variant, shape, self.shapes);
+        let Some(facts) = self.facts(asked, variant, shape, growth.as_ref()) else { return Vec::new() };
+        let held = self.rules.bound().filter_map(|(rule, bound)| Some((rule, bound.held(&facts)?)));
+        let mut found: Vec<Finding> =
+            held.filter_map(|(rule, held)| self.finding(rule, held, &facts, variant, &shape.name)).collect();
         found.extend(self.doubt(&facts, variant, &shape.name));
         self.rank(&mut found);
         found
@@ -79,40 +170,39 @@ impl Diagnosis<'_> {
 
     fn facts<'t>(
         &'t self,
-        table: &'t CaseTable<'t>,
+        asked: &'t Asked<'_>,
         variant: &VariantId,
         shape: &ShapeFacts,
         growth: Option<&'t ShapeGrowth>,
     ) -> Option<CaseFacts<'t>> {
-        let baseline = self.plan.and_then(|plan| plan.baselines().next()).map(|baseline| &baseline.id);
+        let table = &asked.table;
         let row = table.row(variant, &shape.name)?;
         Some(CaseFacts {
             table,
             row,
-            baseline: baseline.and_then(|id| table.row(id, &shape.name)),
+            baseline: asked.common.baseline.and_then(|id| table.row(id, &shape.name)),
             chip: self.chip,
-            compilation: self.compiled(variant),
+            compilation: asked.common.compiled.get(variant).copied().unwrap_or(self.compilation),
             work: shape.work,
             growth,
             known: table.known(row),
+            names: self.rules.names(),
         })
     }
 
-    fn compiled(&self, variant: &VariantId) -> Compilation {
-        let planned = self.plan.and_then(|plan| plan.variant(variant)).map(|variant| &variant.method);
-        match planned {
-            Some(Method::Kernel(kernel)) => Compilation::of_flags(&kernel.flags),
-            Some(Method::Function(_) | Method::Command(_) | Method::Captured(_)) => Compilation::default(),
-            None => self.compilation,
-        }
-    }
-
-    fn finding(&self, held: &Held<'_>, facts: &CaseFacts<'_>, variant: &VariantId, shape: &ShapeName) -> Finding {
-        let Held { rule, case, percent } = held;
+    fn finding(
+        &self,
+        rule: &Rule,
+        held: HeldCase,
+        facts: &CaseFacts<'_>,
+        variant: &VariantId,
+        shape: &ShapeName,
+    ) -> Option<Finding> {
+        let case = rule.cases.get(held.case)?;
         let read = |name: &str| value(facts, name);
         let says = case.says.render_with(&read, &written).unwrap_or_else(|| rule.cause.clone());
         let evidence = rule.evidence.iter().filter_map(|name| Some(evidence(name, facts.number(name)?)));
-        let saving = percent.map(|percent| Saving { percent, source: EstimateSource::Model, pair: None });
+        let saving = held.percent.map(|percent| Saving { percent, source: EstimateSource::Model, pair: None });
         let key = (variant.clone(), shape.clone());
         let mut finding = Finding {
             rule: rule.id.clone(),
@@ -131,7 +221,7 @@ impl Diagnosis<'_> {
             symptom_of: None,
         };
         finding.severity = severity(&finding);
-        finding
+        Some(finding)
     }
 
     /// Source lines at which warps wait for what the rule is about.
@@ -198,20 +288,24 @@ impl Diagnosis<'_> {
 
     /// Sets a measured pair of variants beside the estimate of the first defect: another variant of the run in which its rule does
     /// not hold, and which is faster. Only the first, for one difference in time is the price of one thing.
-    fn measure(&self, table: &CaseTable<'_>, pairs: &Pairs<'_>, first: &mut Finding, shape: &ShapeFacts) {
-        let rule = self.rules.rules().iter().find(|rule| rule.id == first.rule && rule.kind == RuleKind::Defect);
-        let (Some(rule), Some(saving)) = (rule, &mut first.saving) else { return };
+    fn measure(&self, asked: &Asked<'_>, pairs: &Pairs<'_>, first: &mut Finding, shape: &ShapeFacts) {
+        let is_of = |rule: &Rule| rule.id == first.rule && rule.kind == RuleKind::Defect;
+        let bound: Option<&BoundRule> = self.rules.bound().find(|(rule, _)| is_of(rule)).map(|(_, bound)| bound);
+        let (Some(bound), Some(saving)) = (bound, &mut first.saving) else { return };
         let lacks = |other: &VariantId| {
-            let growth = growth(table, other, shape, self.shapes);
-            self.facts(table, other, shape, growth.as_ref()).is_some_and(|facts| is_known_not_to_hold(rule, &facts))
+            let growth = growth(&asked.table, other, shape, self.shapes);
+            let facts = self.facts(asked, other, shape, growth.as_ref());
+            facts.is_some_and(|facts| bound.answer(&facts) == Some(false))
         };
-        if let Some(found) = pairs.pair(table, &first.variant, &shape.name, lacks) {
+        if let Some(found) = pairs.pair(&asked.table, &first.variant, &shape.name, lacks) {
             saving.source = EstimateSource::MeasuredPair;
             saving.pair = Some(found);
         }
     }
 }
 
+/// Parts of the variants that each thread works through.
+const SHARES: usize = 4;
 /// Source lines kept of a finding.
 const LINES: usize = 3;
 
@@ -236,39 +330,13 @@ fn severity(finding: &Finding) -> Severity {
     }
 }
 
-/// The first case of which everything is known, if it holds.
-fn held<'r>(rule: &'r Rule, facts: &CaseFacts<'_>) -> Option<Held<'r>> {
-    let (case, holds) = decisive(rule, facts)?;
-    let percents: Vec<f64> = case.saves.iter().filter_map(|saves| percent(saves, facts)).collect();
-    let percent = percents.into_iter().reduce(f64::min).map(|least| least.clamp(0.0, 100.0));
-    holds.then_some(Held { rule, case, percent })
-}
-
-fn is_known_not_to_hold(rule: &Rule, facts: &CaseFacts<'_>) -> bool {
-    decisive(rule, facts).is_some_and(|(_, holds)| !holds)
-}
-
-/// The first case of which condition and first estimate are known, and whether it holds. A case that does not hold is decided
-/// without an estimate.
-fn decisive<'r>(rule: &'r Rule, facts: &CaseFacts<'_>) -> Option<(&'r RuleCase, bool)> {
-    rule.cases.iter().find_map(|case| {
-        let known = case.when.reads_only(&|name| facts.number(name).is_some());
-        let holds = if known { truth(&case.when, facts)? } else { return None };
-        let estimated = case.saves.first().is_none_or(|first| percent(first, facts).is_some());
-        (!holds || estimated).then_some((case, holds))
-    })
-}
-
-fn truth(when: &Expr, facts: &CaseFacts<'_>) -> Option<bool> {
-    match when.eval_with(&|name| facts.number(name).map(Value::Float))? {
-        Value::Bool(holds) => Some(holds),
-        Value::Int(_) | Value::Float(_) | Value::Text(_) => None,
-    }
-}
-
-fn percent(saves: &Expr, facts: &CaseFacts<'_>) -> Option<f64> {
-    let value = saves.eval_with(&|name| facts.number(name).map(Value::Float))?;
-    value.number().filter(|percent| percent.is_finite())
+/// How each variant of a plan was compiled.
+fn compiled(plan: &Plan) -> HashMap<&VariantId, Compilation> {
+    let of = |method: &Method| match method {
+        Method::Kernel(kernel) => Compilation::of_flags(&kernel.flags),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => Compilation::default(),
+    };
+    plan.variants.iter().map(|variant| (&variant.id, of(&variant.method))).collect()
 }
 
 fn value(facts: &CaseFacts<'_>, name: &str) -> Option<Value> {

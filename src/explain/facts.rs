@@ -1,6 +1,6 @@
 //! Numbers that follow from metrics, from the chip and from the plan: what rules read beside metrics.
 
-use super::case_table::{CaseTable, KnownNumbers};
+use super::case_table::{CaseTable, Known, KnownNumbers};
 use super::growth::{DeclaredWork, ShapeGrowth};
 use crate::config::rule::SHARE;
 use crate::metric::{SIGNALS, id};
@@ -46,6 +46,8 @@ pub struct CaseFacts<'a> {
     pub growth: Option<&'a ShapeGrowth>,
     /// What was worked out of it before.
     pub known: Option<&'a KnownNumbers>,
+    /// Names by their place in the rule book.
+    pub names: &'a [String],
 }
 
 /// Utilisations that `busiest` is the highest of.
@@ -71,12 +73,26 @@ impl CaseFacts<'_> {
         if let Some(of_baseline) = name.strip_prefix("baseline.") {
             return Self { row: self.baseline?, growth: None, known: None, ..*self }.number(of_baseline);
         }
-        if let Some(known) = self.known.and_then(|known| known.borrow().get(name).copied()) {
+        if let Some(known) = self.known.and_then(|known| known.by_name.borrow().get(name).copied()) {
             return known;
         }
         let found = self.read(name);
         if let Some(known) = self.known {
-            known.borrow_mut().insert(name.to_owned(), found);
+            known.by_name.borrow_mut().insert(name.to_owned(), found);
+        }
+        found
+    }
+
+    /// The number of the name at a place of the rule book.
+    pub fn number_at(&self, place: usize) -> Option<f64> {
+        let cell = self.known.and_then(|known| known.by_place.get(place));
+        if let Some(Known::Asked(number)) = cell.map(std::cell::Cell::get) {
+            return number;
+        }
+        let metric = self.table.value_at(self.row, place);
+        let found = metric.or_else(|| self.number(self.names.get(place)?));
+        if let Some(cell) = cell {
+            cell.set(Known::Asked(found));
         }
         found
     }
@@ -228,13 +244,19 @@ impl CaseFacts<'_> {
         self.demand().map(|demand| theoretical(&chip, &demand, None)).filter(|fits| fits.blocks_per_sm > 0)
     }
 
-    /// The largest demand of one resource, below the present one, with which another block fits.
+    /// The largest demand of one resource, below the present one, with which another block fits: less of a resource never lets
+    /// fewer blocks in, so that halving finds it.
     fn next(&self, with: impl Fn(Demand, u32) -> Demand, of: impl Fn(&Demand) -> u32, step: u32) -> Option<f64> {
         let chip = Chip::of(self.chip.capability?)?;
         let demand = self.demand()?;
         let present = theoretical(&chip, &demand, None).blocks_per_sm;
-        let fits = |n: &u32| theoretical(&chip, &with(demand, *n), None).blocks_per_sm > present;
-        (1..=of(&demand) / step).rev().map(|n| n * step).find(fits).map(f64::from)
+        let fits = |n: u32| theoretical(&chip, &with(demand, n), None).blocks_per_sm > present;
+        let (mut most, mut least) = (0, of(&demand) / step + 1);
+        while least - most > 1 {
+            let middle = most + (least - most) / 2;
+            if fits(middle * step) { most = middle } else { least = middle }
+        }
+        (most > 0).then(|| f64::from(most * step))
     }
 
     fn of_work(&self, name: &str) -> Option<f64> {
@@ -256,6 +278,7 @@ impl CaseFacts<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::case_table::CaseColumns;
     use super::*;
     use crate::config::rule::FACTS;
     use crate::frame::Quantities;
@@ -267,7 +290,8 @@ mod tests {
         for (metric, value) in values {
             quantities.set_column(metric, vec![Cell::finite(*value)]);
         }
-        let table = CaseTable::new(&quantities);
+        let columns = CaseColumns::new(&quantities, &[]);
+        let table = CaseTable::new(&columns);
         let chip =
             ChipKnowledge { capability: Some(ComputeCapability::new(9, 0)), sms: Some(132), dram_peak: Some(4.8e12) };
         let growth = ShapeGrowth {
@@ -286,6 +310,7 @@ mod tests {
             work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6) },
             growth: Some(&growth),
             known: None,
+            names: &[],
         })
     }
 

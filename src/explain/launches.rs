@@ -1,6 +1,6 @@
 //! Launches of any ncu report as cases of their own, so that rules can be asked of them without a phase.
 
-use super::diagnosis::Diagnosis;
+use super::diagnosis::{Diagnosis, RuleAnswers};
 use super::facts::{ChipKnowledge, Compilation};
 use super::finding::Finding;
 use super::growth::{DeclaredWork, ShapeFacts};
@@ -56,6 +56,29 @@ pub fn diagnose_report(name: &str, report: &Report, rules: &RuleBook) -> Result<
     report.launches().map(|launch| diagnose_launch(name, report, &launch, rules)).collect()
 }
 
+/// How often each rule holds among the launches of a report.
+///
+/// # Errors
+/// A damaged report.
+pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAnswers>, ReportError> {
+    let mut sums: Vec<RuleAnswers> = Vec::new();
+    for launch in report.launches() {
+        let variant = VariantId(launch.kernel_name().into_owned());
+        let read = |diagnosis: &Diagnosis<'_>| diagnosis.answers(std::slice::from_ref(&variant));
+        let answers = asked("", report, &launch, rules, &variant, read)?;
+        if sums.is_empty() {
+            sums = answers;
+        } else {
+            for (sum, answer) in sums.iter_mut().zip(answers) {
+                sum.holds += answer.holds;
+                sum.does_not_hold += answer.does_not_hold;
+                sum.not_known += answer.not_known;
+            }
+        }
+    }
+    Ok(sums)
+}
+
 fn diagnose_launch(
     name: &str,
     report: &Report,
@@ -64,11 +87,34 @@ fn diagnose_launch(
 ) -> Result<DiagnosedLaunch, ReportError> {
     let demangled = launch.demangled_name();
     let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
-    let (variant, shape) = (VariantId(kernel.clone()), ShapeName(format!("launch {}", launch.id())));
+    let variant = VariantId(kernel.clone());
+    asked(name, report, launch, rules, &variant, |diagnosis| DiagnosedLaunch {
+        findings: diagnosis.findings(std::slice::from_ref(&variant)),
+        duration: diagnosis
+            .shapes
+            .first()
+            .and_then(|shape| diagnosis.quantities.read(&variant, &shape.name, "duration").value()),
+        observations: diagnosis.observations.first().cloned(),
+        id: launch.id(),
+        kernel: kernel.clone(),
+    })
+}
+
+/// What `ask` makes of the diagnosis of a launch, which is a variant of its own.
+fn asked<T>(
+    name: &str,
+    report: &Report,
+    launch: &Launch<'_>,
+    rules: &RuleBook,
+    variant: &VariantId,
+    ask: impl FnOnce(&Diagnosis<'_>) -> T,
+) -> Result<T, ReportError> {
+    let shape = ShapeName(format!("launch {}", launch.id()));
     let capability = launch.compute_capability()?.map(ComputeCapability::from);
-    let quantities = quantities(launch, &variant, &shape, capability)?;
+    let quantities = quantities(launch, variant, &shape, capability)?;
     let seen = observe(report, launch, variant.clone(), shape.clone())?;
-    let observations = (!seen.rules.is_empty() || !seen.lines.is_empty() || !seen.hot.is_empty()).then_some(seen);
+    let says_nothing = seen.rules.is_empty() && seen.lines.is_empty() && seen.hot.is_empty() && seen.timeline.is_none();
+    let observations = (!says_nothing).then_some(seen);
     let facts = ChipFacts::of(launch)?;
     let chip = ChipKnowledge { capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
     let key = (variant.clone(), shape.clone());
@@ -82,13 +128,7 @@ fn diagnose_launch(
         observations: observations.as_slice(),
         reports: &HashMap::from([(key, name.to_owned())]),
     };
-    Ok(DiagnosedLaunch {
-        findings: diagnosis.findings(std::slice::from_ref(&variant)),
-        duration: quantities.read(&variant, &shape, "duration").value(),
-        observations: observations.into_iter().next(),
-        id: launch.id(),
-        kernel,
-    })
+    Ok(ask(&diagnosis))
 }
 
 /// Every metric of the catalogue that the launch's counters give, and the counters that rules read by name.

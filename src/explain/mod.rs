@@ -3,6 +3,7 @@
 //! Pure functions of what was measured. An insight advises; it never judges, and it says nothing where a number is
 //! missing.
 
+mod bound_rule;
 mod case_table;
 mod clocks;
 mod deep_profile;
@@ -10,6 +11,7 @@ mod diagnosis;
 mod facts;
 mod finding;
 mod growth;
+mod instructions;
 mod launches;
 pub mod listing;
 mod pair;
@@ -18,17 +20,22 @@ mod profiler;
 mod roofline;
 mod rule_book;
 mod sensitivity;
+mod sweep;
+mod timeline;
 
 pub use clocks::Clocks;
 pub use deep_profile::DeepProfiles;
-pub use diagnosis::Diagnosis;
+pub use diagnosis::{Diagnosis, RuleAnswers, Utilisation};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
     EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, Saving, Severity, WORTH_TRYING,
 };
 pub use growth::{DeclaredWork, ShapeFacts};
-pub use launches::{DiagnosedLaunch, diagnose_report, diagnose_table};
-pub use pareto::{ParetoAxis, ParetoFront, ParetoPoint, pareto};
+pub use instructions::{
+    CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
+};
+pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_report, diagnose_table};
+pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
 pub use profiler::{
     HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, observe, source_of,
     texts,
@@ -36,3 +43,5 @@ pub use profiler::{
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};
+pub use sweep::{Interaction, MainEffect, MatchedChange, RangeEdge, Separation, SweepAnalysis, sweep};
+pub use timeline::{Timeline, TimelineSeries};

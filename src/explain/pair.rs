@@ -69,7 +69,8 @@ impl<'p> Pairs<'p> {
         let near = |(other, variant): (usize, &Variant)| {
             let differs_in = self.difference(at, other)?;
             let percent = 100.0 * (1.0 - time(&variant.id)? / own);
-            (percent >= LEAST).then(|| MeasuredPair { variant: variant.id.clone(), percent, differs_in })
+            let pair = || MeasuredPair { variant: variant.id.clone(), percent, differs_in: differs_in.to_owned() };
+            (percent >= LEAST).then(pair)
         };
         let mut faster: Vec<MeasuredPair> = self.plan.variants.iter().enumerate().filter_map(near).collect();
         faster.sort_by(|a, b| b.percent.total_cmp(&a.percent));
@@ -77,15 +78,15 @@ impl<'p> Pairs<'p> {
     }
 
     /// The one thing in which two variants differ.
-    fn difference(&self, a: usize, b: usize) -> Option<String> {
+    fn difference(&self, a: usize, b: usize) -> Option<&'p str> {
         let (Some(a), Some(b)) = (self.codes.get(a)?, self.codes.get(b)?) else { return None };
         if a.source != b.source {
             return None;
         }
         let mut differ = a.params.iter().zip(&b.params).enumerate().filter(|(_, (a, b))| a != b).map(|(at, _)| at);
         match (differ.next(), differ.next()) {
-            (Some(one), None) => self.names.get(one).map(|name| (*name).to_owned()),
-            (None, None) if a.flags != b.flags => Some("the flags".to_owned()),
+            (Some(one), None) => self.names.get(one).copied(),
+            (None, None) if a.flags != b.flags => Some("the flags"),
             _ => None,
         }
     }

@@ -77,6 +77,63 @@ fn mark(points: &mut [ParetoPoint], x: Better, y: Better) {
     }
 }
 
+/// A variant in the space of several objectives.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct FrontVariant {
+    /// The variant.
+    pub variant: VariantId,
+    /// Its objectives, in the order asked.
+    pub values: Vec<f64>,
+}
+
+/// The variants that no other beats in every objective.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
+pub struct ObjectiveFront {
+    /// Names of the objectives.
+    pub objectives: Vec<String>,
+    /// Those on the front, by the first objective, the best first.
+    pub front: Vec<FrontVariant>,
+    /// Variants that another one beats.
+    pub beaten: usize,
+    /// Variants without one of the numbers.
+    pub missing: Vec<VariantId>,
+}
+
+/// The front over any number of objectives at a shape: a variant is on it when no other is at least as good in all and better in one.
+pub fn objective_front(
+    quantities: &Quantities,
+    shape: &ShapeName,
+    variants: &[VariantId],
+    axes: &[ParetoAxis<'_>],
+) -> ObjectiveFront {
+    let names = axes.iter().map(|axis| axis.metric.to_owned()).collect();
+    let mut found = ObjectiveFront { objectives: names, ..ObjectiveFront::default() };
+    let mut all: Vec<FrontVariant> = Vec::new();
+    for variant in variants {
+        let read =
+            |axis: &ParetoAxis<'_>| quantities.read(variant, shape, axis.metric).value().filter(|v| v.is_finite());
+        match axes.iter().map(read).collect::<Option<Vec<f64>>>() {
+            Some(values) => all.push(FrontVariant { variant: variant.clone(), values }),
+            None => found.missing.push(variant.clone()),
+        }
+    }
+    let gain = |axis: &ParetoAxis<'_>, value: f64| if axis.better == Better::Lower { -value } else { value };
+    let beats = |a: &FrontVariant, b: &FrontVariant| {
+        let pairs =
+            || axes.iter().zip(a.values.iter().zip(&b.values)).map(|(axis, (a, b))| (gain(axis, *a), gain(axis, *b)));
+        pairs().all(|(a, b)| a >= b) && pairs().any(|(a, b)| a > b)
+    };
+    let front = all.iter().filter(|variant| !all.iter().any(|other| beats(other, variant)));
+    found.front = front.cloned().collect();
+    found.beaten = all.len() - found.front.len();
+    if let Some(first) = axes.first() {
+        let key =
+            |variant: &FrontVariant| variant.values.first().map_or(f64::NEG_INFINITY, |value| gain(first, *value));
+        found.front.sort_by(|a, b| key(b).total_cmp(&key(a)));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,5 +162,26 @@ mod tests {
         let places: Vec<(f64, f64)> = (0..40_u32).map(|i| (f64::from(i * 7 % 13), f64::from(i * 5 % 11))).collect();
         let beaten = |a: &(f64, f64)| places.iter().any(|b| b.0 <= a.0 && b.1 >= a.1 && b != a);
         assert_eq!(front(&places), places.iter().map(|p| !beaten(p)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_front_over_three_objectives_keeps_what_is_best_in_one() {
+        let ids = ["a", "b", "c", "d"].map(|id| VariantId(id.to_owned()));
+        let shape = ShapeName("s".to_owned());
+        let mut table = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
+        for (metric, values) in [
+            ("latency_p50", [10.0, 12.0, 12.0, 11.0]),
+            ("registers", [64.0, 32.0, 40.0, 64.0]),
+            ("ipc", [1.0, 1.0, 1.0, 2.0]),
+        ] {
+            table.set_column(metric, values.map(crate::model::Cell::Value).to_vec());
+        }
+        let axis = |metric, better| ParetoAxis { metric, better };
+        let axes = [axis("latency_p50", Better::Lower), axis("registers", Better::Lower), axis("ipc", Better::Higher)];
+        let found = objective_front(&table, &shape, &ids, &axes);
+        let front: Vec<&str> = found.front.iter().map(|variant| variant.variant.0.as_str()).collect();
+        assert_eq!((front, found.beaten), (vec!["a", "d", "b"], 1));
+        let absent = objective_front(&table, &shape, &ids, &[axis("waves", Better::Higher)]);
+        assert_eq!((absent.front.len(), absent.missing.len()), (0, 4));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Reports that hold gate metrics alone have neither.
 
+use super::timeline::Timeline;
 use crate::explain::listing::{Code, ListingError, Own, Texts};
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
@@ -37,6 +38,8 @@ pub struct NcuObservations {
     pub lines: Vec<HotLine>,
     /// What is not known of its instructions, and why.
     pub lacks: Vec<String>,
+    /// What was sampled over its life.
+    pub timeline: Option<Timeline>,
 }
 
 /// A rule's message.
@@ -156,7 +159,8 @@ impl Seen<'_> {
         let nothing = Listing::default();
         let listing = kept.get(&case).copied().or(own.as_ref()).unwrap_or(&nothing);
         let (hot, lines) = (samples.hottest(listing), samples.hottest_lines(listing));
-        Ok(NcuObservations { variant: case.0, shape: case.1, rules, hot, lines, lacks: listing.lacks.clone() })
+        let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(&launch)?);
+        Ok(NcuObservations { variant: case.0, shape: case.1, rules, hot, lines, lacks, timeline })
     }
 }
 
@@ -174,7 +178,8 @@ pub fn observe(
     let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
     let listing = listed(report, launch, &samples)?.unwrap_or_default();
     let (hot, lines) = (samples.hottest(&listing), samples.lines(&listing));
-    Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks })
+    let timeline = Timeline::of(launch)?;
+    Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks, timeline })
 }
 
 /// The lines of the sampled instructions from the report alone, where it holds the machine code.

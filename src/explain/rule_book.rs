@@ -1,5 +1,6 @@
 //! The rules of a diagnosis: those that ship with the program, and those of a phase.
 
+use super::bound_rule::{BoundRule, RuleNames};
 use crate::config::{ConfigErrors, Rule, rules};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,6 +12,8 @@ const SHIPPED: &str = include_str!("rules.toml");
 #[derive(Debug, Clone)]
 pub struct RuleBook {
     rules: Vec<Rule>,
+    bound: Vec<BoundRule>,
+    names: RuleNames,
     symptoms: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -28,7 +31,9 @@ impl RuleBook {
 
     fn of(rules: Vec<Rule>) -> Self {
         let symptoms = rules.iter().map(|rule| (rule.id.clone(), rule.explains.iter().cloned().collect())).collect();
-        Self { rules, symptoms }
+        let mut names = RuleNames::default();
+        let bound = rules.iter().map(|rule| BoundRule::new(rule, &mut names)).collect();
+        Self { rules, bound, names, symptoms }
     }
 
     /// With the rules of a phase; one with the id of a shipped rule takes its place.
@@ -44,6 +49,16 @@ impl RuleBook {
     /// The rules, in the order of their files.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// The rules with their conditions bound to [`RuleBook::names`].
+    pub fn bound(&self) -> impl Iterator<Item = (&Rule, &BoundRule)> {
+        self.rules.iter().zip(&self.bound)
+    }
+
+    /// Every name that a condition or an estimate reads, by place.
+    pub fn names(&self) -> &[String] {
+        self.names.all()
     }
 
     /// Whether one rule says that findings of the other are its symptoms.

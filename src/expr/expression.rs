@@ -176,9 +176,12 @@ impl Expr {
         self.root.eval(&of).ok()
     }
 
-    /// Whether every name that it reads is one for which this is true, also those that are not needed.
-    pub fn reads_only(&self, known: &impl Fn(&str) -> bool) -> bool {
-        self.names.iter().all(|(name, _)| known(name))
+    /// The tree with what `of` says in place of each name.
+    pub fn bound<S>(&self, of: &mut impl FnMut(&str) -> S) -> Node<S> {
+        self.root.map(&mut |reference: &Reference| match reference.own() {
+            Some(name) => of(name),
+            None => of(&reference.to_string()),
+        })
     }
 
     /// Evaluates to an integer; a real number must be whole.

@@ -79,6 +79,7 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
             }
         }
     }
+    table.set_left_out(left_out);
     table
 }
 

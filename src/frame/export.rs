@@ -8,9 +8,12 @@ use std::io::{self, Write};
 
 use indexmap::{IndexMap, IndexSet};
 use polars::prelude::{
-    BooleanChunked, Column, CompatLevel, DataFrame, Float64Chunked, IntoColumn, IpcWriter, NewChunkedArray,
-    ParquetCompression, ParquetWriter, PolarsError, SerWriter, StringChunked, UInt32Chunked,
+    BooleanChunked, Column, CompatLevel, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError,
+    StringChunked, UInt32Chunked,
 };
+use polars_io::SerWriter;
+use polars_io::ipc::IpcWriter;
+use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value};
 
 use super::launches::{Capture, FrameError, LaunchFrames};

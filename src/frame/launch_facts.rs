@@ -84,9 +84,11 @@ fn occupied(fact: OccupancyFact, launch: &Launch, resources: &Resources, gpu: Fa
         OccupancyFact::LimitSharedMemory => f64::from(occupancy.limits.shared),
         OccupancyFact::LimitWarps => f64::from(occupancy.limits.warps),
         OccupancyFact::LimitBlocks => f64::from(occupancy.limits.blocks),
-        OccupancyFact::Waves => gpu
-            .sms
-            .and_then(|sms| occupancy::waves(launch.blocks(), occupancy.blocks_per_sm, sms))
-            .ok_or_else(|| missing("the GPU's number of multiprocessors is not known".to_owned()))?,
+        OccupancyFact::Waves | OccupancyFact::TailFraction => {
+            let sms = gpu.sms.ok_or_else(|| missing("the GPU's number of multiprocessors is not known".to_owned()))?;
+            let waves = occupancy::waves(launch.blocks(), occupancy.blocks_per_sm, sms)
+                .ok_or_else(|| missing("no block fits on a multiprocessor".to_owned()))?;
+            if fact == OccupancyFact::Waves { waves } else { occupancy::tail_fraction(waves) }
+        }
     })
 }

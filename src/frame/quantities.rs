@@ -22,6 +22,7 @@ pub struct Quantities {
     sampling: HashMap<usize, Sampling>,
     spreads: HashMap<String, Spreads>,
     steps: HashMap<String, HashMap<usize, Vec<Cell>>>,
+    left_out: HashMap<usize, Arc<str>>,
 }
 
 /// How the latency of a row was sampled.
@@ -202,6 +203,16 @@ impl Quantities {
     /// Keeps how the latency of a row was sampled.
     pub fn set_sampling(&mut self, row: usize, sampling: Sampling) {
         self.sampling.insert(row, sampling);
+    }
+
+    /// Sets why variants are not launched at shapes, by row.
+    pub fn set_left_out(&mut self, rows: HashMap<usize, Arc<str>>) {
+        self.left_out = rows;
+    }
+
+    /// Why a variant is not launched at a shape, where it is not.
+    pub fn left_out_at(&self, row: usize) -> Option<&Arc<str>> {
+        self.left_out.get(&row)
     }
 
     /// How the latency of a row was sampled, where that is known.

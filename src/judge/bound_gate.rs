@@ -153,6 +153,10 @@ impl<'a> BoundGate<'a> {
 
     fn measured(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {
         let row = self.context.row(variant, &self.gate.shapes[shape]);
+        // Whatever a requirement reads, correctness of other shapes too, it says nothing of a shape without a launch.
+        if let Some(reason) = row.and_then(|row| self.context.quantities.left_out_at(row)) {
+            return CaseOutcome::missing(reason.to_string());
+        }
         let mut values = Vec::with_capacity(self.operands.len());
         for (operand, reference) in self.operands.iter().zip(self.references()) {
             match self.value(operand, reference, variant, shape, row) {

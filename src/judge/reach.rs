@@ -4,25 +4,58 @@ use super::TargetGpu;
 use crate::config::{Gate, Phase};
 use crate::expr::{Comparison, Form, NodeKind, Reference};
 use crate::model::{Level, ShapeName};
-use crate::number::short;
+use crate::number::{counted, short};
 use crate::occupancy::{Chip, WARP};
 use crate::plan::{Launch, Method, Plan};
+use indexmap::IndexMap;
 
 /// Sub-partitions of a multiprocessor, each with a scheduler of its own.
 const SCHEDULERS: f64 = 4.0;
 
-/// A sentence for each gate whose limit no candidate's grid can reach on that GPU. The level is said with it; nothing where the GPU's
-/// multiprocessors are not known, and nothing about commands, whose grids are their own.
+/// A limit that the grid keeps out of reach.
+struct OutOfReach<'a> {
+    gate: &'a Gate,
+    shape: &'a ShapeName,
+    metric: &'a str,
+    limit: f64,
+    /// The most that there is, with the arithmetic.
+    bound: String,
+}
+
+/// A sentence for each metric and shape at which a gate's limit cannot be reached by any candidate's grid on that GPU; further gates that ask the
+/// same are counted. Nothing where the GPU's multiprocessors are not known, and nothing about commands, whose grids are their own.
 ///
 /// A grid of G blocks puts at most ceil(G / multiprocessors) blocks on one of them at a time, so at most that many times a block's warps.
 pub fn out_of_reach(phase: &Phase, plan: &Plan, target: TargetGpu) -> Vec<String> {
     let (Some(chip), Some(sms)) = (Chip::of(target.capability), target.sms) else { return Vec::new() };
     let tiers = phase.gate_plan.tiers.iter().flat_map(|tier| &tier.gates);
     let gates = phase.gates.iter().chain(tiers);
-    gates.flat_map(|gate| gate.shapes.iter().filter_map(|shape| sentence(gate, shape, plan, &chip, sms))).collect()
+    let mut found: IndexMap<(&str, &ShapeName), Vec<OutOfReach<'_>>> = IndexMap::new();
+    for gate in gates {
+        for limit in gate.shapes.iter().filter_map(|shape| unreachable(gate, shape, plan, &chip, sms)) {
+            found.entry((limit.metric, limit.shape)).or_default().push(limit);
+        }
+    }
+    found.values().filter_map(|limits| sentence(limits)).collect()
 }
 
-fn sentence(gate: &Gate, shape: &ShapeName, plan: &Plan, chip: &Chip, sms: u32) -> Option<String> {
+/// `required gate 'a' asks for eligible_warps of 3 at 'mission' (2 more gates for up to 4), and no variant can have more than 2: ...`.
+fn sentence(limits: &[OutOfReach<'_>]) -> Option<String> {
+    let first = limits.iter().find(|limit| limit.gate.level == Level::Required).or(limits.first())?;
+    let level = match first.gate.level {
+        Level::Required => "required",
+        Level::Advisory => "advisory",
+    };
+    let most = limits.iter().map(|limit| limit.limit).fold(first.limit, f64::max);
+    let more = match limits.len() - 1 {
+        0 => String::new(),
+        others => format!(" ({} for up to {})", counted(others, "more gate"), short(most)),
+    };
+    let OutOfReach { gate, shape, metric, limit, bound } = first;
+    Some(format!("{level} gate '{}' asks for {metric} of {} at '{shape}'{more}, and {bound}", gate.name, short(*limit)))
+}
+
+fn unreachable<'a>(gate: &'a Gate, shape: &'a ShapeName, plan: &Plan, chip: &Chip, sms: u32) -> Option<OutOfReach<'a>> {
     let (metric, limit) = least(gate)?;
     let launches: Vec<&Launch> = plan
         .candidates()
@@ -35,21 +68,16 @@ fn sentence(gate: &Gate, shape: &ShapeName, plan: &Plan, chip: &Chip, sms: u32) 
         .into_iter()
         .filter_map(|launch| Some((bound(metric, launch, chip, sms)?, launch)))
         .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.blocks().cmp(&b.1.blocks())))?;
-    let level = match gate.level {
-        Level::Required => "required",
-        Level::Advisory => "advisory",
-    };
     (most < limit).then(|| {
         let (blocks, warps) = (launch.blocks(), launch.threads().div_ceil(WARP));
-        format!(
-            "{level} gate '{}' asks for {metric} of {} at '{shape}', and no variant can have more than {}: at best {blocks} blocks of \
-             {warps} warps on {sms} multiprocessors put {} on one of them, which holds {}",
-            gate.name,
-            short(limit),
+        let bound = format!(
+            "no variant can have more than {}: at best {blocks} blocks of {warps} warps on {sms} multiprocessors put {} on one of them, \
+             which holds {}",
             short(most),
-            crate::number::counted(resident(launch, sms) as usize * warps as usize, "warp"),
+            counted(resident(launch, sms) as usize * warps as usize, "warp"),
             chip.warps
-        )
+        );
+        OutOfReach { gate, shape, metric, limit, bound }
     })
 }
 

@@ -15,8 +15,8 @@ use crate::model::{VariantId, is_ncu_metric};
 use crate::plan::{Method, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The metric that follows from occupancy and from how many multiprocessors the GPU has, which does not follow from the architecture.
-const WAVES: &str = "waves";
+/// Metrics that follow from occupancy and from how many multiprocessors the GPU has, which does not follow from the architecture.
+const OF_SMS: [&str; 2] = ["waves", "tail_fraction"];
 
 /// What is known of a phase's gates before anything runs.
 #[derive(Debug, Default)]
@@ -105,7 +105,7 @@ fn unknown_metric(metric: &Metric, context: &EvalContext<'_>) -> Option<String> 
     if !metric.is_static() || !context.candidates().iter().any(is_kernel) {
         return Some(measured());
     }
-    (metric.name == WAVES && context.given.sms.is_none())
+    (OF_SMS.contains(&metric.name.as_str()) && context.given.sms.is_none())
         .then(|| "the GPU's number of multiprocessors is not known; give it with --sms".to_owned())
 }
 

@@ -86,6 +86,8 @@ pub enum OccupancyFact {
     LimitBlocks,
     /// How often the chip is filled.
     Waves,
+    /// Share of the time that the last wave takes where it leaves much of the chip idle.
+    TailFraction,
 }
 
 /// What the correctness cases say.

@@ -76,7 +76,7 @@ pub enum ProfileDetail {
 impl ProfileDetail {
     /// ncu's sections that a deep profile collects: those whose rules say where time goes. The tables of memory and the
     /// charts of rooflines cost as many passes again and add nothing that is shown.
-    pub const SECTIONS: [&'static str; 8] = [
+    pub const SECTIONS: [&'static str; 9] = [
         "LaunchStats",
         "Occupancy",
         "SpeedOfLight",
@@ -85,6 +85,7 @@ impl ProfileDetail {
         "SchedulerStats",
         "WarpStateStats",
         "SourceCounters",
+        "PmSampling",
     ];
 
     const fn sections(self) -> &'static [&'static str] {

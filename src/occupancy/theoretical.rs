@@ -119,6 +119,16 @@ pub fn waves(grid_blocks: u64, blocks_per_sm: u32, sms: u32) -> Option<f64> {
     (held > 0).then(|| grid_blocks as f64 / held as f64)
 }
 
+/// Share of a kernel's time, 0 to 1, that its tail takes by its waves, if all blocks take equally long: its last wave, where that
+/// fills less than nine tenths of the chip and others came before it. A grid that fits at once has none.
+pub fn tail_fraction(waves: f64) -> f64 {
+    let last = waves - waves.floor();
+    if waves <= 1.0 || last == 0.0 || last >= FULL { 0.0 } else { 1.0 / waves.ceil() }
+}
+
+/// Share of a full wave from which the last one is no tail.
+const FULL: f64 = 0.9;
+
 fn by_registers(chip: &Chip, registers: u32, warps: u32) -> u32 {
     let per_warp = (u64::from(registers) * u64::from(WARP)).next_multiple_of(REGISTER_UNIT);
     if registers == 0 {
@@ -201,6 +211,12 @@ mod tests {
     fn waves_divide_the_grid() {
         assert_eq!(waves(128, 16, 132), Some(128.0 / 2112.0));
         assert_eq!(waves(128, 0, 132), None);
+    }
+
+    #[test]
+    fn a_last_wave_that_leaves_much_of_the_chip_idle_is_a_tail() {
+        assert_eq!([0.3, 1.0, 1.95, 2.0, 3.95].map(tail_fraction), [0.0; 5]);
+        assert_eq!([1.1, 2.5, 3.89].map(tail_fraction), [0.5, 1.0 / 3.0, 0.25]);
     }
 
     #[derive(Deserialize)]

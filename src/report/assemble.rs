@@ -4,7 +4,7 @@ use super::{DeepProfileInputs, Earlier, Report, ReportInputs, RunSource};
 use crate::config::{Phase, Shape};
 use crate::explain::{
     self, ChipKnowledge, Clocks, Compilation, DeclaredWork, DeepProfiles, Diagnosis, Finding, Listings,
-    NcuObservations, RuleBook, ShapeFacts,
+    NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
 };
 use crate::expr::{Expr, Names, Value};
 use crate::frame::Quantities;
@@ -40,7 +40,11 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
     let clocks = Clocks::read(measured.reports()).map_err(|e| run.damaged(&e))?.and(&deep.clocks);
     let seen = measured.quantities().beside(&deep.quantities);
     let variants = explained(plan, session.judgement());
-    let findings = diagnose(session, &seen, &observations, &variants)?;
+    let (selected, shape) = (session.judgement().selected.as_ref(), &phase.objective.shape);
+    let (findings, speed_of_light) = with_diagnosis(session, &seen, &observations, |diagnosis| {
+        let of_selected = selected.map(|selected| diagnosis.speed_of_light(&selected.variant, shape));
+        (diagnosis.findings(&variants), of_selected.unwrap_or_default())
+    })?;
     let beside = session.references().beside();
     let earlier: Vec<Earlier<'_>> = beside
         .iter()
@@ -63,6 +67,7 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
         quantities: measured.quantities(),
         judgement: session.judgement(),
         findings: &findings,
+        speed_of_light: &speed_of_light,
         said: &observations,
         deep: DeepProfileInputs {
             profiles: &run.close_looks,
@@ -127,6 +132,24 @@ pub fn diagnose(
     observations: &[NcuObservations],
     variants: &[VariantId],
 ) -> Result<Vec<Finding>, JudgeError> {
+    with_diagnosis(session, seen, observations, |diagnosis| diagnosis.findings(variants))
+}
+
+/// How often each rule holds among all variants of a run.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn answers(session: &Session<'_>, seen: &Quantities) -> Result<Vec<RuleAnswers>, JudgeError> {
+    let all: Vec<VariantId> = session.measurements().plan().variants.iter().map(|variant| variant.id.clone()).collect();
+    with_diagnosis(session, seen, &[], |diagnosis| diagnosis.answers(&all))
+}
+
+fn with_diagnosis<T>(
+    session: &Session<'_>,
+    seen: &Quantities,
+    observations: &[NcuObservations],
+    ask: impl FnOnce(&Diagnosis<'_>) -> T,
+) -> Result<T, JudgeError> {
     let measured = session.measurements();
     let attributes =
         ChipFacts::read(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
@@ -146,7 +169,7 @@ pub fn diagnose(
         observations,
         reports: &reports(measured.run()),
     };
-    Ok(diagnosis.findings(variants))
+    Ok(ask(&diagnosis))
 }
 
 /// The report with the launch of each case.

@@ -3,15 +3,18 @@
 use super::deep_profile::DeepProfileRow;
 use super::inputs::ReportInputs;
 use super::report::Report;
+use super::text;
 use super::variant_row::VariantRow;
 use crate::chart::{
-    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
-    ChartedVerdict, WarpState, WarpStates,
+    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedTimeline, ChartedValues,
+    ChartedVariant, ChartedVerdict, WarpState, WarpStates,
 };
-use crate::explain::{self, Effect, ParetoAxis, Roofline};
+use crate::explain::{self, Effect, ParetoAxis, Roofline, SweepAnalysis};
 use crate::expr::{Names, Value};
 use crate::model::Better;
 use crate::model::VariantId;
+use crate::plan::Variant;
+use crate::stats::Resampler;
 use std::collections::HashSet;
 
 /// What the charts of a report are drawn from.
@@ -28,8 +31,10 @@ pub fn run<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> ChartedRun<'
         stages: stages(report),
         variants: report.variants.iter().map(variant).collect(),
         warp_states: report.deep_profile.as_ref().map(warp_states),
+        timeline: timeline(report, inputs),
         roofline: roofline(inputs),
         effects: effects(inputs),
+        sweep: sweep(inputs),
         occupancy,
         search: report
             .search
@@ -105,6 +110,19 @@ fn warp_states(look: &DeepProfileRow) -> WarpStates<'_> {
     }
 }
 
+/// The life of a launch of the first variant of the deep profile.
+fn timeline<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> Option<ChartedTimeline<'a>> {
+    let first = report.deep_profile.as_ref()?.variants.first()?;
+    let measured_as = |id: &VariantId| {
+        let shared = inputs.builds.iter().find(|build| &build.variant == id).and_then(|build| build.shares.clone());
+        shared.unwrap_or_else(|| id.clone())
+    };
+    let profiled =
+        inputs.plan.variants.iter().map(|v| &v.id).find(|id| text::line(&id.0) == first.id).map(measured_as)?;
+    let said = inputs.said.iter().find(|said| said.variant == profiled && said.timeline.is_some())?;
+    Some(ChartedTimeline { variant: &first.label, timeline: said.timeline.as_ref()? })
+}
+
 /// The roof over the work of a launch at the objective's shape.
 fn roofline(inputs: &ReportInputs<'_>) -> Option<Roofline> {
     let workload = &inputs.phase.workload;
@@ -142,13 +160,24 @@ fn front(inputs: &ReportInputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
 }
 
 fn effects(inputs: &ReportInputs<'_>) -> Vec<Effect> {
+    explain::sensitivity(&measured(inputs))
+}
+
+/// What parameters do together; none of a sweep with one parameter, or of many variants, of which a page would wait for it.
+fn sweep(inputs: &ReportInputs<'_>) -> Option<SweepAnalysis> {
+    let measured = measured(inputs);
+    let is_small = measured.len() <= MOST_SWEPT;
+    is_small.then(|| explain::sweep(&measured, inputs.phase.objective.better, &Resampler::default()))
+}
+
+/// Variants of which a page analyses the parameters; `ncugate explain --sweep` analyses any number.
+const MOST_SWEPT: usize = 2_000;
+
+/// The objective of the variants that count.
+fn measured<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a Variant, f64)> {
     let objective = &inputs.phase.objective;
     let results: HashSet<VariantId> = ranked(inputs).into_iter().collect();
-    let measured: Vec<_> = inputs
-        .plan
-        .candidates()
-        .filter(|v| results.contains(&v.id))
-        .filter_map(|v| Some((v, inputs.quantities.read(&v.id, &objective.shape, &objective.metric).value()?)))
-        .collect();
-    explain::sensitivity(&measured)
+    let counted = inputs.plan.candidates().filter(|v| results.contains(&v.id));
+    let value = |v: &VariantId| inputs.quantities.read(v, &objective.shape, &objective.metric).value();
+    counted.filter_map(|v| Some((v, value(&v.id)?))).collect()
 }

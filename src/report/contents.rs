@@ -5,7 +5,8 @@ use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::report::Report;
 use super::{
-    charted, deep_profile, deltas, gates, headline, in_use, matrix, provenance, search, steps, text, trust, variants,
+    charted, deep_profile, deltas, gates, headline, in_use, matrix, provenance, search, speed_of_light, steps, text,
+    trust, variants,
 };
 use crate::chart;
 use crate::explain::Finding;
@@ -55,6 +56,7 @@ impl Report {
             shapes,
             objective_shape,
             search: search::row(inputs.search),
+            speed_of_light: speed_of_light::rows(inputs),
             findings: findings(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
             deep_profile: deep_profile::row(inputs, &rows),
             variants: rows,

@@ -2,6 +2,7 @@
 
 use super::finding_row::{FindingRow, SavingRow};
 use super::inputs::ReportInputs;
+use super::line_pairs::{PairedLines, Sampled, pair};
 use super::model::Measure;
 use super::ncu_advice::{NcuAdvice, advice};
 use super::number::{self, Number};
@@ -28,6 +29,8 @@ pub struct DeepProfileRow {
     pub metrics: Vec<DeepMetric>,
     /// What ncu says about the first of them.
     pub advice: Option<NcuAdvice>,
+    /// Lines of the first beside those of each other one that has lines in common with it.
+    pub pairs: Vec<PairedLines>,
 }
 
 /// A variant that was profiled.
@@ -133,13 +136,31 @@ pub fn row(inputs: &ReportInputs<'_>, rows: &[VariantRow]) -> Option<DeepProfile
     let said = inputs.said.iter().find(|said| said.variant == first.variant && said.shape == first.shape);
     let mut variants: Vec<ProfiledVariant> = profiles.iter().map(profiled).collect();
     name_apart(&mut variants);
+    let pairs = line_pairs(inputs, &profiles, &variants);
     Some(DeepProfileRow {
         variants,
         shape: text::line(&first.shape.0),
         note: note(first),
         metrics: inputs.deep.quantities.metrics().map(metric).collect(),
         advice: said.map(advice),
+        pairs,
     })
+}
+
+/// Pairs of the first profile with every other one.
+fn line_pairs(
+    inputs: &ReportInputs<'_>,
+    profiles: &[(&VariantId, &DeepProfile)],
+    variants: &[ProfiledVariant],
+) -> Vec<PairedLines> {
+    let mut all: Vec<Option<Sampled<'_>>> = Vec::new();
+    for ((id, profile), row) in profiles.iter().zip(variants) {
+        let said = inputs.said.iter().find(|said| said.variant == profile.variant && said.shape == profile.shape);
+        let duration = inputs.deep.quantities.read(id, &profile.shape, "duration").value();
+        all.push(said.map(|said| Sampled { label: &row.label, said, duration }));
+    }
+    let Some((Some(first), others)) = all.split_first() else { return Vec::new() };
+    others.iter().flatten().filter_map(|other| pair(*first, *other)).collect()
 }
 
 /// Ids for column heads, where they are short or where variants have the same parameters.

@@ -8,7 +8,8 @@ use super::inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
 use super::report::Report;
 use crate::config::{Phase, parse};
 use crate::explain::{
-    ChipKnowledge, Clocks, Compilation, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage, RuleBook,
+    ChipKnowledge, Clocks, Compilation, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage,
+    RuleBook, Utilisation,
 };
 use crate::frame::Quantities;
 use crate::judge::{Context, Judgement, correctness, judge};
@@ -34,6 +35,8 @@ pub struct Fixture {
     pub quantities: Quantities,
     pub judgement: Judgement,
     pub findings: Vec<Finding>,
+    /// How busy the units were.
+    pub speed_of_light: Vec<Utilisation>,
     pub said: Vec<NcuObservations>,
     pub deep_profiles: Vec<DeepProfile>,
     pub deep: Quantities,
@@ -111,6 +114,7 @@ impl Fixture {
             latencies: records::latencies(&phase, &plan, &quantities),
             profiles: records::profiles(&phase, &plan),
             manifest: records::manifest(),
+            speed_of_light: diagnosis.speed_of_light(&selected, &phase.objective.shape),
             findings: diagnosis.findings(std::slice::from_ref(&selected)),
             said: said(&selected, &phase),
             deep_profiles: deep_profiles(&selected, &phase),
@@ -138,6 +142,7 @@ impl Fixture {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &self.findings,
+            speed_of_light: &self.speed_of_light,
             said: &self.said,
             deep: DeepProfileInputs { profiles: &self.deep_profiles, quantities: &self.deep, problem: None },
             source: RunSource::Recorded { folder: "profiles/phase_d/example".to_owned() },
@@ -182,6 +187,7 @@ fn said(selected: &VariantId, phase: &Phase) -> Vec<NcuObservations> {
         }],
         lines: vec![HotLine { line: hot, samples: 2_468, share: 80.0, stall: "long_scoreboard".to_owned() }],
         lacks: Vec::new(),
+        timeline: None,
     }]
 }
 

@@ -17,6 +17,7 @@ use super::page;
 use super::provenance::{Provenance, RunOrigin};
 use super::report::Report;
 use super::shape_matrix::ShapeMatrix;
+use super::speed_of_light::SpeedOfLightRow;
 use super::steps::StepTable;
 use super::trust::Trust;
 use crate::chart::ChartTable;
@@ -84,6 +85,7 @@ struct Shell<'a> {
     waivers: &'a [WaiverRow],
     steps: &'a Option<StepTable>,
     deltas: &'a [Delta],
+    speed_of_light: &'a [SpeedOfLightRow],
     findings: &'a [FindingRow],
     deep_profile: &'a Option<DeepProfileRow>,
     provenance: &'a Provenance,
@@ -112,6 +114,7 @@ impl<'a> Shell<'a> {
             waivers: &report.waivers,
             steps: &report.steps,
             deltas: &report.deltas,
+            speed_of_light: &report.speed_of_light,
             findings: &report.findings,
             deep_profile: &report.deep_profile,
             provenance: &report.provenance,

@@ -11,6 +11,7 @@ use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
 use super::search::SearchRow;
 use super::shape_matrix::ShapeMatrix;
+use super::speed_of_light::SpeedOfLightRow;
 use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
@@ -71,6 +72,8 @@ pub struct Report {
     pub shape_deltas: Vec<ShapeDelta>,
     /// The search that chose the candidates, where one did.
     pub search: Option<SearchRow>,
+    /// How busy the units of the chip were in the selected variant's launches at the objective's shape; empty where nothing was counted.
+    pub speed_of_light: Vec<SpeedOfLightRow>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.
     pub findings: Vec<FindingRow>,
     /// The deep profile of the selected variant, where there is one.

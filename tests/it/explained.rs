@@ -118,3 +118,73 @@ fn what_is_not_there_is_named() {
     let none = run(&["explain", "tests/data/full1.ncu-rep.zst", "--variant", "no_such_kernel"]);
     assert_eq!(none.status, Some(2), "{}", none.stderr);
 }
+
+/// Rules that hold for no variant or launch of the repository's recordings and captures: nothing there has the trouble.
+const NEVER_HOLD: [&str; 10] = [
+    "branches",
+    "bulk_copies",
+    "constants",
+    "fences",
+    "host_bound",
+    "math_pipe",
+    "mma_on_hopper",
+    "sleeping",
+    "superlinear",
+    "unoptimised_build",
+];
+/// Rules that are known not to hold for none of them.
+const NEVER_DENIED: [&str; 0] = [];
+
+/// Each rule holds for a recorded case and does not hold for another, but for those that are listed.
+#[test]
+fn rules_have_recorded_cases_for_and_against() {
+    let runs = glob::glob(root().join("profiles/*/h200").to_str().unwrap()).unwrap();
+    let captures =
+        ["full1", "source", "close", "defects"].map(|name| root().join(format!("tests/data/{name}.ncu-rep.zst")));
+    let mut sums: std::collections::BTreeMap<String, [u64; 2]> = std::collections::BTreeMap::new();
+    for path in runs.map(Result::unwrap).chain(captures) {
+        for answer in explained(&[path.to_str().unwrap(), "--rules"]) {
+            let sum = sums.entry(answer["rule"].as_str().unwrap().to_owned()).or_default();
+            sum[0] += answer["holds"].as_u64().unwrap();
+            sum[1] += answer["does_not_hold"].as_u64().unwrap();
+        }
+    }
+    let without = |at: usize| -> Vec<&str> {
+        sums.iter().filter(|(_, sum)| sum[at] == 0).map(|(rule, _)| rule.as_str()).collect()
+    };
+    assert!(sums.len() >= 40, "{}", sums.len());
+    assert_eq!((without(0), without(1)), (NEVER_HOLD.to_vec(), NEVER_DENIED.to_vec()));
+}
+
+#[test]
+fn a_sweep_says_what_its_parameters_do() {
+    let place = Place::new();
+    let run = |args: &[&str]| {
+        let args = [&["explain", "profiles/phase_d/h200", "--sweep"], args].concat();
+        crate::command::Finished::of(place.ncugate(&args).current_dir(root()))
+    };
+    let json: Value = serde_json::from_str(&run(&["--format", "json"]).stdout).unwrap();
+    assert_eq!(json["objective"], "latency_p50");
+    let effects = json["analysis"]["effects"].as_array().unwrap();
+    assert!(effects.len() >= 3, "{effects:?}");
+    let first = &effects[0]["change"];
+    let (low, percent, high) =
+        (first["low"].as_f64().unwrap(), first["percent"].as_f64().unwrap(), first["high"].as_f64().unwrap());
+    assert!(low <= percent && percent <= high && first["separation"] == "clear", "{first}");
+    let front = json["front"]["front"].as_array().unwrap();
+    assert!(!front.is_empty() && front[0]["values"].as_array().unwrap().len() == 2);
+    let chosen = run(&["--objectives", "latency_p50,registers,shared_mem"]);
+    assert!(
+        chosen.stdout.contains("front over latency_p50, registers, shared_mem"),
+        "{}{}",
+        chosen.stdout,
+        chosen.stderr
+    );
+    let unknown = run(&["--objectives", "latency_p51"]);
+    assert_eq!(unknown.status, Some(2), "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("'latency_p51' is not a metric of the run; did you mean 'latency_p50'?"),
+        "{}",
+        unknown.stderr
+    );
+}

@@ -34,6 +34,7 @@ mod live;
 mod manner;
 mod merge;
 mod narrow;
+mod occupancies;
 mod pages;
 mod paths;
 mod problems;

@@ -85,6 +85,12 @@ fn a_run_of_a_part_says_so_and_is_no_standard_for_others() {
     assert!(again.status == Some(4) && again.stdout.replace('\n', " ").contains(said), "{again:?}");
     let gated = place.run(&["gate", "phase.toml", "--profile", &folder]);
     assert!(gated.status == Some(3) && gated.stderr.contains("a part of the phase alone"), "{gated:?}");
+    let index = place.run(&["index", "--summary", "summary.md"]);
+    assert_eq!(index.status, Some(0), "{index:?}");
+    assert!(
+        !fs::read_to_string(place.path().join("summary.md")).unwrap().contains("copy"),
+        "it is no state of the phase"
+    );
     let promoted = place.run(&["baseline", "promote", &folder]);
     assert!(promoted.status == Some(3) && promoted.stderr.contains("measured a part of its phase"), "{promoted:?}");
 }

@@ -4,7 +4,7 @@ use crate::command::{Finished, Place};
 
 const PHASE: &str = "[phase]\nname = \"p\"\n[bench]\nrounds = 7\n[workload]\nreference = \"copy\"\ntolerance = { max_abs = 0 }\n\
 shapes = { s = { N = 64 } }\nbuffers = { x = { dtype = \"f32\", shape = [\"N\"] }, y = { dtype = \"f32\", shape = [\"N\"], role = \"output\" } }\n\
-[[variant]]\nname = \"mine\"\ncommand = [\"python3\", \"tools/mine.py\"]\n[[gate]]\nrequire = \"registers <= 128\"\n";
+[[variant]]\nname = \"mine\"\ncommand = [\"sh\", \"tools/mine.sh\"]\n[[gate]]\nrequire = \"registers <= 128\"\n";
 
 fn in_folder(place: &Place, folder: &str, args: &[&str]) -> Finished {
     Finished::of(place.ncugate(args).current_dir(place.path().join(folder)))
@@ -15,7 +15,7 @@ fn paths_begin_at_the_nearest_ncugate_toml_else_at_the_phase() {
     let place = Place::new();
     std::fs::remove_file(place.path().join("ncugate.toml")).unwrap();
     place.write("project/phases/p.toml", PHASE);
-    place.write("project/phases/tools/mine.py", "");
+    place.write("project/phases/tools/mine.sh", "");
     place.write("elsewhere/x", "");
     for (folder, config) in
         [("", "project/phases/p.toml"), ("project", "phases/p.toml"), ("elsewhere", "../project/phases/p.toml")]
@@ -26,9 +26,9 @@ fn paths_begin_at_the_nearest_ncugate_toml_else_at_the_phase() {
     }
     place.write("project/ncugate.toml", "");
     let moved = in_folder(&place, "elsewhere", &["check", "../project/phases/p.toml"]);
-    let looked = format!("there is no file `tools/mine.py` (looked in {})", place.path().join("project").display());
+    let looked = format!("there is no file `tools/mine.sh` (looked in {})", place.path().join("project").display());
     assert!(moved.status == Some(1) && moved.stdout.contains(&looked), "{moved:?}");
-    place.write("project/tools/mine.py", "");
+    place.write("project/tools/mine.sh", "");
     assert_eq!(in_folder(&place, "", &["check", "project/phases/p.toml"]).status, Some(0));
 }
 
@@ -36,7 +36,7 @@ fn paths_begin_at_the_nearest_ncugate_toml_else_at_the_phase() {
 fn a_project_gives_defaults_and_its_mistakes_are_errors_of_its_file() {
     let place = Place::new();
     place.write("p.toml", PHASE);
-    place.write("tools/mine.py", "");
+    place.write("tools/mine.sh", "");
     place.write("ncugate.toml", "[bench]\nrounds = 0\n");
     let own = place.run(&["check", "p.toml"]);
     assert_eq!(own.status, Some(0), "the phase's own rounds go before them: {own:?}");
@@ -70,8 +70,8 @@ fn reports_and_profiles_lie_in_the_project() {
 #[test]
 fn a_missing_program_fails_the_check_and_one_cause_is_said_once() {
     let place = Place::new();
-    place.write("p.toml", &PHASE.replace("python3", "no-such-program"));
-    place.write("tools/mine.py", "");
+    place.write("p.toml", &PHASE.replace("\"sh\"", "\"no-such-program\""));
+    place.write("tools/mine.sh", "");
     let absent = place.run(&["check", "p.toml"]);
     assert!(absent.status == Some(1) && absent.stdout.contains("there is no program `no-such-program`"), "{absent:?}");
 }

@@ -29,6 +29,16 @@ fn place() -> Option<(Place, String)> {
     Some((place, path))
 }
 
+/// Whether `python3`, which reads problems, is here; CI has to have it.
+fn has_python() -> bool {
+    let found = ::which::which("python3").is_ok();
+    assert!(found || std::env::var_os("CI").is_none(), "CI has to have python3");
+    if !found {
+        println!("left out: python3, which reads problems, is not here");
+    }
+    found
+}
+
 fn which(python: &Path) -> PathBuf {
     let output = Command::new(python).args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
     PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
@@ -127,6 +137,9 @@ fn a_task_of_gpu_mode_becomes_a_phase_and_says_what_is_left_out() {
 
 #[test]
 fn what_a_phase_cannot_express_is_an_error_that_names_it_and_writes_nothing() {
+    if !has_python() {
+        return;
+    }
     let place = Place::new();
     place.copy("tests/data/problems");
     let kernelbench = |problem: &str| format!("{KERNELBENCH}/{problem}.py");
@@ -181,6 +194,9 @@ const FOUR_BITS: &str = r#"{"name": "four", "op_type": "copy", "axes": {"N": {"t
 
 #[test]
 fn an_import_executes_nothing_and_replaces_nothing() {
+    if !has_python() {
+        return;
+    }
     let place = Place::new();
     let text = fs::read_to_string(root().join(KERNELBENCH).join("1_Row_softmax.py")).unwrap();
     let solution = fs::read_to_string(root().join(KERNELBENCH).join("solutions/1_Row_softmax.py")).unwrap();

@@ -37,7 +37,11 @@ fn phase_d_fails_its_gates_and_says_which() {
     assert_eq!(finished.status, Some(1), "{}", finished.stderr);
     let lines: Vec<&str> = finished.stdout.lines().collect();
     assert!(lines.iter().any(|line| line.starts_with("replay: recorded on NVIDIA H200")), "{}", finished.stdout);
-    assert!(lines.iter().any(|line| line.starts_with("FAIL") && line.contains("registers")), "{}", finished.stdout);
+    assert!(
+        lines.iter().any(|line| line.starts_with("FAIL") && line.contains("theoretical occupancy")),
+        "{}",
+        finished.stdout
+    );
     assert!(finished.stdout.contains("90 proven correct over"), "{}", finished.stdout);
     let last = finished.stdout.trim_end();
     assert!(last.rfind("\nFAIL ").is_some_and(|at| at > last.len() / 2), "the verdict comes last: {last}");
@@ -123,7 +127,7 @@ fn a_kernel_that_was_edited_since_is_not_judged_by_its_past() {
 #[test]
 fn a_metric_that_was_not_recorded_is_named() {
     let place = phase_d();
-    edit(&place, "configs/phase_d.toml", "require = \"registers <= 64\"", "require = \"l2_hit_pct >= 50\"");
+    edit(&place, "configs/phase_d.toml", "require = \"spills == 0\"", "require = \"l2_hit_pct >= 50\"");
     let finished = place.run(&RUN);
     assert_eq!(finished.status, Some(3), "{}", finished.stdout);
     assert!(finished.stderr.contains("no counter 'lts__t_sector_hit_rate.pct'"), "{}", finished.stderr);
@@ -132,10 +136,15 @@ fn a_metric_that_was_not_recorded_is_named() {
 #[test]
 fn gates_may_change_after_the_measurement() {
     let place = phase_d();
-    edit(&place, "configs/phase_d.toml", "require = \"registers <= 64\"", "require = \"registers <= 128\"");
+    edit(
+        &place,
+        "configs/phase_d.toml",
+        "require = \"theoretical_occupancy >= 33\"",
+        "require = \"theoretical_occupancy >= 25\"",
+    );
     let finished = place.run(&RUN);
     assert_eq!(finished.status, Some(1), "{}", finished.stderr);
-    assert!(finished.stdout.lines().any(|line| line.starts_with("pass") && line.contains("registers")));
+    assert!(finished.stdout.lines().any(|line| line.starts_with("pass") && line.contains("theoretical occupancy")));
 }
 
 #[test]

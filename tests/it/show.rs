@@ -129,7 +129,7 @@ fn parquet_reads_back_and_files_appear_whole() {
     assert!(printed.is_empty());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     let frame = {
-        use polars::prelude::{ParquetReader, SerReader};
+        use polars_io::prelude::{ParquetReader, SerReader};
         ParquetReader::new(std::fs::File::open(&file).unwrap()).finish().unwrap()
     };
     let names: Vec<String> = frame.columns().iter().map(|column| column.name().to_string()).collect();
@@ -258,4 +258,75 @@ fn a_page_is_refused_where_it_would_show_less_than_it_seems_to() {
     std::fs::write(folder.path().join("cut.ncu-rep"), b"NVR\0\x02\0\0\0").unwrap();
     let (status, _) = refused(&[folder.path().join("cut.ncu-rep").to_str().unwrap().to_owned()]);
     assert_eq!(status, Some(3), "a damaged report is no wrong command line");
+}
+
+/// Rows of a sheet in JSON.
+fn sheets(arguments: &[&str]) -> Vec<Value> {
+    serde_json::from_str(&text(&[arguments, &["--format", "json"]].concat())).unwrap()
+}
+
+#[test]
+fn sources_of_a_report_are_listed() {
+    let source = text(&[&path("source.ncu-rep.zst"), "--sources"]);
+    assert!(source.contains("cubin") && source.contains("sm_90") && source.contains(".cu "), "{source}");
+    let none = text(&[&path("g12.ncu-rep.zst"), "--sources"]);
+    assert!(none.contains("sm_90") || none.contains("note: the report holds no code"), "{none}");
+    assert!(failure(&[&path("direct.csv"), "--sources"]).contains("is CSV"));
+}
+
+#[test]
+fn counters_by_source_line_add_up_to_those_of_the_launch() {
+    let full1 = path("full1.ncu-rep.zst");
+    let sheets = sheets(&[&full1, "--source-metrics"]);
+    let rows = sheets[0]["rows"].as_array().unwrap();
+    let sum = |metric: &str| rows.iter().filter_map(|row| row[metric].as_f64()).sum::<f64>();
+    assert_eq!(sum("smsp__pcsamp_sample_count"), 66_305.0);
+    assert!(rows.iter().all(|row| row["file"] == "attn.cu" && row["line"].as_u64().is_some_and(|line| line > 0)));
+    let chosen = text(&[&full1, "--source-metrics", "--metric", "inst_executed"]);
+    assert!(chosen.lines().nth(1).unwrap().contains("inst_executed") && !chosen.contains("pcsamp"), "{chosen}");
+    let csv = output(&[&full1, "--source-metrics", "--format", "csv"]);
+    let mut reader = csv::Reader::from_reader(csv.as_slice());
+    assert_eq!(
+        reader.headers().unwrap().iter().take(5).collect::<Vec<_>>(),
+        ["report", "launch", "kernel", "file", "line"]
+    );
+    assert_eq!(reader.records().map(Result::unwrap).count(), rows.len());
+    let g12 = text(&[&path("g12.ncu-rep.zst"), "--source-metrics", "--launch", "0"]);
+    assert!(g12.contains("note: nothing is counted by instruction"), "{g12}");
+}
+
+#[test]
+fn warp_states_come_whole_and_by_line() {
+    let full1 = path("full1.ncu-rep.zst");
+    let shown = text(&[&full1, "--warp-stalls"]);
+    let rows: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[2][..4], ["-", "-", "short_scoreboard", "27719"], "{shown}");
+    assert_eq!(rows.iter().filter(|row| row.starts_with(&["attn.cu", "20"])).count(), 3, "{shown}");
+    let sheets = sheets(&[&full1, "--warp-stalls"]);
+    let rows = sheets[0]["rows"].as_array().unwrap();
+    let samples = |whole: bool| {
+        let of = rows.iter().filter(|row| row["file"].is_null() == whole);
+        of.filter_map(|row| row["samples"].as_f64()).sum::<f64>()
+    };
+    assert_eq!((samples(true), samples(false)), (66_305.0, 66_305.0));
+    let share: f64 = rows.iter().filter(|row| row["file"].is_null()).filter_map(|row| row["share_pct"].as_f64()).sum();
+    assert!((share - 100.0).abs() < 1e-6, "{share}");
+}
+
+#[test]
+fn machine_code_has_addresses_and_lines() {
+    let sheets = sheets(&[&path("full1.ncu-rep.zst"), "--disasm"]);
+    let rows = sheets[0]["rows"].as_array().unwrap();
+    assert!(rows.len() > 1_000, "{}", rows.len());
+    assert_eq!((rows[0]["offset"].as_str(), rows[1]["offset"].as_str()), (Some("0000"), Some("0010")));
+    assert!(rows.iter().filter(|row| row["line"].as_u64().is_some()).count() > 1_000);
+    assert!(rows.iter().all(|row| row["instruction"].as_str().is_some_and(|text| !text.is_empty())));
+}
+
+#[test]
+fn one_thing_is_shown_at_a_time() {
+    let full1 = path("full1.ncu-rep.zst");
+    assert!(failure(&[&full1, "--disasm", "--rules"]).contains("cannot be used with"));
+    assert!(failure(&[&full1, "--disasm", "--sources"]).contains("cannot be used with"));
+    assert!(failure(&[&full1, "--format", "csv"]).contains("--format is for --sources"));
 }

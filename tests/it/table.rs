@@ -1,7 +1,9 @@
 //! `ncugate table` on a recording, through the real binary: what it writes is read back.
 
 use crate::command::Place;
-use polars::prelude::{DataFrame, DataType, IpcReader, ParquetReader, SerReader};
+use polars::prelude::{DataFrame, DataType};
+use polars_io::ipc::IpcReader;
+use polars_io::prelude::{ParquetReader, SerReader};
 use std::fs::File;
 
 const RUN: &str = "profiles/phase_d/h200";

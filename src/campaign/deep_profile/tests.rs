@@ -115,9 +115,14 @@ impl Replay {
 
     /// Profiles the selected variant and reads the run back.
     fn deep_profile(&mut self) -> Run {
+        self.deep_profile_of(Some(SELECTED), &[])
+    }
+
+    fn deep_profile_of(&mut self, selected: Option<&str>, asked: &[&str]) -> Run {
+        let id = |id: &str| VariantId(id.to_owned());
         let (phase, plan, tools) = (&self.phase, &self.plan, &self.tools);
         let mut profiler = DeepProfiler { phase, plan, tools, writer: &mut self.writer, progress: &Silent };
-        profiler.run(&VariantId(SELECTED.to_owned())).unwrap();
+        profiler.run(selected.map(id).as_ref(), &asked.iter().map(|asked| id(asked)).collect::<Vec<_>>()).unwrap();
         Run::load(self.writer.folder()).unwrap()
     }
 }
@@ -205,6 +210,16 @@ fn without_a_disassembler_lines_stay_and_the_reason_is_recorded() {
     let hottest = listing.at(0x1060).unwrap();
     assert_eq!((&hottest.text, listing.line(hottest.line).map(|line| line.line)), (&None, Some(141)));
     assert_eq!(listing.lacks, ["nvdisasm exited with status 3: no licence"]);
+}
+
+#[test]
+fn variants_are_profiled_on_request() {
+    let mut replay = Replay::new("", &disassembled());
+    replay.phase.profile.close_look = CloseLookAt::None;
+    let unproven = "REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16";
+    let run = replay.deep_profile_of(Some(SELECTED), &[unproven, SELECTED, SELECTED]);
+    let profiled: Vec<&str> = run.close_looks.iter().map(|look| look.variant.0.as_str()).collect();
+    assert_eq!(profiled, [SELECTED], "what is not proven correct is not profiled");
 }
 
 #[test]

@@ -17,7 +17,8 @@ pub static SEARCH: Spec = spec(
         .default("\"model\""),
         key("seed", KeyKind::Whole(0), "Decides what is drawn at random: equal seeds and times give equal proposals.")
             .default("0"),
-        key("batch", KeyKind::Whole(1), "Variants that are proposed, built and timed together.").default("16"),
+        key("batch", KeyKind::Whole(1), "Variants that are proposed, built and timed together.")
+            .default("an eighth of `builds` or `measured`, from 1 to 8"),
         key("rounds", KeyKind::Whole(1), "Samples of a variant while it is searched, at the objective's shape.")
             .default("8"),
         key("finalists", KeyKind::Whole(1), "How many of the best are measured in full and judged.").default("8"),

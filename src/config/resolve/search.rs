@@ -3,7 +3,7 @@
 use super::scope::InScope;
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
-use crate::config::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, Sweep};
+use crate::config::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, Sweep, usual_batch};
 use crate::metric::Catalogue;
 use std::time::Duration;
 
@@ -31,9 +31,10 @@ pub fn search(item: &Item<'_>, sweep: &Sweep) -> Option<SearchSettings> {
     let count = |key, default| whole(key, 1, MOST, default).and_then(|n| u32::try_from(n).ok());
     let require = table.get("require").map(|item| item.list()).unwrap_or_default();
     let strategy = table.get("strategy").map_or(Some(SearchStrategy::default()), |item| item.one_of(&words));
-    let (seed, batch) = (whole("seed", 0, i64::MAX, 0), count("batch", 16));
-    let (rounds, finalists) = (count("rounds", 8), count("finalists", 8));
     let budget = table.need("budget").and_then(|item| budget(&item));
+    let tried = budget.and_then(|budget| budget.builds.or(budget.measured));
+    let (seed, batch) = (whole("seed", 0, i64::MAX, 0), count("batch", tried.map_or(8, usual_batch).into()));
+    let (rounds, finalists) = (count("rounds", 8), count("finalists", 8));
     Some(SearchSettings {
         require: require.iter().filter_map(|item| Some(facts.expr(item)?.value)).collect(),
         categorical: categorical(&table, sweep),

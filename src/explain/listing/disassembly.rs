@@ -1,6 +1,7 @@
 //! The text of instructions, from CUDA's `nvdisasm`.
 
 use super::ListingError;
+use crate::ncu::scratch_folder;
 use crate::process;
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;
@@ -35,6 +36,20 @@ impl Disassembler {
         candidates.find_map(|candidate| which::which(candidate).ok()).map(|path| Self { path }).ok_or_else(|| {
             ListingError::NoDisassembler { looked: "looked beside nvcc, on PATH and in CUDA's folder".to_owned() }
         })
+    }
+
+    /// The instructions of `entry` in a cubin: text by bytes from its first instruction.
+    ///
+    /// # Errors
+    /// The cubin cannot be written to a temporary folder, has no such kernel, or the program fails.
+    pub fn of_code(&self, cubin: &[u8], entry: &str) -> Result<BTreeMap<u64, String>, ListingError> {
+        let unwritten = |error: std::io::Error| ListingError::Disassembler { reason: format!("has no input: {error}") };
+        let path = scratch_folder(None).map_err(unwritten)?.join(format!("module-{}.cubin", std::process::id()));
+        std::fs::write(&path, cubin).map_err(unwritten)?;
+        let instructions = self.instructions(&path, cubin, entry);
+        // The folder is this user's own; a copy that stays does no harm.
+        let _ = std::fs::remove_file(&path);
+        instructions
     }
 
     /// The instructions of `entry` in the cubin at `path`, which holds `bytes`: text by bytes from its first instruction.

@@ -167,6 +167,16 @@ pub fn code_size(cubin: &[u8], entry: &str) -> Result<u64, ListingError> {
     text.map(|text| text.size()).ok_or_else(|| ListingError::NoCode { kernel: entry.to_owned() })
 }
 
+/// The machine code of a kernel.
+///
+/// # Errors
+/// The cubin is none, damaged, or has no such kernel.
+pub fn machine_code<'c>(cubin: &'c [u8], entry: &str) -> Result<&'c [u8], ListingError> {
+    let elf = Elf::parse(cubin).map_err(damaged)?;
+    let text = elf.section_by_name(&format!(".text.{entry}"));
+    text.ok_or_else(|| ListingError::NoCode { kernel: entry.to_owned() })?.data().map_err(damaged)
+}
+
 /// The line programs with every address set to that of its symbol, its section in the upper half.
 fn relocated(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, ListingError> {
     let mut data = data.to_vec();

@@ -10,7 +10,7 @@ mod record;
 mod source;
 
 pub use disassembly::Disassembler;
-pub use lines::{CodePlace, LineTable};
+pub use lines::{CodePlace, LineTable, code_size, machine_code};
 pub use record::Code;
 pub use source::{Own, Texts};
 

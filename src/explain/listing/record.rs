@@ -21,7 +21,10 @@ pub struct Code<'a> {
 impl Code<'_> {
     /// Where the kernel begins among its functions: at the only one that is as long as its code. Functions follow each
     /// other, each padded by less than [`PADDING`].
-    fn base(&self) -> Result<u64, ListingError> {
+    ///
+    /// # Errors
+    /// The cubin is damaged or has no such kernel, or several functions fit.
+    pub fn base(&self) -> Result<u64, ListingError> {
         let [first, .., last] = self.functions else { return Ok(self.functions.first().copied().unwrap_or(0)) };
         let size = code_size(self.cubin, self.entry)?;
         let long = |pair: &[u64]| (size..size.saturating_add(PADDING)).contains(&pair[1].saturating_sub(pair[0]));

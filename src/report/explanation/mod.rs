@@ -6,12 +6,12 @@ mod terminal;
 pub use agent::brief;
 pub use terminal::{table, text};
 
-use super::assemble::{diagnose, observations};
+use super::assemble::{answers, diagnose, observations};
 use super::finding_row::FindingRow;
 use super::number;
 use super::text as words;
 use crate::config::RuleKind;
-use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding};
+use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers};
 use crate::frame::Quantities;
 use crate::judge::{Correctness, JudgeError, Session};
 use crate::model::{Level, ShapeName, VariantId, Verdict};
@@ -101,6 +101,14 @@ impl<'s, 'a> Explainer<'s, 'a> {
             bests: self.bests(shape),
             ..explanation(words::line(&variant.0), words::line(&shape.0), microseconds, rows)
         })
+    }
+
+    /// How often each rule holds among all variants.
+    ///
+    /// # Errors
+    /// A report of ncu is damaged.
+    pub fn answers(&self) -> Result<Vec<RuleAnswers>, JudgeError> {
+        answers(self.session, &self.seen)
     }
 
     fn latency(&self, variant: &VariantId, shape: &ShapeName) -> Option<f64> {

@@ -1,7 +1,12 @@
 //! What is in Nsight Compute reports, as a table or an export. Needs no ncu and no GPU.
 
 mod input;
+mod inside;
+mod sheet;
 mod table;
+
+pub use inside::Inside;
+pub use sheet::SheetFormat;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -29,6 +34,13 @@ pub enum Shown {
     Rules,
     /// How the reports were made.
     Session,
+    /// What is inside of launches: sources, counters and warp states by source line, machine code.
+    Inside {
+        /// Which of it.
+        inside: Inside,
+        /// How it is written.
+        format: SheetFormat,
+    },
     /// Their metrics: base units, full precision.
     Export {
         /// The format.
@@ -119,6 +131,12 @@ pub enum ShowError {
         /// The file.
         path: PathBuf,
     },
+    /// CSV has no code, no sources and no counters of instructions.
+    #[error("`{}` is CSV; sources, lines and instructions are in a .ncu-rep or .ncu-repz", path.display())]
+    NotInCsv {
+        /// The file.
+        path: PathBuf,
+    },
     /// The page cannot be made.
     #[error(transparent)]
     Kernels(#[from] KernelsError),
@@ -144,7 +162,7 @@ impl ShowError {
     pub const fn is_usage(&self) -> bool {
         match self {
             Self::NoReport { .. } | Self::Pattern { .. } | Self::NoMetric { .. } | Self::NoLaunch { .. } => true,
-            Self::TooManyForPage { .. } | Self::NoPageOfCsv { .. } => true,
+            Self::TooManyForPage { .. } | Self::NoPageOfCsv { .. } | Self::NotInCsv { .. } => true,
             Self::Kernels(KernelsError::NoLaunch { .. }) => true,
             Self::Kernels(KernelsError::Damaged { .. }) => false,
             Self::Report { .. } | Self::Csv { .. } | Self::Frame(_) | Self::Export(_) | Self::Write { .. } => false,
@@ -212,6 +230,14 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
     let view = table::View { launches: &matching, metrics: &metrics, nvtx: request.nvtx.is_some() };
     match &request.shown {
         Shown::Session => Ok(()),
+        Shown::Inside { inside, format } => {
+            let extent = if *format == SheetFormat::Text { inside::Extent::Main } else { inside::Extent::Whole };
+            let sheets = match inside {
+                Inside::Sources => inside::sources(&inputs)?,
+                other => inside::of_launches(&matching, &inputs, *other, &metrics, extent)?,
+            };
+            sheet::write(&sheets, *format, out).map_err(|source| ShowError::Write { path: PathBuf::from("-"), source })
+        }
         Shown::Rules => print(out, |out| view.rules(out)),
         Shown::Launches if request.launch.is_some() && metrics.is_empty() => print(out, |out| view.full(out)),
         Shown::Launches => print(out, |out| view.list(out)),

@@ -245,7 +245,7 @@ fn dimensions(size: Option<[u32; 3]>) -> String {
 }
 
 /// A value for people: integers and text as they are, other numbers with six digits, `n/a` where there is none.
-fn number(value: &MetricValue<'_>) -> String {
+pub(super) fn number(value: &MetricValue<'_>) -> String {
     match value {
         MetricValue::Missing => "n/a".to_owned(),
         MetricValue::String(text) => clean(text),
@@ -269,7 +269,7 @@ fn significant(number: f64) -> String {
 }
 
 /// Text of a report with control characters made visible, so that it cannot move the cursor or break a line.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control()
@@ -290,22 +290,22 @@ fn shorten(text: &str) -> String {
     text.chars().take(WIDEST_NAME - 3).chain("...".chars()).collect()
 }
 
-fn line(out: &mut String, text: &str) {
+pub(super) fn line(out: &mut String, text: &str) {
     let _ = writeln!(out, "{}", clean(text));
 }
 
 /// Rows of cells, written in columns that are as wide as their widest cell.
 #[derive(Default)]
-struct Table {
+pub(super) struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    fn push(&mut self, row: Vec<String>) {
+    pub fn push(&mut self, row: Vec<String>) {
         self.rows.push(row);
     }
 
-    fn write(&self, out: &mut String) {
+    pub fn write(&self, out: &mut String) {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width =
             |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
