@@ -204,7 +204,7 @@ fn the_log_names_the_case_that_ended_ncu_and_no_file_is_left() {
     let all = cases(40);
     bench.worker = Worker { bad: vec![all[17].clone()], harm: Harm::EndsNcu, ..Worker::default() };
     let collected = bench.run(all.clone(), &["sm__cycles_active.avg"]).unwrap();
-    assert_eq!((collected.profiled, collected.failed, collected.starts), (39, 1, 4));
+    assert_eq!((collected.profiled, collected.failed, collected.starts), (39, 1, 5));
     let reason = bench.reason(&all[17]);
     assert!(reason.contains("SIGKILL"), "{reason}");
     let (_, pid) = reason.rsplit_once("pid ").unwrap();
@@ -287,6 +287,16 @@ fn no_kernels_profiled_with_status_0_is_never_a_success() {
     let mut single = Bench::scenario("no-kernels");
     let collected = single.run(cases(1), &METRICS).unwrap();
     assert_eq!((collected.profiled, collected.failed), (0, 1));
+}
+
+#[test]
+fn a_case_whose_ncu_was_killed_is_tried_once_more() {
+    let mut once = Bench::scenario("killed-once");
+    let collected = once.run(cases(1), &["sm__cycles_active.avg"]).unwrap();
+    assert_eq!((collected.profiled, collected.failed, collected.starts), (1, 0, 2));
+    let mut always = Bench::scenario("killed");
+    let collected = always.run(cases(1), &["sm__cycles_active.avg"]).unwrap();
+    assert_eq!((collected.profiled, collected.failed, collected.starts), (0, 1, 2));
 }
 
 #[test]
