@@ -27,7 +27,8 @@ pub enum CampaignError {
     },
     /// The GPUs that were chosen are not of one kind.
     #[error(
-        "the GPUs are not of one kind: {unlike}; name those of one kind with --gpus, and measure on each kind by itself"
+        "the GPUs are not of one kind: {unlike}; name those of one kind with --gpus, or each kind in the phase ([machine] groups), for a \
+         verdict each"
     )]
     UnlikeGpus {
         /// Two of them, and what they are.

@@ -82,6 +82,11 @@ impl Lane {
         format!("gpu{}-", number + 2)
     }
 
+    /// Whether it is of one of these groups.
+    fn is_of_any(&self, groups: &[String]) -> bool {
+        groups.iter().any(|group| is_of(&self.device, group))
+    }
+
     /// What differs from a GPU of the same kind, in words; none where they are alike.
     fn unlike(&self, other: &Self) -> Option<String> {
         let of = |device: &DeviceAttributes| {
@@ -96,11 +101,21 @@ impl Lane {
     }
 }
 
-/// The GPUs that the user chose, the first of which times.
+/// Whether a GPU is of a group that a phase names.
+pub fn is_of(device: &DeviceAttributes, group: &str) -> bool {
+    device.name.contains(group)
+}
+
+/// The GPUs that the user chose, those of a kind together. The first of each kind times.
 ///
 /// # Errors
-/// There is none, one is not there, one has no UUID, or they are not of one kind.
-pub fn choose(choice: &GpuChoice, worker: &WorkerCommand, limit: Duration) -> Result<Vec<Lane>, CampaignError> {
+/// There is none, one is not there, one has no UUID, or they are of several kinds that the phase does not name in `groups`.
+pub fn choose(
+    choice: &GpuChoice,
+    groups: &[String],
+    worker: &WorkerCommand,
+    limit: Duration,
+) -> Result<Vec<Vec<Lane>>, CampaignError> {
     let visible = match find_devices(worker, limit)? {
         Ok(devices) => devices,
         Err(reason) => return Err(CampaignError::NoGpu { reason }),
@@ -108,15 +123,12 @@ pub fn choose(choice: &GpuChoice, worker: &WorkerCommand, limit: Duration) -> Re
     let lanes = match choice {
         GpuChoice::First => visible.into_iter().take(1).map(lane).collect::<Result<Vec<_>, _>>()?,
         GpuChoice::All => visible.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?,
-        GpuChoice::Free => free(visible.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?),
+        GpuChoice::Free => free(visible.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?, groups),
         GpuChoice::Listed(wanted) => {
             wanted.iter().map(|wanted| named(wanted, &visible, worker, limit)).collect::<Result<Vec<_>, _>>()?
         }
     };
     for (at, lane) in lanes.iter().enumerate() {
-        if let Some(unlike) = lanes.iter().find_map(|other| lane.unlike(other)) {
-            return Err(CampaignError::UnlikeGpus { unlike });
-        }
         if lanes[..at].iter().any(|other| other.name == lane.name) {
             return Err(CampaignError::NoSuchGpu {
                 wanted: lane.name.to_string(),
@@ -124,7 +136,34 @@ pub fn choose(choice: &GpuChoice, worker: &WorkerCommand, limit: Duration) -> Re
             });
         }
     }
-    Ok(lanes)
+    by_kind(lanes, groups)
+}
+
+/// GPUs of a kind together, kinds in the order in which they come.
+fn by_kind(lanes: Vec<Lane>, groups: &[String]) -> Result<Vec<Vec<Lane>>, CampaignError> {
+    let mut kinds: Vec<Vec<Lane>> = Vec::new();
+    for lane in lanes {
+        let like = |kind: &&mut Vec<Lane>| kind.iter().all(|other| other.unlike(&lane).is_none());
+        match kinds.iter_mut().find(like) {
+            Some(kind) => kind.push(lane),
+            None => kinds.push(vec![lane]),
+        }
+    }
+    let mut firsts = kinds.iter().filter_map(|kind| kind.first());
+    if groups.is_empty() {
+        let (first, second) = (firsts.next(), firsts.next());
+        return match first.zip(second).and_then(|(first, second)| first.unlike(second)) {
+            Some(unlike) => Err(CampaignError::UnlikeGpus { unlike }),
+            None => Ok(kinds),
+        };
+    }
+    match firsts.find(|lane| !lane.is_of_any(groups)) {
+        Some(lane) => Err(CampaignError::NoSuchGpu {
+            wanted: lane.name.to_string(),
+            why: format!("it is {}, and the phase names {} ([machine] groups)", lane.device.name, groups.join(", ")),
+        }),
+        None => Ok(kinds),
+    }
 }
 
 fn lane(device: DeviceAttributes) -> Result<Lane, CampaignError> {
@@ -134,11 +173,14 @@ fn lane(device: DeviceAttributes) -> Result<Lane, CampaignError> {
     }
 }
 
-/// Those like the first on which nobody measures; the first alone where somebody measures on each.
-fn free(lanes: Vec<Lane>) -> Vec<Lane> {
+/// Those like the first, or of the groups, on which nobody measures; the first alone where somebody measures on each.
+fn free(lanes: Vec<Lane>, groups: &[String]) -> Vec<Lane> {
     let Some(first) = lanes.first().cloned() else { return lanes };
-    let like = |lane: &Lane| first.unlike(lane).is_none() && GpuTurn::is_free(&lane.device);
-    let free: Vec<Lane> = lanes.into_iter().filter(like).collect();
+    let fits = |lane: &Lane| match groups {
+        [] => first.unlike(lane).is_none(),
+        groups => lane.is_of_any(groups),
+    };
+    let free: Vec<Lane> = lanes.into_iter().filter(|lane| fits(lane) && GpuTurn::is_free(&lane.device)).collect();
     if free.is_empty() { vec![first] } else { free }
 }
 

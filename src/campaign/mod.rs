@@ -30,7 +30,7 @@ pub use deep_choice::{DeepChoice, UnknownChoice};
 pub use deep_profile::DeepProfiler;
 pub use error::CampaignError;
 pub use gpu_turn::{GpuTurn, Patience};
-pub use lanes::{GpuChoice, Lane};
+pub use lanes::{GpuChoice, GpuName, Lane, is_of};
 pub use live::{LiveError, LiveRun, MeasuredRun, Start};
 pub use progress::{Progress, Silent, Terminal, Volume};
 pub use reference_cubin::{ReferenceCubin, reference_cubin};

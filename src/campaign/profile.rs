@@ -66,9 +66,11 @@ pub(super) fn over_lanes(
     let folder = writer.folder().to_owned();
     let (writer, folder) = (&Mutex::new(writer), folder.as_path());
     let count = tools.others.len() + 1;
+    // Commands take longest, and are dealt out first.
+    let mut dealt: Vec<&VariantId> = verified.iter().collect();
+    dealt.sort_by_key(|id| !matches!(plan.variant(id).map(|variant| &variant.method), Some(Method::Command(_))));
     let share = |number: usize| -> BTreeSet<VariantId> {
-        let own = verified.iter().enumerate().filter(|(at, _)| at % count == number);
-        own.map(|(_, id)| id.clone()).collect()
+        dealt.iter().skip(number).step_by(count).map(|id| (*id).clone()).collect()
     };
     std::thread::scope(|scope| {
         let others = tools.others.iter().enumerate().map(|(number, lane)| {

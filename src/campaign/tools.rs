@@ -1,7 +1,7 @@
 //! What a campaign measures with: the GPU, nvcc, ncu, and this program as a worker.
 
 use super::error::CampaignError;
-use super::lanes::{GpuChoice, Lane, choose};
+use super::lanes::{GpuChoice, GpuName, Lane, choose};
 use crate::build::{Arch, Nvcc};
 use crate::config::{Counting, Phase};
 use crate::gpu::DeviceAttributes;
@@ -25,6 +25,8 @@ pub struct Tools {
     pub ncu: Result<Ncu, ToolError>,
     /// The GPU that times.
     pub device: DeviceAttributes,
+    /// Its name, where the user chose it.
+    pub home: Option<GpuName>,
     /// Further GPUs of its kind, which check and count.
     pub others: Vec<Lane>,
     /// This program as a worker.
@@ -43,18 +45,33 @@ impl Tools {
         }
     }
 
-    /// As [`Tools::find`], with the GPUs that the user chose. From here on children see the first of them alone.
+    /// As [`Tools::find`], with the GPUs that the user chose: those of each kind by itself.
     ///
     /// # Errors
-    /// A tool or a GPU is missing, or the GPUs are not of one kind.
-    pub fn find_on(phase: &Phase, gpus: &GpuChoice) -> Result<Self, CampaignError> {
+    /// A tool or a GPU is missing, or the GPUs are of kinds that the phase does not name.
+    pub fn find_on(phase: &Phase, gpus: &GpuChoice) -> Result<Vec<Self>, CampaignError> {
         let worker = worker()?;
-        let mut lanes = choose(gpus, &worker, PROBE_TIMEOUT)?.into_iter();
-        let Some(home) = lanes.next() else {
-            return Err(CampaignError::NoGpu { reason: "no GPU was chosen".to_owned() });
-        };
-        process::show_gpu(&home.name.0);
-        Self::around(phase, worker, home.device, lanes.collect())
+        // A phase before this one may have been measured on others.
+        process::show_gpu(None);
+        let mut kinds = Vec::new();
+        for kind in choose(gpus, &phase.groups, &worker, PROBE_TIMEOUT)? {
+            let mut lanes = kind.into_iter();
+            if let Some(home) = lanes.next() {
+                let tools = Self::around(phase, worker.clone(), home.device, lanes.collect())?;
+                kinds.push(Self { home: Some(home.name), ..tools });
+            }
+        }
+        match kinds.is_empty() {
+            true => Err(CampaignError::NoGpu { reason: "no GPU was chosen".to_owned() }),
+            false => Ok(kinds),
+        }
+    }
+
+    /// From here on children see the GPU that times alone, where the user chose it, unless they are given another.
+    pub fn show(&self) {
+        if let Some(home) = &self.home {
+            process::show_gpu(Some(&home.0));
+        }
     }
 
     fn around(
@@ -69,7 +86,7 @@ impl Tools {
             (found, _) => found,
         };
         let machine = machine(&device);
-        Ok(Self { nvcc, ncu, device, others, worker, machine })
+        Ok(Self { nvcc, ncu, device, home: None, others, worker, machine })
     }
 
     /// Every GPU that takes part.

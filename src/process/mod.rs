@@ -19,7 +19,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a child has between TERM and KILL.
@@ -33,16 +33,15 @@ const DRAIN: Duration = Duration::from_secs(1);
 pub const VISIBLE_GPUS: &str = "CUDA_VISIBLE_DEVICES";
 
 /// The GPU that children see where they are given no other.
-static SHOWN_GPU: OnceLock<String> = OnceLock::new();
+static SHOWN_GPU: Mutex<Option<String>> = Mutex::new(None);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Groups of children that have not ended.
 static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// From here on children see this GPU alone, unless they are given another. The first call counts.
-pub fn show_gpu(name: &str) {
-    // It is shown already.
-    let _ = SHOWN_GPU.set(name.to_owned());
+/// From here on children see this GPU alone, unless they are given another; none: those that this process sees.
+pub fn show_gpu(name: Option<&str>) {
+    *SHOWN_GPU.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
 }
 
 /// How often the user asked to stop.
@@ -152,7 +151,7 @@ pub struct Supervised {
 impl Supervised {
     /// Starts `command` in a new process group with no standard input unless one was set.
     pub fn spawn(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
-        if let Some(gpu) = SHOWN_GPU.get()
+        if let Some(gpu) = &*SHOWN_GPU.lock().unwrap_or_else(PoisonError::into_inner)
             && !command.get_envs().any(|(name, _)| name == VISIBLE_GPUS)
         {
             command.env(VISIBLE_GPUS, gpu);

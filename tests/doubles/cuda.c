@@ -46,9 +46,10 @@ static void look(void) {
     for (char *name = strtok(list, ","); name; name = strtok(NULL, ",")) {
         int device = -1;
         for (int at = 0; at < count; at++) {
-            char uuid[64];
-            snprintf(uuid, sizeof uuid, "GPU-%02x%02x%02x%02x-", at + 7, at + 7, at + 7, at + 7);
-            if (!strncmp(name, uuid, strlen(uuid)))
+            char uuid[64] = "GPU-";
+            for (int byte = 0; byte < 16; byte++)
+                sprintf(uuid + strlen(uuid), byte == 4 || byte == 6 || byte == 8 || byte == 10 ? "-%02x" : "%02x", at + 7);
+            if (strlen(name) > 4 && !strncmp(name, uuid, strlen(name)))
                 device = at;
         }
         if (*name >= '0' && *name <= '9')

@@ -4,7 +4,9 @@
 
 use crate::command::{Finished, Place};
 use crate::concurrent::{folders, manifest, start};
-use crate::live::machine_of_kernels;
+use crate::functions::{has_shared_python, machine_of_functions};
+use crate::live::machine_that_counts;
+use crate::stored::report_of;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
@@ -21,7 +23,7 @@ fn kills() -> u64 {
 }
 
 fn machine() -> (Place, Variables) {
-    machine_of_kernels(&["copy_honest", "copy_slow", "copy_wrong", "copy_a", "copy_b"], "rounds = 20")
+    machine_that_counts(&["copy_honest", "copy_slow", "copy_wrong", "copy_a", "copy_b"], "rounds = 20")
 }
 
 /// What became of every variant, and the status.
@@ -73,8 +75,7 @@ fn kill_one(child: &mut Child, words: &[&str], after: Duration) -> bool {
 }
 
 /// Kills what has these words in its command line, at another moment each time, and runs to the end.
-fn killed_anywhere(what: &str, words: &dyn Fn(&Place) -> Vec<String>) {
-    let (place, variables) = machine();
+fn killed_anywhere(what: &str, (place, variables): (Place, Variables), words: &[String]) {
     let started = Instant::now();
     let undisturbed = outcome(&place, &run(&place, &variables));
     let length = started.elapsed();
@@ -84,7 +85,6 @@ fn killed_anywhere(what: &str, words: &dyn Fn(&Place) -> Vec<String>) {
         let mut child = start(&place, &variables, &RUN);
         // another moment each time, spread over the run
         let after = length.mul_f64((number as f64 * 0.618_033_988_7 + 0.1) % 1.0 * 0.8);
-        let words = words(&place);
         hits += u32::from(kill_one(&mut child, &words.iter().map(String::as_str).collect::<Vec<_>>(), after));
         let output = child.wait_with_output().unwrap();
         let mut finished = Finished {
@@ -97,20 +97,44 @@ fn killed_anywhere(what: &str, words: &dyn Fn(&Place) -> Vec<String>) {
         }
         assert_eq!(outcome(&place, &finished), undisturbed, "{what} killed after {after:?}: {finished:?}");
     }
+    eprintln!("{what}: {hits} of {} killed, and each run ended as an undisturbed one", kills());
     assert!(hits > 0, "{what} was never there to be killed");
+}
+
+/// What the command line of a worker has.
+fn worker_of(place: &Place) -> [String; 2] {
+    ["ncugate worker ".to_owned(), place.path().display().to_string()]
 }
 
 #[test]
 fn a_parent_that_is_killed() {
-    killed_anywhere("the parent", &|_| Vec::new());
+    killed_anywhere("the parent", machine(), &[]);
 }
 
 #[test]
 fn a_worker_that_is_killed() {
-    killed_anywhere("a worker", &|place| vec!["ncugate worker ".to_owned(), place.path().display().to_string()]);
+    let machine = machine();
+    let words = worker_of(&machine.0);
+    killed_anywhere("a worker", machine, &words);
 }
 
 #[test]
 fn an_ncu_that_is_killed() {
-    killed_anywhere("ncu", &|place| vec![place.path().join("bin/ncu").display().to_string(), "--export".to_owned()]);
+    let machine = machine();
+    let words = [machine.0.path().join("bin/ncu").display().to_string(), "--export".to_owned()];
+    killed_anywhere("ncu", machine, &words);
+}
+
+#[test]
+fn a_worker_with_an_interpreter_that_is_killed() {
+    if !has_shared_python() {
+        return;
+    }
+    let names = ["honest", "returned", "cached", "patched_and_right", "fails"];
+    let (place, mut variables) = machine_of_functions(&names);
+    let report = place.write("counted.ncu-rep", "");
+    fs::write(&report, report_of(&names, 10_000.0)).unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    let words = worker_of(&place);
+    killed_anywhere("a worker with an interpreter", (place, variables), &words);
 }

@@ -2,7 +2,7 @@
 
 use crate::command::{Finished, Place};
 use crate::concurrent::{folders, manifest};
-use crate::live::{latencies, machine_of_kernels};
+use crate::live::{latencies, machine_that_counts};
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const FIRST: &str = "GPU-07070707-0707-0707-0707-070707070707";
 const THIRD: &str = "GPU-09090909-0909-0909-0909-090909090909";
 
 fn machine(devices: u32) -> (Place, Variables) {
-    let (place, mut variables) = machine_of_kernels(&NAMES, "rounds = 5");
+    let (place, mut variables) = machine_that_counts(&NAMES, "rounds = 5");
     variables.push(("NCUGATE_DOUBLE_DEVICES", devices.to_string()));
     variables.push(("NCUGATE_DOUBLE_STARTS", place.path().join("starts").display().to_string()));
     (place, variables)
@@ -44,7 +44,7 @@ fn every_gpu_checks_and_counts_and_one_times() {
     let undisturbed = run(&alone, &variables, &[]);
     let (place, variables) = machine(4);
     let finished = run(&place, &variables, &["--gpus", "0,2"]);
-    assert_eq!((finished.status, undisturbed.status), (Some(4), Some(4)), "{finished:?} {undisturbed:?}");
+    assert_eq!((finished.status, undisturbed.status), (Some(0), Some(0)), "{finished:?} {undisturbed:?}");
     assert_eq!(outcomes(&place), outcomes(&alone));
     let folder = folders(&place).remove(0);
     assert_eq!(manifest(&folder)["state"], "complete");
@@ -68,7 +68,7 @@ fn every_gpu_checks_and_counts_and_one_times() {
 fn gpus_are_found_by_uuid_and_by_being_free() {
     let (place, variables) = machine(3);
     let finished = run(&place, &variables, &["--gpus", "GPU-09090909"]);
-    assert_eq!(finished.status, Some(4), "{finished:?}");
+    assert_eq!(finished.status, Some(0), "{finished:?}");
     let starts = fs::read_to_string(place.path().join("starts")).unwrap();
     assert!(starts.lines().all(|line| line.contains(THIRD)), "{starts}");
     for (gpus, said) in [
@@ -83,7 +83,7 @@ fn gpus_are_found_by_uuid_and_by_being_free() {
     assert_eq!(run(&place, &variables, &["--gpus", "h200"]).status, Some(2));
     let all = run(&place, &variables, &["--fresh", "--gpus", "auto"]);
     assert!(
-        all.status == Some(4) && fs::read_to_string(place.path().join("starts")).unwrap().contains(FIRST),
+        all.status == Some(0) && fs::read_to_string(place.path().join("starts")).unwrap().contains(FIRST),
         "{all:?}"
     );
 }
@@ -101,6 +101,53 @@ fn gpus_of_unlike_kind_are_refused_together() {
     );
     assert!(folders(&place).is_empty());
     let like = run(&place, &variables, &["--gpus", "auto"]);
-    assert_eq!(like.status, Some(4), "{like:?}");
+    assert_eq!(like.status, Some(0), "{like:?}");
     assert!(like.stderr.is_empty() || !like.stderr.contains("Other"), "{}", like.stderr);
+}
+
+#[test]
+fn each_kind_of_gpu_that_a_phase_names_has_a_run_and_a_verdict_of_its_own() {
+    let (place, mut variables) = machine(3);
+    variables.push(("NCUGATE_DOUBLE_UNLIKE", "1".to_owned()));
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let named = |groups: &str| place.write("phase.toml", &format!("{phase}[machine]\ngroups = {groups}\n"));
+    named(r#"["Double", "Other"]"#);
+    let finished = run(&place, &variables, &["--gpus", "all"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let mut kinds: Vec<(String, bool)> = folders(&place)
+        .iter()
+        .map(|folder| {
+            let gpu = manifest(folder)["fingerprint"]["gpu"]["name"].as_str().unwrap().to_owned();
+            (gpu, folder.join("logs/gpu2").exists())
+        })
+        .collect();
+    kinds.sort();
+    assert_eq!(kinds, [("Double".to_owned(), true), ("Other".to_owned(), false)], "{finished:?}");
+    for kind in ["Double", "Other"] {
+        assert!(finished.stdout.contains(&format!("{:<12} on {kind}\n", "pass")), "{finished:?}");
+    }
+    // one that is named and not there, and one that is there and not named
+    named(r#"["Double", "Other", "L4"]"#);
+    let absent = run(&place, &variables, &["--fresh", "--gpus", "all"]);
+    assert_eq!(absent.status, Some(4), "{absent:?}");
+    assert!(absent.stdout.contains("on L4: no such GPU takes part"), "{absent:?}");
+    named(r#"["Double"]"#);
+    let refused = run(&place, &variables, &["--fresh", "--gpus", "all"]);
+    assert_eq!(refused.status, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("it is Other, and the phase names Double"), "{refused:?}");
+}
+
+#[test]
+fn every_phase_of_a_run_has_all_its_gpus() {
+    let (place, variables) = machine(3);
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("second.toml", &phase.replace("name = \"copy\"", "name = \"second\""));
+    let mut command = place.ncugate(&["run", "phase.toml", "second.toml", "--source", "gpu", "--gpus", "0,2"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    for phase in ["copy", "second"] {
+        let runs = place.path().join("profiles").join(phase);
+        let logs = fs::read_dir(runs).unwrap().next().unwrap().unwrap().path().join("logs");
+        assert!(logs.join("gpu2/worker-0.json").exists(), "{}", logs.display());
+    }
 }

@@ -72,6 +72,7 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
         nvcc: Nvcc::find(Some(&nvcc)).unwrap(),
         ncu: Ok(Ncu { path: script(folder, "ncu", &double), version: NcuVersion([2025, 3, 1, 0]) }),
         device,
+        home: None,
         others: Vec::new(),
         worker: WorkerCommand { program: "true".into(), args: Vec::new(), gpu: None },
         machine: Machine::default(),
