@@ -116,7 +116,7 @@ fn diagnosed() {
         plan: Some(&plan),
         compilation: Compilation::default(),
         shapes: std::slice::from_ref(&shape),
-        chip: &ChipKnowledge { capability: Some((9, 0).into()), sms: Some(132), dram_peak: Some(4.8e12) },
+        chip: &ChipKnowledge { name: None, capability: Some((9, 0).into()), sms: Some(132), dram_peak: Some(4.8e12) },
         observations: &[],
         reports: &HashMap::new(),
     };

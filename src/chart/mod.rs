@@ -3,8 +3,10 @@
 //! Decides no verdict, and knows nothing of reports: they build the [`ChartedRun`] and place the drawings.
 
 mod charted;
+mod coordinates;
 mod distribution;
 mod far;
+pub mod front;
 mod gate_metric;
 mod heat;
 mod interactions;
@@ -40,13 +42,15 @@ pub use spec::{
 mod tests;
 
 /// Ids of charts of which a report has one at most.
-const SINGLE: [&str; 13] = [
+const SINGLE: [&str; 15] = [
+    "front",
     "gates-by-variant",
     "interactions",
     "latency-distribution",
     "latency-occupancy",
     "latency-rounds",
     "occupancy-limiters",
+    "parallel-coordinates",
     "parameter-effects",
     "roofline",
     "search",
@@ -69,11 +73,13 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts.extend(heat::chart(run));
     charts.extend(sensitivity::chart(run));
     charts.extend(latency_occupancy::chart(run));
+    charts.extend(front::chart(run));
     charts.extend(distribution::chart(run));
     charts.extend(rounds::chart(run));
     charts.extend(search::chart(run));
     charts.extend(gate_metric::charts(run));
     charts.extend(parameters::chart(run));
+    charts.extend(coordinates::chart(run));
     charts.extend(interactions::chart(run));
     charts.extend(stages::chart(run));
     charts.extend(scaling::charts(run));

@@ -140,6 +140,8 @@ pub enum Stroke {
     Solid,
     /// Dashed.
     Dashed,
+    /// Thin, one of many.
+    Thin,
 }
 
 /// A point.

@@ -6,7 +6,7 @@ use super::charted::{
 use super::svg::{Setting, draw};
 use super::{
     Chart, ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
-    ChartedVerdict, Marks, Scale, WarpState, WarpStates, charts,
+    ChartedVerdict, Marks, Scale, Series, WarpState, WarpStates, charts,
 };
 use crate::explain::MatchedChange;
 use roxmltree::Document;
@@ -179,4 +179,83 @@ fn a_sample_of_1_7e308_makes_its_axis_logarithmic() {
     let chart = charts.iter().find(|chart| chart.id == "latency-distribution").unwrap();
     assert_eq!(chart.x.scale, Scale::Log);
     assert!(matches!(&chart.series[0].marks, Marks::Points(_, points) if points.iter().any(|p| p.x == 1.7e308)));
+}
+
+#[test]
+fn a_variant_of_a_sweep_is_a_line_through_its_parameters_and_the_objective() {
+    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
+    let values: Vec<Vec<f64>> = (0..6_u32).map(|at| vec![10.0 + f64::from(at); 5]).collect();
+    let chart = |values_of: [fn(usize) -> usize; 2]| {
+        let params: Vec<Vec<Option<String>>> =
+            (0..6).map(|at| values_of.iter().map(|of| Some(of(at).to_string())).collect()).collect();
+        let params = (vec!["A".to_owned(), "B".to_owned()], params);
+        let charts = charts(&run(&params, &dims, &values));
+        charts.into_iter().find(|chart| chart.id == "parallel-coordinates")
+    };
+    let found = chart([|at| 8 << (at / 2), |at| at % 2]).unwrap();
+    let Scale::Names(rows) = &found.y.scale else { panic!("{:?}", found.y) };
+    let named: Vec<&String> = rows.iter().filter(|row| !row.is_empty()).collect();
+    assert_eq!(named, ["A", "8, 16, 32", "B", "0, 1", "latency_p50", "10 µs to 15 µs"]);
+    let points = |series: &Series| match &series.marks {
+        Marks::Line(_, points) => Some(points.clone()),
+        _ => None,
+    };
+    let lines: Vec<Vec<(f64, f64)>> = found.series.iter().filter_map(points).collect();
+    assert_eq!(lines.len(), 6);
+    assert!(lines.iter().all(|line| line.len() == 3 && line.iter().all(|(x, _)| (0.0..=1.0).contains(x))), "{lines:?}");
+    assert!(found.note.contains("the best 2 all have A = 8"), "{}", found.note);
+    assert!(Document::parse(&draw(&found, Setting::File).unwrap()).is_ok());
+    assert_eq!(chart([|at| at, |_| 1]), None, "one parameter");
+}
+
+#[test]
+fn the_front_over_several_objectives_has_what_no_other_beats() {
+    use super::front::{FrontLine, FrontObjective, draw as front};
+    let objective = |title: &str, better| FrontObjective { title: title.to_owned(), unit: String::new(), better };
+    let objectives = [
+        objective("latency", Better::Lower),
+        objective("occupancy", Better::Higher),
+        objective("registers", Better::Lower),
+    ];
+    let line = |label: &str, values: [f64; 3], on_front| FrontLine {
+        label: label.to_owned(),
+        values: values.to_vec(),
+        on_front,
+    };
+    let lines = [line("a", [10.0, 50.0, 64.0], true), line("b", [12.0, 25.0, 96.0], false)];
+    let chart = front(&objectives, &lines).unwrap();
+    let Scale::Names(rows) = &chart.y.scale else { panic!("{:?}", chart.y) };
+    let named: Vec<&String> = rows.iter().filter(|row| !row.is_empty()).collect();
+    assert_eq!(named, ["latency", "10 to 12", "occupancy", "50 to 25", "registers", "64 to 96"]);
+    assert!(chart.note.starts_with("1 of 2 variants are on the front"), "{}", chart.note);
+    let best = chart.series.iter().find(|series| matches!(series.marks, Marks::Points(..))).unwrap();
+    assert!(matches!(&best.marks, Marks::Points(_, points) if points.iter().all(|point| point.x == 0.0)));
+    assert!(Document::parse(&draw(&chart, Setting::File).unwrap()).is_ok());
+    assert_eq!(front(&objectives[..1], &lines), None, "one objective");
+    assert_eq!(front(&objectives, &lines[1..]), None, "nothing on the front");
+}
+
+#[test]
+fn a_page_draws_the_front_over_the_metrics_of_its_gates() {
+    let values: Vec<Vec<f64>> =
+        (0..6_u32).map(|at| vec![10.0 + f64::from(at), 50.0, 90.0 - f64::from(at), 8.0, 4.0]).collect();
+    let params: Vec<Vec<Option<String>>> = (0..6).map(|n| vec![Some(n.to_string())]).collect();
+    let params = (vec!["P".to_owned()], params);
+    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
+    let mut run = run(&params, &dims, &values);
+    let gate = |metric| ChartedGate { metric: Some(metric), ..run.gates[0].clone() };
+    let (constant, occupancy) = (gate("occupancy_limit_warps"), gate("achieved_occupancy"));
+    run.gates.extend([constant, occupancy]);
+    let drawn = |run: &ChartedRun<'_>| charts(run).into_iter().find(|chart| chart.id == "front");
+    assert_eq!(drawn(&run), None, "two objectives that differ between variants");
+    run.metrics[1].better = Better::Higher;
+    for (at, variant) in run.variants.iter_mut().enumerate() {
+        variant.shapes[0].values[1] = Some(50.0 + at as f64);
+    }
+    let chart = drawn(&run).unwrap();
+    assert!(
+        chart.note.contains("6 of 6 variants are on the front over latency_p50, registers, achieved_occupancy"),
+        "{}",
+        chart.note
+    );
 }

@@ -26,6 +26,15 @@ pub struct ExplainArgs {
     /// Objectives of that front: metrics, as many as wanted
     #[arg(long, value_name = "METRIC", value_delimiter = ',', requires = "sweep")]
     pub objectives: Vec<String>,
+    /// Draw that front: each variant is a line through its objectives
+    #[arg(long, value_name = "FILE.svg", requires = "sweep")]
+    pub svg: Option<PathBuf>,
+    /// Set the source lines and the machine code of that variant beside those of this one; both need a deep profile
+    #[arg(long, value_name = "ID", conflicts_with_all = ["each", "sweep", "reader", "rules"])]
+    pub beside: Option<String>,
+    /// Write what each defect of an inversion costs and what it does to the counters, as a JSON file that findings are compared with
+    #[arg(long, conflicts_with_all = ["variant", "shape", "each", "sweep", "reader", "rules", "format", "beside"])]
+    pub signatures: bool,
     /// Who reads it
     #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]
     pub reader: Reader,

@@ -1,6 +1,7 @@
 //! `ncugate explain`: why a kernel takes the time that it takes.
 
 use super::CommandError;
+use crate::chart::svg::{Setting, draw};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::config::rule::FACTS;
 use crate::exit::Outcome;
@@ -9,10 +10,14 @@ use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
 use crate::metric::Catalogue;
 use crate::model::{ShapeName, VariantId, nearest};
+use crate::report::RenderError;
 use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
+use crate::report::line_pairs;
 use crate::report::metric_entry::{MetricEntry, metric_entry, metric_text};
 use crate::report::show::ShowError;
+use crate::report::signatures::{SignatureError, inversion};
 use crate::report::sweep::{analyse, words};
+use crate::report::write::replace;
 use crate::stats::Resampler;
 use ncu_rep::Report;
 use std::io::Write;
@@ -41,6 +46,12 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, Comma
     }
     if args.sweep {
         return sweep(path, args, out);
+    }
+    if args.signatures {
+        return signatures(path, out);
+    }
+    if let Some(other) = &args.beside {
+        return beside(path, other, args, out);
     }
     let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
     print(&explanations, args, out)?;
@@ -84,18 +95,23 @@ fn variants(run: &PhaseRun, session: &Session<'_>, args: &ExplainArgs) -> Result
         return Ok(ids().cloned().collect());
     }
     match &args.variant {
-        Some(asked) => match ids().find(|id| &id.0 == asked) {
-            Some(id) => Ok(vec![id.clone()]),
-            None => {
-                let near = nearest(asked, ids().map(|id| id.0.as_str()));
-                let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
-                Err(CommandError::Usage(format!("the run has no variant '{asked}'{hint}")))
-            }
-        },
+        Some(asked) => Ok(vec![variant(run, asked)?]),
         None => match session.selected() {
             Some(selected) => Ok(vec![selected.clone()]),
             None => Err(CommandError::Usage("no variant is selected; name one with --variant".to_owned())),
         },
+    }
+}
+
+fn variant(run: &PhaseRun, asked: &str) -> Result<VariantId, CommandError> {
+    let ids = || run.plan.variants.iter().map(|variant| &variant.id);
+    match ids().find(|id| id.0 == asked) {
+        Some(id) => Ok(id.clone()),
+        None => {
+            let near = nearest(asked, ids().map(|id| id.0.as_str()));
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+            Err(CommandError::Usage(format!("the run has no variant '{asked}'{hint}")))
+        }
     }
 }
 
@@ -144,6 +160,12 @@ fn sweep(path: &Path, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome
     let shape = shape(&run, args)?;
     let report = analyse(&session, &shape, &args.objectives, &Resampler::default());
     let report = report.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
+    if let Some(file) = &args.svg {
+        let Some(chart) = report.picture() else {
+            return Err(CommandError::Usage("--svg has nothing to draw: no variant has two objectives".to_owned()));
+        };
+        replace(file, &draw(&chart, Setting::File).map_err(RenderError::from)?)?;
+    }
     match args.format {
         OutputFormat::Text => write!(out, "{}", words(&report))?,
         OutputFormat::Json => {
@@ -152,6 +174,41 @@ fn sweep(path: &Path, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome
         }
     }
     Ok(if report.analysis.variants > 1 { Outcome::Passed } else { Outcome::Inconclusive })
+}
+
+/// Two variants of a run, line by line.
+fn beside(path: &Path, other: &str, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    if !path.is_dir() {
+        return Err(CommandError::Usage("--beside is for the folder of a run, which has variants".to_owned()));
+    }
+    let run = PhaseRun::load(path)?;
+    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let (shape, other) = (shape(&run, args)?, variant(&run, other)?);
+    let Some(own) = variants(&run, &session, args)?.into_iter().next() else { return Ok(Outcome::Inconclusive) };
+    let Some(pair) = Explainer::new(&session)?.beside(&own, &other, &shape) else {
+        return Err(CommandError::Usage(format!(
+            "{own} and {other} have no source line in common that was sampled at {shape}; profile both with `run --deep`"
+        )));
+    };
+    match args.format {
+        OutputFormat::Text => write!(out, "{}", line_pairs::words(&pair))?,
+        OutputFormat::Json => {
+            writeln!(out, "{}", serde_json::to_string_pretty(&pair).map_err(std::io::Error::from)?)?;
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+/// What each defect of an inversion did.
+fn signatures(path: &Path, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let run = PhaseRun::load(path)?;
+    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let found = inversion(&session).map_err(|error| match error {
+        SignatureError::Judge(error) => error.into(),
+        SignatureError::None(_) => CommandError::Usage(error.to_string()),
+    })?;
+    writeln!(out, "{}", serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?)?;
+    Ok(Outcome::Passed)
 }
 
 /// For how many variants and shapes, or launches, each rule holds.

@@ -316,7 +316,7 @@ pub static KERNEL: Spec = spec(
         key(
             "source",
             KeyKind::Template,
-            "The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.",
+            "The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.",
         ),
         key("ptx", KeyKind::Template, "A file of PTX, which nvcc assembles for the architecture."),
         key("cubin", KeyKind::Template, "A cubin, whoever compiled it; it is launched as it is."),

@@ -8,6 +8,7 @@ use super::growth::{ShapeFacts, ShapeGrowth, growth};
 use super::pair::Pairs;
 use super::profiler::NcuObservations;
 use super::rule_book::RuleBook;
+use super::signature::{SignatureBook, traits};
 use crate::config::{Confidence, Rule, RuleKind};
 use crate::expr::Value;
 use crate::frame::Quantities;
@@ -136,6 +137,15 @@ impl Diagnosis<'_> {
         SPEED_OF_LIGHT.iter().map(of).collect()
     }
 
+    /// What a signature may consist of, of a variant at a shape; without what is not known.
+    pub fn traits(&self, variant: &VariantId, shape: &ShapeName) -> HashMap<&'static str, f64> {
+        let common = self.common();
+        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return HashMap::new() };
+        let Some(facts) = self.facts(&asked, variant, shape, None) else { return HashMap::new() };
+        traits().filter_map(|name| Some((name, facts.number(name)?))).collect()
+    }
+
     fn common(&self) -> Common<'_> {
         Common {
             columns: CaseColumns::new(self.quantities, self.rules.names()),
@@ -219,15 +229,20 @@ impl Diagnosis<'_> {
             lines: self.lines(rule, variant, shape),
             advice: rule.advice.iter().filter_map(|advice| advice.render_with(&read, &written)).collect(),
             symptom_of: None,
+            signature: None,
         };
         finding.severity = severity(&finding);
+        if finding.kind == RuleKind::Defect && finding.severity > Severity::Note {
+            let chip = self.chip.name.as_deref();
+            finding.signature = SignatureBook::shipped().find(&rule.id, chip, |name| facts.number(name));
+        }
         Some(finding)
     }
 
     /// Source lines at which warps wait for what the rule is about.
     fn lines(&self, rule: &Rule, variant: &VariantId, shape: &ShapeName) -> Vec<FindingLine> {
         let seen = self.observations.iter().find(|seen| &seen.variant == variant && &seen.shape == shape);
-        let lines = seen.into_iter().flat_map(|seen| &seen.lines);
+        let lines = seen.into_iter().flat_map(|seen| &seen.lines).filter(|line| line.share >= LEAST_SHARE);
         let of_rule = lines.filter(|line| rule.stalls.contains(&line.stall)).take(LINES);
         of_rule
             .map(|hot| FindingLine {
@@ -263,6 +278,7 @@ impl Diagnosis<'_> {
                     .to_owned(),
             ],
             symptom_of: None,
+            signature: None,
         })
     }
 
@@ -306,6 +322,8 @@ impl Diagnosis<'_> {
 
 /// Parts of the variants that each thread works through.
 const SHARES: usize = 4;
+/// Percent of the samples below which a line is not named.
+const LEAST_SHARE: f64 = 1.0;
 /// Source lines kept of a finding.
 const LINES: usize = 3;
 

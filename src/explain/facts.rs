@@ -8,8 +8,10 @@ use crate::model::ComputeCapability;
 use crate::occupancy::{Chip, Demand, Occupancy, theoretical};
 
 /// What is known of the chip.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ChipKnowledge {
+    /// Its name: `NVIDIA H200`.
+    pub name: Option<String>,
     /// Compute capability.
     pub capability: Option<ComputeCapability>,
     /// Streaming multiprocessors.
@@ -292,8 +294,12 @@ mod tests {
         }
         let columns = CaseColumns::new(&quantities, &[]);
         let table = CaseTable::new(&columns);
-        let chip =
-            ChipKnowledge { capability: Some(ComputeCapability::new(9, 0)), sms: Some(132), dram_peak: Some(4.8e12) };
+        let chip = ChipKnowledge {
+            name: None,
+            capability: Some(ComputeCapability::new(9, 0)),
+            sms: Some(132),
+            dram_peak: Some(4.8e12),
+        };
         let growth = ShapeGrowth {
             dimension: "B".to_owned(),
             from: ShapeName("b1".into()),

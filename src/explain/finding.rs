@@ -1,5 +1,6 @@
 //! What a diagnosis finds.
 
+use super::signature::SignatureMatch;
 use crate::config::{Confidence, RuleKind};
 use crate::model::{ShapeName, VariantId};
 use serde::Serialize;
@@ -110,6 +111,8 @@ pub struct Finding {
     pub advice: Vec<String>,
     /// The finding of the same variant and shape that it is a symptom of.
     pub symptom_of: Option<String>,
+    /// A defect, measured on purpose in another kernel, that this one looks like.
+    pub signature: Option<SignatureMatch>,
 }
 
 impl Finding {

@@ -116,7 +116,9 @@ fn asked<T>(
     let says_nothing = seen.rules.is_empty() && seen.lines.is_empty() && seen.hot.is_empty() && seen.timeline.is_none();
     let observations = (!says_nothing).then_some(seen);
     let facts = ChipFacts::of(launch)?;
-    let chip = ChipKnowledge { capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
+    let device = launch.device_name()?.map(|name| name.into_owned());
+    let chip =
+        ChipKnowledge { name: device, capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
     let key = (variant.clone(), shape.clone());
     let diagnosis = Diagnosis {
         rules,

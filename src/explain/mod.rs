@@ -20,6 +20,7 @@ mod profiler;
 mod roofline;
 mod rule_book;
 mod sensitivity;
+mod signature;
 mod sweep;
 mod timeline;
 
@@ -37,11 +38,15 @@ pub use instructions::{
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_report, diagnose_table};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
 pub use profiler::{
-    HotLine, HotSpot, InstructionSamples, Listings, NcuObservations, NcuRuleMessage, observations, observe, source_of,
-    texts,
+    HotLine, HotSpot, InstructionSamples, LineInstruction, Listings, NcuObservations, NcuRuleMessage, observations,
+    observe, source_of, texts,
 };
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};
+pub use signature::{
+    ChipMatch, DefectSignature, Inversion, MeasuredChip, MeasuredCost, SignatureBook, SignatureCounter, SignatureMatch,
+    traits,
+};
 pub use sweep::{Interaction, MainEffect, MatchedChange, RangeEdge, Separation, SweepAnalysis, sweep};
 pub use timeline::{Timeline, TimelineSeries};

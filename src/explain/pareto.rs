@@ -95,6 +95,9 @@ pub struct ObjectiveFront {
     pub front: Vec<FrontVariant>,
     /// Variants that another one beats.
     pub beaten: usize,
+    /// Those, for pictures.
+    #[serde(skip)]
+    pub others: Vec<FrontVariant>,
     /// Variants without one of the numbers.
     pub missing: Vec<VariantId>,
 }
@@ -123,9 +126,9 @@ pub fn objective_front(
             || axes.iter().zip(a.values.iter().zip(&b.values)).map(|(axis, (a, b))| (gain(axis, *a), gain(axis, *b)));
         pairs().all(|(a, b)| a >= b) && pairs().any(|(a, b)| a > b)
     };
-    let front = all.iter().filter(|variant| !all.iter().any(|other| beats(other, variant)));
-    found.front = front.cloned().collect();
-    found.beaten = all.len() - found.front.len();
+    let is_beaten = |variant: &FrontVariant| all.iter().any(|other| beats(other, variant));
+    (found.others, found.front) = all.iter().cloned().partition(is_beaten);
+    found.beaten = found.others.len();
     if let Some(first) = axes.first() {
         let key =
             |variant: &FrontVariant| variant.values.first().map_or(f64::NEG_INFINITY, |value| gain(first, *value));

@@ -34,7 +34,7 @@ pub struct NcuObservations {
     pub rules: Vec<NcuRuleMessage>,
     /// The instructions with the most samples, the hottest first.
     pub hot: Vec<HotSpot>,
-    /// The source lines with the most samples, the hottest first.
+    /// Every source line with samples, the hottest first.
     pub lines: Vec<HotLine>,
     /// What is not known of its instructions, and why.
     pub lacks: Vec<String>,
@@ -83,6 +83,23 @@ pub struct HotLine {
     pub samples: u64,
     /// Percent of the launch's samples.
     pub share: f64,
+    /// Why most of these warps waited.
+    pub stall: String,
+    /// Samples by why warps waited, the most frequent first.
+    pub states: Vec<(String, u64)>,
+    /// Its sampled instructions, in the order of their addresses.
+    pub instructions: Vec<LineInstruction>,
+}
+
+/// A sampled instruction of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineInstruction {
+    /// Bytes from the kernel's first instruction.
+    pub offset: u64,
+    /// The instruction, where it is known.
+    pub text: Option<String>,
+    /// Samples taken there.
+    pub samples: u64,
     /// Why most of these warps waited.
     pub stall: String,
 }
@@ -158,7 +175,7 @@ impl Seen<'_> {
         };
         let nothing = Listing::default();
         let listing = kept.get(&case).copied().or(own.as_ref()).unwrap_or(&nothing);
-        let (hot, lines) = (samples.hottest(listing), samples.hottest_lines(listing));
+        let (hot, lines) = (samples.hottest(listing), samples.lines(listing));
         let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(&launch)?);
         Ok(NcuObservations { variant: case.0, shape: case.1, rules, hot, lines, lacks, timeline })
     }
@@ -297,27 +314,30 @@ impl InstructionSamples {
         spots.into_iter().map(spot).collect()
     }
 
-    fn hottest_lines(&self, listing: &Listing) -> Vec<HotLine> {
-        let mut lines = self.lines(listing);
-        lines.truncate(HOTTEST);
-        lines
-    }
-
     /// Every sampled line, the hottest first.
     fn lines(&self, listing: &Listing) -> Vec<HotLine> {
         let total = self.total();
-        let mut lines: BTreeMap<&Line, Reasons> = BTreeMap::new();
+        let mut lines: BTreeMap<&Line, (Reasons, Vec<LineInstruction>)> = BTreeMap::new();
         for (offset, reasons) in &self.places {
-            let Some(line) = listing.at(*offset).and_then(|i| listing.line(i.line)) else { continue };
-            let sum = lines.entry(line).or_default();
+            let Some(instruction) = listing.at(*offset) else { continue };
+            let Some(line) = listing.line(instruction.line) else { continue };
+            let (sum, instructions) = lines.entry(line).or_default();
             reasons.iter().for_each(|(reason, count)| *sum.entry(reason.clone()).or_default() += count);
+            instructions.push(LineInstruction {
+                offset: *offset,
+                text: instruction.text.clone(),
+                samples: reasons.values().sum(),
+                stall: most(reasons).unwrap_or_default().to_owned(),
+            });
         }
-        let hot = |(line, reasons): (&Line, &Reasons)| {
+        let hot = |(line, (reasons, instructions)): (&Line, (Reasons, Vec<LineInstruction>))| {
             let samples = reasons.values().sum();
-            let stall = most(reasons)?.to_owned();
-            Some(HotLine { line: line.clone(), samples, share: share(samples, total), stall })
+            let stall = most(&reasons)?.to_owned();
+            let mut states: Vec<(String, u64)> = reasons.into_iter().collect();
+            states.sort_by_key(|(_, samples)| Reverse(*samples));
+            Some(HotLine { line: line.clone(), samples, share: share(samples, total), stall, states, instructions })
         };
-        let mut lines: Vec<HotLine> = lines.iter().filter_map(|(line, reasons)| hot((line, reasons))).collect();
+        let mut lines: Vec<HotLine> = lines.into_iter().filter_map(hot).collect();
         lines.sort_by_key(|hot| Reverse(hot.samples));
         lines
     }
@@ -380,9 +400,12 @@ mod tests {
         assert!(
             spots.iter().all(|spot| spot.line.as_ref().is_some_and(|line| line.file == "attn.cu" && line.line > 12))
         );
-        let lines = samples.hottest_lines(&listing);
+        let lines = samples.lines(&listing);
         assert!(lines.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
         assert!(lines[0].samples > spots[0].samples, "a line adds up its instructions");
+        let (hot, sum) = (&lines[0], |counts: Vec<u64>| counts.into_iter().sum::<u64>());
+        assert_eq!(sum(hot.states.iter().map(|(_, samples)| *samples).collect()), hot.samples);
+        assert_eq!(sum(hot.instructions.iter().map(|one| one.samples).collect()), hot.samples);
         assert_eq!(listing.lacks, [ListingError::NotAsked.to_string()]);
     }
 }

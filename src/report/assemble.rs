@@ -144,7 +144,11 @@ pub fn answers(session: &Session<'_>, seen: &Quantities) -> Result<Vec<RuleAnswe
     with_diagnosis(session, seen, &[], |diagnosis| diagnosis.answers(&all))
 }
 
-fn with_diagnosis<T>(
+/// Asks something of the rules and everything that they read of a run.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn with_diagnosis<T>(
     session: &Session<'_>,
     seen: &Quantities,
     observations: &[NcuObservations],
@@ -154,6 +158,7 @@ fn with_diagnosis<T>(
     let attributes =
         ChipFacts::read(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
     let chip = ChipKnowledge {
+        name: measured.run().manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.name.clone()),
         capability: measured.capability(),
         sms: measured.sms(),
         dram_peak: attributes.dram_bytes_per_second(),

@@ -242,6 +242,7 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
             launch: Some(text::line(&format!("deep profile, {id}@{}", profile.shape))),
             lines: Vec::new(),
             symptom_of: None,
+            signature: None,
             leading: false,
         }
     };

@@ -3,7 +3,7 @@
 use super::number;
 use super::text;
 use crate::config::{Confidence, RuleKind};
-use crate::explain::{EstimateSource, EvidenceValue, Finding, Saving, Severity};
+use crate::explain::{ChipMatch, EstimateSource, EvidenceValue, Finding, Saving, Severity, SignatureMatch};
 use crate::model::ShapeName;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,6 +43,8 @@ pub struct FindingRow {
     pub lines: Vec<FindingLineRow>,
     /// The rule that it is a symptom of.
     pub symptom_of: Option<String>,
+    /// A defect, measured on purpose in another kernel, that this one looks like.
+    pub signature: Option<SignatureRow>,
     /// Whether the page shows it at first sight.
     pub leading: bool,
 }
@@ -97,6 +99,29 @@ pub struct FindingLineRow {
     pub stall: String,
 }
 
+/// A defect that a variant looks like by its counters.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SignatureRow {
+    /// The variant that has the defect on purpose.
+    pub defect: String,
+    /// The phase that measured what it costs.
+    pub family: String,
+    /// The chip that it was measured on.
+    pub chip: String,
+    /// Whether that is the chip at hand.
+    pub on: ChipMatch,
+    /// How much more time it took there, in percent.
+    pub cost_percent: f64,
+    /// The interval of that at 95 %.
+    pub cost_interval: [f64; 2],
+    /// How alike the two are: from 0, the kernel without the defect, to 1, the kernel with it.
+    pub likeness: f64,
+    /// Its opposite: what to try.
+    pub opposite: String,
+    /// In words.
+    pub words: String,
+}
+
 /// Longest source line shown, in characters.
 const SOURCE: usize = 120;
 
@@ -127,6 +152,7 @@ impl FindingRow {
             launch: finding.report.as_ref().map(|report| text::line(&format!("{report}, {case}"))),
             lines: finding.lines.iter().map(line).collect(),
             symptom_of: finding.symptom_of.clone(),
+            signature: finding.signature.as_ref().map(signature),
             leading: false,
         }
     }
@@ -147,6 +173,35 @@ fn row(saving: &Saving, expected: f64) -> SavingRow {
     let modelled = format!("at most {:.0} % of the time, by the counters", saving.percent);
     let words = [Some(modelled), measured].into_iter().flatten().collect::<Vec<_>>().join("; ");
     SavingRow { percent: saving.percent, expected, source: saving.source, pair, words }
+}
+
+fn signature(found: &SignatureMatch) -> SignatureRow {
+    let (family, defect, chip) = (text::line(&found.family), text::line(&found.defect), text::line(&found.chip.name));
+    let percent = |percent: f64| number::change(1.0 + percent / 100.0);
+    let there = match found.on {
+        ChipMatch::Same => format!("on this chip, {chip}"),
+        ChipMatch::Other => format!("on {chip}, which is another chip"),
+        ChipMatch::Unknown => format!("on {chip}; which chip this is, is not known"),
+    };
+    let words = format!(
+        "it has the signature of the defect {defect} of {family} ({} of {} counters), which cost {} ({} to {}) in that family {there}",
+        found.alike,
+        found.compared,
+        percent(found.cost.percent),
+        percent(found.cost.low),
+        percent(found.cost.high)
+    );
+    SignatureRow {
+        defect,
+        family,
+        chip,
+        on: found.on,
+        cost_percent: found.cost.percent,
+        cost_interval: [found.cost.low, found.cost.high],
+        likeness: found.likeness,
+        opposite: text::sentence(&text::line(&found.opposite)),
+        words: text::sentence(&words),
+    }
 }
 
 fn evidence(evidence: &EvidenceValue) -> EvidenceRow {

@@ -99,7 +99,7 @@ impl Fixture {
         let judgement = judge(&phase, &plan, &quantities, &proven, &context);
         let selected = judgement.selected.as_ref().unwrap().variant.clone();
         let capability = Some(ComputeCapability::new(9, 0));
-        let chip = ChipKnowledge { capability, sms: Some(132), dram_peak: Some(4.8e12) };
+        let chip = ChipKnowledge { name: None, capability, sms: Some(132), dram_peak: Some(4.8e12) };
         let diagnosis = Diagnosis {
             rules: RuleBook::shipped(),
             quantities: &quantities,
@@ -185,7 +185,14 @@ fn said(selected: &VariantId, phase: &Phase) -> Vec<NcuObservations> {
             line: Some(hot.clone()),
             inlined: Some(Line { file: "cuda_fp16.hpp".to_owned(), line: 708, text: None }),
         }],
-        lines: vec![HotLine { line: hot, samples: 2_468, share: 80.0, stall: "long_scoreboard".to_owned() }],
+        lines: vec![HotLine {
+            line: hot,
+            samples: 2_468,
+            share: 80.0,
+            stall: "long_scoreboard".to_owned(),
+            states: vec![("long_scoreboard".to_owned(), 2_468)],
+            instructions: Vec::new(),
+        }],
         lacks: Vec::new(),
         timeline: None,
     }]

@@ -72,6 +72,8 @@ pub struct HotLineRow {
     pub stall: String,
 }
 
+/// Source lines shown.
+const HOTTEST: usize = 12;
 /// Longest instruction and source line shown, in characters.
 const INSTRUCTION: usize = 160;
 
@@ -93,7 +95,7 @@ pub fn advice(said: &NcuObservations) -> NcuAdvice {
         source: spot.line.as_ref().and_then(|line| line.text.as_deref()).map(clipped),
         inlined: spot.inlined.as_ref().map(place),
     });
-    let lines = said.lines.iter().map(|hot| HotLineRow {
+    let lines = said.lines.iter().take(HOTTEST).map(|hot| HotLineRow {
         line: place(&hot.line),
         source: hot.line.text.as_deref().map(clipped),
         samples: Number::new(hot.samples as f64),

@@ -1,7 +1,11 @@
 //! What the parameters of a run's sweep do, and the front over chosen objectives: as data, and as text.
 
 use super::{number, text};
-use crate::explain::{self, MatchedChange, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, objective_front};
+use crate::chart::Chart;
+use crate::chart::front::{self, FrontLine, FrontObjective};
+use crate::explain::{
+    self, FrontVariant, MatchedChange, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, objective_front,
+};
 use crate::judge::Session;
 use crate::metric::Catalogue;
 use crate::model::{Better, ShapeName, VariantId};
@@ -27,6 +31,23 @@ pub struct SweepReport {
     pub analysis: SweepAnalysis,
     /// The front over the objectives.
     pub front: ObjectiveFront,
+    /// The objectives as they are drawn.
+    #[serde(skip)]
+    pub objectives: Vec<FrontObjective>,
+}
+
+impl SweepReport {
+    /// The front as a chart; none where no variant has all objectives, or there is one objective alone.
+    pub fn picture(&self) -> Option<Chart> {
+        let line = |variant: &FrontVariant, on_front: bool| FrontLine {
+            label: text::line(&variant.variant.0),
+            values: variant.values.clone(),
+            on_front,
+        };
+        let beaten = self.front.others.iter().map(|variant| line(variant, false));
+        let lines: Vec<FrontLine> = self.front.front.iter().map(|variant| line(variant, true)).chain(beaten).collect();
+        front::draw(&self.objectives, &lines)
+    }
 }
 
 /// An objective that is not a metric.
@@ -70,6 +91,15 @@ pub fn analyse(
         false => Catalogue::embedded().get(metric).map_or(Better::Context, |known| known.better),
     };
     let axes: Vec<ParetoAxis<'_>> = names.iter().map(|metric| ParetoAxis { metric, better: better(metric) }).collect();
+    let objectives = axes.iter().map(|axis| {
+        let known = Catalogue::embedded().get(axis.metric);
+        FrontObjective {
+            title: known.map_or_else(|| text::line(axis.metric), |metric| metric.title.clone()),
+            unit: known.map_or_else(String::new, |metric| metric.unit.clone()),
+            better: axis.better,
+        }
+    });
+    let objectives = objectives.collect();
     let values = ranked.iter().filter_map(|id| {
         let value = quantities.read(id, shape, &objective.metric).value()?;
         Some((measured.plan().variant(id)?, value))
@@ -81,12 +111,13 @@ pub fn analyse(
         objective: objective.metric.clone(),
         analysis: explain::sweep(&values, objective.better, resampler),
         front: objective_front(quantities, shape, &ranked, &axes),
+        objectives,
     })
 }
 
 /// For people.
 pub fn words(report: &SweepReport) -> String {
-    let SweepReport { phase, shape, objective, analysis, front } = report;
+    let SweepReport { phase, shape, objective, analysis, front, .. } = report;
     let counted = number::counted(analysis.variants, "variant");
     let mut out = format!("{phase} at {shape}: {objective} of {counted}, by matched pairs\n");
     if !analysis.effects.is_empty() {

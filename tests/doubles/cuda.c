@@ -115,6 +115,21 @@ Result cuTexObjectCreate(uint64_t *object, const void *resource, const void *tex
     return OK;
 }
 
+/* An array is linear memory here, and a surface object its address. */
+Result cuArray3DCreate_v2(void **array, const size_t *extents) {
+    *array = (void *)aligned(extents[0] * (extents[1] ? extents[1] : 1) * 16);
+    return OK;
+}
+
+Result cuSurfObjectCreate(uint64_t *object, const void *resource) {
+    int kind;
+    memcpy(&kind, resource, sizeof kind);
+    if (kind != 0) /* an array */
+        return NOT_FOUND;
+    memcpy(object, (const char *)resource + 8, sizeof *object);
+    return OK;
+}
+
 /* ---- modules ---- */
 
 typedef struct {
@@ -303,6 +318,28 @@ Result cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes, void *stream) 
 
 Result cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes, void *stream) {
     return queue((Node){.kind = COPY, .to = (void *)to, .from = (void *)from, .bytes = bytes});
+}
+
+typedef struct {
+    size_t x, y;
+    int kind; /* 2: linear memory, 3: an array */
+    void *host;
+    Pointer device;
+    void *array;
+    size_t pitch;
+} End;
+
+Result cuMemcpy2DAsync_v2(const void *copy, void *stream) {
+    End ends[2];
+    size_t extents[2];
+    memcpy(ends, copy, sizeof ends);
+    memcpy(extents, (const char *)copy + sizeof ends, sizeof extents);
+    if (ends[0].kind + ends[1].kind != 5)
+        return NOT_FOUND;
+    unsigned char *at[2];
+    for (int i = 0; i < 2; i++)
+        at[i] = ends[i].kind == 3 ? ends[i].array : (void *)ends[i].device;
+    return queue((Node){.kind = COPY, .to = at[1], .from = at[0], .bytes = extents[0] * extents[1]});
 }
 
 /* A copy that takes as long as a kernel: the work of functions that are not kernels. */

@@ -129,6 +129,21 @@ name = "correct"
 require = "correct == 1"
 "#;
 
+/// The shipped phase of the same plan: refused by its budget on an L4, and by its gate where it fits.
+#[test]
+fn the_phase_of_whole_k_and_v_fails_on_every_card() {
+    let place = Place::new();
+    let config = root().join("configs/whole_kv.toml");
+    for (arch, said) in [
+        ("sm_89", "209152 bytes, limit 101376, 107776 over: k_all 65536, v_all 65536, scores 65536"),
+        ("sm_90", "shared_mem is 204.2 KiB, needs at most 99 KiB"),
+    ] {
+        let Some(found) = check(&place, &config, &["--arch", arch]) else { return };
+        assert_eq!(found.status, Some(1), "{arch}: {found:?}");
+        assert!(format!("{}{}", found.stdout, found.stderr).contains(said), "{arch}: {found:?}");
+    }
+}
+
 #[test]
 fn all_of_k_and_v_in_shared_memory_is_refused_with_its_budget() {
     let place = Place::new();

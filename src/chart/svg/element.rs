@@ -117,7 +117,7 @@ pub fn text_style(size: i32, colour: Colour, anchor: Pos) -> TextStyle<'static> 
 /// The manner of a line.
 pub fn manner(stroke: Stroke) -> Manner {
     match stroke {
-        Stroke::Solid => Manner::Plain,
+        Stroke::Solid | Stroke::Thin => Manner::Plain,
         Stroke::Dashed => Manner::Dashed,
     }
 }

@@ -4,10 +4,10 @@ use super::canvas::Canvas;
 use super::element::{Element, Mark, filled, glyph, line, manner, outlined, rgb, style};
 use super::surface::{Drawn, Plot};
 use crate::chart::palette::{self, Colour};
-use crate::chart::spec::{Bar, ChartPoint, Glyph, Marks, Series, ShareColumn, Spread, Tone};
+use crate::chart::spec::{Bar, ChartPoint, Glyph, Marks, Series, ShareColumn, Spread, Stroke, Tone};
 use plotters::element::{IntoDynElement, Rectangle};
 use plotters::series::LineSeries;
-use plotters::style::Color;
+use plotters::style::{Color, ShapeStyle};
 
 /// Half the height of bars and boxes, and of columns, in rows.
 const HALF: (f64, f64) = (0.3, 0.4);
@@ -27,7 +27,11 @@ pub fn draw(plot: &mut Plot<'_>, series: &Series) -> Drawn {
         }
         Marks::Line(stroke, points) => {
             let shown = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite());
-            let parts = LineSeries::<Canvas, _>::new(shown, style(colour).stroke_width(2)).collect();
+            let drawn = match stroke {
+                Stroke::Thin => ShapeStyle { color: rgb(colour).mix(CROWD), filled: false, stroke_width: 1 },
+                Stroke::Solid | Stroke::Dashed => style(colour).stroke_width(2),
+            };
+            let parts = LineSeries::<Canvas, _>::new(shown, drawn).collect();
             draw_all(plot, [Mark::new(&series.name, parts).drawn(manner(*stroke))])
         }
         Marks::Bars(bars) => {

@@ -134,7 +134,7 @@ fn missing_key() {
     16 | [kernel]
        | ^^^^^^^^
        |
-       = help: The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
+       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
     "##);
 }
 
@@ -959,7 +959,7 @@ fn a_wrong_workload_does_not_hide_other_errors() {
     15 | [kernel]
        | ^^^^^^^^
        |
-       = help: The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
+       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
 
     error: `gate[0].require` is "spils == 0", whose `spils` is unknown
       --> phase.toml:29:12

@@ -6,8 +6,12 @@ use crate::plan::unroll;
 use std::path::Path;
 use std::time::Instant;
 
-const CHIP: ChipKnowledge =
-    ChipKnowledge { capability: Some(ComputeCapability::new(9, 0)), sms: Some(132), dram_peak: Some(4.8e12) };
+const CHIP: ChipKnowledge = ChipKnowledge {
+    name: None,
+    capability: Some(ComputeCapability::new(9, 0)),
+    sms: Some(132),
+    dram_peak: Some(4.8e12),
+};
 
 fn shape(name: &str, b: i64) -> ShapeFacts {
     let work = DeclaredWork { flops: Some(1e9 * b as f64), bytes: Some(1e6 * b as f64) };

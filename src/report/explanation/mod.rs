@@ -8,6 +8,7 @@ pub use terminal::{table, text};
 
 use super::assemble::{answers, diagnose, observations};
 use super::finding_row::FindingRow;
+use super::line_pairs::{PairedLines, Sampled, pair};
 use super::number;
 use super::text as words;
 use crate::config::RuleKind;
@@ -101,6 +102,19 @@ impl<'s, 'a> Explainer<'s, 'a> {
             bests: self.bests(shape),
             ..explanation(words::line(&variant.0), words::line(&shape.0), microseconds, rows)
         })
+    }
+
+    /// The lines of one variant beside those of another; none where not both have a deep profile with lines in common.
+    pub fn beside(&self, variant: &VariantId, other: &VariantId, shape: &ShapeName) -> Option<PairedLines> {
+        let run = self.session.measurements().run();
+        let sampled = |id: &'_ VariantId| {
+            let measured = run.measured_as(id);
+            let said = self.observations.iter().find(|said| &said.variant == measured && &said.shape == shape)?;
+            Some((said, self.seen.read(id, shape, "duration").value()))
+        };
+        let of = |id: &VariantId| sampled(id).map(|(said, duration)| (id.to_string(), said, duration));
+        let ((own, said, duration), (label, theirs, their_duration)) = (of(variant)?, of(other)?);
+        pair(Sampled { label: &own, said, duration }, Sampled { label: &label, said: theirs, duration: their_duration })
     }
 
     /// How often each rule holds among all variants.

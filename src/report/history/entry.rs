@@ -1,6 +1,8 @@
 //! Judged runs by phase, oldest first.
 
+use super::beside::{ShapeBeside, beside};
 use crate::model::Verdict;
+use crate::report::finding_row::FindingRow;
 use crate::report::gate_row::GateRow;
 use crate::report::in_use::{InUse, ShapeUse};
 use crate::report::model::{Conclusion, Fact, ObjectiveRow};
@@ -46,10 +48,42 @@ pub struct HistoryEntry {
     pub objective: Option<ObjectiveRow>,
     /// Gates, in the order of the file.
     pub gates: Vec<GateRow>,
+    /// Each shape beside the fastest baseline.
+    pub beside: Vec<ShapeBeside>,
+    /// What costs most, the first three.
+    pub findings: Vec<FindingRow>,
+    /// What its numbers were made of.
+    pub code: RunCode,
     /// Where the run is.
     pub folder: String,
     /// The rendered report, relative to the folder of reports.
     pub page: Option<String>,
+}
+
+/// The sources of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunCode {
+    /// The commit, whole; none where the run says none or tracked files differed from it.
+    pub commit: Option<String>,
+    /// Paths of kernel sources with the SHA-256 of what they held.
+    pub sources: Vec<(String, String)>,
+}
+
+/// Findings kept of a run.
+const FINDINGS: usize = 3;
+
+impl RunCode {
+    fn of(manifest: &Manifest) -> Self {
+        let clean = manifest.git.as_ref().filter(|git| !git.dirty);
+        let sources = manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash)));
+        Self { commit: clean.map(|git| text::line(&git.commit)), sources: sources.collect() }
+    }
+
+    /// Sources that are another than in an earlier run, or that it does not have.
+    pub fn changed_since(&self, earlier: &Self) -> Vec<&str> {
+        let changed = self.sources.iter().filter(|source| !earlier.sources.contains(source));
+        changed.map(|(path, _)| path.as_str()).collect()
+    }
 }
 
 impl HistoryEntry {
@@ -76,6 +110,9 @@ impl HistoryEntry {
             facts: report.headline.facts.clone(),
             objective: report.objective.clone(),
             gates: report.gates.clone(),
+            beside: beside(report),
+            findings: report.findings.iter().filter(|finding| finding.leading).take(FINDINGS).cloned().collect(),
+            code: RunCode::of(manifest),
             folder: text::line(folder),
             page,
         }

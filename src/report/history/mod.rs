@@ -3,11 +3,13 @@
 //! A [`HistoryEntry`] is one judged run; a [`History`] orders them by phase and date. Pure: finding, judging and writing runs
 //! are the command's.
 
+mod beside;
 mod charts;
 mod entry;
 mod html;
 mod summary;
 
+pub use beside::{ShapeBeside, TimedVariant};
 pub use entry::{History, HistoryEntry, PhaseHistory};
 pub use html::html;
 pub use summary::summary;

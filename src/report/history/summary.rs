@@ -40,7 +40,11 @@ pub fn summary(history: &History, reports: Option<&str>) -> String {
         ]);
     }
     let _ = writeln!(out, "{table}");
-    latest.iter().for_each(|run| out.push_str(&details(run)));
+    for phase in &history.phases {
+        let Some(run) = phase.latest() else { continue };
+        let earlier = phase.runs.iter().rev().find(|earlier| earlier.started < run.started);
+        out.push_str(&details(run, earlier));
+    }
     if !history.problems.is_empty() {
         out.push_str("## Not in this summary\n\n");
         history.problems.iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
@@ -57,7 +61,7 @@ fn link(run: &HistoryEntry, reports: Option<&str>) -> String {
     }
 }
 
-fn details(run: &HistoryEntry) -> String {
+fn details(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
     let mut out = format!("## {}: {}\n\n{}\n\n", escape(&run.title), run.conclusion, escape(&run.reason));
     if let Some(cost) = &run.cost {
         let _ = writeln!(out, "The fallback costs: {}.\n", escape(cost));
@@ -65,6 +69,7 @@ fn details(run: &HistoryEntry) -> String {
     if !run.complete {
         out.push_str("The run did not finish.\n\n");
     }
+    out.push_str(&shapes(run));
     if !run.gates.is_empty() {
         let mut table = MarkdownTable::new(&["gate", "verdict", "measured", "limit"]);
         for gate in &run.gates {
@@ -77,6 +82,57 @@ fn details(run: &HistoryEntry) -> String {
         }
         let _ = writeln!(out, "{table}");
     }
+    out.push_str(&findings(run));
+    out.push_str(&code(run, earlier));
     let _ = writeln!(out, "Run {} in {}.\n", escape(&run.run), escape(&run.folder));
+    out
+}
+
+/// Each shape: the fastest baseline, ours, and how much faster it is.
+fn shapes(run: &HistoryEntry) -> String {
+    if run.beside.is_empty() {
+        return String::new();
+    }
+    let mut table = MarkdownTable::new(&["shape", "baseline", "its p50 / p90", "ours", "p50 / p90", "speedup"]);
+    for row in &run.beside {
+        let baseline = row.baseline.as_ref();
+        table.row(vec![
+            escape(&row.shape),
+            baseline.map_or_else(|| "none".to_owned(), |timed| escape(&timed.name)),
+            baseline.map_or_else(String::new, |timed| escape(&timed.times)),
+            escape(&row.ours.name),
+            escape(&row.ours.times),
+            row.speedup.as_deref().map_or_else(String::new, escape),
+        ]);
+    }
+    format!("{table}\n")
+}
+
+/// What costs most.
+fn findings(run: &HistoryEntry) -> String {
+    let mut out = String::new();
+    for (at, finding) in run.findings.iter().enumerate() {
+        let _ = writeln!(out, "{}. **{}**: {}", at + 1, escape(&finding.title), escape(&finding.sentence));
+        if !finding.advice.is_empty() {
+            let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
+        }
+    }
+    if out.is_empty() { out } else { format!("What costs most:\n\n{out}\n") }
+}
+
+/// What changed in the kernel sources since the run before, and how to see it.
+fn code(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
+    let Some(earlier) = earlier else { return String::new() };
+    let changed = run.code.changed_since(&earlier.code);
+    if changed.is_empty() {
+        return format!("The kernel sources are those of run {}.\n\n", escape(&earlier.run));
+    }
+    let mut out =
+        format!("Sources that changed since run {}: {}.\n\n", escape(&earlier.run), escape(&changed.join(", ")));
+    if let (Some(before), Some(after)) = (&earlier.code.commit, &run.code.commit)
+        && [before, after].iter().all(|commit| commit.chars().all(|c| c.is_ascii_hexdigit()))
+    {
+        let _ = writeln!(out, "    git diff {before} {after} -- {}\n", changed.join(" "));
+    }
     out
 }

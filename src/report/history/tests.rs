@@ -68,6 +68,27 @@ fn the_summary_counts_phases_that_pass() {
 }
 
 #[test]
+fn the_summary_has_shapes_findings_and_what_changed_in_the_code() {
+    let mut history = history();
+    let runs = &mut history.phases[0].runs;
+    let commits = ["aa11", "bb22"].map(|commit| Some(commit.to_owned()));
+    for ((run, commit), hash) in runs.iter_mut().zip(commits).zip(["1", "2"]) {
+        run.code.commit = commit;
+        run.code.sources = vec![("k.cu".to_owned(), hash.to_owned()), ("same.cuh".to_owned(), "0".to_owned())];
+    }
+    let findings = Fixture::new(6).report().findings;
+    runs[1].findings = findings.into_iter().take(1).collect();
+    let text = summary(&history, None);
+    assert!(text.contains("| shape") && text.contains("its p50 / p90") && text.contains("speedup"), "{text}");
+    let beside = &history.phases[0].runs[1].beside;
+    assert!(!beside.is_empty() && beside[0].baseline.is_some() && beside[0].speedup.is_some(), "{beside:?}");
+    assert!(text.contains("What costs most:\n\n1. **"), "{text}");
+    assert!(text.contains("Sources that changed since run r2: k.cu."), "{text}");
+    assert!(text.contains("    git diff aa11 bb22 -- k.cu\n"), "{text}");
+    assert!(!text.contains("2. **"), "{text}");
+}
+
+#[test]
 fn phases_can_be_chosen() {
     let (chosen, missing) = history().of(&["b".to_owned(), "c".to_owned()]);
     assert_eq!((chosen.phases.len(), missing), (1, vec!["c".to_owned()]));

@@ -100,7 +100,14 @@ mod tests {
 
     fn hot(line: u32, share: f64) -> HotLine {
         let line = Line { file: "a.cu".to_owned(), line, text: None };
-        HotLine { line, samples: 1, share, stall: "long_scoreboard".to_owned() }
+        HotLine {
+            line,
+            samples: 1,
+            share,
+            stall: "long_scoreboard".to_owned(),
+            states: Vec::new(),
+            instructions: Vec::new(),
+        }
     }
 
     #[test]

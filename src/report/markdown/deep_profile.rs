@@ -3,6 +3,7 @@
 use super::escape::escape;
 use super::table::MarkdownTable;
 use crate::report::deep_profile::DeepProfileRow;
+use crate::report::line_pairs::{LineTime, PairedLines};
 use crate::report::model::Measure;
 use crate::report::ncu_advice::{HotLineRow, HotRow, RuleRow};
 
@@ -21,6 +22,7 @@ pub fn deep_profile(profile: &DeepProfileRow) -> String {
         escape(&profile.note)
     );
     out.push_str(&states(profile));
+    profile.pairs.iter().for_each(|pair| out.push_str(&pair_lines(pair)));
     if let Some(advice) = &profile.advice {
         out.push_str(&lines(&advice.lines));
         out.push_str(&instructions(&advice.hot));
@@ -54,6 +56,17 @@ fn lines(hot: &[HotLineRow]) -> String {
         table.row(vec![hot.share.text.clone(), escape(&hot.line), known(&hot.source), escape(&hot.stall)]);
     }
     format!("\nHottest source lines:\n\n{table}")
+}
+
+/// Two variants line by line.
+fn pair_lines(pair: &PairedLines) -> String {
+    let mut table = MarkdownTable::new(&["line", "source", &pair.first, &pair.other, "change", "what changed"]);
+    for line in pair.lines.iter().take(HOT) {
+        let time = |time: &Option<LineTime>| time.as_ref().map_or_else(|| "-".to_owned(), |time| time.time.clone());
+        let (first, other, states) = (time(&line.first), time(&line.other), line.states.join(", "));
+        table.row(vec![escape(&line.line), known(&line.source), first, other, line.change.clone(), escape(&states)]);
+    }
+    format!("\nLine by line beside {}:\n\n{table}", escape(&pair.other))
 }
 
 fn instructions(hot: &[HotRow]) -> String {

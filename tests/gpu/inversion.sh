@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The inversion with a deep profile of every defect, as a recording: OUT/inversion, which takes the place of profiles/inversion/h200. At the root
+# of the repository, on a machine with a GPU, nvcc and ncu; about a minute, of which the deep profiles take some 20 s:
+#
+#     tests/gpu/inversion.sh path/to/ncugate OUT
+#
+# After that, what defects cost is written anew: `NCUGATE_BLESS=1 cargo test --test it explained::`.
+set -euo pipefail
+binary=$(realpath "$1")
+out=${2:?folder for the recording}
+mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+"$binary" run configs/inversion.toml --source gpu --fresh --deep each --profiles "$work" --reports "$work/reports" > "$out/inversion.txt" 2>&1 || status=$?
+echo "inversion: status $status"
+run=$(find "$work/inversion" -mindepth 1 -maxdepth 1 -type d | head -n 1)
+echo "deep profiles: $(grep -c '"profiled"' "$run/closelooks.jsonl")"
+"$binary" record "$run" -o "$out/inversion"
+"$binary" explain "$out/inversion" --each
+"$binary" explain "$out/inversion" --signatures > "$out/h200.json"
+du -sk "$out/inversion"
+exit $status
