@@ -65,6 +65,7 @@ pub struct BenchSettings {
     /// What the L2 cache holds when a launch starts.
     pub l2: L2State,
     /// Whether outputs of timed launches are verified.
+    #[serde(skip_serializing_if = "Verification::is_audited")]
     pub verify: Verification,
     /// A correctness case or a sample that takes longer is a hang, and its worker is ended.
     pub timeout: Duration,
@@ -81,6 +82,13 @@ pub enum Verification {
     Audited,
     /// They are not, and no latency counts.
     None,
+}
+
+impl Verification {
+    /// Whether it is what every phase asks for that says nothing else.
+    pub const fn is_audited(&self) -> bool {
+        matches!(self, Self::Audited)
+    }
 }
 
 /// What the L2 cache holds when a timed launch starts.

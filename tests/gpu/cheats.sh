@@ -5,7 +5,7 @@
 #
 #   tests/gpu/cheats.sh BINARY [RUNS_OF_CHEATS] [RUNS_OF_PHASES] [PHASE...]
 #
-# Runs are spread over all GPUs of the machine, or over as many as the variable GPUS says.
+# Runs are spread over all GPUs of the machine, or over those that the variable GPUS names (GPUS="0 2").
 set -uo pipefail
 binary=$(realpath "${1:?usage: cheats.sh BINARY [RUNS_OF_CHEATS] [RUNS_OF_PHASES] [PHASE...]}")
 runs=${2:-20} others=${3:-3}
@@ -18,7 +18,8 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/results"
 export binary work
 measure() { # phase, number; leaves results.json under $work/results. Each of the machine's GPUs takes one at a time.
-    export CUDA_VISIBLE_DEVICES=$lane TMPDIR="$work/tmp.$lane"
+    local devices=($gpus)
+    export CUDA_VISIBLE_DEVICES=${devices[lane]} TMPDIR="$work/tmp.$lane"
     mkdir -p "$TMPDIR"
     local at="$work/$1-$2"
     "$binary" run "configs/$1.toml" --source gpu --fresh --profiles "$at" --reports "$at/reports" > "$at.out" 2> "$at.err"
@@ -36,13 +37,13 @@ measure() { # phase, number; leaves results.json under $work/results. Each of th
     rm -rf "$at"
 }
 export -f measure
-gpus=${GPUS:-$(nvidia-smi -L | wc -l)}
+export gpus=${GPUS:-$(nvidia-smi --query-gpu=index --format=csv,noheader | xargs)}
 {
     for phase in "${phases[@]}"; do
         for ((run = 1; run <= others; ++run)); do echo "$phase $run"; done
     done
     for ((run = 1; run <= runs; ++run)); do echo "cheats $run"; done
-} | xargs -P "$gpus" -L 1 --process-slot-var=lane bash -c 'measure "$0" "$1"'
+} | xargs -P "$(wc -w <<< "$gpus")" -L 1 --process-slot-var=lane bash -c 'measure "$0" "$1"'
 
 cat > "$work/table.py" <<'PY'
 import collections, json, pathlib, sys
