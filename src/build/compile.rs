@@ -3,7 +3,7 @@
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
 use super::cache::{Artifact, Cache, CacheError, Compiled, prerequisites};
-use super::cubin::{CubinError, Entry};
+use super::cubin::{self, CubinError, Entry, symbol};
 use super::digest::Digest;
 use super::error::BuildError;
 use super::message::{budget_line, message, relative, too_much_shared, unreadable};
@@ -13,6 +13,7 @@ use super::sorted::{Sorted, sorted};
 use super::variable::variables;
 use super::{ptxas, refuse, share};
 use crate::config::CodeForm;
+use crate::disk::open;
 use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
 use crate::occupancy::Chip;
 use crate::plan::{KernelPlan, Plan, ShapeProgram};
@@ -26,6 +27,8 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
+/// Most bytes of machine code that somebody else compiled.
+const MAX_CODE: u64 = 1 << 30;
 /// One compilation may take this long.
 const LIMIT: Duration = Duration::from_secs(900);
 /// The Python where the phase names none.
@@ -159,7 +162,13 @@ impl<'a> Builder<'a> {
     pub(super) fn compile(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
         let attempt = match self.cached(unit)? {
             Err(message) if !unit.instances.is_empty() => {
-                self.cached(&CompileUnit { instances: Vec::new(), ..unit.clone() })?.map_err(|_| message)
+                let as_it_is = self.cached(&CompileUnit { instances: Vec::new(), ..unit.clone() })?;
+                // What was not instantiated here is not taken for another instance.
+                let is_doubtful = |bytes: &[u8], instance: &str| {
+                    symbol(bytes, instance).is_ok() && !cubin::is_certain(bytes, instance).unwrap_or(false)
+                };
+                let doubtful = |artifact: &Artifact| unit.instances.iter().any(|i| is_doubtful(&artifact.bytes, i));
+                as_it_is.ok().filter(|artifact| !doubtful(artifact)).ok_or(message)
             }
             attempt => attempt,
         };
@@ -179,7 +188,7 @@ impl<'a> Builder<'a> {
 
     /// Machine code that somebody else compiled, kept in the cache so that it stays what it is.
     fn given(&self, path: &Path) -> Result<Attempt, BuildError> {
-        match fs::read(path) {
+        match open::named(path, MAX_CODE) {
             Ok(bytes) => {
                 let artifact = self.cache.keep(path, bytes)?;
                 self.note_read(&artifact);
@@ -286,7 +295,7 @@ impl<'a> Builder<'a> {
             }
             (Err(message), None) => return Ok(BuildOutcome::Failed { message: message.clone() }),
         };
-        let entries = match self.entries(kernel, artifact) {
+        let entries = match self.entries((kernel, unit.map_or(&[], |unit| unit.instances.as_slice())), artifact) {
             Ok(entries) => entries,
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
         };
@@ -327,8 +336,16 @@ impl<'a> Builder<'a> {
     }
 
     /// The entries that a variant launches, by the names that the plan has.
-    fn entries<'k>(&self, kernel: &'k KernelPlan, artifact: &Artifact) -> Result<Vec<(&'k str, Entry)>, CubinError> {
+    fn entries<'k>(
+        &self,
+        (kernel, instances): (&'k KernelPlan, &[String]),
+        artifact: &Artifact,
+    ) -> Result<Vec<(&'k str, Entry)>, CubinError> {
         let read = |name: &'k str| {
+            // Where the compiler was made to instantiate it, a kernel that may be the one is.
+            if !instances.iter().any(|instance| instance == name) && !cubin::is_certain(&artifact.bytes, name)? {
+                return Err(cubin::absent(&artifact.bytes, name)?);
+            }
             let mut entry = Entry::read(&artifact.bytes, name, self.arch.capability())?;
             let printed = ptxas::report(&artifact.log, &entry.symbol);
             count_spills(&mut entry, printed);

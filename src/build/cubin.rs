@@ -318,7 +318,11 @@ fn named(elf: &Elf<'_>, entry: &str) -> Result<String, CubinError> {
         return Ok(entry.to_owned());
     }
     let asked = KernelName::parse(entry);
-    present.retain(|name| asked.means(&KernelName::parse(name)));
+    let is = |fits: fn(&KernelName, &KernelName) -> bool, name: &String| fits(&asked, &KernelName::parse(name));
+    match present.iter().any(|name| is(KernelName::means, name)) {
+        true => present.retain(|name| is(KernelName::means, name)),
+        false => present.retain(|name| is(KernelName::may_mean, name)),
+    }
     match present.as_slice() {
         [] => Err(no_entry(elf, entry)),
         [only] => Ok(only.clone()),
@@ -327,6 +331,25 @@ fn named(elf: &Elf<'_>, entry: &str) -> Result<String, CubinError> {
             Err(CubinError::Ambiguous { entry: entry.to_owned(), fitting })
         }
     }
+}
+
+/// Whether a kernel of the cubin has that name for certain; an enumerator among template arguments is a number there, which may be
+/// that of another.
+///
+/// # Errors
+/// The cubin is damaged.
+pub(super) fn is_certain(cubin: &[u8], entry: &str) -> Result<bool, CubinError> {
+    let asked = KernelName::parse(entry);
+    let present = entries(&Elf::parse(cubin).map_err(damaged)?);
+    Ok(present.iter().any(|name| name == entry || asked.means(&KernelName::parse(name))))
+}
+
+/// The error that no kernel of the cubin has that name.
+///
+/// # Errors
+/// The cubin is damaged.
+pub(super) fn absent(cubin: &[u8], entry: &str) -> Result<CubinError, CubinError> {
+    Ok(no_entry(&Elf::parse(cubin).map_err(damaged)?, entry))
 }
 
 fn no_entry(elf: &Elf<'_>, entry: &str) -> CubinError {

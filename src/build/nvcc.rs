@@ -15,6 +15,9 @@ const VERSION_LIMIT: Duration = Duration::from_secs(30);
 /// Variables that change what nvcc does without being on its command line.
 const ENVIRONMENT: [&str; 5] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH"];
 
+/// Endings of files that nvcc takes for CUDA C++ by itself.
+const KNOWN: [&str; 1] = ["cu"];
+
 /// Folders of headers that come with the compiler and the system.
 const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/cuda"];
 
@@ -132,6 +135,11 @@ impl Nvcc {
         let mut command = Command::new(&self.path);
         command.arg(kind).arg(format!("-arch={arch}")).args(&unit.flags);
         command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
+        // Kernels in a header are CUDA C++ too; nvcc goes by the ending of the file.
+        let is_known = file.extension().is_some_and(|extension| KNOWN.iter().any(|known| extension == *known));
+        if unit.code == CodeForm::Cuda && !is_known {
+            command.args(["-x", "cu"]);
+        }
         command.arg("-o").arg(out).arg(file);
         command
     }

@@ -539,3 +539,21 @@ fn a_cache_that_others_can_write_to_is_not_believed() {
     }
     assert!(Cache::at(&root).is_ok());
 }
+
+#[test]
+fn a_template_of_an_enumerator_in_a_header_is_built_and_another_enumerator_is_not_taken_for_it() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let built = |entry: &str| one(&nvcc, folder.path(), "sm_90", kernel(data("enumerators.cuh"), entry, "pp"));
+    let symbol = |entry: &str| match built(entry) {
+        BuildOutcome::Built { code_sha256, .. } => code_sha256,
+        other => panic!("{entry}: {other:?}"),
+    };
+    // The header has an instance for `twice` of its own.
+    let (twice, thrice) = (symbol("apply<float, 64, Times::twice>"), symbol("apply<float, 32, Times::thrice>"));
+    assert_ne!(twice, thrice);
+    let ambiguous = failure(built("apply<float, 64, Times::thrice>"));
+    assert!(ambiguous.contains("names 2 kernels"), "{ambiguous}");
+    let absent = failure(built("apply<float, 64, Times::never>"));
+    assert!(absent.contains("never"), "{absent}");
+}

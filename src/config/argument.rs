@@ -31,6 +31,17 @@ pub enum ArgTemplate {
     Pointers(Vec<ArgTemplate>),
     /// A texture object over a buffer.
     Texture(TextureTemplate),
+    /// A surface object over a copy of a buffer.
+    Surface(SurfaceTemplate),
+}
+
+/// A surface object (`cudaSurfaceObject_t`) over an array that is filled from a buffer before a launch, and written back after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SurfaceTemplate {
+    /// The buffer.
+    pub buffer: String,
+    /// Elements of a texel, along the buffer's last axis.
+    pub channels: u32,
 }
 
 /// A texture object (`cudaTextureObject_t`) over a buffer, by the kernel's own terms.
@@ -116,7 +127,12 @@ impl ArgTemplate {
     pub fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Struct(parts) | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
-            Self::Named(_) | Self::Null | Self::Element { .. } | Self::Value { .. } | Self::Texture(_) => vec![self],
+            Self::Named(_)
+            | Self::Null
+            | Self::Element { .. }
+            | Self::Value { .. }
+            | Self::Texture(_)
+            | Self::Surface(_) => vec![self],
         }
     }
 
@@ -125,6 +141,7 @@ impl ArgTemplate {
         match self {
             Self::Named(name) | Self::Element { buffer: name, .. } => Some(name),
             Self::Texture(texture) => Some(&texture.buffer),
+            Self::Surface(surface) => Some(&surface.buffer),
             Self::Null | Self::Value { .. } | Self::Struct(_) | Self::Pointers(_) => None,
         }
     }
@@ -138,7 +155,9 @@ impl ArgTemplate {
     pub fn expr(&self) -> Option<&Expr> {
         match self {
             Self::Element { offset: expr, .. } | Self::Value { value: expr, .. } => Some(expr),
-            Self::Named(_) | Self::Null | Self::Struct(_) | Self::Pointers(_) | Self::Texture(_) => None,
+            Self::Named(_) | Self::Null | Self::Struct(_) | Self::Pointers(_) | Self::Texture(_) | Self::Surface(_) => {
+                None
+            }
         }
     }
 }

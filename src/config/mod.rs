@@ -27,7 +27,9 @@ mod tests;
 mod untested;
 pub mod workload;
 
-pub use argument::{ArgTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate};
+pub use argument::{
+    ArgTemplate, SurfaceTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate,
+};
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use imported::{ImportFormat, Imported};

@@ -93,8 +93,8 @@ impl ArenaLayout {
             match buffer.role {
                 Role::Input | Role::Inout => copy(target, content),
                 Role::Output | Role::Scratch if content.len() == target.len() => copy(target, content),
-                Role::Scratch => target.fill(0),
-                Role::Output => target.fill(POISON),
+                Role::Scratch => fill(target, 0),
+                Role::Output => fill(target, POISON),
             }
         }
     }
@@ -142,6 +142,11 @@ pub fn copy(target: &mut [u8], source: &[u8]) {
         .par_chunks_mut(CHUNK)
         .zip(source.par_chunks(CHUNK))
         .for_each(|(target, source)| target.copy_from_slice(source));
+}
+
+/// Sets bytes on many threads.
+pub fn fill(target: &mut [u8], byte: u8) {
+    target.par_chunks_mut(CHUNK).for_each(|target| target.fill(byte));
 }
 
 /// A pattern that differs from byte to byte and is not what fills buffers.

@@ -5,12 +5,21 @@
 use super::buffer::BufferSpec;
 use super::error::DeviceError;
 use crate::config::Dtype;
-use crate::plan::{Arg, Swizzle, TensorMap, TextureView};
+use crate::plan::{Arg, SurfaceView, Swizzle, TensorMap, TextureView};
 use cudarc::driver::sys::{CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapSwizzle as DriverSwizzle};
 use std::ffi::c_void;
 
 /// Most axes of a tensor map.
 const AXES: usize = 5;
+
+/// A buffer as a texture or a surface, which the driver makes an object of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageView<'a> {
+    /// A texture.
+    Texture(&'a TextureView),
+    /// A surface.
+    Surface(&'a SurfaceView),
+}
 
 /// Arguments of one launch, on the buffers that it was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,17 +38,17 @@ enum Argument {
 
 impl KernelArguments {
     /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map, `table` puts
-    /// pointers into memory of the device and gives its address, `texture` makes a texture object over a buffer, `workspace` gives memory of so many bytes for the argument at a
-    /// place.
+    /// pointers into memory of the device and gives its address, `image` makes a texture or surface object over a buffer,
+    /// `workspace` gives memory of so many bytes for the argument at a place.
     pub fn new<'b>(
         args: &[Arg],
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
         encode: impl Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
-        texture: impl Fn(&TextureView, u64, &BufferSpec) -> Result<u64, DeviceError>,
+        image: impl Fn(ImageView<'_>, u64, &BufferSpec) -> Result<u64, DeviceError>,
         table: impl Fn(&[u64]) -> Result<u64, DeviceError>,
         workspace: impl Fn(usize, u64) -> Result<u64, DeviceError>,
     ) -> Result<Self, DeviceError> {
-        let maker = Maker { buffer, encode, texture, table };
+        let maker = Maker { buffer, encode, image, table };
         let argument = |(at, arg): (usize, &Arg)| match arg {
             Arg::Workspace(0) => Ok(Argument::Word(0)),
             Arg::Workspace(bytes) => workspace(at, *bytes).map(Argument::Word),
@@ -74,7 +83,7 @@ impl KernelArguments {
 struct Maker<B, E, X, T> {
     buffer: B,
     encode: E,
-    texture: X,
+    image: X,
     table: T,
 }
 
@@ -82,7 +91,7 @@ impl<'b, B, E, X, T> Maker<B, E, X, T>
 where
     B: Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     E: Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
-    X: Fn(&TextureView, u64, &BufferSpec) -> Result<u64, DeviceError>,
+    X: Fn(ImageView<'_>, u64, &BufferSpec) -> Result<u64, DeviceError>,
     T: Fn(&[u64]) -> Result<u64, DeviceError>,
 {
     fn argument(&self, arg: &Arg) -> Result<Argument, DeviceError> {
@@ -94,7 +103,8 @@ where
                 self.lay_out(arg, &mut bytes)?;
                 Ok(Argument::Bytes(bytes))
             }
-            Arg::Texture(view) => self.texture(view).map(Argument::Word),
+            Arg::Texture(view) => self.object(&view.buffer, ImageView::Texture(view)).map(Argument::Word),
+            Arg::Surface(view) => self.object(&view.buffer, ImageView::Surface(view)).map(Argument::Word),
             Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => {
                 self.pointer(arg).map(Argument::Word)
             }
@@ -110,9 +120,9 @@ where
         (self.encode)(&Tiling::new(map, address, buffer)?)
     }
 
-    fn texture(&self, view: &TextureView) -> Result<u64, DeviceError> {
-        let (address, buffer) = self.found(&view.buffer)?;
-        (self.texture)(view, address, buffer)
+    fn object(&self, name: &str, view: ImageView<'_>) -> Result<u64, DeviceError> {
+        let (address, buffer) = self.found(name)?;
+        (self.image)(view, address, buffer)
     }
 
     fn pointer(&self, arg: &Arg) -> Result<u64, DeviceError> {
@@ -130,9 +140,12 @@ where
                 let addresses = pointers.iter().map(|pointer| self.pointer(pointer)).collect::<Result<Vec<_>, _>>()?;
                 (self.table)(&addresses)
             }
-            Arg::TensorMap(_) | Arg::Scalar(_) | Arg::Struct(_) | Arg::Workspace(_) | Arg::Texture(_) => {
-                Err(DeviceError::Launch(format!("{} is not a pointer", arg.described())))
-            }
+            Arg::TensorMap(_)
+            | Arg::Scalar(_)
+            | Arg::Struct(_)
+            | Arg::Workspace(_)
+            | Arg::Texture(_)
+            | Arg::Surface(_) => Err(DeviceError::Launch(format!("{} is not a pointer", arg.described()))),
         }
     }
 
@@ -144,7 +157,8 @@ where
         match arg {
             Arg::Struct(fields) => fields.iter().try_for_each(|field| self.lay_out(field, bytes))?,
             Arg::Scalar(value) => bytes.extend(&value.bits().to_le_bytes()[..size]),
-            Arg::Texture(view) => bytes.extend(self.texture(view)?.to_le_bytes()),
+            Arg::Texture(view) => bytes.extend(self.object(&view.buffer, ImageView::Texture(view))?.to_le_bytes()),
+            Arg::Surface(view) => bytes.extend(self.object(&view.buffer, ImageView::Surface(view))?.to_le_bytes()),
             Arg::TensorMap(map) => {
                 self.tensor_map(map)?.opaque.iter().for_each(|word| bytes.extend(word.to_le_bytes()))
             }
@@ -166,7 +180,7 @@ pub(super) fn value_bytes(value: &Arg) -> Result<Vec<u8>, DeviceError> {
     let maker = Maker {
         buffer: |_: &str| None,
         encode: |_: &Tiling<'_>| Err(foreign("a tensor map")),
-        texture: |_: &TextureView, _: u64, _: &BufferSpec| Err(foreign("a texture")),
+        image: |_: ImageView<'_>, _: u64, _: &BufferSpec| Err(foreign("a texture or surface")),
         table: |_: &[u64]| Err(foreign("an array of pointers")),
     };
     let mut bytes = Vec::new();
@@ -258,7 +272,7 @@ mod tests {
         Err(DeviceError::Launch("no driver".to_owned()))
     }
 
-    fn no_texture(_: &TextureView, _: u64, _: &BufferSpec) -> Result<u64, DeviceError> {
+    fn no_image(_: ImageView<'_>, _: u64, _: &BufferSpec) -> Result<u64, DeviceError> {
         Err(DeviceError::Launch("no textures".to_owned()))
     }
 
@@ -283,14 +297,14 @@ mod tests {
             &args,
             |name| (name == "x").then_some((0x1000, &x)),
             refused,
-            no_texture,
+            no_image,
             no_table,
             no_workspace,
         )
         .unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
         assert!(
-            KernelArguments::new(&args, |_| None, refused, no_texture, no_table, no_workspace)
+            KernelArguments::new(&args, |_| None, refused, no_image, no_table, no_workspace)
                 .unwrap_err()
                 .to_string()
                 .contains("no buffer 'x'")
@@ -316,8 +330,7 @@ mod tests {
             assert_eq!(addresses, [0x1000, 0, 0x100c]);
             Ok(0x9000)
         };
-        let made =
-            KernelArguments::new(&args, |_| Some((0x1000, &x)), refused, no_texture, table, no_workspace).unwrap();
+        let made = KernelArguments::new(&args, |_| Some((0x1000, &x)), refused, no_image, table, no_workspace).unwrap();
         let fields = [
             [0xfe, 0xff, 0, 0, 0, 0, 0, 0].as_slice(),
             &0x1008_u64.to_le_bytes(),
@@ -327,7 +340,7 @@ mod tests {
         ];
         assert_eq!(made.0, [Argument::Bytes(fields.concat()), Argument::Word(0), Argument::Word(0x9000)]);
         let outside =
-            KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_texture, no_table, no_workspace);
+            KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_image, no_table, no_workspace);
         assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside of it");
     }
 
@@ -373,12 +386,12 @@ mod tests {
         ];
         let encode = |tiling: &Tiling<'_>| Ok(CUtensorMap { opaque: [tiling.address; 16] });
         let arguments =
-            KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, no_texture, no_table, no_workspace).unwrap();
+            KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, no_image, no_table, no_workspace).unwrap();
         assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
         assert_eq!(arguments.0[2], Argument::Word(0x4000));
         assert_eq!(arguments.pointers()[1] as usize % 64, 0);
-        let error = KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, no_texture, no_table, no_workspace)
-            .unwrap_err();
+        let error =
+            KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, no_image, no_table, no_workspace).unwrap_err();
         assert_eq!(error.to_string(), "cannot launch: no driver");
     }
 }

@@ -3,13 +3,14 @@
 //! The library is loaded when a device is opened; where it is absent that is an error, not the end of the program.
 //! One thread uses a device. Fills are copies from the host: the driver's memset may launch kernels a profiler sees.
 
-use super::arguments::{KernelArguments, Tiling};
+use super::arguments::{ImageView, KernelArguments, Tiling};
 use super::attributes::{DeviceAttributes, attributes_of, find};
 use super::buffer::BufferSpec;
 use super::error::{DeviceError, cuda};
 use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
 use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
+use super::surface_array::{Surface, SurfaceKey};
 use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch};
@@ -38,6 +39,8 @@ pub struct Device {
     delivery: RefCell<Delivery>,
     /// Arrays of pointers that arguments point to, and values of variables.
     tables: RefCell<Vec<DeviceMemory>>,
+    /// Arrays that surfaces are over, by what they hold.
+    pub(super) surfaces: RefCell<BTreeMap<SurfaceKey, Surface>>,
 }
 
 impl Device {
@@ -58,6 +61,7 @@ impl Device {
             start: event()?,
             end: event()?,
             tables: RefCell::default(),
+            surfaces: RefCell::default(),
             workspaces: RefCell::default(),
             caller: None,
             delivery: RefCell::default(),
@@ -102,11 +106,11 @@ impl Device {
 
     /// Page-locked host memory of that many bytes, zeroed.
     pub fn pinned(&self, bytes: usize) -> Result<PinnedMemory, DeviceError> {
-        // SAFETY: the memory is zeroed before it is read.
+        // SAFETY: bytes of any value are valid, and the memory is zeroed before it is read.
         let pointer = unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(cuda("cuMemHostAlloc"))?;
-        // SAFETY: `pointer` is good for `bytes` bytes.
-        unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
-        Ok(PinnedMemory { pointer: pointer.cast(), bytes })
+        let mut memory = PinnedMemory { pointer: pointer.cast(), bytes };
+        super::arena::fill(memory.as_mut_slice(), 0);
+        Ok(memory)
     }
 
     /// Copies host memory to device memory and waits.
@@ -173,7 +177,10 @@ impl Device {
             args,
             buffer,
             |tiling| self.encode(tiling),
-            |view, address, buffer| self.texture(view, address, buffer),
+            |view, address, buffer| match view {
+                ImageView::Texture(view) => self.texture(view, address, buffer),
+                ImageView::Surface(view) => self.surface(view, address, buffer).map(|surface| surface.object),
+            },
             |addresses| self.table(addresses),
             |at, bytes| self.workspace(at, bytes),
         )

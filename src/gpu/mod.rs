@@ -18,6 +18,8 @@ mod kernel;
 mod memory;
 mod nvtx;
 mod program;
+mod surface;
+mod surface_array;
 mod texture;
 mod transfer;
 
@@ -34,3 +36,4 @@ pub use kernel::{ExecutableGraph, LoadedProgram};
 pub use memory::{DeviceMemory, PinnedMemory};
 pub use nvtx::RangeGuard;
 pub use program::BoundProgram;
+pub use surface_array::{Surface, SurfaceCopy};

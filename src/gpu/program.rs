@@ -5,6 +5,7 @@ use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::{DeviceError, cuda};
 use super::kernel::{LaunchTarget, LoadedProgram};
+use super::surface_array::{Surface, SurfaceCopy};
 use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
 use crate::plan::{Arg, Launch, ShapeProgram, Step, SymbolFill};
@@ -17,6 +18,7 @@ const PROGRAMMATIC: ((u32, u32), ComputeCapability) = ((12, 3), ComputeCapabilit
 #[derive(Debug)]
 pub struct BoundProgram<'p> {
     symbols: Vec<SymbolCopy>,
+    surfaces: Vec<Surface>,
     steps: Vec<BoundStep<'p>>,
 }
 
@@ -32,6 +34,11 @@ impl BoundProgram<'_> {
     /// Whether it writes variables of its module, which are those of all sets of buffers.
     pub const fn has_symbols(&self) -> bool {
         !self.symbols.is_empty()
+    }
+
+    /// The surfaces that its launches have, each once.
+    pub fn surfaces(&self) -> &[Surface] {
+        &self.surfaces
     }
 }
 
@@ -107,8 +114,46 @@ impl Device {
         };
         Ok(BoundProgram {
             symbols: program.symbols.iter().map(symbol).collect::<Result<_, DeviceError>>()?,
+            surfaces: self.surfaces_of(program, &buffer)?,
             steps: program.steps.iter().map(bound).collect::<Result<_, DeviceError>>()?,
         })
+    }
+
+    /// The surfaces of a program, each once.
+    fn surfaces_of<'b>(
+        &self,
+        program: &ShapeProgram,
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    ) -> Result<Vec<Surface>, DeviceError> {
+        let mut surfaces: Vec<Surface> = Vec::new();
+        for arg in program.launches().flat_map(|launch| &launch.args).flat_map(Arg::parts) {
+            let Arg::Surface(view) = arg else { continue };
+            let Some((address, spec)) = buffer(&view.buffer) else { continue };
+            let surface = self.surface(view, address, spec)?;
+            if surfaces.iter().all(|known| known.object != surface.object) {
+                surfaces.push(surface);
+            }
+        }
+        Ok(surfaces)
+    }
+
+    /// Queues what comes before a program's first step: variables of its module and arrays of its surfaces are filled from
+    /// its buffers; or adds it to the graph being captured.
+    ///
+    /// # Errors
+    /// The driver refuses a copy.
+    pub fn prepare(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
+        self.fill_symbols(program)?;
+        self.copy_surfaces(&program.surfaces, SurfaceCopy::Fill)
+    }
+
+    /// Queues what comes after a program's last step: arrays of its surfaces are written back to its buffers; or adds it to
+    /// the graph being captured.
+    ///
+    /// # Errors
+    /// The driver refuses a copy.
+    pub fn finish(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
+        self.copy_surfaces(&program.surfaces, SurfaceCopy::WriteBack)
     }
 
     /// Queues that the variables of a program's module are written with what its buffers hold, or adds it to the graph being

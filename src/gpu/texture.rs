@@ -86,7 +86,8 @@ fn sampling(view: &TextureView, dtype: Dtype) -> sys::CUDA_TEXTURE_DESC {
     }
 }
 
-fn format(dtype: Dtype) -> Option<Format> {
+/// The driver's format of an element of a texel, where it has one.
+pub(super) fn format(dtype: Dtype) -> Option<Format> {
     match dtype {
         Dtype::F32 => Some(Format::CU_AD_FORMAT_FLOAT),
         Dtype::F16 => Some(Format::CU_AD_FORMAT_HALF),

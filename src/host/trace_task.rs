@@ -74,7 +74,7 @@ impl Worker<'_> {
             self.device.synchronize()?;
         }
         set.refill(&self.device, image)?;
-        self.device.fill_symbols(&bound)?;
+        self.device.prepare(&bound)?;
         self.device.synchronize()?;
         let name = CString::new(range_name(variant, &shape.name))
             .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;

@@ -35,16 +35,31 @@ impl KernelName {
     /// written may be any.
     #[must_use]
     pub fn means(&self, full: &Self) -> bool {
-        self.function == full.function
-            && full.scopes.ends_with(&self.scopes)
+        self.is_function(full)
             && self.arguments.as_ref().is_none_or(|arguments| full.arguments.as_ref() == Some(arguments))
+    }
+
+    /// Whether `self` may mean the kernel of the name `full`, as [`Self::means`], where a compiler writes an enumerator as a
+    /// number of its type (`(Algorithm)2`), which does not say its name.
+    #[must_use]
+    pub fn may_mean(&self, full: &Self) -> bool {
+        let alike = |asked: &String| {
+            let written = full.arguments.as_deref().map(listed).unwrap_or_default();
+            let asked = listed(asked);
+            asked.len() == written.len() && asked.iter().zip(written).all(|(asked, written)| may_be(asked, written))
+        };
+        self.is_function(full) && self.arguments.as_ref().is_none_or(alike)
+    }
+
+    fn is_function(&self, full: &Self) -> bool {
+        self.function == full.function && full.scopes.ends_with(&self.scopes)
     }
 
     /// Whether a launch that ncu calls `function` and `demangled` may be one of this kernel: by its whole name where the
     /// report has one, else by the name of the function.
     #[must_use]
     pub fn launched_as(&self, function: &str, demangled: &str) -> bool {
-        self.means(&Self::parse(demangled))
+        self.may_mean(&Self::parse(demangled))
             || (demangled == function && Self::parse(function).function == self.function)
     }
 
@@ -160,6 +175,38 @@ fn value(word: &str) -> String {
     }
 }
 
+/// Template arguments one by one.
+fn listed(arguments: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut from) = (Vec::new(), 0_i32, 0);
+    for (at, c) in arguments.char_indices() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&arguments[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&arguments[from..]);
+    parts
+}
+
+/// Whether an argument that was asked for may be the one that a compiler has written.
+fn may_be(asked: &str, written: &str) -> bool {
+    let is_name = |text: &str| {
+        text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':')
+    };
+    let enumerator = |text: &str| {
+        let (kind, number) = text.strip_prefix('(')?.rsplit_once(')')?;
+        (is_name(kind) && number.parse::<i64>().is_ok()).then(|| number.to_owned())
+    };
+    asked == written
+        || enumerator(written).is_some_and(|number| is_name(asked) || enumerator(asked).as_ref() == Some(&number))
+}
+
 /// Words of types that a cast before a number has.
 const INTEGERS: [&str; 8] = ["int", "unsigned", "long", "short", "char", "bool", "signed", "size_t"];
 
@@ -220,6 +267,22 @@ mod tests {
         assert!(means("at::copy", "void at::(anonymous namespace)::copy(float*, int)"));
         assert!(means("k<std::pair<int, long>>", "void k<std::pair<int, long> >(std::pair<int, long>)"));
         assert!(!means("k<unsigned int>", "void k<int>(int)"));
+    }
+
+    #[test]
+    fn an_enumerator_may_be_any_number_of_its_type() {
+        let may = |asked: &str, full: &str| KernelName::parse(asked).may_mean(&KernelName::parse(full));
+        let full = "void row_sum<__half, 128, (cub::CUB_300001::BlockReduceAlgorithm)2>(__half const*, float*)";
+        for asked in ["row_sum<__half, 128, cub::WARPS>", "row_sum<__half, 128u, (Algorithm)2>", "row_sum"] {
+            assert!(may(asked, full), "{asked}");
+        }
+        for other in
+            ["row_sum<float, 128, cub::WARPS>", "row_sum<__half, 128, (Algorithm)1>", "row_sum<__half, 128, 2>"]
+        {
+            assert!(!may(other, full), "{other}");
+        }
+        assert!(!means("row_sum<__half, 128, cub::WARPS>", full), "the name alone does not say it");
+        assert!(!may("f<A>", "void f<B>()") && !may("f<A, 1>", "void f<(E)1>()"));
     }
 
     #[test]

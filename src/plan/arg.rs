@@ -30,6 +30,22 @@ pub enum Arg {
     Pointers(Vec<Arg>),
     /// A texture object over a buffer.
     Texture(TextureView),
+    /// A surface object over an array that holds a buffer.
+    Surface(SurfaceView),
+}
+
+/// A buffer as a surface: how many texels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SurfaceView {
+    /// The buffer.
+    pub buffer: String,
+    /// Elements of a texel.
+    pub channels: u32,
+    /// Texels of a row.
+    pub width: u64,
+    /// Rows; none of a surface of one axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub height: Option<u64>,
 }
 
 /// A buffer as a texture: how many texels, and how they are read.
@@ -66,7 +82,8 @@ impl Arg {
             | Self::Null
             | Self::Pointers(_)
             | Self::Workspace(_)
-            | Self::Texture(_) => (POINTER, POINTER),
+            | Self::Texture(_)
+            | Self::Surface(_) => (POINTER, POINTER),
             Self::TensorMap(_) => TENSOR_MAP,
             Self::Scalar(value) => (value.size(), value.size()),
             Self::Struct(fields) => {
@@ -90,7 +107,8 @@ impl Arg {
             | Self::TensorMap(_)
             | Self::Scalar(_)
             | Self::Workspace(_)
-            | Self::Texture(_) => vec![self],
+            | Self::Texture(_)
+            | Self::Surface(_) => vec![self],
         }
     }
 
@@ -101,6 +119,7 @@ impl Arg {
             Self::Element(element) => Some(&element.buffer),
             Self::TensorMap(map) => Some(&map.buffer),
             Self::Texture(view) => Some(&view.buffer),
+            Self::Surface(view) => Some(&view.buffer),
             Self::Null | Self::Scalar(_) | Self::Struct(_) | Self::Pointers(_) | Self::Workspace(_) => None,
         }
     }
@@ -115,6 +134,7 @@ impl Arg {
             Self::Scalar(value) => format!("scalar {value:?}"),
             Self::Workspace(bytes) => format!("workspace of {bytes} bytes"),
             Self::Texture(view) => format!("texture over `{}`", view.buffer),
+            Self::Surface(view) => format!("surface over `{}`", view.buffer),
             Self::Struct(fields) => format!("struct of {} fields", fields.len()),
             Self::Pointers(pointers) => format!("array of {} pointers", pointers.len()),
         }

@@ -11,17 +11,19 @@ mod program;
 mod reference;
 mod shard;
 mod space;
+mod surface;
 mod symbol;
 mod tensor_map;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
+mod texel;
 mod texture;
 mod triton;
 mod unroll;
 mod variants;
 
-pub use arg::{Arg, BufferElement, ScalarValue, Swizzle, TensorMap, TextureView};
+pub use arg::{Arg, BufferElement, ScalarValue, SurfaceView, Swizzle, TensorMap, TextureView};
 pub use fault::PlanErrors;
 pub use narrow::{NarrowError, Narrowing};
 pub use program::{

@@ -3,6 +3,7 @@
 use super::arg::TextureView;
 use super::fault::Faults;
 use super::launch::Launching;
+use super::texel::{TexelExtents, TexelFault, is_narrow};
 use crate::config::{Dtype, TextureFilter, TextureRead, TextureTemplate};
 
 /// Texels of a texture of one axis (CUDA C++ Programming Guide, technical specifications; compute capability 5.0 and later).
@@ -15,9 +16,7 @@ const PITCH: u64 = 32;
 impl Launching<'_> {
     /// A texture over a buffer; faults are recorded and give none.
     pub(super) fn texture(&self, key: &str, texture: &TextureTemplate, faults: &mut Faults) -> Option<TextureView> {
-        let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == texture.buffer)?;
-        let extents = buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(self.scope).ok()?).ok());
-        let extents = extents.collect::<Option<Vec<u64>>>()?;
+        let (buffer, extents) = self.extents_of(&texture.buffer)?;
         let view = view(buffer.dtype, &extents, texture);
         if let Err((message, help)) = &view {
             let message = format!("is a texture over `{}`, {message}", buffer.name);
@@ -28,32 +27,10 @@ impl Launching<'_> {
 }
 
 /// A texture over a buffer of that type and these extents, or what is wrong with it and what would be right.
-fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<TextureView, (String, &'static str)> {
+fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<TextureView, TexelFault> {
     let TextureTemplate { buffer, channels, sampling } = texture;
-    let wide = u64::from(*channels);
-    let texels = match extents {
-        [outer @ .., last] if *last == wide && wide > 1 => outer.to_vec(),
-        [outer @ .., last] if last % wide == 0 => [outer, &[last / wide]].concat(),
-        _ => {
-            return Err((
-                format!("whose rows are not texels of {channels} elements"),
-                "channels are those of the last axis",
-            ));
-        }
-    };
-    let (width, height) = match texels.as_slice() {
-        [width] => (*width, None),
-        [height, width] => (*width, Some(*height)),
-        other => return Err((format!("which has {} axes of texels", other.len()), "a texture has one or two axes")),
-    };
-    let narrow = matches!(dtype, Dtype::U8 | Dtype::I8 | Dtype::U16 | Dtype::I16);
-    let known = narrow || matches!(dtype, Dtype::F32 | Dtype::F16 | Dtype::U32 | Dtype::I32);
-    if !known {
-        return Err((
-            format!("whose elements are {}", dtype.name()),
-            "texels are f32, f16, or integers of 8, 16 and 32 bits",
-        ));
-    }
+    let TexelExtents { width, height } = TexelExtents::new(dtype, extents, *channels)?;
+    let narrow = is_narrow(dtype);
     if sampling.read == TextureRead::NormalizedFloat && !narrow {
         return Err((
             format!("read as normalized floats, of {}", dtype.name()),
@@ -67,7 +44,7 @@ fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<Text
     if height.is_none() && sampling.normalized {
         return Err(("of one axis, with normalized coordinates".to_owned(), "`tex1Dfetch` takes whole numbers"));
     }
-    let row = width * wide * dtype.size() as u64;
+    let row = width * u64::from(*channels) * dtype.size() as u64;
     if height.is_some() && !row.is_multiple_of(PITCH) {
         return Err((format!("whose rows are {row} bytes"), "rows of a texture are multiples of 32 bytes"));
     }

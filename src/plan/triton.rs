@@ -45,7 +45,8 @@ fn is_aligned(arg: &Arg) -> bool {
         | Arg::Pointers(_)
         | Arg::TensorMap(_)
         | Arg::Workspace(_)
-        | Arg::Texture(_) => false,
+        | Arg::Texture(_)
+        | Arg::Surface(_) => false,
     }
 }
 
@@ -69,7 +70,7 @@ fn type_name(workload: &Workload, arg: &Arg) -> String {
         Arg::Scalar(ScalarValue::Bool(_)) => "u1".to_owned(),
         Arg::Scalar(ScalarValue::F16(_)) => "fp16".to_owned(),
         Arg::Scalar(ScalarValue::Bf16(_)) => "bf16".to_owned(),
-        Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) => "*i8".to_owned(),
+        Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) | Arg::Surface(_) => "*i8".to_owned(),
         // Triton's compiler does not know these, and says so.
         Arg::TensorMap(_) | Arg::Struct(_) => "struct".to_owned(),
     }

@@ -235,6 +235,7 @@ impl Unrolling<'_> {
                 subject: &subject,
             };
             let symbols = launching.symbols(&kernel.symbols, &mut self.faults);
+            launching.check_surfaces(steps.as_deref().unwrap_or_default(), &mut self.faults);
             let program = |(steps, symbols)| ShapeProgram { shape: shape.name.clone(), symbols, steps, left_out: None };
             programs.extend(steps.zip(symbols).map(program));
         }

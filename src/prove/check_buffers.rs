@@ -60,8 +60,9 @@ impl CheckBuffers {
             copy(&mut self.fresh.as_mut_slice()[self.layout.region(index)], bytes);
         }
         device.upload(&self.memory, &self.fresh)?;
-        device.fill_symbols(&bound)?;
+        device.prepare(&bound)?;
         device.run(&bound)?;
+        device.finish(&bound)?;
         device.synchronize()?;
         device.download(&mut self.after, &self.memory)
     }

@@ -89,17 +89,30 @@ impl DifferenceTally {
             .zip(bytes[..held * size].par_chunks(CHUNK * size))
             .map(|(expected, bytes)| Self::of_decoded(dtype, expected, bytes, yardstick))
             .reduce(Self::default, Self::and);
-        compared.and(Self::of_values(&vec![f64::NAN; missing.len()], missing, yardstick))
+        compared.and(Self::of_constant(f64::NAN, missing, yardstick))
     }
 
     fn of_decoded(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
         let mut values = vec![0.0; expected.len()];
         element::decode_into(dtype, bytes, &mut values);
-        Self::of_values(&values, expected, yardstick)
+        Self::of_slice(&values, expected, yardstick)
     }
 
     /// Compares values that no launch wrote.
     pub fn of_values(values: &[f64], expected: &[f64], yardstick: Yardstick) -> Self {
+        let chunks = values.par_chunks(CHUNK).zip(expected.par_chunks(CHUNK));
+        chunks.map(|(values, expected)| Self::of_slice(values, expected, yardstick)).reduce(Self::default, Self::and)
+    }
+
+    /// Compares one value everywhere.
+    pub fn of_constant(value: f64, expected: &[f64], yardstick: Yardstick) -> Self {
+        let values = [value; CHUNK];
+        let of_chunk = |expected: &[f64]| Self::of_slice(&values[..expected.len()], expected, yardstick);
+        expected.par_chunks(CHUNK).map(of_chunk).reduce(Self::default, Self::and)
+    }
+
+    /// Compares values on this thread.
+    fn of_slice(values: &[f64], expected: &[f64], yardstick: Yardstick) -> Self {
         let mut tally = Self { compared: expected.len() as u64, ..Self::default() };
         for (&value, &expected) in values.iter().zip(expected) {
             tally.add(value, expected, yardstick);

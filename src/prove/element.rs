@@ -17,7 +17,18 @@ pub fn encode(dtype: Dtype, values: &[f64]) -> Vec<u8> {
     bytes
 }
 
-fn encode_into(dtype: Dtype, values: &[f64], bytes: &mut [u8]) {
+/// The bytes of `values`, as [`encode`] gives them; `values` become what the bytes stand for.
+pub fn settle(dtype: Dtype, values: &mut [f64]) -> Vec<u8> {
+    let mut bytes = vec![0; values.len() * dtype.size()];
+    bytes.par_chunks_mut(CHUNK * dtype.size()).zip(values.par_chunks_mut(CHUNK)).for_each(|(bytes, values)| {
+        encode_into(dtype, values, bytes);
+        decode_into(dtype, bytes, values);
+    });
+    bytes
+}
+
+/// As [`encode`], into a slice and on this thread.
+pub fn encode_into(dtype: Dtype, values: &[f64], bytes: &mut [u8]) {
     match dtype {
         Dtype::F64 => put(values, bytes, f64::to_le_bytes),
         Dtype::F32 => put(values, bytes, |v| (v as f32).to_le_bytes()),

@@ -12,6 +12,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// Elements that one task looks at.
+const CHUNK: usize = 1 << 14;
+
 /// Where the right answer comes from, with everything evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -199,7 +202,7 @@ pub fn held_by_outputs(
         let given = expected.iter_mut().find(|e| e.buffer == index);
         let uncovered = || ExpectedOutputError::Uncovered { buffer: buffer.name.clone() };
         let values = &mut given.filter(|e| e.values.len() == buffer.elements()).ok_or_else(uncovered)?.values;
-        let elements = values.par_iter().filter(|v| v.is_nan()).count();
+        let elements: usize = values.par_chunks(CHUNK).map(|chunk| chunk.iter().filter(|v| v.is_nan()).count()).sum();
         if elements > 0 && nan == NanRule::Refused {
             return Err(ExpectedOutputError::Nan { buffer: buffer.name.clone(), elements });
         }
@@ -213,10 +216,13 @@ pub fn held_by_outputs(
         }
         let largest = element::largest(buffer.dtype);
         let beyond = |value: f64| buffer.dtype.has_nan() && element::rounded(buffer.dtype, value).is_infinite();
-        values
-            .par_iter_mut()
-            .filter(|v| v.abs() > largest && beyond(**v))
-            .for_each(|v| *v = f64::INFINITY.copysign(*v));
+        values.par_chunks_mut(CHUNK).for_each(|chunk| {
+            for value in chunk.iter_mut().filter(|value| value.abs() > largest) {
+                if beyond(*value) {
+                    *value = f64::INFINITY.copysign(*value);
+                }
+            }
+        });
     }
     Ok(expected)
 }

@@ -50,10 +50,9 @@ impl CaseInputs {
 
     /// Inputs of these values, rounded to the dtypes of their buffers.
     pub fn rounded(shape: &ShapeSpec, values: Vec<Vec<f64>>) -> Self {
-        let encoded = |(buffer, values): (&BufferSpec, Vec<f64>)| {
-            let bytes = element::encode(buffer.dtype, &values);
-            let values = if buffer.role.is_read() { element::decode(buffer.dtype, &bytes) } else { Vec::new() };
-            (bytes, values)
+        let encoded = |(buffer, mut values): (&BufferSpec, Vec<f64>)| {
+            let bytes = element::settle(buffer.dtype, &mut values);
+            (bytes, if buffer.role.is_read() { values } else { Vec::new() })
         };
         let (bytes, values) = shape.buffers.iter().zip(values).map(encoded).unzip();
         Self { bytes, values }

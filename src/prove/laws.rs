@@ -21,6 +21,8 @@ const RISEN_SCORE: f64 = 180.0;
 const WIDE_SCORE: f64 = 36.0;
 /// What values are multiplied by where one of them may be the whole answer.
 const SMALLER: f64 = 0.25;
+/// Elements that one task changes.
+const CHUNK: usize = 1 << 14;
 /// One in so many elements, or columns, stands out.
 const RARE: u64 = 64;
 
@@ -53,7 +55,11 @@ pub fn apply(law: Law, builtin: Option<&BoundBuiltin>, shape: &ShapeSpec, seed: 
 /// Finite values that the dtype cannot hold become the largest that it can.
 fn within_range(shape: &ShapeSpec, index: usize, values: &mut [Vec<f64>]) {
     let largest = element::largest(shape.buffers[index].dtype);
-    values[index].par_iter_mut().filter(|v| v.is_finite()).for_each(|v| *v = v.clamp(-largest, largest));
+    values[index].par_chunks_mut(CHUNK).for_each(|chunk| {
+        for value in chunk.iter_mut().filter(|value| value.is_finite() && value.abs() > largest) {
+            *value = value.clamp(-largest, largest);
+        }
+    });
 }
 
 fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
@@ -93,9 +99,9 @@ fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
             });
             smaller(&mut values[sdpa.v]);
         }
-        Law::Ties => [sdpa.q, sdpa.k].into_iter().for_each(|index| ties(&mut values[index])),
-        Law::Constant => values[sdpa.v].fill(1.0),
-        Law::Zeros => [sdpa.q, sdpa.k].into_iter().for_each(|index| values[index].fill(0.0)),
+        Law::Ties => [sdpa.q, sdpa.k].into_iter().for_each(|index| values[index].par_chunks_mut(CHUNK).for_each(ties)),
+        Law::Constant => fill(&mut values[sdpa.v], 1.0),
+        Law::Zeros => [sdpa.q, sdpa.k].into_iter().for_each(|index| fill(&mut values[index], 0.0)),
         Law::Declared | Law::Masked => {}
     }
 }
@@ -129,12 +135,16 @@ fn elements(law: Law, seed: u64, values: &mut [f64]) {
         }
         Law::Outlier => values.par_iter_mut().enumerate().filter(|(at, _)| !rare(*at)).for_each(|(_, v)| *v *= 0.0625),
         Law::Growing => values.par_iter_mut().enumerate().for_each(|(at, v)| *v *= at as f64 / count as f64),
-        Law::Shifted => values.iter_mut().for_each(|v| *v += 4.0),
-        Law::Ties => ties(values),
-        Law::Constant => values.fill(1.0),
-        Law::Zeros => values.fill(0.0),
+        Law::Shifted => values.par_chunks_mut(CHUNK).for_each(|values| values.iter_mut().for_each(|v| *v += 4.0)),
+        Law::Ties => values.par_chunks_mut(CHUNK).for_each(ties),
+        Law::Constant => fill(values, 1.0),
+        Law::Zeros => fill(values, 0.0),
         Law::Declared | Law::Masked => {}
     }
+}
+
+fn fill(values: &mut [f64], value: f64) {
+    values.par_chunks_mut(CHUNK).for_each(|values| values.fill(value));
 }
 
 fn ties(values: &mut [f64]) {

@@ -54,10 +54,18 @@ impl Range {
 
     /// That of the finite values: their mean, and a spread of at least half of their size.
     fn of(values: &[f64]) -> Self {
-        let finite = || values.par_iter().filter(|v| v.is_finite());
-        let count = finite().count() as f64;
-        let mean = finite().sum::<f64>() / count;
-        let square = finite().map(|v| v * v).sum::<f64>() / count;
+        let of_chunk = |chunk: &[f64]| {
+            let mut sums = [0.0; 3];
+            for value in chunk.iter().copied().filter(|value| value.is_finite()) {
+                sums[0] += 1.0;
+                sums[1] += value;
+                sums[2] += value * value;
+            }
+            sums
+        };
+        let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+        let [count, sum, squares] = values.par_chunks(CHUNK).map(of_chunk).reduce(|| [0.0; 3], add);
+        let (mean, square) = (sum / count, squares / count);
         let spread = (square - 0.75 * mean * mean).sqrt();
         if mean.is_finite() && spread.is_finite() && spread > 0.0 { Self { mean, spread } } else { Self::UNIT }
     }
@@ -95,18 +103,22 @@ impl Poison {
 }
 
 fn bytes(buffer: &BufferSpec, range: Range, key: PoisonKey, stream: u64) -> Vec<u8> {
-    let mut values = vec![0.0; buffer.room()];
-    values.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, values)| {
+    let size = buffer.dtype.size();
+    let mut bytes = vec![0; buffer.room() * size];
+    bytes.par_chunks_mut(CHUNK * size).enumerate().for_each(|(chunk, bytes)| {
+        let mut values = [0.0; CHUNK];
+        let values = &mut values[..bytes.len() / size];
         let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream << 40 | chunk as u64);
-        for value in values {
+        for value in values.iter_mut() {
             let unit: f64 = StandardNormal.sample(&mut rng);
             // Half of the dtype's range at most: the poison stays finite also with its last bit turned.
             let half = element::largest(buffer.dtype) / 2.0;
             *value = (range.mean + range.spread * unit).clamp(-half, half);
         }
+        element::encode_into(buffer.dtype, values, bytes);
     });
-    element::encode(buffer.dtype, &values)
+    bytes
 }
 
 /// The bytes from `from` on, then those before.

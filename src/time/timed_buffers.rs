@@ -42,6 +42,15 @@ struct TimedContent {
     right: HashSet<(VariantExtents, Vec<MemoryDigest>)>,
 }
 
+/// What is as it was before a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restored {
+    /// The workload has no state.
+    Nothing,
+    /// State.
+    State,
+}
+
 /// All memory of the timing at a shape.
 #[derive(Debug)]
 pub struct TimedBuffers {
@@ -216,9 +225,10 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn restore_lead_in(&self, device: &Device) -> Result<(), DeviceError> {
-        let Some(state) = &self.lead_in_state else { return Ok(()) };
-        self.copy_regions(device, &self.lead_in, state, BufferSpec::is_state)
+    pub fn restore_lead_in(&self, device: &Device) -> Result<Restored, DeviceError> {
+        let Some(state) = &self.lead_in_state else { return Ok(Restored::Nothing) };
+        self.copy_regions(device, &self.lead_in, state, BufferSpec::is_state)?;
+        Ok(Restored::State)
     }
 
     fn refill(&self, device: &Device, set: &BufferSet, content: usize) -> Result<(), DeviceError> {

@@ -5,8 +5,10 @@ use super::audit_graph::{AuditGraph, WrongLaunch};
 use super::compared::{Compared, OutputPlace};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::TimingSettings;
-use super::timed_buffers::TimedBuffers;
-use crate::gpu::{BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};
+use super::timed_buffers::{Restored, TimedBuffers};
+use crate::gpu::{
+    BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, Surface, SurfaceCopy, VariantExtents,
+};
 use crate::model::{Audit, LatencyOutcome, VariantId};
 
 /// Launches whose mean is the first guess of how long one takes.
@@ -28,6 +30,32 @@ pub struct TimedProgram<'a> {
     pub extents: VariantExtents,
 }
 
+/// Surfaces of a program, whose arrays hold what the buffers of a sample hold.
+#[derive(Debug)]
+struct Surfaces {
+    /// By set.
+    sets: Vec<Vec<Surface>>,
+    lead_in: Vec<Surface>,
+}
+
+impl Surfaces {
+    fn of(timed: &TimedProgram<'_>) -> Self {
+        let sets = timed.sets.iter().map(|program| program.surfaces().to_vec()).collect();
+        Self { sets, lead_in: timed.lead_in.surfaces().to_vec() }
+    }
+
+    /// Queues that the arrays of so many sets hold what their buffers hold; those of the lead-in are filled by its graph.
+    fn fill(&self, device: &Device, sets: usize) -> Result<(), DeviceError> {
+        self.sets.iter().take(sets).try_for_each(|surfaces| device.copy_surfaces(surfaces, SurfaceCopy::Fill))
+    }
+
+    /// Queues that the buffers of so many sets, and of the lead-in, hold what their arrays hold.
+    fn write_back(&self, device: &Device, sets: usize) -> Result<(), DeviceError> {
+        let mut all = self.sets.iter().take(sets).chain([&self.lead_in]);
+        all.try_for_each(|surfaces| device.copy_surfaces(surfaces, SurfaceCopy::WriteBack))
+    }
+}
+
 /// A variant being timed at a shape.
 #[derive(Debug)]
 pub struct TimedKernel {
@@ -37,6 +65,7 @@ pub struct TimedKernel {
     graph: ExecutableGraph,
     extent: GraphExtent,
     extents: VariantExtents,
+    surfaces: Surfaces,
     /// Whether all sets have to hold one content: variables of the module are filled from it.
     uniform: bool,
     samples: Vec<f64>,
@@ -84,12 +113,17 @@ impl TimedKernel {
     ) -> Result<Self, DeviceError> {
         device.reset_persisting_l2()?;
         let graph = |launches| graph(device, &timed.sets, launches);
-        let replay = |graph: &ExecutableGraph| {
+        device.prepare(&timed.lead_in)?;
+        let surfaces = Surfaces::of(timed);
+        let renew = || {
             buffers.renew(device)?;
+            surfaces.fill(device, timed.sets.len())
+        };
+        // The first replay pays for loading; the second is the guess, and what it says is checked once.
+        let replay = |graph: &ExecutableGraph| {
+            renew()?;
             device.time(|| device.replay(graph))
         };
-        device.fill_symbols(&timed.lead_in)?;
-        // The first replay pays for loading; the second is the guess, and what it says is checked once.
         let few = buffers.most_launches(PILOT);
         let pilot = graph(few)?;
         replay(&pilot)?;
@@ -105,7 +139,7 @@ impl TimedKernel {
             elapsed = replay(&chosen)?;
         }
         for _ in 0..settings.warmup {
-            buffers.renew(device)?;
+            renew()?;
             device.replay(&chosen)?;
         }
         device.replay(&lead_in)?;
@@ -113,8 +147,9 @@ impl TimedKernel {
         let sets = launches.min(timed.sets.len() as u32);
         let extent = GraphExtent { launches, sets, launch_us: elapsed / f64::from(launches) };
         let launch = |set: usize| {
-            device.fill_symbols(&timed.sets[set])?;
-            device.run(&timed.sets[set])
+            device.prepare(&timed.sets[set])?;
+            device.run(&timed.sets[set])?;
+            device.finish(&timed.sets[set])
         };
         let most = settings.effort.most_launches(settings.rounds, launches);
         let missing = missing_launches(wanted, settings.rounds, &extent).min(most);
@@ -134,6 +169,7 @@ impl TimedKernel {
             graph: chosen,
             extent,
             extents: timed.extents.clone(),
+            surfaces,
             uniform: timed.lead_in.has_symbols(),
             samples: Vec::with_capacity(settings.rounds as usize),
             audits: schedule.audits_by_round(audits, settings.rounds),
@@ -196,6 +232,7 @@ impl TimedKernel {
             true => buffers.refresh_outputs(device, &contents)?,
             false => buffers.refresh(device, &contents)?,
         }
+        self.surfaces.fill(device, sets)?;
         device.replay(&self.lead_in)?;
         buffers.flush(device)?;
         buffers.clear_digests();
@@ -203,6 +240,7 @@ impl TimedKernel {
         let asked = || {
             device.deliver(&self.graph)?;
             device.deliver(&self.lead_in)?;
+            self.surfaces.write_back(device, sets)?;
             let places = if verified { contents.len() + 1 } else { 0 };
             let set = |place: usize| (place < contents.len()).then_some(place);
             (0..places).try_for_each(|at| buffers.ask_outputs(device, set(at)).map(|digests| pending.push(digests)))
@@ -322,9 +360,11 @@ fn lead_in_graph(
     launches: u32,
 ) -> Result<ExecutableGraph, DeviceError> {
     device.capture(|| {
-        device.fill_symbols(program)?;
+        device.prepare(program)?;
         (0..launches).try_for_each(|_| {
-            buffers.restore_lead_in(device)?;
+            if buffers.restore_lead_in(device)? == Restored::State {
+                device.copy_surfaces(program.surfaces(), SurfaceCopy::Fill)?;
+            }
             device.run(program)
         })
     })

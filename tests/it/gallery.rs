@@ -83,26 +83,92 @@ fn the_kernel_of_the_python_reference_builds() {
     assert!(built.stdout.contains("3 of 3 candidates build for sm_90"), "{}", built.stdout);
 }
 
-/// Phases of several launches, whose paths are relative to the repository.
-const STEPS: [&str; 2] = ["split_k", "histogram"];
+/// Folders of the gallery with the phase in each.
+fn gallery() -> Vec<(PathBuf, PathBuf)> {
+    let folders = std::fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<(PathBuf, PathBuf)> = folders
+        .filter(|path| path.is_dir())
+        .map(|folder| {
+            let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+            let is_phase = |path: &PathBuf| {
+                path.extension().is_some_and(|extension| extension == "toml") && !path.ends_with("ncugate.toml")
+            };
+            let phases: Vec<PathBuf> = files.filter(is_phase).collect();
+            let [phase] = phases.as_slice() else { panic!("{phases:?} in {}", folder.display()) };
+            (folder, phase.clone())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Where a phase's recording belongs; none of a phase that judges a report of another program.
+fn recording(folder: &Path, phase: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(phase).unwrap();
+    let named = text.lines().find_map(|line| line.strip_prefix("recording = "))?.trim_matches('"').to_owned();
+    let paths_of = if folder.join("ncugate.toml").is_file() { folder } else { root() };
+    assert_eq!(paths_of.join(&named), folder.join("recording"), "{}", phase.display());
+    Some(folder.join("recording"))
+}
 
 #[test]
-fn phases_of_several_launches_say_in_five_lines_what_they_show() {
-    for name in STEPS {
-        let readme = std::fs::read_to_string(root().join("examples").join(name).join("README.md")).unwrap();
+fn every_example_says_in_five_lines_what_it_shows_and_how_it_is_run() {
+    let gallery = gallery();
+    assert_eq!(gallery.len(), 8, "{gallery:?}");
+    for (folder, phase) in gallery {
+        let readme = std::fs::read_to_string(folder.join("README.md")).unwrap();
         let lines = readme.lines().filter(|line| !line.trim().is_empty()).count();
-        assert!((2..=5).contains(&lines), "{name}");
-        assert!(readme.contains(&format!("ncugate run examples/{name}/{name}.toml")), "{name}");
+        assert!((2..=5).contains(&lines), "{}", folder.display());
+        let name = phase.file_name().unwrap().to_str().unwrap();
+        let here = phase.strip_prefix(root()).unwrap().display().to_string();
+        let run = [here.as_str(), name].map(|path| format!("ncugate run {path}"));
+        let gates = format!("ncugate gate {name}");
+        assert!(run.iter().chain([&gates]).any(|command| readme.contains(command.as_str())), "{}", folder.display());
+        recording(&folder, &phase);
     }
 }
 
 #[test]
-fn phases_of_several_launches_and_of_other_traits_check() {
+fn a_recording_of_an_example_passes_and_one_that_is_not_there_does_not() {
+    for (folder, phase) in gallery() {
+        let Some(recording) = recording(&folder, &phase) else { continue };
+        let place = Place::new();
+        let reports = place.path().join("reports").display().to_string();
+        let arguments = ["run", phase.to_str().unwrap(), "--source", "recorded", "--reports", &reports];
+        let judged = Finished::of(place.ncugate(&arguments).current_dir(&folder));
+        let expected = if recording.is_dir() { 0 } else { 3 };
+        assert_eq!(judged.status, Some(expected), "{}: {judged:?}", phase.display());
+    }
+}
+
+#[test]
+fn every_example_builds_and_takes_its_arguments() {
+    let (Some(python), Some(nvcc)) = (python(), nvcc()) else { return };
+    for (folder, phase) in gallery() {
+        if recording(&folder, &phase).is_none() {
+            continue;
+        }
+        let place = Place::new();
+        place.write("bin/python3", &format!("#!/bin/sh\nexec {} \"$@\"\n", python.display()));
+        let programs = place.path().join("bin");
+        std::fs::set_permissions(programs.join("python3"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let folders = [nvcc.path().parent().unwrap().to_path_buf()];
+        let own = (python != Path::new("python3")).then_some(programs);
+        let usual = std::env::var_os("PATH").unwrap();
+        let path = folders.into_iter().chain(own).chain(std::env::split_paths(&usual));
+        let arguments = ["check", phase.to_str().unwrap(), "--arch", "sm_90", "--sms", "132"];
+        let mut command = place.ncugate(&arguments);
+        let checked = Finished::of(command.current_dir(&folder).env("PATH", std::env::join_paths(path).unwrap()));
+        assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
+    }
+}
+
+#[test]
+fn phases_of_traits_build_and_take_their_arguments() {
     let Some(nvcc) = nvcc() else { return };
     let folders = [nvcc.path().parent().unwrap().to_path_buf()];
     let usual = std::env::var_os("PATH").unwrap();
     let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&usual))).unwrap();
-    let gallery = STEPS.map(|name| root().join("examples").join(name).join(format!("{name}.toml")));
     let traits = [
         "split_k",
         "two_pass",
@@ -113,13 +179,32 @@ fn phases_of_several_launches_and_of_other_traits_check() {
         "shapes",
         "tolerances",
         "texture",
+        "surface",
         "partial_sums",
     ];
     let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));
-    for phase in gallery.into_iter().chain(traits) {
+    for phase in traits {
         let place = Place::new();
         let arguments = ["check", phase.to_str().unwrap(), "--arch", "sm_90", "--sms", "132"];
         let checked = Finished::of(place.ncugate(&arguments).current_dir(root()).env("PATH", &path));
         assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
     }
+}
+
+#[test]
+fn a_missing_header_is_one_error_however_many_variants_include_it() {
+    let Some(nvcc) = nvcc() else { return };
+    let place = Place::new();
+    place.write(
+        "k.cu",
+        "#include \"absent_helper.h\"\nextern \"C\" __global__ void copy(const short* x, short* y) {}\n",
+    );
+    let phase = include_str!("../data/copy.toml").replace("copy.cu", "k.cu");
+    let sweep =
+        "[sweep]\nTHREADS = [32, 64, 128, 256, 512, 1024]\n[[gate]]\nrequire = \"spills == 0\"\non = \"each\"\n";
+    place.write("phase.toml", &format!("{phase}{sweep}[build]\nnvcc = \"{}\"\n", nvcc.path().display()));
+    let checked = Finished::of(&mut place.ncugate(&["check", "phase.toml", "--arch", "sm_90"]));
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    assert_eq!(checked.stdout.matches("absent_helper.h: No such file").count(), 1, "{}", checked.stdout);
+    assert!(checked.stdout.contains("and 3 more: does not build"), "{}", checked.stdout);
 }

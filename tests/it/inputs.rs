@@ -2,7 +2,6 @@
 //! read again.
 
 use crate::command::{Finished, Place, root};
-use crate::kernels::nvcc;
 use std::path::PathBuf;
 
 /// Phases in a folder of the repository, with subfolders.
@@ -37,22 +36,6 @@ fn phases_of_traits_and_the_gallery_are_right() {
     for phase in traits.iter().chain(&gallery()) {
         let checked = at_root(&["check", phase.to_str().unwrap(), "--no-build"]);
         assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
-    }
-}
-
-#[test]
-fn phases_of_the_gallery_build_and_take_their_arguments() {
-    let Some(nvcc) = nvcc() else { return };
-    let folders = [nvcc.path().parent().unwrap().to_path_buf()];
-    let usual = std::env::var_os("PATH").unwrap();
-    let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&usual))).unwrap();
-    for phase in gallery() {
-        let place = Place::new();
-        let arguments = ["check", phase.to_str().unwrap(), "--arch", "sm_90"];
-        let checked = Finished::of(place.ncugate(&arguments).current_dir(root()).env("PATH", &path));
-        assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
-        let readme = std::fs::read_to_string(root().join(phase.with_file_name("README.md"))).unwrap();
-        assert!(readme.contains("ncugate run "), "{}", phase.display());
     }
 }
 

@@ -2,6 +2,7 @@
 //! kernels that the double of the driver knows by name.
 
 use crate::command::{Finished, Place, root, wait_for};
+use crate::stored::report_of;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -85,6 +86,15 @@ pub fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static 
     let phase = include_str!("../data/copy.toml").replace("seeds = [0, 1]", "seeds = [0, 1]\nlaws = [\"declared\"]");
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
     place.write("phase.toml", &format!("{phase}{variants}{gate}[bench]\n{bench}\n"));
+    (place, variables)
+}
+
+/// As [`machine_of_kernels`], with an ncu whose reports have a launch of every kernel, as long as the double of the driver says.
+pub fn machine_that_counts(names: &[&str], bench: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, mut variables) = machine_of_kernels(names, bench);
+    let report = place.path().join("counted.ncu-rep");
+    fs::write(&report, report_of(names, 10_000.0)).unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
     (place, variables)
 }
 
@@ -343,6 +353,72 @@ fn a_texture_over_an_input_is_of_the_inputs_of_every_launch() {
         let checked = Finished::of(place.ncugate(&["check", "phase.toml", "--no-build"]).envs(variables.clone()));
         assert!(checked.status == Some(2) && checked.stderr.contains(said), "{argument}: {checked:?}");
     }
+}
+
+#[test]
+fn a_counter_that_is_asked_for_and_is_not_there_is_told_on_the_first_screen() {
+    // The double of ncu writes a report without launches.
+    for ask in [
+        "[[gate]]\nname = \"traffic\"\nrequire = \"dram_bytes >= 1 B\"\n[bench]",
+        "[profile]\nmetrics = [\"dram_bytes\"]\n[bench]",
+    ] {
+        let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 6");
+        let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        place.write("phase.toml", &phase.replace("[bench]", ask));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let printed = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains("1 proven correct"), "{finished:?}");
+        assert!(printed.contains("Not counted: ") && printed.contains("of copy_honest at only: "), "{printed}");
+    }
+}
+
+#[test]
+fn surfaces_hold_their_buffers_before_a_launch_and_buffers_what_launches_left_in_them() {
+    let (place, variables) = machine_of_kernels(&["copy_honest", "copy_later", "copy_wrong"], "rounds = 12");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let args = "args = [\"x\", \"y\"]";
+    let surfaces = "args = [{ surface = \"x\" }, { surface = \"y\" }]";
+    place.write("phase.toml", &phase.replace(args, surfaces));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)));
+    assert!(finished.stdout.contains("1 proven correct"), "{finished:?}");
+    let records = latencies(&place);
+    let outcome = |name: &str| &records.iter().find(|(variant, _)| variant == name).unwrap().1;
+    let honest = outcome("copy_honest");
+    assert_eq!(honest["status"], "timed", "{honest}");
+    assert!(honest["audit"]["launches"].as_u64().unwrap() >= 60, "{honest}");
+    assert_eq!(outcome("copy_later")["status"], "cheats", "{finished:?}");
+    for (argument, said) in [
+        ("{ surface = \"z\" }", "is `z`, which is not a buffer"),
+        ("{ surface = \"x\", channels = 3 }", "1, 2 or 4"),
+        ("{ surface = \"x\", address = \"clamp\" }", "`kernel.args[0].address` is for `texture`"),
+        ("{ surface = \"y\" }", "has a surface over `y`, and has it as buffer `y` too"),
+    ] {
+        place.write("phase.toml", &phase.replace(args, &format!("args = [{argument}, \"y\"]")));
+        let checked = Finished::of(place.ncugate(&["check", "phase.toml", "--no-build"]).envs(variables.clone()));
+        assert!(checked.status == Some(2) && checked.stderr.contains(said), "{argument}: {checked:?}");
+    }
+}
+
+#[test]
+fn state_in_a_surface_is_restored_before_every_timed_launch() {
+    let (place, variables) = machine_of_kernels(&["add_honest", "add_later"], "rounds = 6\nmin_sample_us = 600");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let (input, output) =
+        (r#"dtype = "f16", shape = ["S"], init = "normal""#, r#"dtype = "f16", shape = ["S"], role = "output""#);
+    let changed = phase
+        .replace("S = 2048", "S = 4096")
+        .replace(input, r#"dtype = "u8", shape = ["S"], init = { indices = 50 }"#)
+        .replace(output, r#"dtype = "u8", shape = ["S"], role = "output", init = { constant = 0 }"#)
+        .replace("args = [\"x\", \"y\"]", "args = [\"x\", { surface = \"y\", channels = 4 }]");
+    assert_eq!((changed.matches("u8").count(), changed.matches("surface").count()), (2, 1));
+    place.write("phase.toml", &changed);
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    let records = latencies(&place);
+    let status = |name: &str| records.iter().find(|(variant, _)| variant == name).unwrap().1["status"].clone();
+    assert_eq!((status("add_honest"), status("add_later")), ("timed".into(), "cheats".into()), "{finished:?}");
 }
 
 #[test]

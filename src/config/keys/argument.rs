@@ -6,7 +6,7 @@ use super::{KeyKind, Spec, key, spec};
 /// `args = [{ ... }]`.
 pub static ARGUMENT: Spec = spec(
     "args = [{ ... }]",
-    "Exactly one of `buffer`, `value`, `struct`, `pointers`, `texture`. Expressions see dimensions and the variant's parameters. The word \"nullptr\" is a pointer to nothing.",
+    "Exactly one of `buffer`, `value`, `struct`, `pointers`, `texture`, `surface`. Expressions see dimensions and the variant's parameters. The word \"nullptr\" is a pointer to nothing.",
     &[
         key("buffer", KeyKind::Text, "A pointer into a buffer."),
         key("offset", KeyKind::Expr, "Elements before the one that the pointer is to.").default("0"),
@@ -27,6 +27,11 @@ pub static ARGUMENT: Spec = spec(
             "texture",
             KeyKind::Text,
             "A texture object (`cudaTextureObject_t`) over an input: of one axis for `tex1Dfetch`, of two (rows, columns) for `tex2D`.",
+        ),
+        key(
+            "surface",
+            KeyKind::Text,
+            "A surface object (`cudaSurfaceObject_t`) over a CUDA array that holds the buffer: of one axis for `surf1Dread`, of two (rows, columns) for `surf2Dwrite`. The array is filled from the buffer before a launch and written back after it, outside of the time; no launch of the kernel may name the buffer in another way.",
         ),
         key("channels", KeyKind::Whole(1), "Elements of a texel, 1, 2 or 4: the last axis, or neighbours along it.")
             .default("1"),

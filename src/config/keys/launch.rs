@@ -9,7 +9,7 @@ pub const ENTRY: Key = key(
     "entry",
     KeyKind::Template,
     "Name of the `__global__` function: an `extern \"C\"` one, a mangled one, or as in C++ (`reduce`, `ns::reduce`, \
-     `reduce<float, {{ THREADS }}>`). A template is instantiated with the arguments that are written, if the source \
+     `reduce<float, {{ THREADS }}>`). A template is instantiated with the arguments that are written (enumerators too), if the source \
      does not. Namespaces may be left out while one kernel fits.",
 );
 /// Grid.

@@ -4,7 +4,8 @@ use super::names::{KernelNames, suggest};
 use super::scope::InScope;
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{
-    ArgTemplate, Role, ScalarType, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate, keys,
+    ArgTemplate, Role, ScalarType, SurfaceTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling,
+    TextureTemplate, keys,
 };
 use crate::expr::Expr;
 
@@ -33,14 +34,18 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
         return None;
     }
     let table = item.table(&keys::ARGUMENT)?;
-    let given: Vec<&str> =
-        ["buffer", "value", "struct", "pointers", "texture"].into_iter().filter(|key| table.has(key)).collect();
+    let given: Vec<&str> = ["buffer", "value", "struct", "pointers", "texture", "surface"]
+        .into_iter()
+        .filter(|key| table.has(key))
+        .collect();
     let [kind] = given.as_slice() else {
-        item.expected("exactly one of buffer, value, struct, pointers, texture", None);
+        item.expected("exactly one of buffer, value, struct, pointers, texture, surface", None);
         return None;
     };
-    let of_texture = ["channels", "address", "filter", "normalized", "read"].map(|key| (key, "texture"));
-    let strays = [("offset", "buffer"), ("type", "value"), ("repeat", "value")].into_iter().chain(of_texture);
+    let of_texture = ["address", "filter", "normalized", "read"].map(|key| (key, "texture"));
+    let of_texels = Some(("channels", "texture")).filter(|_| *kind != "surface");
+    let strays = [("offset", "buffer"), ("type", "value"), ("repeat", "value")];
+    let strays = strays.into_iter().chain(of_texture).chain(of_texels);
     for (key, of) in strays.filter(|(_, of)| of != kind) {
         if let Some(stray) = table.get(key) {
             stray.report(format!("`{}` is for `{of}`", stray.place.key), None);
@@ -50,6 +55,10 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
         "buffer" => element(&table),
         "value" => value(&table),
         "texture" => texture(&table),
+        "surface" => Some(ArgTemplate::Surface(SurfaceTemplate {
+            buffer: table.get("surface")?.text()?,
+            channels: channels(&table)?,
+        })),
         "struct" => Some(ArgTemplate::Struct(fields(&table.get("struct")?, depth)?)),
         _ => Some(ArgTemplate::Pointers(pointers(&table.get("pointers")?, depth)?)),
     }
@@ -64,17 +73,20 @@ fn element(table: &Table<'_>) -> Option<ArgTemplate> {
     Some(ArgTemplate::Element { buffer, offset })
 }
 
+/// Elements of a texel.
+fn channels(table: &Table<'_>) -> Option<u32> {
+    let Some(item) = table.get("channels") else { return Some(1) };
+    match item.whole(1..=4)? {
+        3 => {
+            item.expected("1, 2 or 4", None);
+            None
+        }
+        channels => u32::try_from(channels).ok(),
+    }
+}
+
 fn texture(table: &Table<'_>) -> Option<ArgTemplate> {
-    let channels = match table.get("channels") {
-        Some(item) => match item.whole(1..=4)? {
-            3 => {
-                item.expected("1, 2 or 4", None);
-                return None;
-            }
-            channels => u32::try_from(channels).ok()?,
-        },
-        None => 1,
-    };
+    let channels = channels(table)?;
     let sampling = TextureSampling {
         address: table
             .get("address")
@@ -123,12 +135,12 @@ pub fn check(at: &Table<'_>, arg: &Placed<ArgTemplate>, names: &KernelNames<'_>,
     for part in arg.value.parts() {
         let buffers = || names.buffers.iter().map(|buffer| buffer.name.as_str());
         let known: Vec<&str> = match part {
-            ArgTemplate::Element { .. } | ArgTemplate::Texture(_) => buffers().collect(),
+            ArgTemplate::Element { .. } | ArgTemplate::Texture(_) | ArgTemplate::Surface(_) => buffers().collect(),
             _ => names.args.iter().map(String::as_str).chain(maps.iter().copied()).collect(),
         };
         if let Some(name) = part.name().filter(|name| !known.contains(name)) {
             let what = match part {
-                ArgTemplate::Element { .. } | ArgTemplate::Texture(_) => "a buffer",
+                ArgTemplate::Element { .. } | ArgTemplate::Texture(_) | ArgTemplate::Surface(_) => "a buffer",
                 _ => "a buffer, tensor map, scalar or dimension",
             };
             let message = format!("`{key}` is `{name}`, which is not {what}");

@@ -56,6 +56,7 @@ impl SymbolParts {
                 })
             }
             ArgTemplate::Texture(_) => Some("a texture".to_owned()),
+            ArgTemplate::Surface(_) => Some("a surface".to_owned()),
             ArgTemplate::Null | ArgTemplate::Element { .. } | ArgTemplate::Pointers(_) => Some("a pointer".to_owned()),
         }
     }

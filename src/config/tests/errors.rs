@@ -120,7 +120,7 @@ fn unknown_table() {
     25 | [sweeps]
        |  ^^^^^^
        |
-       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported
+       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported
     "##);
 }
 
@@ -134,7 +134,7 @@ fn missing_key() {
     16 | [kernel]
        | ^^^^^^^^
        |
-       = help: The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
+       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
     "##);
 }
 
@@ -783,7 +783,7 @@ arch = "90"
     19 | [variable]
        |  ^^^^^^^^
        |
-       = help: did you mean `variant`? allowed here: phase, build, bench, profile, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported
+       = help: did you mean `variant`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported
 
     error: `sweep` has no kernel to sweep
       --> phase.toml:28:1
@@ -959,7 +959,7 @@ fn a_wrong_workload_does_not_hide_other_errors() {
     15 | [kernel]
        | ^^^^^^^^
        |
-       = help: The `.cu` file. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
+       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
 
     error: `gate[0].require` is "spils == 0", whose `spils` is unknown
       --> phase.toml:29:12

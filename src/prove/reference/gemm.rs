@@ -52,6 +52,9 @@ impl Gemm {
     }
 
     pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
+        if let Some(product) = self.constant_product(values) {
+            return vec![product; self.rows * self.columns];
+        }
         let mut c = vec![0.0; self.rows * self.columns];
         // Every task packs all of `b` anew, so that few rows a task would be slow, and too many leave threads idle.
         let rows = (self.rows / (2 * rayon::current_num_threads())).clamp(ROWS, MOST_ROWS);
@@ -69,6 +72,19 @@ impl Gemm {
             }
         });
         c
+    }
+
+    /// The value of every element of `c` where it is known without a product, and exactly: both matrices are 0, or 1,
+    /// everywhere, and nothing is carried over.
+    fn constant_product(&self, values: &BufferValues) -> Option<f64> {
+        let is = |index: usize, value: f64| values[index].par_iter().all(|v| *v == value);
+        let everywhere = |value| is(self.a, value) && is(self.b, value);
+        let carries = self.c_in.is_some() && self.beta != 0.0;
+        match values[self.a].first() {
+            Some(0.0) if !carries && everywhere(0.0) => Some(self.alpha * 0.0),
+            Some(1.0) if !carries && everywhere(1.0) => Some(self.alpha * self.inner as f64),
+            _ => None,
+        }
     }
 
     /// The same over the terms that are kept, one after another, with sums rounded after every term.
