@@ -28,7 +28,7 @@ pub use upkeep::{
     WorkerArgs,
 };
 
-use crate::campaign::{DeepChoice, Patience};
+use crate::campaign::{DeepChoice, GpuChoice, Patience};
 use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
 use crate::plan::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -234,6 +234,10 @@ pub struct RunArgs {
     /// End measuring after so many seconds; the same command goes on where it ended
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub time_budget: Option<u64>,
+    /// GPUs that take part: all, auto (those of the first one's kind on which nobody measures), numbers (0,2) or UUIDs. The first
+    /// times; all check and count. Without it, the first that is visible
+    #[arg(long, value_name = "GPUS")]
+    pub gpus: Option<GpuChoice>,
     /// Take deep profiles of these too: a variant, the best N (`top:N`), or `each`; as often as needed
     #[arg(long, value_name = "VARIANT|top:N|each", conflicts_with = "shard")]
     pub deep: Vec<DeepChoice>,
@@ -405,6 +409,9 @@ pub struct DoctorArgs {
     /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
+    /// Also launch one kernel, and count one counter of it with ncu
+    #[arg(long)]
+    pub probe: bool,
 }
 
 /// `ncugate record`

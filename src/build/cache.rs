@@ -17,7 +17,7 @@ use super::digest::{Digest, sha256};
 use super::error::BuildError;
 use super::flag_files::flag_files;
 use super::nvcc::{CompileUnit, Nvcc};
-use crate::disk::{self, Durability};
+use crate::disk::{self, Durability, open};
 use crate::model::CompiledLaunch;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -30,6 +30,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+/// Most bytes of a kernel's source.
+pub(super) const MAX_SOURCE: u64 = 64 << 20;
 /// Changes when the layout or the meaning of a key does.
 const LAYOUT: &str = "2";
 
@@ -182,7 +184,7 @@ impl Cache {
             .part(nvcc.version())
             .part(arch.to_string())
             .part(unit.source.as_os_str().as_encoded_bytes())
-            .part(fs::read(&unit.source)?)
+            .part(open::named(&unit.source, MAX_SOURCE)?)
             .list(unit.flags.iter())
             .list(defines)
             .list(unit.instantiation()?.iter())

@@ -13,6 +13,7 @@ use super::sorted::{Sorted, sorted};
 use super::variable::variables;
 use super::{ptxas, refuse, share};
 use crate::config::CodeForm;
+use crate::disk::open;
 use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
 use crate::occupancy::Chip;
 use crate::plan::{KernelPlan, Plan, ShapeProgram};
@@ -26,6 +27,8 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
+/// Most bytes of machine code that somebody else compiled.
+const MAX_CODE: u64 = 1 << 30;
 /// One compilation may take this long.
 const LIMIT: Duration = Duration::from_secs(900);
 /// The Python where the phase names none.
@@ -185,7 +188,7 @@ impl<'a> Builder<'a> {
 
     /// Machine code that somebody else compiled, kept in the cache so that it stays what it is.
     fn given(&self, path: &Path) -> Result<Attempt, BuildError> {
-        match fs::read(path) {
+        match open::named(path, MAX_CODE) {
             Ok(bytes) => {
                 let artifact = self.cache.keep(path, bytes)?;
                 self.note_read(&artifact);

@@ -1,12 +1,13 @@
 //! Kernels in Python, compiled by Triton: one process of the user's Python compiles all that the cache does not have. It
 //! needs neither a GPU nor PyTorch.
 
-use super::cache::{Artifact, Cache, CacheError, CacheInputs, Compiled};
+use super::cache::{Artifact, Cache, CacheError, CacheInputs, Compiled, MAX_SOURCE};
 use super::compile::{Attempt, Builder};
 use super::digest::{Digest, sha256};
 use super::error::BuildError;
 use super::message::unreadable;
 use super::sorted::PlannedKernel;
+use crate::disk::open;
 use crate::model::CompiledLaunch;
 use crate::plan::{KernelCode, KernelPlan, TritonKernel};
 use crate::process::{self, Ending};
@@ -96,7 +97,7 @@ impl Builder<'_> {
         let mut missing = Vec::new();
         for &(index, kernel) in kernels {
             let KernelCode::Triton(about) = &kernel.code else { continue };
-            let key = match fs::read(&kernel.source) {
+            let key = match open::named(&kernel.source, MAX_SOURCE) {
                 Ok(source) => triton.key(kernel, about, &source, &self.arch.to_string()),
                 Err(error) => {
                     done(index, kernel, &Err(unreadable(&kernel.source, &error)))?;

@@ -16,9 +16,14 @@ use crate::plan::{CommandPlan, Plan};
 use crate::stats::looks;
 use crate::store::{Run, RunWriter, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// Most commands that are started before their turn: an interpreter with its libraries takes some hundred megabytes.
+const MOST_PRESTARTED: usize = 12;
 
 /// Variants at shapes.
 pub type TimedCases = BTreeSet<(VariantId, ShapeName)>;
@@ -86,12 +91,17 @@ impl Confirmation<'_> {
             self.plan.commands().filter(|(id, _)| cases.iter().any(|(case, _)| case == *id)).collect();
         let processes = if commands.is_empty() { 1 } else { self.phase.bench.processes };
         let mut new = BTreeMap::new();
-        for rounds in split(rounds, processes) {
-            let mut phase = self.phase.clone();
-            phase.bench.rounds = rounds;
-            self.kernels(&Batch { phase: &phase, run, cases, folder: &folder }, &mut new)?;
-            for (variant, command) in &commands {
-                self.command((variant, command), &phase, cases, (&folder, &mut new))?;
+        let batches: Vec<(u32, PathBuf)> = split(rounds, processes).into_iter().zip(process_folders(&folder)).collect();
+        for together in batches.chunks(started_together(commands.len())) {
+            let mut waiting = prestarted(&commands, together)?;
+            for ((rounds, folder), waiting) in together.iter().zip(&mut waiting) {
+                let mut phase = self.phase.clone();
+                phase.bench.rounds = *rounds;
+                let batch = Batch { phase: &phase, run, cases, folder };
+                self.kernels(&batch, &mut new)?;
+                for command in &commands {
+                    self.command(*command, &batch, waiting, &mut new)?;
+                }
             }
         }
         for (case, batches) in new {
@@ -119,22 +129,21 @@ impl Confirmation<'_> {
         }
     }
 
-    /// A command in a new process: it checks and times the shapes that are asked for.
+    /// A command in a process of its own, which waits for it where there is one: it checks and times the shapes that are asked for.
     fn command(
         &mut self,
         (variant, command): (&VariantId, &CommandPlan),
-        phase: &Phase,
-        cases: &TimedCases,
-        (folder, new): (&Path, &mut Batches),
+        batch: &Batch<'_>,
+        waiting: &mut PrestartedCommands,
+        new: &mut Batches,
     ) -> Result<(), CampaignError> {
-        let mut phase = phase.clone();
+        let cases = batch.cases;
+        let mut phase = batch.phase.clone();
         phase.bench.shapes.retain(|shape| cases.contains(&(variant.clone(), shape.clone())));
         phase.workload.shapes.retain(|shape| phase.bench.shapes.contains(&shape.name));
-        let place = folder.join(targets::file_name(variant));
-        std::fs::create_dir_all(&place)
-            .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
+        let place = place(batch.folder, variant)?;
         let mut keep = |event| self.keep(cases, event, new);
-        external::measure(&phase, variant, command, &place, &mut PrestartedCommands::default(), &mut keep)?;
+        external::measure(&phase, variant, command, &place, waiting, &mut keep)?;
         Ok(())
     }
 
@@ -165,7 +174,7 @@ struct Batch<'a> {
     run: &'a Run,
     /// Variants at shapes.
     cases: &'a TimedCases,
-    /// For the worker's files.
+    /// For the files of the worker and of commands.
     folder: &'a Path,
 }
 
@@ -228,12 +237,52 @@ fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
     }
 }
 
+/// As many batches as have their commands loaded at once, at least one: loading takes seconds, and needs a core and memory each.
+fn started_together(commands: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    (MOST_PRESTARTED.min(2 * cores) / commands.max(1)).max(1)
+}
+
+/// Commands of these batches, each in a process of its own that has loaded and waits for its turn. Nothing is timed beside one that
+/// still loads.
+fn prestarted(
+    commands: &[(&VariantId, &CommandPlan)],
+    batches: &[(u32, PathBuf)],
+) -> Result<Vec<PrestartedCommands>, CampaignError> {
+    let mut waiting = Vec::new();
+    for (_, folder) in batches {
+        std::fs::create_dir_all(folder).map_err(no_folder)?;
+        let mut of_batch = PrestartedCommands::default();
+        for (variant, command) in commands {
+            of_batch.start(variant, command, &place(folder, variant)?);
+        }
+        waiting.push(of_batch);
+    }
+    waiting.iter_mut().for_each(PrestartedCommands::settle);
+    Ok(waiting)
+}
+
+/// Where a command of a batch has its request and result.
+fn place(folder: &Path, variant: &VariantId) -> Result<PathBuf, CampaignError> {
+    let place = folder.join(targets::file_name(variant));
+    std::fs::create_dir_all(&place).map_err(no_folder)?;
+    Ok(place)
+}
+
+fn no_folder(source: io::Error) -> CampaignError {
+    CampaignError::Io { what: "make a folder for a confirmation", source }
+}
+
+/// Folders of the processes of a look.
+fn process_folders(look: &Path) -> impl Iterator<Item = PathBuf> {
+    (1..).map(|number| look.join(format!("process-{number}")))
+}
+
 /// A folder for one look that no look before it has used.
 fn fresh_folder(logs: &Path) -> Result<PathBuf, CampaignError> {
     let folder = |number: usize| logs.join(format!("confirmation-{number}"));
     let path = (1..).map(folder).find(|path| !path.exists()).unwrap_or_else(|| folder(0));
-    std::fs::create_dir_all(&path)
-        .map_err(|source| CampaignError::Io { what: "make a folder for a confirmation", source })?;
+    std::fs::create_dir_all(&path).map_err(no_folder)?;
     Ok(path)
 }
 

@@ -91,16 +91,16 @@ impl DeepProfiler<'_> {
         let cases = self.cases(&run, wanted);
         let logs = run.folder.join("logs").join("deep-profile");
         std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
-        let scratch = scratch_folder().map_err(io("make a folder for ncu's locks"))?;
+        let scratch = scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: run.folder.join("reports"), logs, scratch };
-        let runner = folders.runner(self.tools.ncu.as_ref().map_err(Clone::clone)?, self.phase);
+        let runner = folders.runner(self.tools.ncu.as_ref().map_err(Clone::clone)?, self.phase, "");
         let phase = self.once();
         let commands: Vec<CommandTarget> = self
             .plan
             .variants
             .iter()
             .filter(|variant| cases.iter().any(|(id, _)| *id == variant.id))
-            .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs))
+            .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs, None))
             .collect();
         // What a function launches is counted together, and has no source here: it has no deep profile.
         let is_kernel = |id: &VariantId| matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Kernel(_)));
@@ -108,7 +108,7 @@ impl DeepProfiler<'_> {
         let cubins = cubins(self.plan, &run.builds, |build| is_wanted(&build.variant));
         let kernels: Vec<ProfiledCase> = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
         let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
-        let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools);
+        let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools.worker.clone(), "");
         let of_worker = Subject {
             cases: kernels,
             target: &worker,

@@ -17,6 +17,26 @@ pub enum CampaignError {
         /// What is missing.
         reason: String,
     },
+    /// A GPU that was chosen cannot take part.
+    #[error("GPU {wanted} cannot take part: {why}")]
+    NoSuchGpu {
+        /// The GPU, as it was named.
+        wanted: String,
+        /// Why not.
+        why: String,
+    },
+    /// The GPUs that were chosen are not of one kind.
+    #[error(
+        "the GPUs are not of one kind: {unlike}; name those of one kind with --gpus, or each kind in the phase ([machine] groups), for a \
+         verdict each"
+    )]
+    UnlikeGpus {
+        /// Two of them, and what they are.
+        unlike: String,
+    },
+    /// What works on one of several GPUs ended without saying how.
+    #[error("the work on one of the GPUs ended without a result; run again to continue")]
+    LaneLost,
     /// nvcc, its cache, or the architecture.
     #[error(transparent)]
     Build(#[from] BuildError),

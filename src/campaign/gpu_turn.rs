@@ -24,42 +24,74 @@ pub enum Patience {
     Limited(Duration),
 }
 
-/// The right to measure on a GPU, taken when it is first needed and kept until this is dropped.
+/// The right to measure on GPUs, taken when it is first needed and kept until this is dropped.
 pub struct GpuTurn<'a> {
-    path: PathBuf,
-    gpu: String,
+    gpus: Vec<LockedGpu>,
     patience: Patience,
     progress: &'a (dyn Progress + Sync),
+}
+
+/// A GPU, and the right to measure on it once it is taken.
+struct LockedGpu {
+    path: PathBuf,
+    name: String,
     turn: OnceCell<Turn>,
+}
+
+impl LockedGpu {
+    fn new(device: &DeviceAttributes) -> Self {
+        let uuid = device.uuid.as_deref().unwrap_or("unknown");
+        let name: String = sha256(uuid.as_bytes()).chars().take(16).collect();
+        let folder = std::env::var_os(FOLDER).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        let path = folder.join(format!("ncugate-gpu-{name}.lock"));
+        Self { path, name: device.name.clone(), turn: OnceCell::new() }
+    }
 }
 
 impl<'a> GpuTurn<'a> {
     /// Of a GPU that is not asked for yet.
     pub fn new(device: &DeviceAttributes, patience: Patience, progress: &'a (dyn Progress + Sync)) -> Self {
-        let uuid = device.uuid.as_deref().unwrap_or("unknown");
-        let name: String = sha256(uuid.as_bytes()).chars().take(16).collect();
-        let folder = std::env::var_os(FOLDER).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-        let path = folder.join(format!("ncugate-gpu-{name}.lock"));
-        Self { path, gpu: device.name.clone(), patience, progress, turn: OnceCell::new() }
+        Self::of(std::iter::once(device), patience, progress)
     }
 
-    /// Waits until no other run measures on the GPU.
+    /// Of several GPUs that are not asked for yet.
+    pub fn of<'d>(
+        devices: impl Iterator<Item = &'d DeviceAttributes>,
+        patience: Patience,
+        progress: &'a (dyn Progress + Sync),
+    ) -> Self {
+        let mut gpus: Vec<LockedGpu> = devices.map(LockedGpu::new).collect();
+        // All runs take them in one order, so that no two wait for each other.
+        gpus.sort_by(|a, b| a.path.cmp(&b.path));
+        Self { gpus, patience, progress }
+    }
+
+    /// Whether no run measures on a GPU now.
+    pub fn is_free(device: &DeviceAttributes) -> bool {
+        matches!(Turn::ask(&LockedGpu::new(device).path), Ok(TurnOutcome::Mine(_)))
+    }
+
+    /// Waits until no other run measures on the GPUs.
     ///
     /// # Errors
-    /// [`CampaignError::GpuBusy`] after as long as it may take, [`CampaignError::Interrupted`], or the lock cannot be used.
+    /// [`CampaignError::GpuBusy`] after as long as it may take, [`CampaignError::Interrupted`], or a lock cannot be used.
     pub fn take(&self) -> Result<(), CampaignError> {
         let started = Instant::now();
+        self.gpus.iter().try_for_each(|gpu| self.take_one(gpu, started))
+    }
+
+    fn take_one(&self, gpu: &LockedGpu, started: Instant) -> Result<(), CampaignError> {
         let mut said = false;
-        while self.turn.get().is_none() {
+        while gpu.turn.get().is_none() {
             let asked =
-                Turn::ask(&self.path).map_err(|source| CampaignError::GpuLock { path: self.path.clone(), source })?;
+                Turn::ask(&gpu.path).map_err(|source| CampaignError::GpuLock { path: gpu.path.clone(), source })?;
             let holder = match asked {
                 TurnOutcome::Mine(turn) => {
-                    let _ = self.turn.set(turn);
+                    let _ = gpu.turn.set(turn);
                     return Ok(());
                 }
                 TurnOutcome::Taken(Some(owner)) => owner.to_string(),
-                TurnOutcome::Taken(None) => format!("a process that holds {}", self.path.display()),
+                TurnOutcome::Taken(None) => format!("a process that holds {}", gpu.path.display()),
             };
             if process::interrupted() {
                 return Err(CampaignError::Interrupted);
@@ -67,11 +99,11 @@ impl<'a> GpuTurn<'a> {
             if let Patience::Limited(limit) = self.patience
                 && started.elapsed() >= limit
             {
-                return Err(CampaignError::GpuBusy { gpu: self.gpu.clone(), holder });
+                return Err(CampaignError::GpuBusy { gpu: gpu.name.clone(), holder });
             }
             if !said {
                 self.progress
-                    .say(&format!("waiting for {}: {holder} measures on it (--wait 0 does not wait)", self.gpu));
+                    .say(&format!("waiting for {}: {holder} measures on it (--wait 0 does not wait)", gpu.name));
                 said = true;
             }
             std::thread::sleep(LOOK);

@@ -88,7 +88,7 @@ impl<'a> LiveRun<'a> {
         if let Some(journal) = self.searched {
             store::take_search(journal, &folder)?;
         }
-        let turn = GpuTurn::new(&self.tools.device, self.patience, self.progress);
+        let turn = GpuTurn::of(self.tools.devices(), self.patience, self.progress);
         let (mut writer, ended) = self.campaign(writer, earlier.as_deref(), &turn);
         let mut session = self.session(&folder)?;
         let ended = ended
@@ -121,7 +121,7 @@ impl<'a> LiveRun<'a> {
         }
         let part = LiveRun { plan: &plan, ..*self };
         let (writer, earlier) = part.writer(shard_manifest(self.phase, self.plan, shard, self.tools.fingerprint()))?;
-        let turn = GpuTurn::new(&self.tools.device, self.patience, self.progress);
+        let turn = GpuTurn::of(self.tools.devices(), self.patience, self.progress);
         let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), &turn);
         let ended = ended.map_err(LiveError::from).and_then(|()| seal(&mut writer));
         if let Err(why) = &ended {

@@ -5,14 +5,17 @@
 
 mod aa_test;
 mod confirmation;
+mod count_once;
 mod cubins;
 mod deep_choice;
 mod deep_profile;
 mod error;
 mod gpu_turn;
+mod lanes;
 mod live;
 mod profile;
 mod progress;
+mod prove_apart;
 mod reference_cubin;
 mod stages;
 mod static_check;
@@ -21,11 +24,13 @@ mod tools;
 
 pub use aa_test::{CalibrationError, calibrate};
 pub use confirmation::{Confirmation, TimedCases, Wanted};
+pub use count_once::count_once;
 pub use cubins::cubins;
 pub use deep_choice::{DeepChoice, UnknownChoice};
 pub use deep_profile::DeepProfiler;
 pub use error::CampaignError;
 pub use gpu_turn::{GpuTurn, Patience};
+pub use lanes::{GpuChoice, GpuName, Lane, is_of};
 pub use live::{LiveError, LiveRun, MeasuredRun, Start};
 pub use progress::{Progress, Silent, Terminal, Volume};
 pub use reference_cubin::{ReferenceCubin, reference_cubin};

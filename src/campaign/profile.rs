@@ -1,12 +1,14 @@
 //! Profiling as a stage of a campaign.
 
 use super::error::CampaignError;
+use super::lanes::{GpuName, Lane};
 use super::progress::Progress;
 use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
 use super::tools::Tools;
 use crate::config::{Counting, Phase};
 use crate::frame::wanted;
-use crate::host::{JobPurpose, WorkerJob, range_name};
+use crate::gpu::DeviceAttributes;
+use crate::host::{JobPurpose, WorkerCommand, WorkerJob, range_name};
 use crate::metric::id;
 use crate::model::BuiltKernel;
 use crate::model::ShapeName;
@@ -22,6 +24,7 @@ use crate::store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long to wait before counters are asked for again that another tool holds.
@@ -41,12 +44,50 @@ pub(super) struct Profiling<'a> {
     /// Metrics that judging and reporting need.
     pub metrics: &'a [String],
     /// Where records go.
-    pub writer: &'a mut RunWriter,
+    pub writer: &'a Mutex<&'a mut RunWriter>,
+    /// The run's folder.
+    pub folder: &'a Path,
+    /// The GPU that counts, where that is not the run's first, and its number among the others.
+    pub lane: Option<(usize, &'a Lane)>,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
 }
 
-impl Profiling<'_> {
+/// Profiles on all GPUs at once: each takes its share of the variants, with a worker, an ncu and locks of ncu of its own.
+pub(super) fn over_lanes(
+    (phase, plan, tools): (&Phase, &Plan, &Tools),
+    metrics: &[String],
+    writer: &mut RunWriter,
+    progress: &(dyn Progress + Sync),
+    cubins: &BTreeMap<VariantId, BuiltKernel>,
+    verified: &BTreeSet<VariantId>,
+    earlier: &[ProfileRecord],
+) -> Result<(), CampaignError> {
+    let folder = writer.folder().to_owned();
+    let (writer, folder) = (&Mutex::new(writer), folder.as_path());
+    let count = tools.others.len() + 1;
+    // Commands take longest, and are dealt out first.
+    let mut dealt: Vec<&VariantId> = verified.iter().collect();
+    dealt.sort_by_key(|id| !matches!(plan.variant(id).map(|variant| &variant.method), Some(Method::Command(_))));
+    let share = |number: usize| -> BTreeSet<VariantId> {
+        dealt.iter().skip(number).step_by(count).map(|id| (*id).clone()).collect()
+    };
+    std::thread::scope(|scope| {
+        let others = tools.others.iter().enumerate().map(|(number, lane)| {
+            let own = share(number + 1);
+            let lane = Some((number, lane));
+            scope.spawn(move || {
+                Profiling { phase, plan, tools, metrics, writer, folder, lane, progress }.run(cubins, &own, earlier)
+            })
+        });
+        let others: Vec<_> = others.collect();
+        let mut home = Profiling { phase, plan, tools, metrics, writer, folder, lane: None, progress };
+        let ended = home.run(cubins, &share(0), earlier);
+        others.into_iter().fold(ended, |ended, other| ended.and(other.join().unwrap_or(Err(CampaignError::LaneLost))))
+    })
+}
+
+impl<'a> Profiling<'a> {
     /// Profiles every correct variant at the phase's profiled shapes, and at every other shape where a latency is judged
     /// what that is held against; the others get a record that says why not.
     pub(super) fn run(
@@ -59,14 +100,14 @@ impl Profiling<'_> {
         let witness = wanted::counters(&wanted::witness_counters(), capability);
         let mut counters = wanted::counters(self.metrics, capability);
         counters.extend(witness.iter().filter(|name| !counters.contains(name)).cloned().collect::<Vec<_>>());
-        let folder = self.writer.folder().to_owned();
+        let folder = self.folder.to_owned();
         let covered = Covered::by(earlier);
         let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| verified.contains(id)).map(clone_pair).collect();
         let mut job = WorkerJob::new(self.phase, self.plan, &cubins, JobPurpose::Profile)?;
         for kernel in &mut job.kernels {
             kernel.shapes = self.phase.workload.shapes.iter().map(|shape| shape.name.clone()).collect();
         }
-        let worker = WorkerTarget::new(job, folder.join("logs"), self.tools);
+        let worker = WorkerTarget::new(job, folder.join("logs"), self.worker(), &self.prefix());
         let commands = self.command_targets(verified, &folder.join("logs"));
         let shapes = &self.phase.profile.shapes;
         let is_launched =
@@ -113,7 +154,7 @@ impl Profiling<'_> {
         match self.collect(&subjects, &duration, covered, folder) {
             // the gates that compare with them say so; everything else of the run stands
             Err(CampaignError::Profile(ProfileError::Unprofilable(why))) => {
-                Ok(self.writer.warn(&format!("no kernel of an external baseline was seen: {why}"))?)
+                Ok(self.writer().warn(&format!("no kernel of an external baseline was seen: {why}"))?)
             }
             ended => ended,
         }
@@ -130,9 +171,30 @@ impl Profiling<'_> {
         }
     }
 
+    /// The run, for one record.
+    fn writer(&self) -> MutexGuard<'_, &'a mut RunWriter> {
+        locked(self.writer)
+    }
+
+    fn device(&self) -> &DeviceAttributes {
+        self.lane.map_or(&self.tools.device, |(_, lane)| &lane.device)
+    }
+
+    fn gpu(&self) -> Option<GpuName> {
+        self.lane.map(|(_, lane)| lane.name.clone())
+    }
+
+    fn worker(&self) -> WorkerCommand {
+        self.lane.map_or_else(|| self.tools.worker.clone(), |(_, lane)| self.tools.worker_on(lane))
+    }
+
+    fn prefix(&self) -> String {
+        self.lane.map(|(number, _)| Lane::prefix(number)).unwrap_or_default()
+    }
+
     fn warn(&mut self, collected: &Collected) -> Result<(), CampaignError> {
         for warning in collected.warnings.iter().cloned().chain(unknown(collected)) {
-            self.writer.warn(&warning)?;
+            self.writer().warn(&warning)?;
         }
         Ok(())
     }
@@ -180,14 +242,14 @@ impl Profiling<'_> {
             return Ok(());
         }
         for (variant, shape) in cases {
-            self.writer.profile(&ProfileRecord {
+            self.writer().profile(&ProfileRecord {
                 variant: variant.clone(),
                 shape: shape.clone(),
                 metrics: counters.to_vec(),
                 outcome: ProfileOutcome::Failed { reason: why.to_owned() },
             })?;
         }
-        Ok(self.writer.warn(&format!("counters were not collected: {why}"))?)
+        Ok(self.writer().warn(&format!("counters were not collected: {why}"))?)
     }
 
     /// Starts again where another tool holds the counters: it may let them go.
@@ -219,10 +281,11 @@ impl Profiling<'_> {
         folder: &Path,
     ) -> Result<Collected, CampaignError> {
         let io = |what| move |source| CampaignError::Io { what, source };
-        let scratch = scratch_folder().map_err(io("make a folder for ncu's locks"))?;
+        let scratch = scratch_folder(self.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
-        let runner = folders.runner(ncu, self.phase);
-        let device = &self.tools.device;
+        let prefix = self.prefix();
+        let runner = folders.runner(ncu, self.phase, &prefix);
+        let device = self.device();
         let chip = Counters {
             gpu: device.name.clone(),
             compute_capability: device.compute_capability,
@@ -235,10 +298,10 @@ impl Profiling<'_> {
         };
         let verify = ByRange;
         let profiler = Profiler::new(runner, &verify, covered);
-        let (writer, progress) = (&mut self.writer, self.progress);
+        let (writer, progress) = (self.writer, self.progress);
         let mut sink = |record: ProfileRecord| {
             progress.step(&record.variant.0);
-            writer.profile(&record).map_err(io::Error::other)
+            locked(writer).profile(&record).map_err(io::Error::other)
         };
         Ok(profiler.profile(subjects, counters, &mut book, &mut sink)?)
     }
@@ -254,7 +317,7 @@ impl Profiling<'_> {
 
     fn commands(&self, folder: &Path, wanted: impl FnMut(&&Variant) -> bool) -> Vec<CommandTarget> {
         let variants = self.plan.variants.iter().filter(wanted);
-        variants.filter_map(|variant| CommandTarget::of(self.phase, variant, folder)).collect()
+        variants.filter_map(|variant| CommandTarget::of(self.phase, variant, folder, self.gpu())).collect()
     }
 }
 
@@ -281,6 +344,10 @@ pub(super) fn expected(plan: &Plan, repeats: u32) -> Expect {
 
 fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]) -> Vec<ProfiledCase> {
     variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
+}
+
+fn locked<'m, 'w>(writer: &'m Mutex<&'w mut RunWriter>) -> MutexGuard<'m, &'w mut RunWriter> {
+    writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn clone_pair((id, built): (&VariantId, &BuiltKernel)) -> (VariantId, BuiltKernel) {

@@ -3,11 +3,11 @@
 use super::cubins::cubins;
 use super::error::CampaignError;
 use super::gpu_turn::GpuTurn;
-use super::profile::Profiling;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
 use super::targets;
 use super::tools::Tools;
+use super::{profile, prove_apart};
 use crate::build::{self, Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
@@ -79,7 +79,8 @@ impl Campaign<'_> {
         let profiles = earlier.map_or(&[][..], |run| &run.profiles[..]);
         self.timed("profile", |campaign| {
             campaign.progress.stage("profile", verified.len());
-            campaign.profiling().run(&cubins, &verified, profiles)
+            let Self { phase, plan, tools, metrics, ref mut writer, progress, .. } = *campaign;
+            profile::over_lanes((phase, plan, tools), metrics, writer, progress, &cubins, &verified, profiles)
         })
     }
 
@@ -157,6 +158,16 @@ impl Campaign<'_> {
         totals: &mut BenchTotals,
     ) -> Result<(), CampaignError> {
         let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
+        let mut job = job;
+        if !self.tools.others.is_empty() {
+            let names: Vec<String> = self.tools.others.iter().map(|lane| lane.name.to_string()).collect();
+            let (home, names) = (&self.tools.device.name, names.join(", "));
+            self.writer.warn(&format!(
+                "checked and counted on {} GPUs of one kind ({home}); every latency is of the first: the others are {names}",
+                self.tools.others.len() + 1,
+            ))?;
+            prove_apart::prove(&mut job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))?;
+        }
         let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| {
             if event == WorkerEvent::Proven && !prestarted.is_empty() {
                 self.progress.note("external commands load");
@@ -252,11 +263,6 @@ impl Campaign<'_> {
             measured.latencies.iter().try_for_each(|record| self.writer.latency(record))?;
         }
         Ok(unbuilt)
-    }
-
-    fn profiling(&mut self) -> Profiling<'_> {
-        let Self { phase, plan, tools, metrics, ref mut writer, progress, .. } = *self;
-        Profiling { phase, plan, tools, metrics, writer, progress }
     }
 
     fn keep_unprofiled(&mut self, builds: &[BuildRecord], verified: &BTreeSet<VariantId>) -> Result<(), CampaignError> {

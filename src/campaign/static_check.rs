@@ -17,7 +17,12 @@ const USUAL: ComputeCapability = ComputeCapability::new(9, 0);
 /// # Errors
 /// This program cannot ask for the GPU.
 pub fn target(asked: Option<Arch>, sms: Option<u32>) -> Result<(Arch, TargetGpu), CampaignError> {
-    let device = device()?.ok();
+    let device = match (device(), &asked) {
+        (Ok(found), _) => found.ok(),
+        // What to build for is known: a driver that is broken does not matter.
+        (Err(_), Some(_)) => None,
+        (Err(error), None) => return Err(error),
+    };
     let arch = asked.unwrap_or_else(|| Arch::of(device.as_ref().map_or(USUAL, |device| device.compute_capability)));
     let capability = arch.capability();
     let present = device.filter(|device| device.compute_capability == capability).map(|device| device.sms);

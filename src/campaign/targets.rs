@@ -1,6 +1,6 @@
 //! What ncu starts, where it writes, and how its reports are tied to cases.
 
-use super::tools::Tools;
+use super::lanes::GpuName;
 use crate::config::Phase;
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
@@ -13,6 +13,7 @@ use crate::ncu::{
     Contents, Expect, Knobs, LaunchSelection, Ncu, Processes, ProfiledCase, Runner, Subject, Target, Verify,
 };
 use crate::plan::{CommandPlan, Method, Variant};
+use crate::process::VISIBLE_GPUS;
 use ncu_rep::Report;
 use std::cell::Cell;
 use std::io;
@@ -30,13 +31,14 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    pub fn runner<'r>(&'r self, ncu: &'r Ncu, phase: &Phase) -> Runner<'r> {
+    pub fn runner<'r>(&'r self, ncu: &'r Ncu, phase: &Phase, prefix: &'r str) -> Runner<'r> {
         Runner {
             ncu,
             reports: &self.reports,
             logs: &self.logs,
             scratch: &self.scratch,
             timeout: phase.profile.timeout,
+            prefix,
             knobs: Knobs::default(),
         }
     }
@@ -44,7 +46,7 @@ impl Folders {
 
 /// A variant's id as part of a file's name.
 pub(super) fn file_name(variant: &VariantId) -> String {
-    variant.0.chars().map(|c| if c.is_ascii_alphanumeric() || "._-=".contains(c) { c } else { '_' }).collect()
+    variant.0.chars().map(|c| if c.is_ascii_alphanumeric() || "._-=+".contains(c) { c } else { '_' }).collect()
 }
 
 /// Our own worker, launching the kernels of some cases.
@@ -52,13 +54,14 @@ pub(super) struct WorkerTarget {
     job: WorkerJob,
     folder: PathBuf,
     worker: WorkerCommand,
+    prefix: String,
     jobs: Cell<u32>,
 }
 
 impl WorkerTarget {
-    /// Job files go to `folder`.
-    pub fn new(job: WorkerJob, folder: PathBuf, tools: &Tools) -> Self {
-        Self { job, folder, worker: tools.worker.clone(), jobs: Cell::new(0) }
+    /// Job files go to `folder`, with names that begin with `prefix`.
+    pub fn new(job: WorkerJob, folder: PathBuf, worker: WorkerCommand, prefix: &str) -> Self {
+        Self { job, folder, worker, prefix: prefix.to_owned(), jobs: Cell::new(0) }
     }
 }
 
@@ -70,10 +73,10 @@ impl Target for WorkerTarget {
         }
         job.kernels.retain(|kernel| !kernel.shapes.is_empty());
         let number = self.jobs.replace(self.jobs.get() + 1);
-        let path = self.folder.join(format!("profile-{number}.json"));
+        let path = self.folder.join(format!("{}profile-{number}.json", self.prefix));
         std::fs::write(&path, serde_json::to_vec(&job)?)?;
-        let mut command = Command::new(&self.worker.program);
-        command.args(&self.worker.args).arg(path);
+        let mut command = self.worker.command();
+        command.arg(path);
         Ok(command)
     }
 }
@@ -84,11 +87,12 @@ pub(super) struct CommandTarget {
     plan: CommandPlan,
     request: Request,
     path: PathBuf,
+    gpu: Option<GpuName>,
 }
 
 impl CommandTarget {
     /// The command of a variant that is one; requests go to `folder`.
-    pub fn of(phase: &Phase, variant: &Variant, folder: &Path) -> Option<Self> {
+    pub fn of(phase: &Phase, variant: &Variant, folder: &Path, gpu: Option<GpuName>) -> Option<Self> {
         let Method::Command(plan) = &variant.method else { return None };
         let name = file_name(&variant.id);
         let answer = folder.join(format!("{name}.profile.json"));
@@ -97,6 +101,7 @@ impl CommandTarget {
             plan: plan.clone(),
             request: Request::new(phase, &variant.id, RequestMode::Profile, answer)?,
             path: folder.join(format!("{name}.request.json")),
+            gpu,
         })
     }
 
@@ -118,7 +123,12 @@ impl Target for CommandTarget {
         let mut request = self.request.clone();
         request.shapes.retain(|shape| cases.iter().any(|(_, name)| *name == shape.name));
         request.write(&self.path).map_err(io::Error::other)?;
-        external::command(&self.plan, &self.path).ok_or_else(|| io::Error::other("the command is empty"))
+        let mut command =
+            external::command(&self.plan, &self.path).ok_or_else(|| io::Error::other("the command is empty"))?;
+        if let Some(gpu) = &self.gpu {
+            command.env(VISIBLE_GPUS, &gpu.0);
+        }
+        Ok(command)
     }
 }
 

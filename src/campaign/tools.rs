@@ -1,6 +1,7 @@
 //! What a campaign measures with: the GPU, nvcc, ncu, and this program as a worker.
 
 use super::error::CampaignError;
+use super::lanes::{GpuChoice, GpuName, Lane, choose};
 use crate::build::{Arch, Nvcc};
 use crate::config::{Counting, Phase};
 use crate::gpu::DeviceAttributes;
@@ -22,8 +23,12 @@ pub struct Tools {
     pub nvcc: Nvcc,
     /// The profiler, or why there is none.
     pub ncu: Result<Ncu, ToolError>,
-    /// The GPU.
+    /// The GPU that times.
     pub device: DeviceAttributes,
+    /// Its name, where the user chose it.
+    pub home: Option<GpuName>,
+    /// Further GPUs of its kind, which check and count.
+    pub others: Vec<Lane>,
     /// This program as a worker.
     pub worker: WorkerCommand,
     /// Which GPU and host.
@@ -34,17 +39,64 @@ impl Tools {
     /// Finds all of them, or says what is missing.
     pub fn find(phase: &Phase) -> Result<Self, CampaignError> {
         let worker = worker()?;
-        let device = match find_device(&worker, PROBE_TIMEOUT)? {
-            DeviceProbe::Present(device) => device,
-            DeviceProbe::Absent { reason } => return Err(CampaignError::NoGpu { reason }),
-        };
+        match find_device(&worker, PROBE_TIMEOUT)? {
+            DeviceProbe::Present(device) => Self::around(phase, worker, device, Vec::new()),
+            DeviceProbe::Absent { reason } => Err(CampaignError::NoGpu { reason }),
+        }
+    }
+
+    /// As [`Tools::find`], with the GPUs that the user chose: those of each kind by itself.
+    ///
+    /// # Errors
+    /// A tool or a GPU is missing, or the GPUs are of kinds that the phase does not name.
+    pub fn find_on(phase: &Phase, gpus: &GpuChoice) -> Result<Vec<Self>, CampaignError> {
+        let worker = worker()?;
+        // A phase before this one may have been measured on others.
+        process::show_gpu(None);
+        let mut kinds = Vec::new();
+        for kind in choose(gpus, &phase.groups, &worker, PROBE_TIMEOUT)? {
+            let mut lanes = kind.into_iter();
+            if let Some(home) = lanes.next() {
+                let tools = Self::around(phase, worker.clone(), home.device, lanes.collect())?;
+                kinds.push(Self { home: Some(home.name), ..tools });
+            }
+        }
+        match kinds.is_empty() {
+            true => Err(CampaignError::NoGpu { reason: "no GPU was chosen".to_owned() }),
+            false => Ok(kinds),
+        }
+    }
+
+    /// From here on children see the GPU that times alone, where the user chose it, unless they are given another.
+    pub fn show(&self) {
+        if let Some(home) = &self.home {
+            process::show_gpu(Some(&home.0));
+        }
+    }
+
+    fn around(
+        phase: &Phase,
+        worker: WorkerCommand,
+        device: DeviceAttributes,
+        others: Vec<Lane>,
+    ) -> Result<Self, CampaignError> {
         let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
         let ncu = match (Ncu::find(phase.profile.ncu.as_deref()), phase.counting) {
             (Err(absent), Counting::Required) => return Err(absent.into()),
             (found, _) => found,
         };
         let machine = machine(&device);
-        Ok(Self { nvcc, ncu, device, worker, machine })
+        Ok(Self { nvcc, ncu, device, home: None, others, worker, machine })
+    }
+
+    /// Every GPU that takes part.
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceAttributes> {
+        std::iter::once(&self.device).chain(self.others.iter().map(|lane| &lane.device))
+    }
+
+    /// The worker of another GPU.
+    pub fn worker_on(&self, lane: &Lane) -> WorkerCommand {
+        WorkerCommand { gpu: Some(lane.name.0.clone()), ..self.worker.clone() }
     }
 
     /// What variants are compiled for: the phase's architecture, else the GPU's own.
@@ -105,7 +157,7 @@ pub fn gpu(device: &DeviceAttributes) -> Gpu {
 /// This program under its hidden subcommand.
 pub fn worker() -> Result<WorkerCommand, CampaignError> {
     let program = std::env::current_exe().map_err(|source| CampaignError::Io { what: "find this program", source })?;
-    Ok(WorkerCommand { program, args: vec!["worker".to_owned()] })
+    Ok(WorkerCommand { program, args: vec!["worker".to_owned()], gpu: None })
 }
 
 /// The GPU, if there is one, and why not otherwise.

@@ -112,9 +112,12 @@ pub struct ManArgs {
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
     /// The job
-    #[arg(value_name = "JOB", required_unless_present = "probe")]
+    #[arg(value_name = "JOB", required_unless_present_any = ["probe", "launch"])]
     pub job: Option<PathBuf>,
-    /// Describe this machine's GPU instead
+    /// Describe this machine's GPUs instead
     #[arg(long)]
     pub probe: bool,
+    /// Launch one small kernel instead
+    #[arg(long)]
+    pub launch: bool,
 }

@@ -5,6 +5,7 @@ use super::{CommandError, print};
 use crate::cli::{BaselineCommand, ListArgs, OutputFormat, ShowBaselineArgs};
 use crate::exit::Outcome;
 use crate::judge::reference_runs::{Leaderboard, LeaderboardEntry, phases_with_entries};
+use crate::number::text::line;
 use crate::report::leaderboard::{summary, value};
 use serde::Serialize;
 use std::io::Write;
@@ -37,7 +38,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
         print::json(&rows, out)?;
         return Ok(Outcome::Passed);
     }
-    entries.iter().try_for_each(|(phase, entry)| writeln!(out, "{phase} {}", summary(entry)))?;
+    entries.iter().try_for_each(|(phase, entry)| writeln!(out, "{phase} {}", line(&summary(entry))))?;
     if entries.is_empty() {
         writeln!(out, "no entries; `ncugate baseline promote RUN` makes one")?;
     }
@@ -57,9 +58,9 @@ fn show(args: &ShowBaselineArgs, out: &mut dyn Write) -> Result<Outcome, Command
         return Ok(Outcome::Passed);
     }
     for entry in &named {
-        writeln!(out, "{} {}", entry.promoted.strftime("%Y-%m-%d"), summary(entry))?;
+        writeln!(out, "{} {}", entry.promoted.strftime("%Y-%m-%d"), line(&summary(entry)))?;
     }
-    last.readings.iter().try_for_each(|reading| writeln!(out, "  {}", value(reading)))?;
+    last.readings.iter().try_for_each(|reading| writeln!(out, "  {}", line(&value(reading))))?;
     for latency in &last.latencies {
         writeln!(out, "  {} latency samples at {}", latency.samples.len(), latency.shape)?;
     }

@@ -23,6 +23,12 @@ pub fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome, Command
         .map(|nvcc| CompilerFacts { path: nvcc.path().to_owned(), version: nvcc.version().to_owned() })
         .map_err(|e| e.to_string());
     let facts = Facts::gather(device, nvcc, Ncu::find(None));
+    let trial = match (&facts.device, &facts.ncu) {
+        (Ok(_), Ok(ncu)) if args.probe => Some(campaign::count_once(ncu)),
+        _ if args.probe => Some(Err("there is no GPU or no ncu to try it with".to_owned())),
+        _ => None,
+    };
+    let facts = Facts { trial, ..facts };
     let is_json = args.json || args.format == OutputFormat::Json;
     Ok(if is_json { write_json(&facts, out)? } else { say(&facts, out)? })
 }

@@ -11,6 +11,7 @@ use crate::frame::launches::FrameError;
 use crate::host::{InputArraysError, TrialError, WorkError};
 use crate::judge::JudgeError;
 use crate::judge::kernel_ratchet::BaselineError;
+use crate::number::text::logged;
 use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::show::ShowError;
@@ -247,6 +248,10 @@ pub fn report_error(error: &CommandError) -> Outcome {
             text.push_str(&format!("\n  cause: {said}"));
         }
         cause = next.source();
+    }
+    if !matches!(error, CommandError::Config(_) | CommandError::Plan(_)) {
+        // It may quote a file or a name of somebody else.
+        text = logged(&text);
     }
     // Standard error may be closed; there is nowhere left to say so.
     let _ = writeln!(io::stderr(), "{}", text.trim_end());

@@ -40,6 +40,7 @@ mod show;
 mod signal;
 mod submit;
 mod table;
+mod threads;
 mod worker;
 
 pub use error::{CommandError, report_error};
@@ -57,7 +58,12 @@ use std::io;
 pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
     manner::ask(cli.manner);
     project::settle(&mut cli.command)?;
+    threads::prove_bounded()?;
     signal::refuse_large_files();
+    if !matches!(cli.command, Command::Worker(_)) {
+        // A worker that crashes says so by its signal.
+        signal::explain_shortened_files();
+    }
     let mut out = Output::new(io::stdout().lock());
     match &cli.command {
         Command::Run(args) => run::run(args, &mut out),

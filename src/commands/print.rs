@@ -19,7 +19,7 @@ pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut dyn 
             if let Some(unasked) = &report.source.unasked {
                 writeln!(out, "not measured: {unasked}\n")?;
             }
-            if std::env::var_os("GITHUB_ACTIONS").is_some() {
+            if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
                 write!(out, "{}", github::annotations(report)?)?;
             }
             writeln!(out, "report: {}\n", page.display())?;
@@ -27,8 +27,10 @@ pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut dyn 
         }
     }
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        writeln!(file, "{}", github::summary(report)?)?;
+        let summary = github::summary(report)?;
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let written = file.and_then(|mut file| writeln!(file, "{summary}"));
+        written.map_err(|source| CommandError::Output { path: path.into(), source })?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::CommandError;
 use crate::cli::RecordArgs;
 use crate::exit::Outcome;
+use crate::number::text::line;
 use crate::store::{self, Run};
 use std::io::Write;
 
@@ -17,5 +18,14 @@ pub fn record(args: &RecordArgs, out: &mut dyn Write) -> Result<Outcome, Command
         run.manifest.run,
         args.output.display()
     )?;
+    let paths = store::absolute_paths(&run.phase);
+    if !paths.is_empty() {
+        let paths: Vec<String> = paths.iter().map(|path| line(path)).collect();
+        writeln!(
+            out,
+            "warning: its phase.toml names paths of this machine, and is kept as it was measured: {}",
+            paths.join(", ")
+        )?;
+    }
     Ok(Outcome::Passed)
 }

@@ -5,7 +5,7 @@ use super::list::list;
 use super::live::{Measured, live, no_go};
 use super::project::{open_phase, settle_run};
 use super::{CommandError, manner, report_error, signal};
-use crate::campaign::{CampaignError, Tools, Volume};
+use crate::campaign::{self, CampaignError, Tools, Volume};
 use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::config::Phase;
 use crate::exit::Outcome;
@@ -93,6 +93,9 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
     if let (MeasurementSource::Recorded, Some(part)) = (args.source, &measured_part) {
         return Err(CommandError::Usage(format!("{part} measures; a recording is judged whole")));
     }
+    if let (MeasurementSource::Recorded, Some(_)) = (args.source, &args.gpus) {
+        return Err(CommandError::Usage("--gpus measures; a recording was measured already".to_owned()));
+    }
     if args.source == MeasurementSource::Recorded && !args.deep.is_empty() {
         return Err(CommandError::Usage("--deep measures; a recording has the deep profiles that it has".to_owned()));
     }
@@ -105,9 +108,16 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
         return Ok(Outcome::Failed);
     }
     signal::watch();
-    match Tools::find(&phase) {
+    let tools = match &args.gpus {
+        Some(gpus) => Tools::find_on(&phase, gpus),
+        None => Tools::find(&phase).map(|tools| vec![tools]),
+    };
+    match tools {
+        Err(why @ (CampaignError::NoSuchGpu { .. } | CampaignError::UnlikeGpus { .. })) => Err(why.into()),
         Err(why) if measured_part.is_some() => Err(why.into()),
-        Ok(tools) => live(args, Measured { phase: &phase, plan: &plan, narrowed: narrowed.as_ref() }, &tools, out),
+        Ok(kinds) => {
+            on_each_kind(args, Measured { phase: &phase, plan: &plan, narrowed: narrowed.as_ref() }, &kinds, out)
+        }
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
             // The whole reason; the report says it in short.
             if manner::volume() != Volume::Quiet {
@@ -117,6 +127,48 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
         }
         Err(why) => Err(why.into()),
     }
+}
+
+/// Measures on each kind of GPU by itself. The gravest outcome counts, and a kind that the phase names and that takes no part leaves
+/// it inconclusive.
+fn on_each_kind(
+    args: &RunArgs,
+    measured: Measured<'_>,
+    kinds: &[Tools],
+    out: &mut dyn Write,
+) -> Result<Outcome, CommandError> {
+    let said = args.saying.format == OutputFormat::Text;
+    let mut outcomes = Vec::new();
+    if kinds.len() > 1 && (args.shard.is_some() || args.saying.comment.is_some()) {
+        return Err(CommandError::Usage(
+            "--shard and --comment take one kind of GPU: name those of one kind with --gpus".to_owned(),
+        ));
+    }
+    for tools in kinds {
+        tools.show();
+        let ended = live(args, measured, tools, out);
+        outcomes.push(if kinds.len() > 1 { ended.unwrap_or_else(|error| report_error(&error)) } else { ended? });
+        if process::interrupted() {
+            break;
+        }
+    }
+    if said && kinds.len() > 1 {
+        writeln!(out)?;
+        let ends = outcomes.iter().zip(kinds);
+        ends.into_iter().try_for_each(|(end, tools)| writeln!(out, "{:<12} on {}", end.words(), tools.device.name))?;
+    }
+    let mut outcome = outcomes.iter().copied().reduce(Outcome::and).unwrap_or(Outcome::Inconclusive);
+    if outcomes.len() < kinds.len() {
+        outcome = outcome.and(Outcome::Inconclusive);
+    }
+    let is_absent = |group: &&String| !kinds.iter().any(|tools| campaign::is_of(&tools.device, group));
+    for group in measured.phase.groups.iter().filter(|_| args.gpus.is_some()).filter(is_absent) {
+        outcome = outcome.and(Outcome::Inconclusive);
+        if said {
+            writeln!(out, "{:<12} on {group}: no such GPU takes part", Outcome::Inconclusive.words())?;
+        }
+    }
+    Ok(outcome)
 }
 
 /// A phase of ncu reports measures nothing.

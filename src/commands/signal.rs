@@ -2,7 +2,8 @@
 
 use crate::exit::Outcome;
 use crate::process::{self, Asked};
-use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::libc;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction, signal};
 use std::process::Command;
 
 /// From here on the first such signal ends children and lets the command keep what it has; the second ends the program. When
@@ -26,6 +27,26 @@ pub fn refuse_large_files() {
     let ignored = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
     // It fails for no signal that can be ignored; then the program ends as before.
     let _ = ignored;
+}
+
+/// What is said where a mapped file is not there any more.
+const SHORTENED: &str = "error: a report was overwritten or shortened while it was read, or its disk failed; run again when nothing writes it\n";
+
+/// From here on a report that another process shortens while it is mapped ends the program with a message and status 3, not with
+/// SIGBUS.
+pub fn explain_shortened_files() {
+    let explain = SigAction::new(SigHandler::Handler(say_shortened), SaFlags::empty(), SigSet::empty());
+    // SAFETY: the handler calls nothing but write and _exit, which are async-signal-safe, and does not return.
+    let installed = unsafe { sigaction(Signal::SIGBUS, &explain) };
+    // It fails for no signal that can be handled; then the program ends as before.
+    let _ = installed;
+}
+
+extern "C" fn say_shortened(_: i32) {
+    // SAFETY: the bytes are static and their length is theirs; whether they could be written changes nothing.
+    let _ = unsafe { libc::write(libc::STDERR_FILENO, SHORTENED.as_ptr().cast(), SHORTENED.len()) };
+    // SAFETY: it ends the process at once, without destructors that could touch the map again.
+    unsafe { libc::_exit(i32::from(Outcome::Environment.status())) }
 }
 
 #[allow(clippy::exit, reason = "a second Ctrl-C ends the program at once")]

@@ -8,8 +8,9 @@ use crate::host;
 /// Does the job, or says what GPU is here.
 pub fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {
     match &args.job {
+        _ if args.launch => host::launch_once()?,
         Some(job) if !args.probe => host::work(job)?,
-        Some(_) | None => host::report_device(0)?,
+        Some(_) | None => host::report_devices()?,
     }
     Ok(Outcome::Passed)
 }

@@ -126,6 +126,7 @@ pub static ROOT: Spec = spec(
         key("build", KeyKind::Table(&BUILD), "How variants are compiled."),
         key("bench", KeyKind::Table(&BENCH), "How latency is measured."),
         key("profile", KeyKind::Table(&PROFILE), "How counters are collected."),
+        key("machine", KeyKind::Table(&MACHINE), "What it is measured on."),
         key(
             "workload",
             KeyKind::Table(&WORKLOAD),
@@ -292,6 +293,19 @@ pub static PROFILE: Spec = spec(
         )
         .default("false"),
     ],
+);
+
+/// `[machine]`.
+pub static MACHINE: Spec = spec(
+    "[machine]",
+    "What the phase is measured on.",
+    &[key(
+        "groups",
+        TEXTS,
+        "Kinds of GPUs, each by a part of its name (`[\"H200\", \"L4\"]`). `run --gpus` may take GPUs of all these kinds: each kind has a run \
+         and a verdict of its own, and the gravest counts. A kind that is named and takes no part leaves the phase inconclusive.",
+    )
+    .default("GPUs that take part together have to be of one kind")],
 );
 
 /// `[kernel]`.

@@ -154,6 +154,8 @@ pub struct Phase {
     pub profile: ProfileSettings,
     /// What happens where they cannot be collected.
     pub counting: Counting,
+    /// Parts of the names of GPUs that one call measures, each kind by itself; none: they have to be of one kind.
+    pub groups: Vec<String>,
     /// What is computed.
     pub workload: Workload,
     /// The swept kernel, if the phase has one.

@@ -1,6 +1,7 @@
 //! What the driver may answer.
 
 use cudarc::driver::result::DriverError;
+use cudarc::driver::sys::CUresult;
 use std::path::PathBuf;
 
 /// Why the device did not do what was asked.
@@ -66,7 +67,45 @@ pub(super) fn cuda(call: &'static str) -> impl Fn(DriverError) -> DeviceError {
         let text = |t: Result<&std::ffi::CStr, DriverError>| {
             t.map_or_else(|_| "unknown error".to_owned(), |t| t.to_string_lossy().into_owned())
         };
-        let reason = format!("{} ({})", text(error.error_name()), text(error.error_string()));
+        let advice = advice(error.0).map(|advice| format!("; {advice}")).unwrap_or_default();
+        let reason = format!("{} ({}){advice}", text(error.error_name()), text(error.error_string()));
         DeviceError::Cuda { call, reason }
+    }
+}
+
+/// What to do about errors that no kernel is to blame for, or of which the driver's log says more.
+fn advice(error: CUresult) -> Option<&'static str> {
+    match error {
+        CUresult::CUDA_ERROR_ECC_UNCORRECTABLE => Some(
+            "the GPU's memory is damaged: see `nvidia-smi -q -d ECC,ROW_REMAPPER`, reset the GPU or take it out of use, and run again",
+        ),
+        CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE => {
+            Some("a link between GPUs failed: see `nvidia-smi nvlink -e`, and the Xid in `dmesg`")
+        }
+        CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE => Some(
+            "another process holds the GPU, or its compute mode forbids a second one: see `nvidia-smi -q -d COMPUTE`",
+        ),
+        CUresult::CUDA_ERROR_SYSTEM_NOT_READY => Some(
+            "the driver is not ready: on NVSwitch systems nvidia-fabricmanager has to run (`systemctl status nvidia-fabricmanager`)",
+        ),
+        CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => {
+            Some("libcuda and the kernel module are of different versions: restart the machine or the container")
+        }
+        CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+        | CUresult::CUDA_ERROR_LAUNCH_FAILED
+        | CUresult::CUDA_ERROR_UNKNOWN => Some("`dmesg | grep Xid` may say more"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_machine_say_what_to_do() {
+        assert!(advice(CUresult::CUDA_ERROR_ECC_UNCORRECTABLE).is_some_and(|text| text.contains("ECC")));
+        assert!(advice(CUresult::CUDA_ERROR_LAUNCH_FAILED).is_some_and(|text| text.contains("Xid")));
+        assert_eq!(advice(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS), None);
     }
 }

@@ -58,6 +58,7 @@ pub fn phase() -> Phase {
             close_look: CloseLookAt::default(),
         },
         counting: Counting::default(),
+        groups: Vec::new(),
         workload: Workload {
             seeds: vec![0, 1],
             laws: Laws::Given(vec![Law::Declared]),

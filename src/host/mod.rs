@@ -33,9 +33,9 @@ pub use job_error::JobError;
 pub use phase_job::{JobPurpose, cases};
 pub use reference_check::check_reference;
 pub use supervisor::{
-    DeviceProbe, Finish, HUNG, MeasureError, SinkError, WorkerCommand, exclude, find_device, measure,
+    DeviceProbe, Finish, HUNG, MeasureError, SinkError, WorkerCommand, exclude, find_device, find_devices, measure,
 };
 pub use trace_task::range_name;
 pub use trial::{MutantTable, NullTest, TrialError, mutant_table, null_test};
 pub use worker::WorkError;
-pub use worker_process::{report_device, work};
+pub use worker_process::{launch_once, report_devices, work};

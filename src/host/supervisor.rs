@@ -9,6 +9,7 @@ use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord};
 use crate::process::{self, Drain, Ending, KeptOutput, Supervised};
+use nix::sys::signal::Signal;
 use std::error::Error;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -32,12 +33,18 @@ pub struct WorkerCommand {
     pub program: PathBuf,
     /// Its arguments, usually the hidden subcommand.
     pub args: Vec<String>,
+    /// The GPU that it works on, as `CUDA_VISIBLE_DEVICES` names it, where that is not the run's first.
+    pub gpu: Option<String>,
 }
 
 impl WorkerCommand {
-    fn command(&self) -> Command {
+    /// The command, to which the job file is added.
+    pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args);
+        if let Some(gpu) = &self.gpu {
+            command.env(process::VISIBLE_GPUS, gpu);
+        }
         command
     }
 }
@@ -100,13 +107,30 @@ pub enum DeviceProbe {
     },
 }
 
-/// Asks a worker, started with `--probe`, for its device.
+/// Asks a worker, started with `--probe`, for its device: the first that is visible.
 pub fn find_device(worker: &WorkerCommand, limit: Duration) -> Result<DeviceProbe, MeasureError> {
+    Ok(match find_devices(worker, limit)? {
+        Ok(mut devices) if !devices.is_empty() => DeviceProbe::Present(devices.swap_remove(0)),
+        Ok(_) => DeviceProbe::Absent { reason: "the driver shows no device".to_owned() },
+        Err(reason) => DeviceProbe::Absent { reason },
+    })
+}
+
+/// Asks a worker, started with `--probe`, for all devices that are visible, in order; or why there is none.
+pub fn find_devices(
+    worker: &WorkerCommand,
+    limit: Duration,
+) -> Result<Result<Vec<DeviceAttributes>, String>, MeasureError> {
     let output = process::run(worker.command().arg("--probe"), limit)
         .map_err(|source| MeasureError::Io { what: format!("start {}", worker.program.display()), source })?;
-    match output.stdout.lines().find_map(WorkerEvent::parse) {
-        Some(WorkerEvent::Device(device)) => Ok(DeviceProbe::Present(device)),
-        Some(WorkerEvent::NoDevice { reason }) => Ok(DeviceProbe::Absent { reason }),
+    let events: Vec<WorkerEvent> = output.stdout.lines().filter_map(WorkerEvent::parse).collect();
+    let device = |event: &WorkerEvent| match event {
+        WorkerEvent::Device(device) => Some(device.clone()),
+        _ => None,
+    };
+    match events.first().cloned() {
+        Some(WorkerEvent::Device(_)) => Ok(Ok(events.iter().filter_map(device).collect())),
+        Some(WorkerEvent::NoDevice { reason }) => Ok(Err(reason)),
         Some(WorkerEvent::Failed { reason }) => Err(MeasureError::Worker { reason }),
         Some(_) | None => Err(MeasureError::Died { ending: output.ending, stderr: tail(&output.stderr) }),
     }
@@ -124,12 +148,13 @@ pub fn measure(
     folder: &Path,
     sink: &mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
 ) -> Result<Finish, MeasureError> {
-    let mut supervisor = Supervisor { job, worker, timeout, folder, sink };
+    let mut supervisor = Supervisor { job, worker, timeout, folder, sink, killed: Vec::new() };
     let mut attempt = 0;
     while !supervisor.job.is_settled() {
         let left = supervisor.remaining();
         match supervisor.attempt(attempt)? {
             Attempt::Interrupted => return Ok(Finish::Interrupted),
+            Attempt::Killed => attempt += 1,
             Attempt::Done { stderr } | Attempt::Lost { stderr } if supervisor.remaining() == left => {
                 return Err(MeasureError::Died { ending: Ending::Completed, stderr });
             }
@@ -156,7 +181,7 @@ pub fn exclude(job: &mut WorkerJob, variant: &VariantId, reason: &str) -> Vec<Wo
 }
 
 /// What a worker was last seen doing for one variant.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Activity {
     variant: VariantId,
     shape: ShapeName,
@@ -180,6 +205,8 @@ enum Attempt {
     Done { stderr: String },
     /// A variant took it down and is out.
     Lost { stderr: String },
+    /// It was killed from outside, and what it was at is tried once more.
+    Killed,
     /// The user asked to stop.
     Interrupted,
 }
@@ -191,6 +218,8 @@ struct Supervisor<'a> {
     timeout: Duration,
     folder: &'a Path,
     sink: &'a mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
+    /// What workers were at when they were killed from outside; none: at no variant.
+    killed: Vec<Option<Activity>>,
 }
 
 /// What a worker's events came to until it ended.
@@ -314,6 +343,12 @@ impl Supervisor<'_> {
         }
         if events.done {
             return Ok(Attempt::Done { stderr });
+        }
+        // No kernel sends this signal: it comes from a person, or from a system without memory. A second time, what it was at
+        // is the likelier cause.
+        if ending == Ending::Signaled(Signal::SIGKILL as i32) && !self.killed.contains(&events.activity) {
+            self.killed.push(events.activity);
+            return Ok(Attempt::Killed);
         }
         let Some(activity) = events.activity else { return Err(MeasureError::Died { ending, stderr }) };
         let reason = match ending {

@@ -6,12 +6,14 @@ use super::event::WorkerEvent;
 use super::job::{JobMode, WorkerJob};
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLost, Reporter, WorkError, Worker, chain};
-use crate::gpu::{Device, query_attributes};
+use crate::gpu::{Copier, Device, query_attributes};
 use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+/// Bytes that the kernel of a trial copies.
+const TRIAL_BYTES: usize = 4096;
 /// The Python where the phase names none.
 const PYTHON: &str = "python3";
 
@@ -53,9 +55,27 @@ fn conclude(outcome: Result<ControlFlow<DeviceLost>, WorkError>, reporter: &mut 
     }
 }
 
-/// Says on standard output what the device is, or that there is none.
-pub fn report_device(ordinal: u32) -> Result<(), WorkError> {
+/// Says on standard output what devices are visible, or that there is none.
+pub fn report_devices() -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
+    report_device(0, &mut reporter)?;
+    // A further one that cannot be asked is none to measure on.
+    let others = (1..).map_while(|ordinal| query_attributes(ordinal).ok().flatten());
+    Ok(others.map(WorkerEvent::Device).try_for_each(|event| reporter.report(&event))?)
+}
+
+/// Launches one small kernel on the first device and waits for it: what a profiler is tried on.
+///
+/// # Errors
+/// There is no device, or it does not work.
+pub fn launch_once() -> Result<(), WorkError> {
+    let device = Device::open(0)?;
+    let (from, to) = (device.allocate(TRIAL_BYTES)?, device.allocate(TRIAL_BYTES)?);
+    Copier::new(&device)?.copy(&device, &to, 0, &from, &(0..TRIAL_BYTES))?;
+    Ok(device.synchronize()?)
+}
+
+fn report_device(ordinal: u32, reporter: &mut Reporter) -> Result<(), WorkError> {
     match query_attributes(ordinal) {
         Ok(Some(attributes)) => reporter.report(&WorkerEvent::Device(attributes))?,
         Ok(None) => {

@@ -8,8 +8,10 @@ use super::pass_book::PassBook;
 use super::session::{Job, Ran, Runner};
 use super::subject::{Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Unprofilable, Verify};
 use crate::model::{ProfileOutcome, ProfileRecord};
-use crate::process;
+use crate::process::{self, Ending};
 
+use nix::sys::signal::Signal;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -165,7 +167,7 @@ impl<'a> Profiler<'a> {
         collected: &mut Collected,
     ) -> Result<(), ProfileError> {
         let before = (collected.profiled, collected.failed);
-        let mut waiting = vec![self.pending(subject, &group.metrics)];
+        let (mut waiting, mut again) = (vec![self.pending(subject, &group.metrics)], BTreeSet::new());
         while let Some(cases) = waiting.pop() {
             if cases.is_empty() || group.metrics.is_empty() {
                 continue;
@@ -188,7 +190,13 @@ impl<'a> Profiler<'a> {
                     collected.unknown.extend(without_unknown(&mut group.metrics, &failure)?);
                     waiting.push(attempt.missing);
                 }
-                Reach::Batch if attempt.cases.len() == 1 => {
+                // Somebody else's kill is no result of a case. A second time, the case is the likelier cause.
+                Reach::Batch
+                    if attempt.is_alone() && attempt.was_killed(&failure) && again.insert(attempt.cases.clone()) =>
+                {
+                    waiting.push(attempt.missing);
+                }
+                Reach::Batch if attempt.is_alone() => {
                     let reason = attempt.ran.explain(&failure);
                     fail(&attempt.missing, &reason, group, sink, collected)?;
                     let tried = collected.failed - before.1;
@@ -254,6 +262,18 @@ impl Attempt {
             Some(_) => NcuFailure::Missing { ending: self.ran.ending.to_string() },
             None => NcuFailure::NoKernelsProfiled,
         }))
+    }
+
+    /// Whether it was over one case.
+    fn is_alone(&self) -> bool {
+        self.cases.len() == 1
+    }
+
+    /// Whether ncu or the program was ended by SIGKILL, which no kernel sends: it comes from a person, or a system without memory.
+    fn was_killed(&self, failure: &NcuFailure) -> bool {
+        let kill = Signal::SIGKILL as i32;
+        self.ran.ending == Ending::Signaled(kill)
+            || matches!(failure, NcuFailure::TargetExit { status } if *status == kill || *status == 128 + kill)
     }
 
     /// What is missing, in smaller batches, the last first. Launches go in order: the first that is missing, or the

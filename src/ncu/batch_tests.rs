@@ -119,6 +119,7 @@ impl Bench {
             logs: self.folder.path(),
             scratch: self.folder.path(),
             timeout: Duration::from_secs(20),
+            prefix: "",
             knobs: Knobs::default(),
         };
         let profiler = Profiler { probes: self.probes, ..Profiler::new(runner, &self.reader, &self.covered) };
@@ -203,7 +204,7 @@ fn the_log_names_the_case_that_ended_ncu_and_no_file_is_left() {
     let all = cases(40);
     bench.worker = Worker { bad: vec![all[17].clone()], harm: Harm::EndsNcu, ..Worker::default() };
     let collected = bench.run(all.clone(), &["sm__cycles_active.avg"]).unwrap();
-    assert_eq!((collected.profiled, collected.failed, collected.starts), (39, 1, 4));
+    assert_eq!((collected.profiled, collected.failed, collected.starts), (39, 1, 5));
     let reason = bench.reason(&all[17]);
     assert!(reason.contains("SIGKILL"), "{reason}");
     let (_, pid) = reason.rsplit_once("pid ").unwrap();
@@ -289,6 +290,16 @@ fn no_kernels_profiled_with_status_0_is_never_a_success() {
 }
 
 #[test]
+fn a_case_whose_ncu_was_killed_is_tried_once_more() {
+    let mut once = Bench::scenario("killed-once");
+    let collected = once.run(cases(1), &["sm__cycles_active.avg"]).unwrap();
+    assert_eq!((collected.profiled, collected.failed, collected.starts), (1, 0, 2));
+    let mut always = Bench::scenario("killed");
+    let collected = always.run(cases(1), &["sm__cycles_active.avg"]).unwrap();
+    assert_eq!((collected.profiled, collected.failed, collected.starts), (0, 1, 2));
+}
+
+#[test]
 fn a_group_in_which_nothing_works_is_left_and_the_others_stay() {
     let mut bench = Bench::new();
     bench.worker.environment.push(("NCUGATE_DOUBLE_SCENARIO", "failing-group".to_owned()));
@@ -336,6 +347,7 @@ fn a_hang_is_ended_by_the_deadline() {
         logs: bench.folder.path(),
         scratch: bench.folder.path(),
         timeout: Duration::from_millis(300),
+        prefix: "",
         knobs: Knobs::default(),
     };
     let target = bench.worker.command(&cases(1)).unwrap();
@@ -393,6 +405,7 @@ fn a_sink_that_cannot_keep_a_record_stops_everything() {
         logs: bench.folder.path(),
         scratch: bench.folder.path(),
         timeout: Duration::from_secs(20),
+        prefix: "",
         knobs: Knobs::default(),
     };
     let subject = Subject {

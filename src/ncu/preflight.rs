@@ -97,6 +97,8 @@ pub struct Facts {
     pub scratch: Result<PathBuf, String>,
     /// ncu's locks in the shared temporary folder.
     pub locks: Vec<LockFile>,
+    /// What came of counting one counter of one launch, where that was tried: the count, or why there is none.
+    pub trial: Option<Result<f64, String>>,
     /// Environment variables that change what is measured, with their values.
     pub environment: Vec<(String, String)>,
 }
@@ -129,8 +131,9 @@ impl Facts {
             ncu,
             admin_only: read("/proc/driver/nvidia/params").and_then(|text| parse_admin_only(&text)),
             privileges: parse_privileges(&status),
-            scratch: super::session::scratch_folder().map_err(|error| error.to_string()),
+            scratch: super::session::scratch_folder(None).map_err(|error| error.to_string()),
             locks: locks_in(&std::env::temp_dir()),
+            trial: None,
             environment: environment.collect(),
         }
     }
@@ -176,6 +179,7 @@ pub fn doctor(facts: &Facts) -> Vec<Check> {
         check_nvcc_fits(facts),
         check_ncu_fits(facts),
         Some(check_permission(facts)),
+        check_trial(facts),
         Some(check_scratch(facts)),
         check_locks(facts),
         Some(check_environment(facts)),
@@ -297,6 +301,17 @@ fn check_permission(facts: &Facts) -> Check {
     }
 }
 
+/// What was tried says more than what the system says.
+fn check_trial(facts: &Facts) -> Option<Check> {
+    let name = "one counter";
+    Some(match facts.trial.as_ref()? {
+        Ok(count) => ok(name, format!("{count} instructions of a kernel of this program")),
+        Err(reason) => {
+            problem(name, reason.clone(), "without counters, latencies and correctness can still be measured")
+        }
+    })
+}
+
 fn check_scratch(facts: &Facts) -> Check {
     let name = "temporary folder";
     match &facts.scratch {
@@ -361,6 +376,7 @@ pub(crate) mod tests {
             privileges: Privileges { user: 0, sys_admin: true },
             scratch: Ok("/tmp/ncugate-0".into()),
             locks: Vec::new(),
+            trial: None,
             environment: Vec::new(),
         }
     }

@@ -5,6 +5,7 @@ use super::failure::NcuFailure;
 use super::tool::Ncu;
 use crate::disk::open;
 use crate::process::{Ending, Output, Piped};
+use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -13,7 +14,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Longest path of a scratch folder: ncu makes sockets in it, and a socket's path ends at 107 bytes.
-const LONGEST_SCRATCH: usize = 60;
+const LONGEST_SCRATCH: usize = 50;
 /// Lines of the target's own output that a failure shows.
 const SHOWN_LINES: usize = 3;
 /// Bytes read of a log: more than ncu says of thousands of launches.
@@ -32,6 +33,8 @@ pub struct Runner<'a> {
     pub scratch: &'a Path,
     /// Longest time of one process.
     pub timeout: Duration,
+    /// Beginning of the names of all files: GPUs that work at once write into the same folders.
+    pub prefix: &'a str,
     /// Knobs.
     pub knobs: Knobs,
 }
@@ -81,7 +84,7 @@ impl Ran {
 impl Runner<'_> {
     /// Runs `job` to its end. An ncu that cannot be started is a [`Ran`] with that failure; an `Err` is ours.
     pub fn run(&self, job: &Job) -> io::Result<Ran> {
-        let name = self.free_name(job.stem)?;
+        let name = self.free_name(&format!("{}{}", self.prefix, job.stem))?;
         let session = NcuSession {
             target: argv(job.target),
             metrics: job.metrics.to_vec(),
@@ -140,13 +143,19 @@ fn read_text(path: &Path) -> io::Result<String> {
     }
 }
 
-/// A folder of this user's own for ncu's locks and sockets, made if needed: the same for all runs of a user, so that
-/// two of them still wait for each other's lock, and never another user's.
-pub fn scratch_folder() -> io::Result<PathBuf> {
+/// A folder of this user's own for ncu's locks and sockets, made if needed: the same for all runs of a user on a GPU, so that
+/// two of them still wait for each other's lock, and never another user's or another GPU's.
+pub fn scratch_folder(gpu: Option<&str>) -> io::Result<PathBuf> {
     let user = fs::metadata("/proc/self")?.uid();
     let base = Some(std::env::temp_dir()).filter(|folder| folder.as_os_str().len() <= LONGEST_SCRATCH);
     let base = base.unwrap_or_else(|| PathBuf::from("/tmp"));
-    private_folder(std::path::absolute(base)?.join(format!("ncugate-{user}")), user)
+    let gpu = gpu.map(|gpu| format!("-{}", hashed(gpu))).unwrap_or_default();
+    private_folder(std::path::absolute(base)?.join(format!("ncugate-{user}{gpu}")), user)
+}
+
+/// Enough of a hash to tell the GPUs of a machine apart.
+fn hashed(gpu: &str) -> String {
+    Sha256::digest(gpu.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn private_folder(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
@@ -189,6 +198,7 @@ mod tests {
             logs: folder.path(),
             scratch: folder.path(),
             timeout: Duration::from_secs(5),
+            prefix: "",
             knobs: Knobs::default(),
         };
         assert_eq!(runner.free_name("core").unwrap(), "core-1");

@@ -27,6 +27,16 @@ pub fn whole(text: &str) -> String {
     visible(text, usize::MAX)
 }
 
+/// A whole text for a terminal or a log: cleaned, and without lines that a CI runner takes for commands (`::error::`, `##[`).
+pub fn logged(text: &str) -> String {
+    let line = |line: &str| {
+        let line = line.replace("##[", "## [");
+        // Runners leave out blanks at the beginning.
+        if line.trim_start().starts_with("::") { format!("'{line}") } else { line }
+    };
+    whole(text).split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 fn visible(text: &str, longest: usize) -> String {
     let mut out = String::with_capacity(text.len().min(longest.saturating_mul(4)));
     for c in text.chars().take(longest) {
@@ -98,6 +108,15 @@ fn is_direction(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_logged_is_no_command_of_a_runner() {
+        assert_eq!(
+            logged("a\n::error::x\n  ::stop-commands::y\n##[error]z"),
+            "a\n'::error::x\n'  ::stop-commands::y\n## [error]z"
+        );
+        assert_eq!(logged("x\u{1b}]52;c\u{7}"), "x⟨U+001B⟩]52;c⟨U+0007⟩");
+    }
 
     #[test]
     fn control_and_direction_characters_become_visible() {

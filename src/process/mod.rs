@@ -29,9 +29,20 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long the pipes of a child that has ended are read on.
 const DRAIN: Duration = Duration::from_secs(1);
 
+/// The variable that says to the driver which GPUs a process sees.
+pub const VISIBLE_GPUS: &str = "CUDA_VISIBLE_DEVICES";
+
+/// The GPU that children see where they are given no other.
+static SHOWN_GPU: Mutex<Option<String>> = Mutex::new(None);
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Groups of children that have not ended.
 static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// From here on children see this GPU alone, unless they are given another; none: those that this process sees.
+pub fn show_gpu(name: Option<&str>) {
+    *SHOWN_GPU.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
+}
 
 /// How often the user asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +151,11 @@ pub struct Supervised {
 impl Supervised {
     /// Starts `command` in a new process group with no standard input unless one was set.
     pub fn spawn(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
+        if let Some(gpu) = &*SHOWN_GPU.lock().unwrap_or_else(PoisonError::into_inner)
+            && !command.get_envs().any(|(name, _)| name == VISIBLE_GPUS)
+        {
+            command.env(VISIBLE_GPUS, gpu);
+        }
         let child = command.process_group(0).spawn()?;
         let group = child.id().cast_signed();
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group);

@@ -31,7 +31,7 @@ pub use inputs::changed_inputs;
 pub use manifest::{Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf};
 pub use merge::{MergeChoice, MergeError, Merged, merge};
 pub use provenance::{manifest, shard_manifest};
-pub use recording::record;
+pub use recording::{absolute_paths, record};
 pub use records::unsound_samples;
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};

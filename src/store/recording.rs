@@ -7,7 +7,7 @@ use crate::model::{
     BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord, SearchRecord, TriedOutcome, TriedPoint,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// zstd level of records: a recording is written once and cloned often.
@@ -166,6 +166,37 @@ fn rename(outcome: &mut ProfileOutcome, names: &BTreeMap<String, String>) {
     }
 }
 
+/// Absolute paths in the text of a phase, each once. A recording keeps them: the text is what was measured, byte for byte.
+pub fn absolute_paths(phase: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    if let Ok(table) = phase.parse::<toml::Table>() {
+        table.values().for_each(|value| paths_in(value, &mut found));
+    }
+    found
+}
+
+fn paths_in(value: &toml::Value, found: &mut BTreeSet<String>) {
+    match value {
+        toml::Value::String(text) => found.extend(path_in(text).map(str::to_owned)),
+        toml::Value::Array(values) => values.iter().for_each(|value| paths_in(value, found)),
+        toml::Value::Table(table) => table.values().for_each(|value| paths_in(value, found)),
+        toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_) | toml::Value::Datetime(_) => {}
+    }
+}
+
+/// The absolute path that a text is, or that a flag names (`-I/opt/include`, `--sysroot=/opt`).
+fn path_in(text: &str) -> Option<&str> {
+    let flag = text.starts_with('-').then(|| text.find('/')).flatten();
+    let path = match flag {
+        Some(at) if at == 2 || text[..at].ends_with('=') => &text[at..],
+        Some(_) => return None,
+        None => text,
+    };
+    let is_path =
+        path.strip_prefix('/').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
+    is_path.then_some(path)
+}
+
 /// `text` with every absolute path reduced to its last part.
 fn without_folders(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -191,7 +222,15 @@ fn without_folders(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_folders;
+    use super::{absolute_paths, without_folders};
+
+    #[test]
+    fn paths_of_the_machine_are_found_in_a_phase_and_expressions_are_none() {
+        let phase = "[build]\nnvcc = \"/opt/cuda/bin/nvcc\"\n[kernel]\nsource = \"kernels/a.cu\"\ngrid = [\"S // 2\", \"/ 2\"]\n\
+                     flags = [\"-I/home/ada/include\", \"-DN=4/2\", \"--x=/srv\"]\n[[baseline]]\ncommand = [\"python3\", \"/home/ada/b.py\"]\n";
+        let found: Vec<String> = absolute_paths(phase).into_iter().collect();
+        assert_eq!(found, ["/home/ada/b.py", "/home/ada/include", "/opt/cuda/bin/nvcc", "/srv"]);
+    }
 
     #[test]
     fn absolute_paths_lose_their_folders_and_nothing_else_changes() {

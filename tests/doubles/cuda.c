@@ -19,13 +19,61 @@ enum { OK = 0, NOT_FOUND = 500, BYTES = 4096, SETS = 64, PARAMETERS = 8, MICROSE
 
 /* ---- the device ---- */
 
-Result cuInit(unsigned flags) { return OK; }
+Result cuInit(unsigned flags) {
+    const char *broken = getenv("NCUGATE_DOUBLE_INIT");
+    return broken ? atoi(broken) : OK;
+}
 Result cuDriverGetVersion(int *version) { *version = 13000; return OK; }
-Result cuDeviceGetCount(int *count) { *count = 1; return OK; }
-Result cuDeviceGet(int *device, int ordinal) { *device = ordinal; return OK; }
-Result cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Double", length); return OK; }
-Result cuDeviceGetUuid(char *uuid, int device) { memset(uuid, 7, 16); return OK; }
-Result cuDeviceGetUuid_v2(char *uuid, int device) { memset(uuid, 7, 16); return OK; }
+
+/* NCUGATE_DOUBLE_DEVICES are how many the machine has (1); the bytes of a UUID are 7 more than the place of its device. As
+ * the driver does, it shows those that CUDA_VISIBLE_DEVICES names, by place or by the beginning of a UUID; an empty value, which
+ * tests set for machines with a GPU, shows all. */
+enum { DEVICES = 16 };
+static int visible[DEVICES], visible_count = -1;
+
+static void look(void) {
+    const char *has = getenv("NCUGATE_DOUBLE_DEVICES"), *shown = getenv("CUDA_VISIBLE_DEVICES");
+    int count = has ? atoi(has) : 1;
+    visible_count = 0;
+    if (!shown || !*shown) {
+        for (; visible_count < count; visible_count++)
+            visible[visible_count] = visible_count;
+        return;
+    }
+    char list[1024];
+    strncpy(list, shown, sizeof list - 1);
+    list[sizeof list - 1] = 0;
+    for (char *name = strtok(list, ","); name; name = strtok(NULL, ",")) {
+        int device = -1;
+        for (int at = 0; at < count; at++) {
+            char uuid[64] = "GPU-";
+            for (int byte = 0; byte < 16; byte++)
+                sprintf(uuid + strlen(uuid), byte == 4 || byte == 6 || byte == 8 || byte == 10 ? "-%02x" : "%02x", at + 7);
+            if (strlen(name) > 4 && !strncmp(name, uuid, strlen(name)))
+                device = at;
+        }
+        if (*name >= '0' && *name <= '9')
+            device = atoi(name);
+        if (device < 0 || device >= count)
+            return;
+        visible[visible_count++] = device;
+    }
+}
+
+Result cuDeviceGetCount(int *count) {
+    if (visible_count < 0)
+        look();
+    *count = visible_count;
+    return OK;
+}
+Result cuDeviceGet(int *device, int ordinal) { *device = visible[ordinal]; return OK; }
+Result cuDeviceGetName(char *name, int length, int device) {
+    const char *unlike = getenv("NCUGATE_DOUBLE_UNLIKE");
+    strncpy(name, unlike && atoi(unlike) == device ? "Other" : "Double", length);
+    return OK;
+}
+Result cuDeviceGetUuid(char *uuid, int device) { memset(uuid, 7 + device, 16); return OK; }
+Result cuDeviceGetUuid_v2(char *uuid, int device) { memset(uuid, 7 + device, 16); return OK; }
 Result cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)1 << 34; return OK; }
 
 Result cuDeviceGetAttribute(int *value, int attribute, int device) {

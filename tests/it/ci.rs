@@ -283,3 +283,23 @@ fn measuring_without_a_gpu_fails_the_step_whatever_is_asked() {
     assert!(failed.stderr.contains("nothing is recorded"), "{}", failed.stderr);
     assert_eq!(said(&place), "status=3\n");
 }
+
+#[test]
+fn only_true_is_github_and_a_summary_that_cannot_be_written_is_named() {
+    let text = concat!(
+        include_str!("../data/copy.toml"),
+        "\n[sweep]\nTHREADS = [64]\n[[gate]]\nname = \"registers\"\nrequire = \"registers <= 1\"\n"
+    );
+    let place = Place::new();
+    let run = Stored::new(text, "run").write(&place);
+    place.write("phase.toml", text);
+    let gate = |name: &str, value: &str| {
+        Finished::of(place.ncugate(&["gate", "phase.toml", "--profile", run.to_str().unwrap()]).env(name, value))
+    };
+    let [there, elsewhere] = ["true", "false"].map(|value| gate("GITHUB_ACTIONS", value));
+    assert_eq!((there.status, elsewhere.status), (Some(1), Some(1)), "{there:?} {elsewhere:?}");
+    assert!(there.stdout.contains("::error") && !elsewhere.stdout.contains("::error"), "{elsewhere:?}");
+    let unwritten = gate("GITHUB_STEP_SUMMARY", "nowhere/summary.md");
+    assert_eq!(unwritten.status, Some(3), "{unwritten:?}");
+    assert!(unwritten.stderr.contains("cannot write nowhere/summary.md"), "{unwritten:?}");
+}

@@ -278,6 +278,20 @@ fn a_pipe_where_a_file_should_be_is_refused_and_not_waited_for() {
 }
 
 #[test]
+fn a_source_that_is_not_a_file_is_not_read() {
+    let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 5");
+    nix::unistd::mkfifo(&place.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    for source in ["pipe", "/dev/null"] {
+        place.write("phase.toml", &phase.replace("\"copy.cu\"", &format!("\"{source}\"")));
+        let mut command = place.ncugate(&["check", "phase.toml"]);
+        let checked = Finished::of(command.envs(variables.clone()).timeout(SOON));
+        assert!(checked.status.is_some_and(|status| status != 0), "{checked:?}");
+        assert!(format!("{checked:?}").contains("not a regular file"), "{checked:?}");
+    }
+}
+
+#[test]
 fn time_and_messages_grow_no_faster_than_the_file() {
     let place = Place::new();
     let phase = include_str!("../data/copy.toml");

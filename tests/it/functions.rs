@@ -109,7 +109,7 @@ def takes(x, y, missing):
 "#;
 
 /// Whether `python3` can be loaded into a process.
-fn has_shared_python() -> bool {
+pub fn has_shared_python() -> bool {
     let probe = "import os, sys, sysconfig as s; v = s.get_config_var; \
                  sys.exit(not os.path.isfile(os.path.join(v('LIBDIR') or '', v('INSTSONAME') or '?')))";
     let found = Command::new("python3").args(["-c", probe]).status().is_ok_and(|status| status.success());
@@ -119,7 +119,8 @@ fn has_shared_python() -> bool {
     found
 }
 
-fn run(names: &[&str]) -> (Place, Finished) {
+/// A machine with `phase.toml`, whose candidates are these functions.
+pub fn machine_of_functions(names: &[&str]) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine();
     place.write("functions.py", FUNCTIONS);
     place.write("absent.py", "import a_module_that_is_not_here\n");
@@ -132,6 +133,11 @@ fn run(names: &[&str]) -> (Place, Finished) {
     let variants: String = names.iter().map(variant).collect();
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 1000\"\n";
     place.write("phase.toml", &format!("{workload}{variants}{gate}[bench]\nrounds = 10\n"));
+    (place, variables)
+}
+
+fn run(names: &[&str]) -> (Place, Finished) {
+    let (place, variables) = machine_of_functions(names);
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     (place, finished)

@@ -2,6 +2,7 @@
 //! kernels that the double of the driver knows by name.
 
 use crate::command::{Finished, Place, root, wait_for};
+use crate::stored::report_of;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -85,6 +86,15 @@ pub fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static 
     let phase = include_str!("../data/copy.toml").replace("seeds = [0, 1]", "seeds = [0, 1]\nlaws = [\"declared\"]");
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
     place.write("phase.toml", &format!("{phase}{variants}{gate}[bench]\n{bench}\n"));
+    (place, variables)
+}
+
+/// As [`machine_of_kernels`], with an ncu whose reports have a launch of every kernel, as long as the double of the driver says.
+pub fn machine_that_counts(names: &[&str], bench: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, mut variables) = machine_of_kernels(names, bench);
+    let report = place.path().join("counted.ncu-rep");
+    fs::write(&report, report_of(names, 10_000.0)).unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
     (place, variables)
 }
 

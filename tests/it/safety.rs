@@ -1,7 +1,8 @@
 //! What a command line, a recording or a child process must never bring about: files lost or written elsewhere, files read
 //! that are not the run's, a run that does not end.
 
-use crate::command::{Finished, Place, SOON, wait_for};
+use crate::command::{Finished, Place, SOON, root, wait_for};
+use crate::concurrent::start;
 use crate::stored::{Stored, reseal};
 use ncugate::config::parse;
 use ncugate::host::external::{PrestartedCommands, measure};
@@ -410,4 +411,37 @@ fn a_recording_without_source_recorded_is_shown_and_does_not_pass() {
     assert_eq!((asked.status, asked.stderr.as_str()), (Some(0), ""), "{asked:?}");
     assert!(!asked.stdout.contains("not measured"), "{}", asked.stdout);
     assert!(!read("report.html").contains("nothing was measured") && !read("results.json").contains("not_measured"));
+}
+
+#[test]
+fn a_report_that_is_shortened_while_it_is_read_is_an_error_and_not_a_crash() {
+    let packed = fs::read(root().join("tests/data/g1200.ncu-rep.zst")).unwrap();
+    let one = zstd::decode_all(&packed[..]).unwrap();
+    let place = Place::new();
+    let path = place.path().join("large.ncu-rep");
+    let mut said = 0;
+    for wait in 1..60 {
+        fs::write(&path, &one).unwrap();
+        let shown = start(&place, &Vec::new(), &["show", "large.ncu-rep", "--metric", "gpu__time_duration.sum"]);
+        std::thread::sleep(Duration::from_millis(5 * wait % 100));
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(5000).unwrap();
+        let ended = shown.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(matches!(ended.status.code(), Some(0 | 2 | 3)), "{ended:?}");
+        said += u32::from(ended.status.code() == Some(3) && stderr.contains("shortened while it was read"));
+        if said > 1 {
+            return;
+        }
+    }
+    panic!("it was never shortened while it was read");
+}
+
+#[test]
+fn a_hundred_thousand_threads_are_refused() {
+    for name in ["RAYON_NUM_THREADS", "POLARS_MAX_THREADS"] {
+        let place = Place::new();
+        let finished = Finished::of(place.ncugate(&["show", "x.ncu-rep"]).env(name, "100000"));
+        assert_eq!(finished.status, Some(2), "{finished:?}");
+        assert!(finished.stderr.contains(name) && finished.stderr.contains("1024"), "{finished:?}");
+    }
 }

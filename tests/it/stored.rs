@@ -248,11 +248,7 @@ impl Stored {
             let of = |entry: &str| launch(self.profiled_as.unwrap_or(entry), &range, each);
             entries.into_iter().map(of).collect::<Vec<_>>()
         });
-        let launches: Vec<Message> = launches.collect();
-        let names = message().text(1, DURATION);
-        let process = message().int(1, 10).text(2, "127.0.0.1").text(3, "/srv/app");
-        let block = message().int(2, launches.len() as u64).inside(4, names).inside(6, process);
-        std::fs::write(writer.folder().join("reports").join(REPORT), file(7, &[(block, launches)])).unwrap();
+        std::fs::write(writer.folder().join("reports").join(REPORT), report(launches.collect())).unwrap();
         for (variant, shape) in cases() {
             let outcome = ProfileOutcome::Profiled { report: REPORT.to_owned() };
             let metrics = vec![DURATION.to_owned()];
@@ -303,6 +299,18 @@ fn timed(latency: &Latency, variant: &VariantId, shape: &ShapeName, rounds: u32)
 
 /// ncu's name of what every latency is held against.
 const DURATION: &str = "gpu__time_duration.sum";
+
+/// A report with a launch of each kernel inside its range `<kernel>@only`, that took so many nanoseconds.
+pub fn report_of(kernels: &[&str], duration: f64) -> Vec<u8> {
+    report(kernels.iter().map(|kernel| launch(kernel, &format!("{kernel}@only"), duration)).collect())
+}
+
+fn report(launches: Vec<Message>) -> Vec<u8> {
+    let names = message().text(1, DURATION);
+    let process = message().int(1, 10).text(2, "127.0.0.1").text(3, "/srv/app");
+    let block = message().int(2, launches.len() as u64).inside(4, names).inside(6, process);
+    file(7, &[(block, launches)])
+}
 
 /// A launch inside a range, that took so many nanoseconds.
 fn launch(kernel: &str, range: &str, duration: f64) -> Message {

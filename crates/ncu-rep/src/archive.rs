@@ -1,7 +1,7 @@
 //! The bytes of a report: mapped from a file, owned, or out of a zstd frame. Told apart by content, not by name.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
 use memmap2::Mmap;
@@ -13,6 +13,8 @@ use crate::schema::MAGIC;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Below this size the ratio of a zstd frame does not matter.
 const FREE_BYTES: u64 = 64 << 20;
+/// Reports from this size on are mapped. A smaller one is read, in less than a millisecond, and may be overwritten meanwhile.
+const MAPPED_FROM: u64 = 4 << 20;
 /// Compression level of the reports that are kept: 5 times smaller than none at 1/3 of the time of level 19.
 const LEVEL: i32 = 9;
 
@@ -61,8 +63,9 @@ impl ReportBytes {
     /// Maps the file, or decompresses it into memory when it holds a zstd frame.
     pub fn open(path: &Path, limits: Limits) -> Result<Self, ReportError> {
         let read = |source| ReportError::Read { path: path.to_path_buf(), source };
-        let file = File::open(path).map_err(read)?;
-        if !file.metadata().map_err(read)?.is_file() {
+        let mut file = File::open(path).map_err(read)?;
+        let about = file.metadata().map_err(read)?;
+        if !about.is_file() {
             // A pipe cannot be mapped; it is read as far as the limit goes.
             let mut bytes = Vec::new();
             file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(read)?;
@@ -71,19 +74,27 @@ impl ReportBytes {
             }
             return Self::from_bytes(bytes, limits);
         }
+        let mut start = [0; ZSTD_MAGIC.len()];
+        let is_frame = file.read_exact(&mut start).is_ok() && start == ZSTD_MAGIC;
+        file.rewind().map_err(read)?;
+        if is_frame {
+            return decompress(BufReader::new(file), about.len(), limits).map(Self::Owned);
+        }
+        if about.len() < MAPPED_FROM {
+            let mut bytes = Vec::with_capacity(about.len() as usize);
+            file.take(MAPPED_FROM).read_to_end(&mut bytes).map_err(read)?;
+            return Ok(Self::Owned(bytes));
+        }
         // SAFETY: the map is only read, and every access is bounds-checked against its length. A file that another
         // process shortens while it is mapped ends this process with SIGBUS, as it does any program that maps files.
         let map = unsafe { Mmap::map(&file) }.map_err(read)?;
-        if map.starts_with(&ZSTD_MAGIC) {
-            return decompress(&map, limits).map(Self::Owned);
-        }
         Ok(Self::Mapped(map))
     }
 
     /// Takes the bytes as they are, or decompresses them when they hold a zstd frame.
     pub fn from_bytes(bytes: Vec<u8>, limits: Limits) -> Result<Self, ReportError> {
         if bytes.starts_with(&ZSTD_MAGIC) {
-            return decompress(&bytes, limits).map(Self::Owned);
+            return decompress(bytes.as_slice(), bytes.len() as u64, limits).map(Self::Owned);
         }
         Ok(Self::Owned(bytes))
     }
@@ -114,13 +125,13 @@ fn too_large(limit: u64, compressed: u64, reason: &'static str) -> ReportError {
     ReportError::TooLarge { limit, compressed, reason }
 }
 
-fn decompress(compressed: &[u8], limits: Limits) -> Result<Vec<u8>, ReportError> {
-    let (limit, reason) = limits.of(compressed.len() as u64);
-    let decoder = zstd::stream::read::Decoder::with_buffer(compressed).map_err(ReportError::Compressed)?;
+fn decompress(frame: impl BufRead, compressed: u64, limits: Limits) -> Result<Vec<u8>, ReportError> {
+    let (limit, reason) = limits.of(compressed);
+    let decoder = zstd::stream::read::Decoder::with_buffer(frame).map_err(ReportError::Compressed)?;
     let mut bytes = Vec::new();
     decoder.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(ReportError::Compressed)?;
     if bytes.len() as u64 > limit {
-        return Err(too_large(limit, compressed.len() as u64, reason));
+        return Err(too_large(limit, compressed, reason));
     }
     Ok(bytes)
 }

@@ -113,7 +113,7 @@ impl NoisyRun {
             "n=0; while [ -e {place}/job-$n ]; do n=$((n+1)); done\ncp $1 {place}/job-$n; cat {place}/say-$n\n"
         );
         std::fs::write(&script, text).unwrap();
-        let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
+        let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()], gpu: None };
         let (phase, plan) = (&self.phase, &self.plan);
         let mut confirmation =
             Confirmation { phase, plan, worker: &worker, reference: &BTreeMap::new(), writer, progress: &Silent };
@@ -251,4 +251,41 @@ fn a_case_keeps_which_process_took_each_sample() {
     assert_eq!((record.looks, record.processes), (2, vec![3, 2, 4]));
     let expected: Vec<f64> = [[1.0; 3].as_slice(), &[2.0; 2], &[3.0; 4]].concat();
     assert_eq!(record.timed.outcome, LatencyOutcome::Timed { samples: expected, launches: 7, audit: None });
+}
+
+/// A command that says in `starts` when it has loaded, and when it has its request.
+const COMMAND: &str = r#"
+echo "loaded $$" >> "$(dirname "$0")/starts"
+read=$(cat "$NCUGATE_REQUEST")
+echo "asked $$" >> "$(dirname "$0")/starts"
+result=$(printf '%s' "$read" | sed -n 's/.*"result": "\(.*\)".*/\1/p')
+check='"shape": "only", "max_abs": 0, "rel_l2": 0, "nonfinite": 0, "compared": 2048'
+printf '{"version": 1, "status": "ok", "checks": [{"seed": 0, %s}, {"seed": 1, %s}],
+  "latency": [{"shape": "only", "unit": "us", "launches": 20, "samples": [10.0, 10.1, 10.2, 10.1, 10.0, 10.2]}]}' "$check" "$check" > "$result"
+"#;
+
+#[test]
+fn commands_load_together_and_are_measured_one_after_the_other_in_processes_of_their_own() {
+    let text = PHASE.replace("0.995 * b", "0.995 * c");
+    let command = "[[baseline]]\nname = \"c\"\ncommand = [\"sh\", \"COMMAND\"]";
+    let place = tempfile::tempdir().unwrap();
+    let script = place.path().join("command.sh");
+    std::fs::write(&script, COMMAND).unwrap();
+    let command = command.replace("COMMAND", &script.display().to_string());
+    let bench = NoisyRun::with(&text.replace("[[variant]]\nname = \"c\"\nparams = { THREADS = 128 }", &command));
+    let mut writer = bench.writer(9.0, 0.001);
+    let part = [latency("a", 9.0, 0.001, 6)];
+    let jobs = bench.confirm(&mut writer, &[&part, &part, &part, &part, &part]);
+    assert_eq!(jobs.iter().map(asked).collect::<Vec<_>>(), vec![(6, vec!["a"]); 5]);
+    let run = Run::load(&bench.run()).unwrap();
+    let record = run.confirmations.iter().find(|record| record.timed.variant == id("c")).unwrap();
+    assert_eq!(record.processes, [6; 5]);
+    let starts = std::fs::read_to_string(place.path().join("starts")).unwrap();
+    let of = |word: &str| starts.lines().filter_map(|line| line.strip_prefix(word)).collect::<BTreeSet<_>>();
+    assert_eq!((of("loaded ").len(), of("loaded ") == of("asked ")), (5, true), "{starts}");
+    assert!(starts.starts_with("loaded"), "{starts}");
+    assert!(
+        starts.lines().nth(1).unwrap().starts_with("loaded"),
+        "the second loads before the first is asked: {starts}"
+    );
 }

@@ -72,7 +72,9 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
         nvcc: Nvcc::find(Some(&nvcc)).unwrap(),
         ncu: Ok(Ncu { path: script(folder, "ncu", &double), version: NcuVersion([2025, 3, 1, 0]) }),
         device,
-        worker: WorkerCommand { program: "true".into(), args: Vec::new() },
+        home: None,
+        others: Vec::new(),
+        worker: WorkerCommand { program: "true".into(), args: Vec::new(), gpu: None },
         machine: Machine::default(),
     }
 }

@@ -80,6 +80,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         bench: bench?,
         profile: profile?,
         counting: counting(root, project)?,
+        groups: groups(root),
         kernel: ways.kernel,
         sweep,
         search,
@@ -143,6 +144,7 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
         let _name: Option<String> = table.need("name").and_then(|item| item.name());
     }
     build(root, None);
+    groups(root);
     for (key, spec) in
         [("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("kernel", &keys::KERNEL), ("search", &keys::SEARCH)]
     {
@@ -379,6 +381,20 @@ fn counting<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> Option<Countin
     let layers = Layers::of(root, project, "profile", &keys::PROFILE)?;
     let required = settled(&layers, "require", false, |item| item.boolean())?;
     Some(if required { Counting::Required } else { Counting::IfPossible })
+}
+
+/// Kinds of GPUs that are measured together, by parts of their names.
+fn groups(root: &Table<'_>) -> Vec<String> {
+    let machine = root.get("machine").and_then(|item| item.table(&keys::MACHINE));
+    let items = machine.and_then(|table| table.get("groups")).map(|item| item.list()).unwrap_or_default();
+    let name = |item: &Item<'_>| {
+        let text = item.text()?;
+        if text.trim().is_empty() {
+            item.expected("a part of a GPU's name, such as \"H200\"", None);
+        }
+        Some(text)
+    };
+    items.iter().filter_map(name).collect()
 }
 
 /// A key's value, or the default where no file has the key.

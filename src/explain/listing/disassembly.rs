@@ -44,7 +44,7 @@ impl Disassembler {
     /// The cubin cannot be written to a temporary folder, has no such kernel, or the program fails.
     pub fn of_code(&self, cubin: &[u8], entry: &str) -> Result<BTreeMap<u64, String>, ListingError> {
         let unwritten = |error: std::io::Error| ListingError::Disassembler { reason: format!("has no input: {error}") };
-        let path = scratch_folder().map_err(unwritten)?.join(format!("module-{}.cubin", std::process::id()));
+        let path = scratch_folder(None).map_err(unwritten)?.join(format!("module-{}.cubin", std::process::id()));
         std::fs::write(&path, cubin).map_err(unwritten)?;
         let instructions = self.instructions(&path, cubin, entry);
         // The folder is this user's own; a copy that stays does no harm.

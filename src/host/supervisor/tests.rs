@@ -80,7 +80,7 @@ fn supervise(first: &str, second: &str, timeout: Duration) -> (Result<Finish, Me
     let mark = folder.path().join("mark");
     let text = format!("if [ -e {0} ]; then\n:\n{second}\nelse\ntouch {0}\n{first}\nfi\n", mark.display());
     std::fs::write(&script, text).unwrap();
-    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
+    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()], gpu: None };
     let mut seen = Vec::new();
     let mut sink = |event: WorkerEvent| {
         seen.push(match event {
@@ -121,7 +121,7 @@ fn timing_starts_after_the_receiver_took_the_last_check() {
     let times = timed("a") + &timed("b") + &line(&WorkerEvent::Done);
     let waits = format!("cat > /dev/null; test -e {} || exit 9\n", ready.display());
     std::fs::write(&script, checks("a") + &checks("b") + &line(&WorkerEvent::Proven) + &waits + &times).unwrap();
-    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
+    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()], gpu: None };
     let result = measure(job(), &worker, LONG, folder.path(), &mut |event| {
         if event == WorkerEvent::Proven {
             std::thread::sleep(Duration::from_millis(100));
@@ -178,11 +178,22 @@ fn a_hang_is_ended_and_is_its_variants_result() {
 #[test]
 fn a_crash_while_timed_fails_the_latency_only_of_its_variant() {
     let checks = |v: &str| checked(v, 0) + &checked(v, 1);
-    let first = checks("a") + &checks("b") + &started("b", WorkerTask::Sample { round: 3 }) + "kill -KILL $$";
+    let first = checks("a") + &checks("b") + &started("b", WorkerTask::Sample { round: 3 }) + "kill -TERM $$";
     let (result, seen) = supervise(&first, &(timed("a") + &line(&WorkerEvent::Done)), LONG);
     assert_eq!(result.unwrap(), Finish::Complete);
-    assert_eq!(seen[4], "b failed crashed while it was timed: the worker process was ended by SIGKILL");
+    assert_eq!(seen[4], "b failed crashed while it was timed: the worker process was ended by SIGTERM");
     assert_eq!(seen[5], "a timed");
+}
+
+#[test]
+fn what_a_worker_was_at_when_it_was_killed_from_outside_is_tried_once_more() {
+    let killed = started("b", WorkerTask::Check { seed: 0 }) + "kill -KILL $$";
+    let (result, seen) = supervise(&(whole("a") + &killed), &(whole("b") + &line(&WorkerEvent::Done)), LONG);
+    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(seen, ["a0 correct", "a1 correct", "a timed", "b0 correct", "b1 correct", "b timed"]);
+    let (result, seen) = supervise(&(whole("a") + &killed), &killed, LONG);
+    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(seen[3], "b0 crashed the worker process was ended by SIGKILL");
 }
 
 #[test]
@@ -206,7 +217,7 @@ fn a_sink_that_fails_ends_the_work() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("worker.sh");
     std::fs::write(&script, whole("a") + "sleep 60").unwrap();
-    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()] };
+    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()], gpu: None };
     let result = measure(job(), &worker, LONG, folder.path(), &mut |_| Err("disk full".into()));
     assert!(matches!(result, Err(MeasureError::Sink(e)) if e.to_string() == "disk full"));
 }
@@ -214,7 +225,8 @@ fn a_sink_that_fails_ends_the_work() {
 #[test]
 fn a_device_that_is_absent_is_not_one_that_is_broken() {
     let probe = |script: &str| {
-        let worker = WorkerCommand { program: "sh".into(), args: vec!["-c".into(), script.into(), "sh".into()] };
+        let worker =
+            WorkerCommand { program: "sh".into(), args: vec!["-c".into(), script.into(), "sh".into()], gpu: None };
         find_device(&worker, LONG)
     };
     let absent = probe(&line(&WorkerEvent::NoDevice { reason: "no libcuda".into() })).unwrap();

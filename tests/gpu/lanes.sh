@@ -1,0 +1,44 @@
+#!/bin/bash
+# The counters of a phase on one GPU and on all of a machine: how long each takes, and that both say the same.
+#
+#   tests/gpu/lanes.sh BINARY [CONFIG]
+#
+# Needs two GPUs of one kind, nvcc, ncu and what the phase's baselines need; three runs, some three minutes. Prints the seconds of
+# checking and of profiling; ends with 1 where profiling on two takes more than 0.6 times as long as on one, or where the verdict
+# or what became of a variant differs.
+set -eu
+binary=$(realpath "${1:?usage: lanes.sh BINARY [CONFIG]}")
+config=$(realpath "${2:-configs/phase_d.toml}")
+place=$(mktemp -d /tmp/ncugate-lanes.XXXXXX)
+trap 'rm -rf "$place"' EXIT
+export NCUGATE_CACHE="$place/cache"
+for gpus in 0,1 0 0,1; do # the first fills the caches of code and of passes
+    rm -rf "$place/$gpus"
+    "$binary" run "$config" --source gpu --gpus "$gpus" --fresh --profiles "$place/$gpus" --reports "$place/reports" > "$place/out.txt" 2> "$place/err.txt" || status=$?
+    echo "--gpus $gpus: status ${status:-0}"
+    status=0
+done
+python3 - "$place/0" "$place/0,1" << 'END'
+import json, pathlib, sys
+
+def run(folder):
+    folder = next(pathlib.Path(folder).glob("*/*/manifest.json")).parent
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["state"] == "complete", f"{folder}: {manifest['state']} {manifest.get('stopped')}"
+    outcomes = set()
+    for journal in ("checks", "latencies", "profiles"):
+        for line in (folder / f"{journal}.jsonl").read_text().splitlines():
+            record = json.loads(line)
+            outcomes.add((journal, record["variant"], record.get("shape"), record["outcome"]["status"]))
+    outcomes.add(("verdict", manifest["verdict"]["verdict"]))
+    return dict(manifest["stage_seconds"]), outcomes
+
+(one, said), (two, also) = run(sys.argv[1]), run(sys.argv[2])
+for stage in ("bench: kernels", "profile"):
+    print(f"{stage}: {one[stage]:.1f} s on one GPU, {two[stage]:.1f} s on two, {two[stage] / one[stage]:.2f} times")
+if said != also:
+    print("differ:", sorted(said ^ also, key=str)[:8])
+else:
+    print(f"verdict and {len(said) - 1} outcomes are the same")
+sys.exit(said != also or two["profile"] > 0.6 * one["profile"])
+END

@@ -1,0 +1,153 @@
+//! A run on several GPUs: the double of the driver shows as many as it is told.
+
+use crate::command::{Finished, Place};
+use crate::concurrent::{folders, manifest};
+use crate::live::{latencies, machine_that_counts};
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+type Variables = Vec<(&'static str, String)>;
+const NAMES: [&str; 5] = ["copy_honest", "copy_slow", "copy_wrong", "copy_a", "copy_b"];
+const FIRST: &str = "GPU-07070707-0707-0707-0707-070707070707";
+const THIRD: &str = "GPU-09090909-0909-0909-0909-090909090909";
+
+fn machine(devices: u32) -> (Place, Variables) {
+    let (place, mut variables) = machine_that_counts(&NAMES, "rounds = 5");
+    variables.push(("NCUGATE_DOUBLE_DEVICES", devices.to_string()));
+    variables.push(("NCUGATE_DOUBLE_STARTS", place.path().join("starts").display().to_string()));
+    (place, variables)
+}
+
+fn run(place: &Place, variables: &Variables, more: &[&str]) -> Finished {
+    let mut command = place.ncugate(&[&["run", "phase.toml", "--source", "gpu"][..], more].concat());
+    Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)))
+}
+
+/// What became of every variant: its checks, and whether it was timed and profiled.
+fn outcomes(place: &Place) -> BTreeSet<String> {
+    let folder = folders(place).remove(0);
+    let mut found: BTreeSet<String> =
+        latencies(place).into_iter().map(|(variant, outcome)| format!("{variant} {}", outcome["status"])).collect();
+    for journal in ["checks.jsonl", "profiles.jsonl"] {
+        for line in fs::read_to_string(folder.join(journal)).unwrap().lines() {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            found.insert(format!("{journal} {} {} {}", record["variant"], record["seed"], record["outcome"]["status"]));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_gpu_checks_and_counts_and_one_times() {
+    let (alone, variables) = machine(1);
+    let undisturbed = run(&alone, &variables, &[]);
+    let (place, variables) = machine(4);
+    let finished = run(&place, &variables, &["--gpus", "0,2"]);
+    assert_eq!((finished.status, undisturbed.status), (Some(0), Some(0)), "{finished:?} {undisturbed:?}");
+    assert_eq!(outcomes(&place), outcomes(&alone));
+    let folder = folders(&place).remove(0);
+    assert_eq!(manifest(&folder)["state"], "complete");
+    // one ncu and one folder of its locks a GPU
+    let starts = fs::read_to_string(place.path().join("starts")).unwrap();
+    let of = |gpu: &str| -> Vec<&str> { starts.lines().filter(|line| line.contains(gpu)).collect() };
+    let scratch = |gpu: &str| of(gpu).iter().map(|line| line.split(' ').nth(3).unwrap()).collect::<BTreeSet<_>>();
+    assert_eq!(of(FIRST).len() + of(THIRD).len(), starts.lines().count(), "{starts}");
+    assert!(scratch(FIRST).len() == 1 && scratch(THIRD).len() == 1 && scratch(FIRST) != scratch(THIRD), "{starts}");
+    // both at once
+    let time = |line: &&str| line.split(' ').nth(1).unwrap().parse::<u64>().unwrap();
+    let (begin, end) = (of(THIRD).iter().map(time).min().unwrap(), of(THIRD).iter().map(time).max().unwrap());
+    assert!(of(FIRST).iter().map(time).any(|at| (begin..=end).contains(&at)), "{starts}");
+    let checked = |part: &str| fs::read_to_string(folder.join("logs").join(part)).unwrap();
+    assert!(checked("check/worker-0.json").contains("copy_") && checked("gpu2/worker-0.json").contains("copy_"));
+    let page = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
+    assert!(fs::read_to_string(page.join("report.md")).unwrap().contains("checked and counted on 2 GPUs of one kind"));
+}
+
+#[test]
+fn gpus_are_found_by_uuid_and_by_being_free() {
+    let (place, variables) = machine(3);
+    let finished = run(&place, &variables, &["--gpus", "GPU-09090909"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let starts = fs::read_to_string(place.path().join("starts")).unwrap();
+    assert!(starts.lines().all(|line| line.contains(THIRD)), "{starts}");
+    for (gpus, said) in [
+        ("0,7", "GPU 7 cannot take part: 3 are visible"),
+        ("1,1", "it is named twice"),
+        ("GPU-ff", "the driver does not show it"),
+    ] {
+        let refused = run(&place, &variables, &["--fresh", "--gpus", gpus]);
+        assert_eq!(refused.status, Some(3), "{gpus}: {refused:?}");
+        assert!(refused.stderr.contains(said), "{gpus}: {}", refused.stderr);
+    }
+    assert_eq!(run(&place, &variables, &["--gpus", "h200"]).status, Some(2));
+    let all = run(&place, &variables, &["--fresh", "--gpus", "auto"]);
+    assert!(
+        all.status == Some(0) && fs::read_to_string(place.path().join("starts")).unwrap().contains(FIRST),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn gpus_of_unlike_kind_are_refused_together() {
+    let (place, mut variables) = machine(3);
+    variables.push(("NCUGATE_DOUBLE_UNLIKE", "1".to_owned()));
+    let refused = run(&place, &variables, &["--gpus", "all"]);
+    assert_eq!(refused.status, Some(3), "{refused:?}");
+    assert!(
+        refused.stderr.contains("the GPUs are not of one kind") && refused.stderr.contains("Other"),
+        "{}",
+        refused.stderr
+    );
+    assert!(folders(&place).is_empty());
+    let like = run(&place, &variables, &["--gpus", "auto"]);
+    assert_eq!(like.status, Some(0), "{like:?}");
+    assert!(like.stderr.is_empty() || !like.stderr.contains("Other"), "{}", like.stderr);
+}
+
+#[test]
+fn each_kind_of_gpu_that_a_phase_names_has_a_run_and_a_verdict_of_its_own() {
+    let (place, mut variables) = machine(3);
+    variables.push(("NCUGATE_DOUBLE_UNLIKE", "1".to_owned()));
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let named = |groups: &str| place.write("phase.toml", &format!("{phase}[machine]\ngroups = {groups}\n"));
+    named(r#"["Double", "Other"]"#);
+    let finished = run(&place, &variables, &["--gpus", "all"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let mut kinds: Vec<(String, bool)> = folders(&place)
+        .iter()
+        .map(|folder| {
+            let gpu = manifest(folder)["fingerprint"]["gpu"]["name"].as_str().unwrap().to_owned();
+            (gpu, folder.join("logs/gpu2").exists())
+        })
+        .collect();
+    kinds.sort();
+    assert_eq!(kinds, [("Double".to_owned(), true), ("Other".to_owned(), false)], "{finished:?}");
+    for kind in ["Double", "Other"] {
+        assert!(finished.stdout.contains(&format!("{:<12} on {kind}\n", "pass")), "{finished:?}");
+    }
+    // one that is named and not there, and one that is there and not named
+    named(r#"["Double", "Other", "L4"]"#);
+    let absent = run(&place, &variables, &["--fresh", "--gpus", "all"]);
+    assert_eq!(absent.status, Some(4), "{absent:?}");
+    assert!(absent.stdout.contains("on L4: no such GPU takes part"), "{absent:?}");
+    named(r#"["Double"]"#);
+    let refused = run(&place, &variables, &["--fresh", "--gpus", "all"]);
+    assert_eq!(refused.status, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("it is Other, and the phase names Double"), "{refused:?}");
+}
+
+#[test]
+fn every_phase_of_a_run_has_all_its_gpus() {
+    let (place, variables) = machine(3);
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("second.toml", &phase.replace("name = \"copy\"", "name = \"second\""));
+    let mut command = place.ncugate(&["run", "phase.toml", "second.toml", "--source", "gpu", "--gpus", "0,2"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    for phase in ["copy", "second"] {
+        let runs = place.path().join("profiles").join(phase);
+        let logs = fs::read_dir(runs).unwrap().next().unwrap().unwrap().path().join("logs");
+        assert!(logs.join("gpu2/worker-0.json").exists(), "{}", logs.display());
+    }
+}
