@@ -67,6 +67,9 @@ impl AuditGraph {
         // met in each.
         let disturbances = launches.saturating_sub(sets);
         let changed = schedule.below(disturbances.max(1));
+        // Half of the sets keep their inputs for all of the graph but then, so that a kernel which skips inputs that it has met many times
+        // in a row meets them so often.
+        let steady = schedule.below(2);
         let graph = device.capture(|| {
             for index in 0..launches {
                 let set = index % sets;
@@ -74,7 +77,11 @@ impl AuditGraph {
                 contents.push(held[set]);
                 buffers.snapshot(device, set, index)?;
                 if index + sets < launches {
-                    let disturbance = if index == changed { Disturbance::Inputs } else { schedule.disturbance() };
+                    let disturbance = match index == changed {
+                        true => Disturbance::Inputs,
+                        false if sets > 1 && set % 2 == steady => schedule.disturbance_of_outputs(),
+                        false => schedule.disturbance(),
+                    };
                     held[set] = disturb(device, buffers, (schedule, disturbance), set, held[set])?;
                 }
             }

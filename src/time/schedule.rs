@@ -99,6 +99,11 @@ impl AuditSchedule {
         [Disturbance::Poison, Disturbance::Spot, Disturbance::Inputs][self.below(3)]
     }
 
+    /// How a set whose inputs stay is changed between two launches.
+    pub fn disturbance_of_outputs(&mut self) -> Disturbance {
+        [Disturbance::Poison, Disturbance::Spot][self.below(2)]
+    }
+
     /// Another of `contents` than `than`; the same where there is one.
     pub fn other(&mut self, contents: usize, than: usize) -> usize {
         if contents < 2 { than } else { (than + 1 + self.below(contents - 1)) % contents }
