@@ -15,8 +15,8 @@ const VERSION_LIMIT: Duration = Duration::from_secs(30);
 /// Variables that change what nvcc does without being on its command line.
 const ENVIRONMENT: [&str; 5] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH"];
 
-/// Endings of files that nvcc takes for CUDA C++ by itself.
-const KNOWN: [&str; 1] = ["cu"];
+/// Ending of files that nvcc takes for CUDA C++.
+const CUDA: &str = "cu";
 
 /// Folders of headers that come with the compiler and the system.
 const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/cuda"];
@@ -37,10 +37,11 @@ pub struct CompileUnit {
 }
 
 impl CompileUnit {
-    /// The text that makes the compiler instantiate kernels of the source: it takes their addresses. None where the
-    /// source is compiled as it is.
+    /// The text that makes the compiler instantiate kernels of the source: it takes their addresses; of a header it includes
+    /// it at least. None where the source is compiled as it is.
     pub(super) fn instantiation(&self) -> io::Result<Option<String>> {
-        if self.instances.is_empty() {
+        let is_header = self.code == CodeForm::Cuda && self.source.extension().is_none_or(|ending| ending != CUDA);
+        if self.instances.is_empty() && !is_header {
             return Ok(None);
         }
         let source = std::path::absolute(&self.source)?;
@@ -135,11 +136,6 @@ impl Nvcc {
         let mut command = Command::new(&self.path);
         command.arg(kind).arg(format!("-arch={arch}")).args(&unit.flags);
         command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
-        // Kernels in a header are CUDA C++ too; nvcc goes by the ending of the file.
-        let is_known = file.extension().is_some_and(|extension| KNOWN.iter().any(|known| extension == *known));
-        if unit.code == CodeForm::Cuda && !is_known {
-            command.args(["-x", "cu"]);
-        }
         command.arg("-o").arg(out).arg(file);
         command
     }

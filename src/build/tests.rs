@@ -554,6 +554,7 @@ fn a_template_of_an_enumerator_in_a_header_is_built_and_another_enumerator_is_no
     assert_ne!(twice, thrice);
     let ambiguous = failure(built("apply<float, 64, Times::thrice>"));
     assert!(ambiguous.contains("names 2 kernels"), "{ambiguous}");
+    assert!(matches!(built("plainly"), BuildOutcome::Built { log, .. } if log.is_empty()), "no warning of a header");
     let absent = failure(built("apply<float, 64, Times::never>"));
     assert!(absent.contains("never"), "{absent}");
 }

@@ -8,6 +8,8 @@ use crate::number;
 const OBJECTIVES: usize = 5;
 /// Fewest; two are drawn as points in a plane.
 const FEWEST: usize = 3;
+/// Metrics that say whether a variant is right, which is not something to trade.
+const PROOF: [&str; 3] = ["correct", "max_abs", "rel_l2"];
 /// Most lines drawn of variants that another one beats.
 const BEATEN: usize = 80;
 
@@ -59,7 +61,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let mut names: Vec<&str> = vec![run.objective];
     for name in run.gates.iter().filter_map(|gate| gate.metric) {
         let directed = run.metric(name).is_some_and(|metric| metric.better != Better::Context);
-        if directed && !names.contains(&name) && differ(&of(name)) {
+        if directed && !names.contains(&name) && !PROOF.contains(&name) && differ(&of(name)) {
             names.push(name);
         }
     }

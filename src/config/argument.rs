@@ -27,6 +27,8 @@ pub enum ArgTemplate {
     },
     /// A struct by value, its fields in order.
     Struct(Vec<ArgTemplate>),
+    /// What a struct that has it as a field is aligned to; it takes no bytes.
+    Alignment(u32),
     /// A device array of pointers: buffers, elements of buffers, and `nullptr`.
     Pointers(Vec<ArgTemplate>),
     /// A texture object over a buffer.
@@ -132,7 +134,8 @@ impl ArgTemplate {
             | Self::Element { .. }
             | Self::Value { .. }
             | Self::Texture(_)
-            | Self::Surface(_) => vec![self],
+            | Self::Surface(_)
+            | Self::Alignment(_) => vec![self],
         }
     }
 
@@ -142,7 +145,7 @@ impl ArgTemplate {
             Self::Named(name) | Self::Element { buffer: name, .. } => Some(name),
             Self::Texture(texture) => Some(&texture.buffer),
             Self::Surface(surface) => Some(&surface.buffer),
-            Self::Null | Self::Value { .. } | Self::Struct(_) | Self::Pointers(_) => None,
+            Self::Null | Self::Value { .. } | Self::Struct(_) | Self::Pointers(_) | Self::Alignment(_) => None,
         }
     }
 
@@ -155,9 +158,13 @@ impl ArgTemplate {
     pub fn expr(&self) -> Option<&Expr> {
         match self {
             Self::Element { offset: expr, .. } | Self::Value { value: expr, .. } => Some(expr),
-            Self::Named(_) | Self::Null | Self::Struct(_) | Self::Pointers(_) | Self::Texture(_) | Self::Surface(_) => {
-                None
-            }
+            Self::Named(_)
+            | Self::Null
+            | Self::Struct(_)
+            | Self::Alignment(_)
+            | Self::Pointers(_)
+            | Self::Texture(_)
+            | Self::Surface(_) => None,
         }
     }
 }

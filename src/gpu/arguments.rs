@@ -105,7 +105,7 @@ where
             }
             Arg::Texture(view) => self.object(&view.buffer, ImageView::Texture(view)).map(Argument::Word),
             Arg::Surface(view) => self.object(&view.buffer, ImageView::Surface(view)).map(Argument::Word),
-            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => {
+            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Alignment(_) => {
                 self.pointer(arg).map(Argument::Word)
             }
         }
@@ -143,6 +143,7 @@ where
             Arg::TensorMap(_)
             | Arg::Scalar(_)
             | Arg::Struct(_)
+            | Arg::Alignment(_)
             | Arg::Workspace(_)
             | Arg::Texture(_)
             | Arg::Surface(_) => Err(DeviceError::Launch(format!("{} is not a pointer", arg.described()))),
@@ -156,6 +157,7 @@ where
         let end = bytes.len() + size;
         match arg {
             Arg::Struct(fields) => fields.iter().try_for_each(|field| self.lay_out(field, bytes))?,
+            Arg::Alignment(_) => {}
             Arg::Scalar(value) => bytes.extend(&value.bits().to_le_bytes()[..size]),
             Arg::Texture(view) => bytes.extend(self.object(&view.buffer, ImageView::Texture(view))?.to_le_bytes()),
             Arg::Surface(view) => bytes.extend(self.object(&view.buffer, ImageView::Surface(view))?.to_le_bytes()),
@@ -339,6 +341,12 @@ mod tests {
             &[0; 4],
         ];
         assert_eq!(made.0, [Argument::Bytes(fields.concat()), Argument::Word(0), Argument::Word(0x9000)]);
+        let one = || Arg::Scalar(ScalarValue::F32(1.0));
+        let float2 = Arg::Struct(vec![Arg::Alignment(8), one(), one()]);
+        let aligned = Arg::Struct(vec![one(), float2]);
+        let made = KernelArguments::new(&[aligned], |_| None, refused, no_image, no_table, no_workspace).unwrap();
+        let one = 1.0_f32.to_le_bytes();
+        assert_eq!(made.0, [Argument::Bytes([one, [0; 4], one, one].concat())]);
         let outside =
             KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_image, no_table, no_workspace);
         assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside of it");

@@ -42,6 +42,11 @@ impl Surface {
         Ok(Self { object: object(array)?, array, address, row, rows })
     }
 
+    /// The array, as the driver is told of it.
+    pub(super) fn resource(&self) -> sys::CUDA_RESOURCE_DESC {
+        described(self.array)
+    }
+
     /// What the driver copies, one way or the other.
     pub(super) fn copy(&self, way: SurfaceCopy) -> sys::CUDA_MEMCPY2D {
         let (array, memory) = (MemoryType::CU_MEMORYTYPE_ARRAY, MemoryType::CU_MEMORYTYPE_DEVICE);
@@ -84,11 +89,16 @@ fn array(view: &SurfaceView, format: Format) -> Result<sys::CUarray, DeviceError
     Ok(array)
 }
 
-fn object(array: sys::CUarray) -> Result<u64, DeviceError> {
+fn described(array: sys::CUarray) -> sys::CUDA_RESOURCE_DESC {
     // SAFETY: all zeros are a description of this plain C struct, of which every field that is read is set below.
     let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
     resource.resType = ResourceType::CU_RESOURCE_TYPE_ARRAY;
     resource.res.array.hArray = array;
+    resource
+}
+
+fn object(array: sys::CUarray) -> Result<u64, DeviceError> {
+    let resource = described(array);
     let mut object = 0;
     // SAFETY: the call reads the description and writes the handle.
     unsafe { sys::cuSurfObjectCreate(&raw mut object, &raw const resource) }

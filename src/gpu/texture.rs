@@ -4,7 +4,7 @@ use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::{DeviceError, cuda};
 use crate::config::{Dtype, TextureAddress, TextureFilter, TextureRead};
-use crate::plan::TextureView;
+use crate::plan::{TexelMemory, TextureView};
 use cudarc::driver::sys::{
     self, CUaddress_mode as AddressMode, CUarray_format as Format, CUfilter_mode as FilterMode,
     CUresourcetype as ResourceType,
@@ -24,7 +24,11 @@ impl Device {
             return Err(failed(format!("{texels} texels of {texel} bytes in {} bytes", buffer.bytes())));
         }
         let format = format(buffer.dtype).ok_or_else(|| failed(format!("elements of {}", buffer.dtype.name())))?;
-        let (resource, texture) = (resource(view, address, format, texel), sampling(view, buffer.dtype));
+        let resource = match view.memory {
+            TexelMemory::Linear => resource(view, address, format, texel),
+            TexelMemory::Array => self.surface(&view.surface(), address, buffer)?.resource(),
+        };
+        let texture = sampling(view, buffer.dtype);
         let mut object = 0;
         // SAFETY: the call reads both descriptions and writes the handle; there is no view of another format.
         unsafe { sys::cuTexObjectCreate(&raw mut object, &raw const resource, &raw const texture, std::ptr::null()) }

@@ -26,6 +26,8 @@ pub enum Arg {
     Workspace(u64),
     /// A struct by value, its fields in order.
     Struct(Vec<Arg>),
+    /// What a struct that has it as a field is aligned to; it takes no bytes.
+    Alignment(u32),
     /// Device pointer to an array of pointers.
     Pointers(Vec<Arg>),
     /// A texture object over a buffer.
@@ -62,6 +64,37 @@ pub struct TextureView {
     pub height: Option<u64>,
     /// How texels are read.
     pub sampling: TextureSampling,
+    /// Where they are.
+    #[serde(default, skip_serializing_if = "TexelMemory::is_linear")]
+    pub memory: TexelMemory,
+}
+
+impl TextureView {
+    /// The surface of the same texels.
+    #[must_use]
+    pub fn surface(&self) -> SurfaceView {
+        let Self { buffer, channels, width, height, .. } = self;
+        SurfaceView { buffer: buffer.clone(), channels: *channels, width: *width, height: *height }
+    }
+}
+
+/// Where the texels of a texture are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TexelMemory {
+    /// In the buffer.
+    #[default]
+    Linear,
+    /// In the array of the program's surface over the buffer.
+    Array,
+}
+
+impl TexelMemory {
+    /// Whether they are in the buffer.
+    #[must_use]
+    pub fn is_linear(&self) -> bool {
+        *self == Self::Linear
+    }
 }
 
 /// An element of a buffer that a pointer is to.
@@ -86,6 +119,7 @@ impl Arg {
             | Self::Surface(_) => (POINTER, POINTER),
             Self::TensorMap(_) => TENSOR_MAP,
             Self::Scalar(value) => (value.size(), value.size()),
+            Self::Alignment(bytes) => (0, *bytes as usize),
             Self::Struct(fields) => {
                 let (end, alignment) = fields.iter().fold((0_usize, 1_usize), |(end, most), field| {
                     let (size, alignment) = field.layout();
@@ -108,7 +142,8 @@ impl Arg {
             | Self::Scalar(_)
             | Self::Workspace(_)
             | Self::Texture(_)
-            | Self::Surface(_) => vec![self],
+            | Self::Surface(_)
+            | Self::Alignment(_) => vec![self],
         }
     }
 
@@ -120,7 +155,12 @@ impl Arg {
             Self::TensorMap(map) => Some(&map.buffer),
             Self::Texture(view) => Some(&view.buffer),
             Self::Surface(view) => Some(&view.buffer),
-            Self::Null | Self::Scalar(_) | Self::Struct(_) | Self::Pointers(_) | Self::Workspace(_) => None,
+            Self::Null
+            | Self::Scalar(_)
+            | Self::Struct(_)
+            | Self::Alignment(_)
+            | Self::Pointers(_)
+            | Self::Workspace(_) => None,
         }
     }
 
@@ -135,7 +175,11 @@ impl Arg {
             Self::Workspace(bytes) => format!("workspace of {bytes} bytes"),
             Self::Texture(view) => format!("texture over `{}`", view.buffer),
             Self::Surface(view) => format!("surface over `{}`", view.buffer),
-            Self::Struct(fields) => format!("struct of {} fields", fields.len()),
+            Self::Alignment(bytes) => format!("alignment of {bytes} bytes"),
+            Self::Struct(fields) => {
+                let count = fields.iter().filter(|field| !matches!(field, Self::Alignment(_))).count();
+                format!("struct of {count} fields")
+            }
             Self::Pointers(pointers) => format!("array of {} pointers", pointers.len()),
         }
     }
@@ -278,6 +322,10 @@ mod tests {
             "a struct in a struct is aligned"
         );
         assert_eq!(Arg::Struct(Vec::new()).layout(), (1, 1));
+        // struct { int n; float4 c; }
+        let float4 = Arg::Struct([vec![Arg::Alignment(16)], vec![scalar(ScalarValue::F32(1.0)); 4]].concat());
+        assert_eq!((float4.layout(), float4.described().as_str()), ((16, 16), "struct of 4 fields"));
+        assert_eq!(Arg::Struct(vec![scalar(ScalarValue::I32(1)), float4]).layout(), (32, 16));
         assert_eq!(Arg::Pointers(vec![buffer(), Arg::Null]).layout(), (8, 8));
     }
 

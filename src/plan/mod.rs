@@ -23,7 +23,7 @@ mod triton;
 mod unroll;
 mod variants;
 
-pub use arg::{Arg, BufferElement, ScalarValue, SurfaceView, Swizzle, TensorMap, TextureView};
+pub use arg::{Arg, BufferElement, ScalarValue, SurfaceView, Swizzle, TensorMap, TexelMemory, TextureView};
 pub use fault::PlanErrors;
 pub use narrow::{NarrowError, Narrowing};
 pub use program::{

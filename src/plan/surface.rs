@@ -1,11 +1,11 @@
 //! Surfaces over arrays that hold buffers, at a shape.
 
-use super::arg::{Arg, SurfaceView};
+use super::arg::{Arg, SurfaceView, TexelMemory};
 use super::fault::Faults;
 use super::launch::Launching;
 use super::program::Step;
 use super::texel::{TexelExtents, TexelFault};
-use crate::config::{Dtype, SurfaceTemplate};
+use crate::config::{Dtype, Role, SurfaceTemplate};
 
 /// Texels of a surface of one axis (CUDA C++ Programming Guide, technical specifications; compute capability 6.0 and later).
 const LINE: u64 = 32_768;
@@ -24,14 +24,38 @@ impl Launching<'_> {
         view.ok()
     }
 
+    /// Lets textures over buffers that the program has as surfaces too be over the same arrays, and records what cannot be.
+    pub(super) fn share_surfaces(&self, steps: &mut [Step], faults: &mut Faults) {
+        let surfaces: Vec<SurfaceView> = steps.iter().flat_map(args_of).filter_map(view_of).cloned().collect();
+        let launches = steps.iter_mut().filter_map(|step| match step {
+            Step::Launch(launch) => Some(&mut launch.args),
+            Step::Memset(_) | Step::Memcpy(_) => None,
+        });
+        launches.flatten().for_each(|arg| into_arrays(arg, &surfaces));
+        self.check_surfaces(steps, faults);
+        self.check_textures(steps, faults);
+    }
+
+    /// Records textures over buffers that launches write without a surface: what is written is not to be found in a texture.
+    fn check_textures(&self, steps: &[Step], faults: &mut Faults) {
+        for arg in steps.iter().flat_map(args_of) {
+            let Arg::Texture(texture) = arg else { continue };
+            let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == texture.buffer);
+            if texture.memory.is_linear() && buffer.is_some_and(|buffer| buffer.role != Role::Input) {
+                let message = format!("has a texture over `{}`, which launches write", texture.buffer);
+                let help = "a texture is read alone: name a buffer with role \"input\", or write it through a surface";
+                self.fault(faults, "args", message, help);
+            }
+        }
+    }
+
     /// Records the buffers that a program has as a surface and in another way too: a surface is an array of its own, in which
     /// nothing is found of what is written to the buffer between the steps.
-    pub(super) fn check_surfaces(&self, steps: &[Step], faults: &mut Faults) {
+    fn check_surfaces(&self, steps: &[Step], faults: &mut Faults) {
         let args = || steps.iter().flat_map(args_of);
         let mut told: Vec<&str> = Vec::new();
         for surface in args().filter_map(view_of) {
-            let other = args()
-                .find(|arg| arg.buffer() == Some(&surface.buffer) && view_of(arg).is_none_or(|other| other != surface));
+            let other = args().find(|arg| arg.buffer() == Some(&surface.buffer) && !is_alike(arg, surface));
             let filled = steps.iter().any(|step| match step {
                 Step::Launch(_) => false,
                 Step::Memset(fill) => fill.buffer == surface.buffer,
@@ -51,6 +75,26 @@ impl Launching<'_> {
             let help = "a surface is an array that is filled from its buffer before the first step and written back after the last one";
             self.fault(faults, "args", message, help);
         }
+    }
+}
+
+/// Whether an argument is a surface of those texels, or a texture over it.
+fn is_alike(arg: &Arg, surface: &SurfaceView) -> bool {
+    match arg {
+        Arg::Surface(other) => other == surface,
+        Arg::Texture(texture) => texture.memory == TexelMemory::Array,
+        _ => false,
+    }
+}
+
+/// Moves textures in an argument to the array of the surface that has their texels.
+fn into_arrays(arg: &mut Arg, surfaces: &[SurfaceView]) {
+    match arg {
+        Arg::Struct(parts) => parts.iter_mut().for_each(|part| into_arrays(part, surfaces)),
+        Arg::Texture(texture) if surfaces.iter().any(|surface| texture.surface() == *surface) => {
+            texture.memory = TexelMemory::Array;
+        }
+        _ => {}
     }
 }
 

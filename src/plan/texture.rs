@@ -1,6 +1,6 @@
 //! Textures over buffers, at a shape.
 
-use super::arg::TextureView;
+use super::arg::{TexelMemory, TextureView};
 use super::fault::Faults;
 use super::launch::Launching;
 use super::texel::{TexelExtents, TexelFault, is_narrow};
@@ -56,7 +56,8 @@ fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<Text
         let help = "one axis has at most 2^28 texels, two at most 131,072 by 65,000";
         return Err((format!("of {width} texels by {}", height.unwrap_or(1)), help));
     }
-    Ok(TextureView { buffer: buffer.clone(), channels: *channels, width, height, sampling: *sampling })
+    let memory = TexelMemory::Linear;
+    Ok(TextureView { buffer: buffer.clone(), channels: *channels, width, height, sampling: *sampling, memory })
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@ fn is_aligned(arg: &Arg) -> bool {
         Arg::Scalar(_)
         | Arg::Null
         | Arg::Struct(_)
+        | Arg::Alignment(_)
         | Arg::Pointers(_)
         | Arg::TensorMap(_)
         | Arg::Workspace(_)
@@ -72,7 +73,7 @@ fn type_name(workload: &Workload, arg: &Arg) -> String {
         Arg::Scalar(ScalarValue::Bf16(_)) => "bf16".to_owned(),
         Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) | Arg::Surface(_) => "*i8".to_owned(),
         // Triton's compiler does not know these, and says so.
-        Arg::TensorMap(_) | Arg::Struct(_) => "struct".to_owned(),
+        Arg::TensorMap(_) | Arg::Struct(_) | Arg::Alignment(_) => "struct".to_owned(),
     }
 }
 

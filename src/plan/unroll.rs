@@ -225,7 +225,7 @@ impl Unrolling<'_> {
             });
             // Every step is looked at, so that all faults are told at once.
             let steps: Vec<Option<_>> = steps.collect();
-            let steps: Option<Vec<_>> = steps.into_iter().collect();
+            let mut steps: Option<Vec<_>> = steps.into_iter().collect();
             let launching = Launching {
                 tensor_maps: &[],
                 key,
@@ -235,7 +235,7 @@ impl Unrolling<'_> {
                 subject: &subject,
             };
             let symbols = launching.symbols(&kernel.symbols, &mut self.faults);
-            launching.check_surfaces(steps.as_deref().unwrap_or_default(), &mut self.faults);
+            launching.share_surfaces(steps.as_deref_mut().unwrap_or_default(), &mut self.faults);
             let program = |(steps, symbols)| ShapeProgram { shape: shape.name.clone(), symbols, steps, left_out: None };
             programs.extend(steps.zip(symbols).map(program));
         }

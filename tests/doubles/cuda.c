@@ -109,7 +109,7 @@ Result cuMemFreeHost(void *pointer) { free(pointer); return OK; }
 Result cuTexObjectCreate(uint64_t *object, const void *resource, const void *texture, const void *view) {
     int kind;
     memcpy(&kind, resource, sizeof kind);
-    if (kind != 2 && kind != 3) /* linear memory, or rows of it */
+    if (kind == 1) /* neither an array, nor linear memory, nor rows of it */
         return NOT_FOUND;
     memcpy(object, (const char *)resource + 8, sizeof *object);
     return OK;

@@ -180,6 +180,7 @@ fn phases_of_traits_build_and_take_their_arguments() {
         "tolerances",
         "texture",
         "surface",
+        "aligned",
         "partial_sums",
     ];
     let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));

@@ -402,6 +402,27 @@ fn surfaces_hold_their_buffers_before_a_launch_and_buffers_what_launches_left_in
 }
 
 #[test]
+fn a_texture_over_what_is_a_surface_too_reads_what_a_launch_wrote_to_it() {
+    let launch =
+        |from: &str, to: &str| format!("[[variant.kernel.launch]]\nentry = \"copy_honest\"\nargs = [{from}, {to}]\n");
+    let (surface, texture) = ("{ surface = \"t\" }", "{ texture = \"t\", address = \"border\" }");
+    let (place, variables) =
+        machine_of_steps(&["copy_honest"], &(launch("\"x\"", surface) + &launch(texture, "\"y\"")));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)));
+    assert!(finished.stdout.contains("1 proven correct"), "{finished:?}");
+    assert_eq!(latencies(&place).remove(0).1["status"], "timed", "{finished:?}");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    for (other, said) in
+        [("\"t\"", "has it as buffer `t` too"), ("{ texture = \"t\", channels = 2 }", "texture over `t` too")]
+    {
+        place.write("phase.toml", &phase.replace(texture, other));
+        let checked = Finished::of(place.ncugate(&["check", "phase.toml", "--no-build"]).envs(variables.clone()));
+        assert!(checked.status == Some(2) && checked.stderr.contains(said), "{other}: {checked:?}");
+    }
+}
+
+#[test]
 fn state_in_a_surface_is_restored_before_every_timed_launch() {
     let (place, variables) = machine_of_kernels(&["add_honest", "add_later"], "rounds = 6\nmin_sample_us = 600");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();

@@ -19,6 +19,12 @@ pub static ARGUMENT: Spec = spec(
             "A struct by value: its fields in order, names or tables as in `args`, each aligned as in C.",
         ),
         key(
+            "align",
+            KeyKind::Whole(1),
+            "Bytes that the struct is aligned to, where its fields alone do not say it: 16 of `float4`, 8 of `float2`.",
+        )
+        .default("that of its fields"),
+        key(
             "pointers",
             KeyKind::List(&PART),
             "A pointer to a device array of pointers: buffers, `{ buffer, offset }`, \"nullptr\".",
@@ -26,12 +32,12 @@ pub static ARGUMENT: Spec = spec(
         key(
             "texture",
             KeyKind::Text,
-            "A texture object (`cudaTextureObject_t`) over an input: of one axis for `tex1Dfetch`, of two (rows, columns) for `tex2D`.",
+            "A texture object (`cudaTextureObject_t`) over an input, or over what the kernel's launches have as a surface too: of one axis for `tex1Dfetch`, of two (rows, columns) for `tex2D`.",
         ),
         key(
             "surface",
             KeyKind::Text,
-            "A surface object (`cudaSurfaceObject_t`) over a CUDA array that holds the buffer: of one axis for `surf1Dread`, of two (rows, columns) for `surf2Dwrite`. The array is filled from the buffer before a launch and written back after it, outside of the time; no launch of the kernel may name the buffer in another way.",
+            "A surface object (`cudaSurfaceObject_t`) over a CUDA array that holds the buffer: of one axis for `surf1Dread`, of two (rows, columns) for `surf2Dwrite`. The array is filled from the buffer before a launch and written back after it, outside of the time; no launch of the kernel may name the buffer in another way, but for a texture of the same texels, which is over the same array.",
         ),
         key("channels", KeyKind::Whole(1), "Elements of a texel, 1, 2 or 4: the last axis, or neighbours along it.")
             .default("1"),

@@ -4,7 +4,7 @@ use super::names::{KernelNames, suggest};
 use super::scope::InScope;
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{
-    ArgTemplate, Role, ScalarType, SurfaceTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling,
+    ArgTemplate, ScalarType, SurfaceTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling,
     TextureTemplate, keys,
 };
 use crate::expr::Expr;
@@ -44,7 +44,7 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
     };
     let of_texture = ["address", "filter", "normalized", "read"].map(|key| (key, "texture"));
     let of_texels = Some(("channels", "texture")).filter(|_| *kind != "surface");
-    let strays = [("offset", "buffer"), ("type", "value"), ("repeat", "value")];
+    let strays = [("offset", "buffer"), ("type", "value"), ("repeat", "value"), ("align", "struct")];
     let strays = strays.into_iter().chain(of_texture).chain(of_texels);
     for (key, of) in strays.filter(|(_, of)| of != kind) {
         if let Some(stray) = table.get(key) {
@@ -59,7 +59,13 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
             buffer: table.get("surface")?.text()?,
             channels: channels(&table)?,
         })),
-        "struct" => Some(ArgTemplate::Struct(fields(&table.get("struct")?, depth)?)),
+        "struct" => {
+            let mut parts = fields(&table.get("struct")?, depth)?;
+            if let Some(item) = table.get("align") {
+                parts.insert(0, ArgTemplate::Alignment(alignment(&item)?));
+            }
+            Some(ArgTemplate::Struct(parts))
+        }
         _ => Some(ArgTemplate::Pointers(pointers(&table.get("pointers")?, depth)?)),
     }
 }
@@ -71,6 +77,16 @@ fn element(table: &Table<'_>) -> Option<ArgTemplate> {
         None => Expr::parse("0").ok()?,
     };
     Some(ArgTemplate::Element { buffer, offset })
+}
+
+/// Bytes that a struct is aligned to.
+fn alignment(item: &Item<'_>) -> Option<u32> {
+    let bytes = u32::try_from(item.whole(1..=128)?).ok()?;
+    if !bytes.is_power_of_two() {
+        item.expected("a power of two up to 128", None);
+        return None;
+    }
+    Some(bytes)
 }
 
 /// Elements of a texel.
@@ -145,17 +161,6 @@ pub fn check(at: &Table<'_>, arg: &Placed<ArgTemplate>, names: &KernelNames<'_>,
             };
             let message = format!("`{key}` is `{name}`, which is not {what}");
             at.report_at(&arg.place, message, Some(suggest(name, known.into_iter())));
-        }
-        if let ArgTemplate::Texture(texture) = part
-            && let Some(buffer) = names.buffers.iter().find(|buffer| buffer.name == texture.buffer)
-            && buffer.role != Role::Input
-        {
-            let help = "a texture is read alone: name a buffer with role \"input\"".to_owned();
-            at.report_at(
-                &arg.place,
-                format!("`{key}` has a texture over `{}`, which launches write", buffer.name),
-                Some(help),
-            );
         }
         if let Some(expr) = part.expr() {
             for (name, _) in expr.names().into_iter().filter(|(name, _)| !scope.names.contains(name)) {

@@ -44,14 +44,14 @@ impl SymbolParts {
     /// The pointer in it, where it has one.
     fn pointer(&self, names: &KernelNames<'_>) -> Option<String> {
         match &self.value.value {
-            ArgTemplate::Named(_) | ArgTemplate::Value { .. } => None,
+            ArgTemplate::Named(_) | ArgTemplate::Value { .. } | ArgTemplate::Alignment(_) => None,
             ArgTemplate::Struct(_) => {
                 let is_buffer = |name: &&str| names.buffers.iter().any(|buffer| buffer.name == **name);
                 self.value.value.parts().into_iter().find_map(|part| match part {
                     ArgTemplate::Named(name) => {
                         Some(name.as_str()).filter(is_buffer).map(|name| format!("a pointer to `{name}`"))
                     }
-                    ArgTemplate::Value { .. } => None,
+                    ArgTemplate::Value { .. } | ArgTemplate::Alignment(_) => None,
                     _ => Some("a pointer".to_owned()),
                 })
             }

@@ -1,3 +1,4 @@
+#pragma once
 // A template over an enumerator, which a compiler writes as a number; one instance is made here.
 enum class Times { twice = 2, thrice };
 
@@ -8,3 +9,5 @@ __global__ void apply(const T* x, T* y) {
 }
 
 template __global__ void apply<float, 64, Times::twice>(const float*, float*);
+
+extern "C" __global__ void plainly(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }

@@ -49,7 +49,10 @@ __global__ void one_stage(const float* in, float* out, int steps) {
     __shared__ __align__(8) uint64_t full;
     const uint32_t barrier = static_cast<uint32_t>(__cvta_generic_to_shared(&full));
     const uint32_t target = static_cast<uint32_t>(__cvta_generic_to_shared(tile));
-    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier));
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier));
+        asm volatile("fence.proxy.async;" ::: "memory");
+    }
     __syncthreads();
     float sum = 0;
     for (int s = 0; s < steps; ++s) {
