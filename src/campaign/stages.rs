@@ -160,11 +160,11 @@ impl Campaign<'_> {
         let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
         let mut job = job;
         if !self.tools.others.is_empty() {
-            let names: Vec<String> = self.tools.others.iter().map(|lane| lane.name.to_string()).collect();
-            let (home, names) = (&self.tools.device.name, names.join(", "));
+            self.writer.measured_also_on(&self.tools.other_machines)?;
             self.writer.warn(&format!(
-                "checked and counted on {} GPUs of one kind ({home}); every latency is of the first: the others are {names}",
+                "checked and counted on {} GPUs of one kind ({}); every latency is of the first",
                 self.tools.others.len() + 1,
+                self.tools.device.name
             ))?;
             prove_apart::prove(&mut job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))?;
         }

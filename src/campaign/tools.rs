@@ -29,6 +29,8 @@ pub struct Tools {
     pub home: Option<GpuName>,
     /// Further GPUs of its kind, which check and count.
     pub others: Vec<Lane>,
+    /// Which GPUs those are.
+    pub other_machines: Vec<Machine>,
     /// This program as a worker.
     pub worker: WorkerCommand,
     /// Which GPU and host.
@@ -85,8 +87,18 @@ impl Tools {
             (Err(absent), Counting::Required) => return Err(absent.into()),
             (found, _) => found,
         };
-        let machine = machine(&device);
-        Ok(Self { nvcc, ncu, device, home: None, others, worker, machine })
+        let measured_on = machine(&device);
+        let other_machines: Vec<Machine> = others.iter().map(|lane| machine(&lane.device)).collect();
+        for (lane, other) in others.iter().zip(&other_machines) {
+            if other.power_limit_w != measured_on.power_limit_w {
+                let watts =
+                    |limit: Option<u32>| limit.map_or_else(|| "unknown".to_owned(), |watts| format!("{watts} W"));
+                let (one, two) = (watts(measured_on.power_limit_w), watts(other.power_limit_w));
+                let unlike = format!("the first has a power limit of {one}, {} of {two}", lane.name);
+                return Err(CampaignError::UnlikeGpus { unlike });
+            }
+        }
+        Ok(Self { nvcc, ncu, device, home: None, others, other_machines, worker, machine: measured_on })
     }
 
     /// Every GPU that takes part.

@@ -160,6 +160,10 @@ pub struct Manifest {
     /// The part of the phase that was asked for on the command line, where it is not the whole; such a run decides nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub narrowed: Option<Narrowing>,
+    /// Further GPUs of the same kind and power limit, which checked and counted: the first wrote the reports whose names begin with
+    /// `gpu2-`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Machine>,
     /// The shards that the run was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedShard>,

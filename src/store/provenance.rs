@@ -43,6 +43,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         stopped: None,
         shard: None,
         narrowed: None,
+        others: Vec::new(),
         merged: Vec::new(),
         warnings: Vec::new(),
         seal: None,

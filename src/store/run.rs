@@ -2,7 +2,7 @@
 
 use super::journal::{self, Journal};
 use super::records::{checks, confirmations, latencies, latest};
-use super::{Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
+use super::{Machine, Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
 use crate::config::is_name;
 use crate::disk::{FileLock, open};
 use crate::model::{
@@ -244,6 +244,12 @@ impl RunWriter {
     /// Keeps what an external command said it is made of.
     pub fn used(&mut self, variant: &VariantId, software: BTreeMap<String, String>) -> Result<(), StoreError> {
         self.manifest.software.insert(variant.0.clone(), software);
+        self.save_manifest()
+    }
+
+    /// Keeps which further GPUs check and count.
+    pub fn measured_also_on(&mut self, others: &[Machine]) -> Result<(), StoreError> {
+        self.manifest.others = others.to_vec();
         self.save_manifest()
     }
 

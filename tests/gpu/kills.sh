@@ -60,7 +60,7 @@ for at in $(seq "$kills"); do
         rm -rf "$work/p"
         run "$phase" & # a shell, whose child is the program
         shell=$!
-        after=$((RANDOM % took[$phase]))
+        after=$((RANDOM % (took[$phase] * 6 / 10)))
         sleep "$(printf '%d.%03d' $((after / 1000)) $((after % 1000)))"
         hit=
         while [ -z "$hit" ] && kill -0 "$shell" 2> /dev/null; do

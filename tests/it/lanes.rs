@@ -48,6 +48,11 @@ fn every_gpu_checks_and_counts_and_one_times() {
     assert_eq!(outcomes(&place), outcomes(&alone));
     let folder = folders(&place).remove(0);
     assert_eq!(manifest(&folder)["state"], "complete");
+    // both are known by hashes of their UUIDs alone
+    let said = fs::read_to_string(folder.join("manifest.json")).unwrap();
+    let hash = |machine: &serde_json::Value| machine["gpu"].as_str().unwrap().to_owned();
+    let (home, other) = (hash(&manifest(&folder)["fingerprint"]["machine"]), hash(&manifest(&folder)["others"][0]));
+    assert!(home != other && other.len() == 16 && !said.contains("GPU-0"), "{said}");
     // one ncu and one folder of its locks a GPU
     let starts = fs::read_to_string(place.path().join("starts")).unwrap();
     let of = |gpu: &str| -> Vec<&str> { starts.lines().filter(|line| line.contains(gpu)).collect() };

@@ -74,6 +74,7 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
         device,
         home: None,
         others: Vec::new(),
+        other_machines: Vec::new(),
         worker: WorkerCommand { program: "true".into(), args: Vec::new(), gpu: None },
         machine: Machine::default(),
     }

@@ -68,6 +68,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         stopped: None,
         shard: None,
         narrowed: None,
+        others: Vec::new(),
         merged: Vec::new(),
         warnings: Vec::new(),
         seal: None,
