@@ -13,22 +13,24 @@ victims=("${@:4}")
 [ ${#victims[@]} -gt 0 ] || victims=(parent worker ncu host)
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# Paths in a phase are relative to the project's folder, so the phases lie inside of it.
+place=$(mktemp -d tests/gpu/kills.XXXXXX)
+trap 'rm -rf "$work" "$place"' EXIT
 failed=0
 expect() { # what, got, wanted
     if [[ $2 == $3 ]]; then echo "ok      $1: $2"; else echo "FAILED  $1: $2, wanted $3"; failed=1; fi
 }
 sed -e 's/^name = "faults"/name = "kills"/' -e 's/^FAULT = .*/FAULT = [0]\nPAD = [0, 1, 2]/' \
-    -e 's/^defines = .*/defines = ["FAULT", "PAD"]/' tests/gpu/faults/faults.toml > "$work/kernels.toml"
-sed -n '1,/^y = /p' tests/gpu/functions/functions.toml | sed -e 's/^name = .*/name = "kills"/' > "$work/host.toml"
+    -e 's/^defines = .*/defines = ["FAULT", "PAD"]/' tests/gpu/faults/faults.toml > "$place/kernels.toml"
+sed -n '1,/^y = /p' tests/gpu/functions/functions.toml | sed -e 's/^name = .*/name = "kills"/' > "$place/host.toml"
 for function in honest honest_in_place; do
-    printf '\n[[variant]]\nname = "%s"\npython = "tests/gpu/functions/functions.py:%s"\n' "$function" "$function" >> "$work/host.toml"
+    printf '\n[[variant]]\nname = "%s"\npython = "tests/gpu/functions/functions.py:%s"\n' "$function" "$function" >> "$place/host.toml"
 done
-printf '\n[[gate]]\nname = "correct"\nrequire = "correct == 1"\n' >> "$work/host.toml"
-for phase in kernels host; do printf '\n[profile]\nclose_look = "none"\n' >> "$work/$phase.toml"; done
+printf '\n[[gate]]\nname = "correct"\nrequire = "correct == 1"\n' >> "$place/host.toml"
+for phase in kernels host; do printf '\n[profile]\nclose_look = "none"\n' >> "$place/$phase.toml"; done
 
 run() { # phase
-    "$binary" run "$work/$1.toml" --source gpu --no-share --profiles "$work/p" --reports "$work/r" > "$work/out" 2> "$work/err"
+    "$binary" run "$place/$1.toml" --source gpu --no-share --profiles "$work/p" --reports "$work/r" > "$work/out" 2> "$work/err"
 }
 verdict() { echo "$1 $(grep -E '^(PASS|FAIL|INCONCLUSIVE)' "$work/out" | tail -n 1 | cut -c 1-40)"; }
 left() { pgrep -fc "$binary (worker|guard)"; }
@@ -81,7 +83,7 @@ for at in $(seq "$kills"); do
 done
 for victim in "${victims[@]}"; do echo "killed: $victim, ${hits[$victim]:-0} times"; done
 rm -rf "$work/p"
-"$binary" run "$work/kernels.toml" --source gpu --no-share --profiles "$work/p" --reports "$work/r1" > "$work/one" 2>&1 &
+"$binary" run "$place/kernels.toml" --source gpu --no-share --profiles "$work/p" --reports "$work/r1" > "$work/one" 2>&1 &
 one=$!
 run kernels
 two=$?
