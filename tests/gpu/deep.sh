@@ -18,7 +18,7 @@ echo "deep profiles: ${profiled:-0}"
 seconds=$(grep -h -o '"seconds":[0-9.]*' "$run/closelooks.jsonl" | sort -u | sed 's/.*://' | awk '{ sum += $1 } END { print sum }')
 echo "seconds: $seconds"
 awk -v seconds="$seconds" 'BEGIN { exit !(seconds > 0 && seconds < 8) }' || { echo "deep profiles took 8 s or more"; status=1; }
-page=$(find "$out/reports" -name index.html | head -1)
+page=$(find "$out/reports" -name report.html | head -1)
 if grep -q 'Over the kernel' "$page"; then echo "timeline: drawn"; else echo "timeline: none"; status=1; fi
 if grep -q 'Line by line beside' "$page"; then echo "pairs: shown"; else echo "pairs: none"; status=1; fi
 "$binary" explain "$run" --sweep | head -20
