@@ -70,9 +70,10 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         ),
         table: ChartTable::new(
             ["rank", "variant", title],
-            lines.iter().enumerate().map(|(at, line)| {
-                vec![(at + 1).to_string(), line.variant.label.to_owned(), number::with_unit(line.value, unit)]
-            }),
+            lines
+                .iter()
+                .enumerate()
+                .map(|(at, line)| vec![(at + 1).to_string(), line.variant.label.to_owned(), number::plain(line.value)]),
         ),
     })
 }
