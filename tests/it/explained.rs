@@ -245,16 +245,10 @@ fn rules_have_recorded_cases_for_and_against() {
     assert_eq!((without(0), without(1)), (HOLD_IN_FURTHER_ALONE.to_vec(), NEVER_DENIED.to_vec()));
 }
 
-/// Each kernel of `further.cu` and each variant of `further.toml` is a case of the rule that it was written for. Both recordings are
-/// there or neither.
+/// Each kernel of `further.cu` and each variant of `further.toml` is a case of the rule that `further.tsv` names.
 #[test]
 fn rules_hold_for_the_kernels_written_for_them() {
     let (report, run) = (root().join("tests/data/further.ncu-rep.zst"), root().join("tests/data/further"));
-    assert_eq!(report.exists(), run.exists(), "one of the recordings of tests/gpu/defects/further.sh is missing");
-    if !report.exists() {
-        eprintln!("no recording of tests/gpu/defects/further.sh");
-        return;
-    }
     let expected = std::fs::read_to_string(root().join("tests/gpu/defects/further.tsv")).unwrap();
     let launches = explained(&[report.to_str().unwrap()]);
     let kernels = expected.lines().filter_map(|line| line.split_once('\t')).filter(|(name, _)| !name.contains('@'));
