@@ -36,8 +36,8 @@ enum Scale {
     Count,
 }
 
-/// What a signature may consist of. None of them says how large the problem is.
-const TRAITS: [(&str, Scale); 24] = [
+/// What a signature may consist of. None of them says how large the problem is, or needs a workload, which reports of other programs lack.
+const TRAITS: [(&str, Scale); 23] = [
     ("debug_build", Scale::Count),
     ("block_threads", Scale::Factor),
     ("spills", Scale::Count),
@@ -45,7 +45,6 @@ const TRAITS: [(&str, Scale); 24] = [
     ("local_share_pct", Scale::Points),
     ("load_sectors_per_request", Scale::Factor),
     ("store_sectors_per_request", Scale::Factor),
-    ("reread_factor", Scale::Factor),
     ("bank_conflict_pct", Scale::Points),
     ("wasted_lanes_pct", Scale::Points),
     ("share_barrier", Scale::Points),
