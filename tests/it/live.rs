@@ -107,6 +107,21 @@ pub fn latencies(place: &Place) -> Vec<(String, Value)> {
 }
 
 #[test]
+fn a_latency_of_launches_that_were_not_verified_does_not_pass() {
+    for (bench, status, audited) in [("rounds = 60", Some(0), true), ("rounds = 60\nverify = \"none\"", Some(4), false)]
+    {
+        let (place, variables) = machine_that_counts(&["copy_honest"], bench);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert_eq!(finished.status, status, "{bench}: {finished:?}");
+        let (_, outcome) = latencies(&place).remove(0);
+        assert_eq!((outcome["status"].as_str(), outcome["audit"].is_object()), (Some("timed"), audited), "{outcome}");
+        let printed = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(printed.contains("outputs of its timed launches were not verified"), !audited, "{printed}");
+    }
+}
+
+#[test]
 fn a_kernel_whose_timed_launches_are_not_what_was_checked_cheats_and_the_run_goes_on() {
     let names = ["copy_skip", "copy_later", "copy_count", "copy_race", "copy_stray", "copy_honest"];
     let (place, variables) = machine_of_kernels(&names, "");
