@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Why there is no count, in words.
 pub fn count_once(ncu: &Ncu) -> Result<f64, String> {
     let scratch = scratch_folder(None).map_err(|e| e.to_string())?;
-    let place = scratch.join(format!("trial-{}", std::process::id()));
+    let place = scratch.join(format!("probe-{}", std::process::id()));
     std::fs::create_dir(&place).map_err(|e| format!("cannot make {}: {e}", place.display()))?;
     let counted = count_in(ncu, &place, &scratch);
     // It was made above; what stays of it does no harm.
@@ -33,7 +33,7 @@ fn count_in(ncu: &Ncu, place: &Path, scratch: &Path) -> Result<f64, String> {
         Runner { ncu, reports: place, logs: place, scratch, timeout: LIMIT, prefix: "", knobs: Knobs::default() };
     let ran = runner
         .run(&Job {
-            stem: "trial",
+            stem: "probe",
             metrics: &[COUNTER.to_owned()],
             detail: ProfileDetail::Counters,
             target: &target,

@@ -101,9 +101,17 @@ impl Lane {
     }
 }
 
-/// Whether a GPU is of a group that a phase names.
+/// Whether a GPU is of a group that a phase names: its name has the words of the group in a row. `L4` is not `L40S`.
 pub fn is_of(device: &DeviceAttributes, group: &str) -> bool {
-    device.name.contains(group)
+    has_words(&device.name, group)
+}
+
+fn has_words(name: &str, wanted: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let (name, wanted) = (words(name), words(wanted));
+    !wanted.is_empty() && name.windows(wanted.len()).any(|part| part == wanted)
 }
 
 /// The GPUs that the user chose, those of a kind together. The first of each kind times.
@@ -216,6 +224,12 @@ fn named(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_is_whole_words_of_a_name() {
+        assert!(has_words("NVIDIA L4", "L4") && has_words("NVIDIA A100-SXM4-80GB", "A100-SXM4"));
+        assert!(!has_words("NVIDIA L40S", "L4") && !has_words("NVIDIA H200", "H20") && !has_words("NVIDIA H200", ""));
+    }
 
     #[test]
     fn gpus_are_chosen_by_number_or_uuid() {

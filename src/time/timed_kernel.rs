@@ -71,7 +71,8 @@ pub struct TimedKernel {
     /// Whether all sets have to hold one content: variables of the module are filled from it.
     uniform: bool,
     samples: Vec<f64>,
-    audit_graph: AuditGraph,
+    /// None where nothing is verified.
+    audit_graph: Option<AuditGraph>,
     schedule: AuditSchedule,
     /// Audits before the sample of each round.
     audits: Vec<u32>,
@@ -162,11 +163,13 @@ impl TimedKernel {
         };
         let most = settings.effort.most_launches(settings.rounds, launches);
         let missing = missing_launches(wanted, settings.rounds, &extent).min(most);
-        let audit_graph = AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?;
-        let audits = match settings.effort {
-            AuditEffort::None => 0,
-            AuditEffort::Sweep | AuditEffort::Verdict => audits(missing, &extent, audit_graph.launches() as u32),
+        let audit_graph = match settings.effort {
+            AuditEffort::None => None,
+            AuditEffort::Sweep | AuditEffort::Verdict => {
+                Some(AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?)
+            }
         };
+        let audits = audit_graph.as_ref().map_or(0, |graph| audits(missing, &extent, graph.launches() as u32));
         let audit = Audit {
             launches: 0,
             samples: 0,
@@ -312,11 +315,12 @@ impl TimedKernel {
         device: &Device,
         buffers: &mut TimedBuffers,
     ) -> Result<Option<WrongLaunch>, DeviceError> {
-        let found = self.audit_graph.run(device, (buffers, &self.extents), || device.replay(&self.lead_in))?;
+        let Some(graph) = &self.audit_graph else { return Ok(None) };
+        let found = graph.run(device, (buffers, &self.extents), || device.replay(&self.lead_in))?;
         self.inexact += found.inexact;
         if found.wrong.is_none() {
             self.audit.graphs += 1;
-            self.audit.launches += self.audit_graph.launches() as u64;
+            self.audit.launches += graph.launches() as u64;
         }
         Ok(found.wrong)
     }
