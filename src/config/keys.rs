@@ -308,7 +308,7 @@ pub static MACHINE: Spec = spec(
     &[key(
         "groups",
         TEXTS,
-        "Kinds of GPUs, each by a part of its name (`[\"H200\", \"L4\"]`). `run --gpus` may take GPUs of all these kinds: each kind has a run \
+        "Kinds of GPUs, each by whole words of its name (`[\"H200\", \"L4\"]`). `run --gpus` may take GPUs of all these kinds: each kind has a run \
          and a verdict of its own, and the gravest counts. A kind that is named and takes no part leaves the phase inconclusive.",
     )
     .default("GPUs that take part together have to be of one kind")],
