@@ -35,7 +35,7 @@ timed() {
     shift
     start=$(date +%s.%N)
     "$@" 2> "$work/err" | grep -v '^==' || tail -n 3 "$work/err"
-    echo "   $name: $(echo "$(date +%s.%N) - $start" | bc) s"
+    echo "   $name: $(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.2f", b - a }') s"
 }
 export TORCHINDUCTOR_CACHE_DIR="$work/inductor" TRITON_CACHE_DIR="$work/triton"
 timed "first process, empty caches" python3 "$work/parts.py"
