@@ -1,10 +1,11 @@
 //! A report out of a judged run: what ncu, its rules and its sampler say is read here, beside the verdicts.
 
+use super::signatures::KnownSignatures;
 use super::{DeepProfileInputs, Earlier, Report, ReportInputs, RunSource};
 use crate::config::{Phase, Shape};
 use crate::explain::{
     self, ChipKnowledge, Clocks, Compilation, DeclaredWork, DeepProfiles, Diagnosis, Finding, Listings,
-    NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
+    NcuObservations, RuleAnswers, RuleBook, ShapeFacts, SignatureBook,
 };
 use crate::expr::{Expr, Names, Value};
 use crate::frame::Quantities;
@@ -41,7 +42,8 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
     let seen = measured.quantities().beside(&deep.quantities);
     let variants = explained(plan, session.judgement());
     let (selected, shape) = (session.judgement().selected.as_ref(), &phase.objective.shape);
-    let (findings, speed_of_light) = with_diagnosis(session, &seen, &observations, |diagnosis| {
+    let known = KnownSignatures::of(session);
+    let (findings, speed_of_light) = with_diagnosis(session, &seen, &observations, &known.book, |diagnosis| {
         let of_selected = selected.map(|selected| diagnosis.speed_of_light(&selected.variant, shape));
         (diagnosis.findings(&variants), of_selected.unwrap_or_default())
     })?;
@@ -67,6 +69,7 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
         quantities: measured.quantities(),
         judgement: session.judgement(),
         findings: &findings,
+        unread: &known.problems,
         speed_of_light: &speed_of_light,
         said: &observations,
         deep: DeepProfileInputs {
@@ -130,9 +133,10 @@ pub fn diagnose(
     session: &Session<'_>,
     seen: &Quantities,
     observations: &[NcuObservations],
+    signatures: &SignatureBook,
     variants: &[VariantId],
 ) -> Result<Vec<Finding>, JudgeError> {
-    with_diagnosis(session, seen, observations, |diagnosis| diagnosis.findings(variants))
+    with_diagnosis(session, seen, observations, signatures, |diagnosis| diagnosis.findings(variants))
 }
 
 /// How often each rule holds among all variants of a run.
@@ -141,7 +145,7 @@ pub fn diagnose(
 /// A report of ncu is damaged.
 pub fn answers(session: &Session<'_>, seen: &Quantities) -> Result<Vec<RuleAnswers>, JudgeError> {
     let all: Vec<VariantId> = session.measurements().plan().variants.iter().map(|variant| variant.id.clone()).collect();
-    with_diagnosis(session, seen, &[], |diagnosis| diagnosis.answers(&all))
+    with_diagnosis(session, seen, &[], SignatureBook::shipped(), |diagnosis| diagnosis.answers(&all))
 }
 
 /// Asks something of the rules and everything that they read of a run.
@@ -152,6 +156,7 @@ pub fn with_diagnosis<T>(
     session: &Session<'_>,
     seen: &Quantities,
     observations: &[NcuObservations],
+    signatures: &SignatureBook,
     ask: impl FnOnce(&Diagnosis<'_>) -> T,
 ) -> Result<T, JudgeError> {
     let measured = session.measurements();
@@ -166,6 +171,7 @@ pub fn with_diagnosis<T>(
     let rules = RuleBook::shipped().with(&measured.phase().rules);
     let diagnosis = Diagnosis {
         rules: &rules,
+        signatures,
         quantities: seen,
         plan: Some(measured.plan()),
         compilation: Compilation::default(),
