@@ -3,7 +3,7 @@
 mod records;
 mod values;
 
-use super::assemble::shape_facts;
+use super::diagnosed::shape_facts;
 use super::inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
 use super::report::Report;
 use crate::config::{Phase, parse};

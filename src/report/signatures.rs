@@ -2,7 +2,7 @@
 //!
 //! [`SignatureBook`]: crate::explain::SignatureBook
 
-use super::assemble::with_diagnosis;
+use super::diagnosed::with_diagnosis;
 use crate::config::{Project, RuleKind};
 use crate::disk::open;
 use crate::explain::{

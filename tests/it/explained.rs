@@ -178,7 +178,8 @@ fn findings_are_compared_with_a_users_own_inversion() {
     let of_file = families(&file);
     assert!(of_file.len() >= 4 && of_file.iter().all(|family| family == "mine"), "{of_file:?}");
     assert_eq!(families("profiles/inversion/h200").len(), of_file.len(), "a folder says the same");
-    let unread = place.run(&["explain", &file, "--like", "nowhere"]);
+    let mut unread = place.ncugate(&["explain", "tests/data/defects.ncu-rep.zst", "--like", "nowhere"]);
+    let unread = Finished::of(unread.current_dir(root()));
     assert_eq!(unread.status, Some(2), "{}", unread.stderr);
 
     // by a phase: its recording is judged, and the results say whose signature it is
@@ -194,7 +195,7 @@ fn findings_are_compared_with_a_users_own_inversion() {
     let names = "[explain]\nsignatures = \"own/signatures.json\"\n";
     for run in [results(names, ""), results("", names)] {
         assert!(
-            run.stdout.contains("\"family\": \"mine\"") && !run.stdout.contains("\"family\": \"inversion\""),
+            run.stdout.contains("\"family\":\"mine\"") && !run.stdout.contains("\"family\":\"inversion\""),
             "{}",
             run.stderr
         );

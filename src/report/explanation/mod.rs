@@ -6,7 +6,8 @@ mod terminal;
 pub use agent::brief;
 pub use terminal::{table, text};
 
-use super::assemble::{answers, diagnose, observations};
+use super::assemble::observations;
+use super::diagnosed::{answers, diagnose};
 use super::finding_row::FindingRow;
 use super::line_pairs::{PairedLines, Sampled, pair};
 use super::number;
