@@ -6,6 +6,7 @@
 mod assemble;
 mod change;
 mod charted;
+pub mod code_diff;
 pub mod comment;
 pub mod compare;
 mod contents;
