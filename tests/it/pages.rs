@@ -173,9 +173,10 @@ fn the_summary_shows_what_changed_in_the_code() {
     git(&["commit", "--quiet", "--message", "k"]);
     let commit = git(&["rev-parse", "HEAD"]);
     place.write("k.cu", &after);
-    for (folder, text) in [(&now, after.as_str()), (&then, before)] {
+    for (folder, run, text) in [(&now, "20261121T090000Z", after.as_str()), (&then, "20261120T090000Z", before)] {
         let path = folder.join("manifest.json");
         let mut manifest: serde_json::Value = serde_json::from_str(&read(&path)).unwrap();
+        manifest["run"] = run.into();
         manifest["git"] = serde_json::json!({ "commit": commit, "dirty": true });
         manifest["sources"] = serde_json::json!([["k.cu", ncugate::store::sha256(text.as_bytes())]]);
         std::fs::write(&path, manifest.to_string()).unwrap();
@@ -184,7 +185,7 @@ fn the_summary_shows_what_changed_in_the_code() {
     let finished = place.run(&["index", "--summary", "final_summary.md"]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     let summary = read(&place.path().join("final_summary.md"));
-    assert!(summary.contains("k.cu since run "), "{summary}");
+    assert!(summary.contains("k.cu since run 20261120T090000Z: 1 line added, 1 removed."), "{summary}");
     assert!(summary.contains("-    int a = 1;\n+    int a = 2;\n"), "{summary}");
     assert!(read(&place.path().join("reports/index.html")).contains("int a = 2;"));
     // a text of another hash is not the run's
