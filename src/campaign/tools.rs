@@ -108,7 +108,7 @@ impl Tools {
 
     /// The worker of another GPU.
     pub fn worker_on(&self, lane: &Lane) -> WorkerCommand {
-        WorkerCommand { gpu: Some(lane.name.0.clone()), ..self.worker.clone() }
+        self.worker.on(lane.name.0.clone())
     }
 
     /// What variants are compiled for: the phase's architecture, else the GPU's own.
@@ -169,7 +169,7 @@ pub fn gpu(device: &DeviceAttributes) -> Gpu {
 /// This program under its hidden subcommand.
 pub fn worker() -> Result<WorkerCommand, CampaignError> {
     let program = std::env::current_exe().map_err(|source| CampaignError::Io { what: "find this program", source })?;
-    Ok(WorkerCommand { program, args: vec!["worker".to_owned()], gpu: None })
+    Ok(WorkerCommand::new(program, vec!["worker".to_owned()]))
 }
 
 /// The GPU, if there is one, and why not otherwise.
