@@ -179,7 +179,7 @@ impl Campaign<'_> {
                     self.progress.note("external commands load");
                 }
                 prestarted.settle();
-                self.tools.worker.ahead.settle();
+                self.tools.settle();
             }
             self.keep(event, totals)
         })?;
@@ -229,7 +229,8 @@ impl Campaign<'_> {
         let preload = Preload { python: self.phase.build.python.clone(), functions: functions.collect() };
         if !preload.functions.is_empty() {
             let (worker, logs) = (&self.tools.worker, self.writer.folder().join("logs"));
-            worker.ahead.start(worker, &preload, &logs, AHEAD);
+            worker.ahead.start(|| worker.command(), &preload, &logs, AHEAD);
+            profile::start_ahead((self.phase, self.plan, self.tools), self.metrics, &preload, self.writer.folder());
         }
     }
 

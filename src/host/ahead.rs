@@ -1,12 +1,11 @@
 //! Workers that are started before there is a job for them, so that an interpreter and the modules of Python functions load while
 //! something else goes on. Each gets one job, and is a fresh process for it.
 
-use super::worker_command::WorkerCommand;
 use crate::process::{self, Drain, KeptOutput, RequestPipe, Supervised};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -38,9 +37,9 @@ pub(super) struct AheadWorker {
 }
 
 impl AheadWorkers {
-    /// Starts so many workers; their files go to `folder`. One that cannot be started is left for its turn.
-    pub fn start(&self, worker: &WorkerCommand, preload: &Preload, folder: &Path, count: usize) {
-        let new = (0..count).filter_map(|number| AheadWorker::start(worker, preload, folder, number).ok());
+    /// Starts so many workers by a command; their files go to `folder`. One that cannot be started is left for its turn.
+    pub fn start(&self, worker: impl Fn() -> Command, preload: &Preload, folder: &Path, count: usize) {
+        let new = (0..count).filter_map(|number| AheadWorker::start(worker(), preload, folder, number).ok());
         self.lock().extend(new);
     }
 
@@ -80,12 +79,11 @@ impl Preload {
 }
 
 impl AheadWorker {
-    fn start(worker: &WorkerCommand, preload: &Preload, folder: &Path, number: usize) -> io::Result<Self> {
+    fn start(mut command: Command, preload: &Preload, folder: &Path, number: usize) -> io::Result<Self> {
         let place = |ending: &str| folder.join(format!("ahead-{number}.{ending}"));
         let about = place("preload.json");
         std::fs::write(&about, serde_json::to_vec(preload)?)?;
         let pipe = RequestPipe::make(&place("json"))?;
-        let mut command = worker.command();
         command.arg("--preload").arg(&about).arg(pipe.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Supervised::spawn(&mut command, None)?;

@@ -217,6 +217,13 @@ fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
     let jobs = ["ahead-0.json", "ahead-1.json"].map(|name| fs::read_to_string(run.join("logs").join(name)).unwrap());
     let names = |job: &str| serde_json::from_str::<Value>(job).unwrap()["kernels"].as_array().unwrap().len();
     assert_eq!(jobs.map(|job| names(&job)).into_iter().max(), Some(2), "{log}");
+    // and so for ncu, which was started over a program that waited
+    let profiled = fs::read_to_string(run.join("logs/called.json")).unwrap();
+    assert_eq!(
+        (names(&profiled), serde_json::from_str::<Value>(&profiled).unwrap()["mode"]["mode"].as_str()),
+        (2, Some("profile"))
+    );
+    assert!(run.join("logs/called-1.log").is_file() && run.join("logs/called-1.out").is_file());
     let callers: BTreeSet<&str> =
         lines.iter().filter(|(_, what)| *what == "called").map(|(process, _)| *process).collect();
     let imports = lines.iter().filter(|(process, what)| *what == "imported" && callers.contains(process)).count();

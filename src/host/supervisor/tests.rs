@@ -8,6 +8,7 @@ use crate::model::Tolerance;
 use crate::prove::ReferenceSpec;
 use crate::prove::fixtures;
 use crate::time::{HiddenSeeds, TimingSettings};
+use std::path::PathBuf;
 
 /// Two variants `a` and `b`, one shape `s`, two seeds.
 fn job() -> WorkerJob {
