@@ -231,6 +231,10 @@ pub struct RunArgs {
     /// List what would be measured, and measure nothing; needs no GPU
     #[arg(long, conflicts_with_all = ["shard", "comment", "open"])]
     pub list: bool,
+    /// Also time the kernels of the last commit in common with this branch or commit, interleaved with those here on the same GPU:
+    /// gates read them as `base.latency_p50`, and the comment has a column of them
+    #[arg(long, value_name = "REF", conflicts_with = "shard")]
+    pub base: Option<String>,
     /// End measuring after so many seconds; the same command goes on where it ended
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub time_budget: Option<u64>,

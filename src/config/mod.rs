@@ -5,6 +5,7 @@
 //! out at once. Nothing here touches a GPU, a compiler or a kernel source.
 
 mod argument;
+pub mod base;
 mod error;
 mod gate;
 mod imported;
@@ -30,6 +31,7 @@ pub mod workload;
 pub use argument::{
     ArgTemplate, SurfaceTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate,
 };
+pub use base::{BASE, Base, BaseKernels};
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use imported::{ImportFormat, Imported};
@@ -44,7 +46,7 @@ pub use phase::{
     BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings, Selection,
     Verification,
 };
-pub use project::{PROJECT_FILE, Project};
+pub use project::{MAX_BYTES, PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse, parse_in, rules};

@@ -1,7 +1,7 @@
 //! A phase as understood: every default filled in, every name checked.
 
 use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
-use crate::config::{Gate, GatePlan, Imported, Rule};
+use crate::config::{Base, Gate, GatePlan, Imported, Rule};
 use crate::expr::Value;
 use crate::model::Better;
 use crate::model::ShapeName;
@@ -197,6 +197,8 @@ pub struct Phase {
     pub rules: Vec<Rule>,
     /// Whose problem it was made of, where it was imported. Nothing that is measured or judged depends on it.
     pub imported: Option<Imported>,
+    /// The kernels of another commit that a run compares with.
+    pub base: Option<Base>,
 }
 
 impl Phase {

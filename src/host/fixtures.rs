@@ -81,6 +81,7 @@ pub fn phase() -> Phase {
         gate_plan: GatePlan::default(),
         rules: Vec::new(),
         imported: None,
+        base: None,
     }
 }
 
