@@ -364,6 +364,9 @@ pub struct IndexArgs {
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate table`
@@ -402,6 +405,8 @@ pub enum TableTo {
     Parquet,
     /// Apache Arrow
     Arrow,
+    /// An array of objects, one a line
+    Json,
 }
 
 /// `ncugate doctor`
@@ -427,6 +432,9 @@ pub struct RecordArgs {
     /// Folder of the recording: new, empty, or an older recording, which is replaced
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate inputs`
@@ -438,6 +446,9 @@ pub struct InputsArgs {
     /// The folder to write
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate redact`
@@ -452,4 +463,7 @@ pub struct RedactArgs {
     /// Drop cubins and imported source files too
     #[arg(long)]
     pub drop_sources: bool,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }

@@ -119,7 +119,7 @@ fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_ba
     let finished = repository.run(&["--base", "HEAD"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");
     assert!(
-        words(&repository.comment()).contains("| only | 20.00 µs | 10.00 µs | -50 % ("),
+        words(&repository.comment()).contains("| only | 20.00 µs | 10.00 µs | -50.0 % ("),
         "{}",
         repository.comment()
     );
@@ -127,6 +127,18 @@ fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_ba
     let run = fs::read_dir(repository.place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
     let again = repository.place.run(&["report", run.to_str().unwrap()]);
     assert_eq!(again.status, Some(0), "{again:?}");
+    // another machine has the change, and neither the base nor a GPU
+    let recorded = repository.place.run(&["record", run.to_str().unwrap(), "-o", "kept"]);
+    assert_eq!(recorded.status, Some(0), "{recorded:?}");
+    let judged = repository.place.run(&["gate", "phase.toml", "--profile", "kept"]);
+    assert_eq!(judged.status, Some(0), "{judged:?}");
+    let source = repository.place.path().join("copy.cu");
+    fs::write(&source, fs::read_to_string(&source).unwrap() + "\n# later\n").unwrap();
+    assert_eq!(
+        repository.place.run(&["gate", "phase.toml", "--profile", "kept"]).status,
+        Some(3),
+        "made of other things"
+    );
 }
 
 #[test]
@@ -142,6 +154,35 @@ fn the_same_machine_code_is_no_change() {
         let comment = repository.comment();
         assert!(comment.contains("no change: the same machine code and launch"), "{more:?}: {comment}");
     }
+}
+
+#[test]
+fn of_several_candidates_the_best_of_the_base_is_compared_with() {
+    let mut repository = Repository::new("copy_honest");
+    let path = repository.place.path().join("phase.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let (workload, _) = text.split_once("[[variant]]").unwrap();
+    let workload = workload.replace("entry = \"copy\"", "entry = \"copy_honest\"");
+    fs::write(path, format!("{workload}[sweep]\nTHREADS = [64, 128]\n{GATES}[bench]\nrounds = 30\n")).unwrap();
+    repository.commit("a sweep");
+    let source = repository.place.path().join("copy.cu");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(source, text.replacen(".byte 0\n", ".byte 7\n", 1)).unwrap();
+    let counted = ["THREADS=64", "THREADS=128", "base+THREADS=64", "base+THREADS=128"];
+    let launches: Vec<_> = counted.iter().map(|variant| ("copy_honest", *variant, 10_000.0)).collect();
+    let report = repository.place.path().join("counted.ncu-rep");
+    fs::write(&report, report_of_variants(&launches)).unwrap();
+    repository.variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    let finished = repository.run(&["--base", "main"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let comment = words(&repository.comment());
+    assert!(comment.contains("| only | 10.00 µs | 10.00 µs | 0.0 % ("), "{comment}");
+    assert_eq!(comment.matches("| base+").count(), 1, "one of the base is shown beside: {comment}");
+
+    let listed = repository.place.run(&["run", "phase.toml", "--list", "--base", "main", "--filter", "*=64"]);
+    let names: Vec<&str> = listed.stdout.lines().filter(|line| line.starts_with("  ")).map(str::trim).collect();
+    assert_eq!(names, ["THREADS=64", "base+THREADS=64 (baseline)"], "{listed:?}");
+    repository.assert_clean();
 }
 
 #[test]
@@ -181,7 +222,7 @@ fn what_the_base_cannot_give_is_said_and_its_gates_are_inconclusive() {
     repository.counts(("copy_honest", 10_000.0), ("copy_honest", 10_000.0));
     let finished = repository.run(&["--base", "main"]);
     assert_eq!(finished.status, Some(4), "{finished:?}");
-    assert!(words(&finished.stdout).contains("'base' is not proven correct: did not build"), "{}", finished.stdout);
+    assert!(words(&finished.stdout).contains("'base' is not proven correct: does not build"), "{}", finished.stdout);
     repository.assert_clean();
 }
 
