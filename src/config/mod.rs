@@ -5,7 +5,6 @@
 //! out at once. Nothing here touches a GPU, a compiler or a kernel source.
 
 mod argument;
-pub mod base;
 mod error;
 mod gate;
 mod imported;
@@ -31,7 +30,6 @@ pub mod workload;
 pub use argument::{
     ArgTemplate, SurfaceTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate,
 };
-pub use base::{BASE, Base, BaseKernels};
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use imported::{ImportFormat, Imported};
@@ -43,8 +41,8 @@ pub use kernel::{
 pub use locate::{KeyPlaces, within};
 pub use own_bound::{BoundOf, OwnBound};
 pub use phase::{
-    BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings, Selection,
-    Verification,
+    BASE, Base, BaseKernels, BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase,
+    ProfileSettings, Selection, Verification,
 };
 pub use project::{MAX_BYTES, PROJECT_FILE, Project};
 pub use reader::is_name;

@@ -1,9 +1,8 @@
 //! `[base]`: a commit, and the phase as it was there.
 
-use crate::config::base::{Base, BaseKernels};
 use crate::config::keys::BASE;
 use crate::config::reader::Item;
-use crate::config::{ConfigErrors, Phase};
+use crate::config::{Base, BaseKernels, ConfigErrors, Phase};
 
 /// Reads the table; `parse` understands the text of a phase.
 pub fn base(item: &Item<'_>, parse: &dyn Fn(&str) -> Result<Phase, ConfigErrors>) -> Option<Base> {
