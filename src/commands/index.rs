@@ -32,6 +32,7 @@ pub fn index(args: &IndexArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
         history = chosen;
         history.problems.extend(missing.iter().map(|name| format!("phase '{name}' has no run")));
     }
+    history.phases.iter_mut().for_each(|phase| phase.compare_code(store::source_text));
     prove_writable(&args.folders.reports)?;
     let page = args.folders.reports.join("index.html");
     replace(&page, &history::html(&history)?)?;
@@ -74,5 +75,5 @@ fn entry(folder: &Path, folders: &Folders) -> Result<Option<HistoryEntry>, Comma
     let (phase, manifest) = (&run.phase.name, &run.run.manifest);
     let page = folders.report(phase, &manifest.run).join("report.html");
     let link = page.is_file().then(|| format!("./{phase}/{}/report.html", manifest.run));
-    Ok(Some(HistoryEntry::of(&report, manifest, &folder.display().to_string(), link)))
+    Ok(Some(HistoryEntry::of(&report, manifest, &run.plan, &folder.display().to_string(), link)))
 }

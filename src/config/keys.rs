@@ -163,6 +163,7 @@ pub static ROOT: Spec = spec(
             "A rule of the diagnosis, beside those that the program has.",
         ),
         key("imported", KeyKind::Table(&IMPORTED), "Whose problem the phase was made of by `ncugate import`."),
+        key("explain", KeyKind::Table(&EXPLAIN), "What the diagnosis compares with."),
         key("base", KeyKind::Table(&BASE), "The commit that a run compares with, written by `ncugate run --base`."),
     ],
 );
@@ -175,6 +176,7 @@ pub static PROJECT: Spec = spec(
         key("build", KeyKind::Table(&BUILD), "How variants are compiled."),
         key("bench", KeyKind::Table(&BENCH), "How latency is measured."),
         key("profile", KeyKind::Table(&PROFILE), "How counters are collected."),
+        key("explain", KeyKind::Table(&EXPLAIN), "What the diagnosis compares with."),
     ],
 );
 

@@ -18,7 +18,7 @@ use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
 use crate::model::Better;
 use crate::model::ShapeName;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Reads the file; none when something it needs could not be read (an error says what).
@@ -89,10 +89,19 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         gates,
         gate_plan,
         rules,
+        signatures: signatures(root, project),
         imported,
         base: None,
         workload,
     })
+}
+
+/// Inversions to compare findings with: one path, or several.
+fn signatures<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> Vec<PathBuf> {
+    let layers = Layers::of(root, project, "explain", &keys::EXPLAIN);
+    let Some(item) = layers.and_then(|layers| layers.get("signatures")) else { return Vec::new() };
+    let items = if item.is_list() { item.list() } else { vec![item] };
+    items.iter().filter_map(Item::text).map(PathBuf::from).collect()
 }
 
 /// The items of an array of tables; none when the file has none.

@@ -120,7 +120,7 @@ fn unknown_table() {
     25 | [sweeps]
        |  ^^^^^^
        |
-       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, base
+       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, explain, base
     "##);
 }
 
@@ -783,7 +783,7 @@ arch = "90"
     19 | [variable]
        |  ^^^^^^^^
        |
-       = help: did you mean `variant`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, base
+       = help: did you mean `variant`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, explain, base
 
     error: `sweep` has no kernel to sweep
       --> phase.toml:28:1
