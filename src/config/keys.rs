@@ -3,6 +3,7 @@
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
 mod argument;
+mod base;
 mod gate;
 mod imported;
 mod init;
@@ -12,6 +13,7 @@ mod search;
 mod workload;
 
 pub use argument::*;
+pub use base::*;
 pub use gate::*;
 pub use imported::*;
 pub use init::*;
@@ -162,6 +164,7 @@ pub static ROOT: Spec = spec(
         ),
         key("imported", KeyKind::Table(&IMPORTED), "Whose problem the phase was made of by `ncugate import`."),
         key("explain", KeyKind::Table(&EXPLAIN), "What the diagnosis compares with."),
+        key("base", KeyKind::Table(&BASE), "The commit that a run compares with, written by `ncugate run --base`."),
     ],
 );
 

@@ -82,6 +82,7 @@ pub fn phase() -> Phase {
         rules: Vec::new(),
         signatures: Vec::new(),
         imported: None,
+        base: None,
     }
 }
 

@@ -11,8 +11,8 @@ use crate::config::Gate;
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BenchSettings, BuildSettings, CloseLookAt, Counting, KernelTemplate, L2State, Objective, Phase, ProfileSettings,
-    Selection, Sweep, VariantSpec, Verification, Workload,
+    BASE, BenchSettings, BuildSettings, CloseLookAt, Counting, KernelTemplate, L2State, Objective, Phase,
+    ProfileSettings, Selection, Sweep, VariantSpec, Verification, Workload,
 };
 use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
@@ -91,6 +91,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         rules,
         signatures: signatures(root, project),
         imported,
+        base: None,
         workload,
     })
 }
@@ -203,7 +204,8 @@ fn values(workload: &Workload, params: &[String]) -> Vec<String> {
 fn subjects(variants: &[VariantSpec], baselines: &[VariantSpec], stages: &[Item<'_>]) -> Vec<String> {
     let named = baselines.iter().chain(variants).map(|spec| spec.name.clone());
     let stages = stages.iter().filter_map(|item| item.peek("name")?.text());
-    named.chain(stages).collect()
+    // A run with a base has one; in any other it is inconclusive.
+    named.chain(stages).chain([BASE.to_owned()]).collect()
 }
 
 /// The swept kernel, checked; reports a sweep or a phase without anything to run.
