@@ -14,11 +14,8 @@ use crate::model::{Audit, LatencyOutcome, VariantId};
 /// Launches whose mean is the first guess of how long one takes.
 const PILOT: u32 = 4;
 
-/// Microseconds that the device is kept busy with while a sample is being queued, so that none of the queueing is
-/// in it; it also brings the code of the variant back into the caches.
+/// Microseconds of launches right before a sample: they bring the code of the variant back into the caches.
 const LEAD_IN_US: f64 = 60.0;
-/// The same where nothing else is queued before a sample that would keep the device busy.
-const LONE_LEAD_IN_US: f64 = 180.0;
 
 /// What a variant runs, bound to each set of buffers and to the lead-in's own. What is called a launch of it here is all of
 /// its steps, once.
@@ -210,8 +207,13 @@ impl TimedKernel {
     ) -> Result<Option<String>, DeviceError> {
         if self.effort == AuditEffort::None {
             buffers.renew(device)?;
+            let closed = buffers.close_gate(device)?;
             device.replay(&self.lead_in)?;
-            let elapsed = device.time(|| device.replay(&self.graph))?;
+            let opened = || {
+                drop(closed);
+                Ok(())
+            };
+            let elapsed = device.time_before(|| device.replay(&self.graph), opened)?;
             self.samples.push(elapsed / f64::from(self.extent.launches));
             return Ok(None);
         }
@@ -257,11 +259,13 @@ impl TimedKernel {
         }
         self.surfaces.fill(device, sets)?;
         buffers.warm(device, sets)?;
+        buffers.clear_digests();
+        let closed = buffers.close_gate(device)?;
         device.replay(&self.lead_in)?;
         buffers.flush(device)?;
-        buffers.clear_digests();
         let mut pending = Vec::new();
         let asked = || {
+            drop(closed);
             device.deliver(&self.graph)?;
             device.deliver(&self.lead_in)?;
             self.surfaces.write_back(device, sets)?;
@@ -408,8 +412,7 @@ fn sample_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 
 
 /// How many launches make a lead-in.
 fn lead_in_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
-    let lasting = if timing.effort == AuditEffort::None { LONE_LEAD_IN_US } else { LEAD_IN_US };
-    launches_for(lasting, timing.max_launches, elapsed, launches)
+    launches_for(LEAD_IN_US, timing.max_launches, elapsed, launches)
 }
 
 /// How many launches last `wanted` microseconds, when so many took `elapsed`; at most `most`.
