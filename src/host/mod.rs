@@ -12,6 +12,7 @@ pub mod external;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod fixtures;
+mod hidden_draws;
 mod input_arrays;
 mod job;
 mod job_error;

@@ -168,11 +168,6 @@ impl TimedBuffers {
         sets.try_for_each(|(at, set)| self.refill(device, set, at % self.contents.len()))
     }
 
-    /// Whether launches change what they read.
-    pub const fn has_state(&self) -> bool {
-        self.lead_in_state.is_some()
-    }
-
     /// Contents that sets can hold.
     pub const fn contents(&self) -> usize {
         self.contents.len()

@@ -16,6 +16,8 @@ const PILOT: u32 = 4;
 
 /// Microseconds of launches right before a sample: they bring the code of the variant back into the caches.
 const LEAD_IN_US: f64 = 60.0;
+/// The same where the device was idle before: the first launches after a rest are slower.
+const RESTED_LEAD_IN_US: f64 = 180.0;
 
 /// What a variant runs, bound to each set of buffers and to the lead-in's own. What is called a launch of it here is all of
 /// its steps, once.
@@ -132,13 +134,7 @@ impl TimedKernel {
         let mut chosen = graph(launches)?;
         let mut elapsed = replay(&chosen)?;
         let lead_in = lead_in_launches(settings, elapsed, launches);
-        let lead_in = match settings.effort {
-            // Whole turns, so that the sets were last used in the order in which a long rotation leaves them.
-            AuditEffort::None if !buffers.has_state() => graph(lead_in.next_multiple_of(timed.sets.len() as u32))?,
-            AuditEffort::None | AuditEffort::Sweep | AuditEffort::Verdict => {
-                lead_in_graph(device, &timed.lead_in, buffers, lead_in)?
-            }
-        };
+        let lead_in = lead_in_graph(device, &timed.lead_in, buffers, lead_in)?;
         let (most, least_us) = settings.extent();
         if elapsed < least_us && launches < buffers.most_launches(most) {
             launches = buffers.most_launches(sample_launches(settings, elapsed, launches));
@@ -412,7 +408,8 @@ fn sample_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 
 
 /// How many launches make a lead-in.
 fn lead_in_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
-    launches_for(LEAD_IN_US, timing.max_launches, elapsed, launches)
+    let lasting = if timing.effort == AuditEffort::None { RESTED_LEAD_IN_US } else { LEAD_IN_US };
+    launches_for(lasting, timing.max_launches, elapsed, launches)
 }
 
 /// How many launches last `wanted` microseconds, when so many took `elapsed`; at most `most`.
