@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What action.yml does with its inputs, which come as variables: CONFIG, PROFILE, AGAINST, RECORD, COMMENT, FAIL_ON_VERDICT,
+# What action.yml does with its inputs, which come as variables: CONFIG, PROFILE, AGAINST, BASE, RECORD, COMMENT, FAIL_ON_VERDICT,
 # and NCUGATE, the program.
 # Writes `status=N` to GITHUB_OUTPUT and ends with that status.
 set -uo pipefail
@@ -13,6 +13,7 @@ started=$(mktemp)
 if [ -n "${PROFILE:-}" ]; then
     "$ncugate" gate "$CONFIG" --profile "$PROFILE" "${arguments[@]}"
 else
+    if [ -n "${BASE:-}" ]; then arguments+=(--base "$BASE"); fi
     "$ncugate" run "$CONFIG" --source gpu "${arguments[@]}"
 fi
 status=$?

@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use ncugate::config::parse;
-use ncugate::explain::{ChipKnowledge, Compilation, DeclaredWork, Diagnosis, RuleBook, ShapeFacts};
+use ncugate::explain::{ChipKnowledge, Compilation, DeclaredWork, Diagnosis, RuleBook, ShapeFacts, SignatureBook};
 use ncugate::expr::Value;
 use ncugate::frame::Quantities;
 use ncugate::judge::{Context, Correctness, judge};
@@ -112,6 +112,7 @@ fn diagnosed() {
     }
     let diagnosis = Diagnosis {
         rules: RuleBook::shipped(),
+        signatures: SignatureBook::shipped(),
         quantities: &quantities,
         plan: Some(&plan),
         compilation: Compilation::default(),

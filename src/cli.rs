@@ -231,6 +231,10 @@ pub struct RunArgs {
     /// List what would be measured, and measure nothing; needs no GPU
     #[arg(long, conflicts_with_all = ["shard", "comment", "open"])]
     pub list: bool,
+    /// Also time the kernels of the last commit in common with this branch or commit, interleaved with those here on the same GPU:
+    /// gates read them as `base.latency_p50`, and the comment has a column of them
+    #[arg(long, value_name = "REF", conflicts_with = "shard")]
+    pub base: Option<String>,
     /// End measuring after so many seconds; the same command goes on where it ended
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub time_budget: Option<u64>,
@@ -360,6 +364,9 @@ pub struct IndexArgs {
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate table`
@@ -398,6 +405,8 @@ pub enum TableTo {
     Parquet,
     /// Apache Arrow
     Arrow,
+    /// An array of objects, one a line
+    Json,
 }
 
 /// `ncugate doctor`
@@ -423,6 +432,9 @@ pub struct RecordArgs {
     /// Folder of the recording: new, empty, or an older recording, which is replaced
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate inputs`
@@ -434,6 +446,9 @@ pub struct InputsArgs {
     /// The folder to write
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate redact`
@@ -448,4 +463,7 @@ pub struct RedactArgs {
     /// Drop cubins and imported source files too
     #[arg(long)]
     pub drop_sources: bool,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }

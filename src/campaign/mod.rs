@@ -4,6 +4,9 @@
 //! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
 
 mod aa_test;
+mod base_checkout;
+mod base_error;
+mod base_phase;
 mod confirmation;
 mod count_once;
 mod cubins;
@@ -23,6 +26,9 @@ mod targets;
 mod tools;
 
 pub use aa_test::{CalibrationError, calibrate};
+pub use base_checkout::BaseCheckout;
+pub use base_error::BaseError;
+pub use base_phase::with_base;
 pub use confirmation::{Confirmation, TimedCases, Wanted};
 pub use count_once::count_once;
 pub use cubins::cubins;

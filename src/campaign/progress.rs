@@ -1,8 +1,10 @@
-//! What the user sees while a campaign works: a bar on a terminal, nothing elsewhere.
+//! What the user sees while a campaign works: a bar on a terminal, a line a stage elsewhere.
 
+use crate::number;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, Write};
-use std::sync::Mutex;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Where a campaign reports its progress.
 pub trait Progress {
@@ -32,24 +34,52 @@ impl Progress for Silent {
 pub enum Volume {
     /// Nothing.
     Quiet,
-    /// A bar on a terminal, and what the user should know.
+    /// A bar on a terminal, elsewhere a line a stage, and what the user should know.
     #[default]
     Usual,
     /// A line for each stage and step too.
     Verbose,
 }
 
-/// A bar on standard error, drawn only where that is a terminal.
+/// How often a stage says how far it is where there is no terminal.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// What lasts so long is worth a line.
+const LONG: Duration = Duration::from_secs(1);
+
+/// A stage under way.
+#[derive(Debug)]
+struct Stage {
+    name: String,
+    steps: usize,
+    done: usize,
+    began: Instant,
+    said: Instant,
+}
+
+impl Stage {
+    /// `build: 34 of 90 after 20 s`.
+    fn line(&self, how: &str) -> String {
+        let Self { name, steps, done, began, .. } = self;
+        let took = number::seconds(began.elapsed().as_secs_f64());
+        format!("{name}: {done} of {steps} {how} {took}")
+    }
+}
+
+/// Progress on standard error: a bar where that is a terminal, else a line as a stage ends, and one every ten seconds.
 #[derive(Debug)]
 pub struct Terminal {
     bar: Mutex<ProgressBar>,
+    stage: Mutex<Option<Stage>>,
     volume: Volume,
+    has_bar: bool,
 }
 
 impl Terminal {
     /// Says so much.
     pub fn new(volume: Volume) -> Self {
-        Self { bar: Mutex::new(ProgressBar::hidden()), volume }
+        let has_bar = io::stderr().is_terminal();
+        Self { bar: Mutex::new(ProgressBar::hidden()), stage: Mutex::default(), volume, has_bar }
     }
 
     /// Prints a line where every step is said.
@@ -60,17 +90,41 @@ impl Terminal {
     }
 
     fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
-        act(&mut self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        act(&mut self.bar.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Takes the bar away.
+    /// Ends the stage under way, and begins the next.
+    fn turn(&self, next: Option<Stage>) {
+        let ended = std::mem::replace(&mut *self.stage.lock().unwrap_or_else(PoisonError::into_inner), next);
+        // One thing that is done at once is not worth a line.
+        let is_said = |stage: &Stage| !self.has_bar && (stage.steps > 1 || stage.began.elapsed() >= LONG);
+        if let Some(ended) = ended.filter(is_said) {
+            self.say(&ended.line("in"));
+        }
+    }
+
+    /// Counts a step; says so now and then where no bar shows it.
+    fn count(&self) {
+        let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(stage) = stage.as_mut() else { return };
+        stage.done += 1;
+        if !self.has_bar && self.volume == Volume::Usual && stage.done < stage.steps && stage.said.elapsed() >= EVERY {
+            stage.said = Instant::now();
+            self.say(&stage.line("after"));
+        }
+    }
+
+    /// Ends what is shown.
     pub fn clear(&self) {
+        self.turn(None);
         self.with(|bar| bar.finish_and_clear());
     }
 }
 
 impl Progress for Terminal {
     fn stage(&self, name: &str, steps: usize) {
+        let now = Instant::now();
+        self.turn(Some(Stage { name: name.to_owned(), steps, done: 0, began: now, said: now }));
         self.detail(&format!("{name}: {steps}"));
         if self.volume == Volume::Quiet {
             return;
@@ -88,6 +142,7 @@ impl Progress for Terminal {
 
     fn step(&self, variant: &str) {
         self.detail(&format!("  {variant}"));
+        self.count();
         self.with(|bar| {
             bar.set_message(variant.to_owned());
             bar.inc(1);

@@ -1,6 +1,6 @@
 //! Builds a phase for a GPU that need not be here.
 
-use super::{CampaignError, device};
+use super::{CampaignError, Progress, Silent, device};
 use crate::build::{Arch, BuildError, Builder, Cache, Nvcc, Sharing};
 use crate::config::Phase;
 use crate::judge::TargetGpu;
@@ -33,7 +33,12 @@ pub fn target(asked: Option<Arch>, sms: Option<u32>) -> Result<(Arch, TargetGpu)
 ///
 /// # Errors
 /// nvcc or its cache cannot be used. A variant that does not build is a record.
-pub fn build_for(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRecord>, BuildError> {
+pub fn build_for(
+    plan: &Plan,
+    phase: &Phase,
+    arch: &Arch,
+    progress: &(dyn Progress + Sync),
+) -> Result<Vec<BuildRecord>, BuildError> {
     if !plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_))) {
         let record = |variant: &Variant| BuildRecord {
             variant: variant.id.clone(),
@@ -44,7 +49,11 @@ pub fn build_for(plan: &Plan, phase: &Phase, arch: &Arch) -> Result<Vec<BuildRec
     }
     let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
     let cache = Cache::of_user(phase.build.cache.as_deref())?;
-    let mut sink = |_: &BuildRecord| io::Result::Ok(());
+    progress.stage("build", plan.variants.len());
+    let mut sink = |record: &BuildRecord| {
+        progress.step(&record.variant.0);
+        io::Result::Ok(())
+    };
     Builder::new(&nvcc, arch, &cache, Sharing::Share).with_python(phase.build.python.as_deref()).build(
         plan,
         &|_| {},
@@ -65,7 +74,7 @@ pub fn reference_problem(phase: &Phase, plan: &Plan, arch: &Arch) -> Result<Opti
         }
         BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
     };
-    Ok(build_for(&plan, phase, arch)?.into_iter().find_map(problem))
+    Ok(build_for(&plan, phase, arch, &Silent)?.into_iter().find_map(problem))
 }
 
 /// Programs of external commands that are not there, and scripts that they are given and cannot read, a sentence each.

@@ -1,5 +1,6 @@
 //! The command lines of problems in and results out.
 
+use super::OutputFormat;
 use crate::exchange::{GivenTensor, THRESHOLDS};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -36,6 +37,9 @@ pub struct ImportFlashInferArgs {
     /// A workload, as often as needed; without it all
     #[arg(long = "workload", value_name = "UUID")]
     pub workloads: Vec<String>,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// Tensors that a problem's file does not tell to who only reads it.
@@ -81,6 +85,9 @@ pub struct ImportKernelBenchArgs {
     /// Tensors
     #[command(flatten)]
     pub tensors: GivenTensors,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate import gpumode`
@@ -104,6 +111,9 @@ pub struct ImportGpuModeArgs {
     /// Tensors
     #[command(flatten)]
     pub tensors: GivenTensors,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate export`

@@ -35,6 +35,9 @@ pub struct ExplainArgs {
     /// Write what each defect of an inversion costs and what it does to the counters, as a JSON file that findings are compared with
     #[arg(long, conflicts_with_all = ["variant", "shape", "each", "sweep", "reader", "rules", "format", "beside"])]
     pub signatures: bool,
+    /// Compare what is found with the defects of this inversion too: the folder of its run, or a file that `--signatures` wrote
+    #[arg(long, value_name = "RUN|FILE", conflicts_with_all = ["sweep", "signatures", "beside", "rules"])]
+    pub like: Vec<PathBuf>,
     /// Who reads it
     #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]
     pub reader: Reader,
@@ -71,6 +74,9 @@ pub struct OccupancyArgs {
     /// Multiprocessors of the GPU, for the number of clusters
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub sms: Option<u32>,
+    /// The launch asks for oversized shared memory, which 10.7 has
+    #[arg(long)]
+    pub oversized: bool,
     /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,

@@ -1,6 +1,6 @@
 //! What somebody does first: looks at a page, and drafts a phase.
 
-use super::Saying;
+use super::{OutputFormat, Saying};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -27,4 +27,7 @@ pub struct InitArgs {
     /// The kernel, where the source defines several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }

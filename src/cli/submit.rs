@@ -1,6 +1,6 @@
 //! Arguments of `submit` and `merge`.
 
-use super::Folders;
+use super::{Folders, OutputFormat};
 use crate::submit::Gres;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -66,6 +66,9 @@ pub struct SubmitArgs {
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate submit slurm`
@@ -117,4 +120,7 @@ pub struct MergeArgs {
     /// Folder of runs, and of the merged one
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }

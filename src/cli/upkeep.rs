@@ -31,6 +31,9 @@ pub struct PromoteArgs {
     /// Folder of runs and leaderboards
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate baseline list`
@@ -82,6 +85,9 @@ pub struct CalibrateArgs {
     /// Folder of runs, and of the result
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate schema`
@@ -106,6 +112,9 @@ pub struct ManArgs {
     /// Folder that the pages go to
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// `ncugate worker`

@@ -1,12 +1,13 @@
 //! `ncugate calibrate`: the A/A test, how small a difference this machine can resolve.
 
 use super::project::open_phase;
-use super::{CommandError, manner, signal};
+use super::{CommandError, manner, print, signal};
 use crate::campaign::{self, GpuTurn, Tools};
-use crate::cli::CalibrateArgs;
+use crate::cli::{CalibrateArgs, OutputFormat};
 use crate::exit::Outcome;
 use crate::number;
 use crate::plan::unroll;
+use serde_json::json;
 use std::io::Write;
 
 /// Times a variant against itself, keeps the noise, and says what differences can be resolved.
@@ -22,6 +23,10 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, C
     let turn = GpuTurn::new(&tools.device, args.waiting.into(), &progress);
     turn.take()?;
     let (found, book) = campaign::calibrate(&phase, &plan, args.variant.as_deref(), args.runs, &tools, &args.profiles)?;
+    if args.format == OutputFormat::Json {
+        print::json(&json!({ "calibration": found, "file": book.path() }), out)?;
+        return Ok(Outcome::Passed);
+    }
     writeln!(out, "{} against itself:", found.variant)?;
     for noise in &found.shapes {
         let p90 = noise.p90_pct.map_or_else(|| "not known".to_owned(), |p| format!("{} %", short(p)));

@@ -1,9 +1,9 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
 use super::project::open_phase;
-use super::{CommandError, library, print, signal};
+use super::{CommandError, library, manner, print, signal};
 use crate::build::Arch;
-use crate::campaign::{absent_programs, build_for, reference_problem, target};
+use crate::campaign::{Progress as _, absent_programs, build_for, reference_problem, target};
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{Phase, Waiver};
 use crate::exit::Outcome;
@@ -68,7 +68,12 @@ fn prove_tolerance(
             None => writeln!(out, "  no mutants: only built-in references can be computed without a GPU")?,
         }
     }
-    if let NullTest::NotMade { reason } = null_test(phase)? {
+    let progress = manner::progress();
+    progress.stage("try the tolerance on wrong answers", 1);
+    let tried = null_test(phase);
+    progress.step("");
+    progress.clear();
+    if let NullTest::NotMade { reason } = tried? {
         let note = format!("the tolerance was not tried on wrong answers: {reason}");
         writeln!(out, "  note: {note}")?;
         found.notes.push(note);
@@ -115,13 +120,16 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut dyn Wr
         writeln!(out, "  nothing is built: a precondition does not hold")?;
         return Ok(outcome);
     }
+    let progress = manner::progress();
     let programs = absent_programs(&plan);
     programs.iter().try_for_each(|problem| writeln!(out, "  {} {problem}", Verdict::Fail.mark()))?;
     if !programs.is_empty() {
         found.problems.extend(programs.iter().map(ToString::to_string));
         outcome = Outcome::Failed;
     }
-    let builds = build_for(&plan, &phase, &arch)?;
+    let builds = build_for(&plan, &phase, &arch, &progress);
+    progress.clear();
+    let builds = builds?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     found.take_builds(&plan, &builds);
     write!(out, "{text}")?;

@@ -2,7 +2,7 @@
 
 use super::manner;
 use crate::build::{BuildError, CubinError, FatbinError};
-use crate::campaign::{CalibrationError, CampaignError, LiveError};
+use crate::campaign::{BaseError, CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
 use crate::exchange::{ExportRefusal, ImportError};
 use crate::exit::Outcome;
@@ -136,6 +136,9 @@ pub enum CommandError {
     /// A run is not handed on.
     #[error(transparent)]
     Export(#[from] ExportRefusal),
+    /// There is no base to measure.
+    #[error(transparent)]
+    Base(#[from] BaseError),
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -209,6 +212,9 @@ impl CommandError {
                 Outcome::Environment
             }
             Self::Import(_) => Outcome::Usage,
+            Self::Base(BaseError::NoRepository { .. } | BaseError::NoCommit { .. } | BaseError::Written) => {
+                Outcome::Usage
+            }
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)
@@ -229,6 +235,7 @@ impl CommandError {
             | Self::Compare(_)
             | Self::Recorded(_)
             | Self::Export(_)
+            | Self::Base(_)
             | Self::Calibration(_) => Outcome::Environment,
         }
     }

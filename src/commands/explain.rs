@@ -5,7 +5,7 @@ use crate::chart::svg::{Setting, draw};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::config::rule::FACTS;
 use crate::exit::Outcome;
-use crate::explain::{RuleAnswers, RuleBook, answers_of_report, diagnose_report};
+use crate::explain::{Inversion, RuleAnswers, RuleBook, SignatureBook, answers_of_report, diagnose_report};
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
 use crate::metric::Catalogue;
@@ -15,13 +15,13 @@ use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table
 use crate::report::line_pairs;
 use crate::report::metric_entry::{MetricEntry, metric_entry, metric_text};
 use crate::report::show::ShowError;
-use crate::report::signatures::{SignatureError, inversion};
+use crate::report::signatures::{SignatureError, inversion, own_inversion};
 use crate::report::sweep::{analyse, words};
 use crate::report::write::replace;
 use crate::stats::Resampler;
 use ncu_rep::Report;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Explains what is asked for. Status 4 where there is no counter to explain anything by.
 pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
@@ -74,10 +74,22 @@ fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut dyn Write) -> Resul
 fn of_run(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {
     let run = PhaseRun::load(path)?;
     let session = Session::of(&run, ReferenceRuns::around(&run))?;
-    let explainer = Explainer::new(&session)?;
+    let explainer = Explainer::new(&session)?.with(like(args)?);
+    for problem in explainer.problems() {
+        let _ = writeln!(std::io::stderr(), "note: {problem}");
+    }
     let shape = shape(&run, args)?;
     let variants = variants(&run, &session, args)?;
     variants.iter().map(|variant| Ok(explainer.explain(variant, &shape)?)).collect()
+}
+
+/// The inversions that the command line names.
+fn like(args: &ExplainArgs) -> Result<Vec<Inversion>, CommandError> {
+    let read = |path: &PathBuf| {
+        let unread = |reason| CommandError::Usage(format!("--like {}: {reason}", path.display()));
+        own_inversion(path).map_err(unread)
+    };
+    args.like.iter().map(read).collect()
 }
 
 fn shape(run: &PhaseRun, args: &ExplainArgs) -> Result<ShapeName, CommandError> {
@@ -119,7 +131,8 @@ fn of_report(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, Comman
     let report =
         Report::open(path).map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let launches = diagnose_report(&name, &report, RuleBook::shipped())
+    let book = SignatureBook::shipped().with(like(args)?);
+    let launches = diagnose_report(&name, &report, RuleBook::shipped(), &book)
         .map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
     let asked = |kernel: &str| args.variant.as_deref().is_none_or(|asked| kernel.contains(asked));
     let found: Vec<Explanation> =

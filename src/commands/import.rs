@@ -1,7 +1,7 @@
 //! `ncugate import`: another project's problem as a phase.
 
-use super::CommandError;
-use crate::cli::{ImportCommand, ImportPrecision};
+use super::{CommandError, print};
+use crate::cli::{ImportCommand, ImportPrecision, OutputFormat};
 use crate::config;
 use crate::exchange::{
     FlashInferChoice, GpuModeProblem, ImportTarget, KernelBenchProblem, Parser, Precision, import_flashinfer,
@@ -9,14 +9,15 @@ use crate::exchange::{
 };
 use crate::exit::Outcome;
 use crate::number::counted;
+use serde_json::json;
 use std::io::Write;
 
 /// Writes the phase and its files, and says what is in another form or left out.
 pub fn import(command: &ImportCommand, out: &mut dyn Write) -> Result<Outcome, CommandError> {
-    let output = match command {
-        ImportCommand::FlashInfer(args) => &args.output,
-        ImportCommand::KernelBench(args) => &args.output,
-        ImportCommand::GpuMode(args) => &args.output,
+    let (output, format) = match command {
+        ImportCommand::FlashInfer(args) => (&args.output, args.format),
+        ImportCommand::KernelBench(args) => (&args.output, args.format),
+        ImportCommand::GpuMode(args) => (&args.output, args.format),
     };
     let target = ImportTarget::new(output)?;
     let phase = match command {
@@ -57,6 +58,11 @@ pub fn import(command: &ImportCommand, out: &mut dyn Write) -> Result<Outcome, C
     let understood = config::parse(output, &phase.text)?;
     phase.write(&target)?;
     let (shapes, candidates) = (understood.workload.shapes.len(), understood.variants.len());
+    if format == OutputFormat::Json {
+        let notes = &phase.notes;
+        print::json(&json!({ "phase": output, "shapes": shapes, "candidates": candidates, "notes": notes }), out)?;
+        return Ok(Outcome::Passed);
+    }
     writeln!(out, "{}: {}, {}", output.display(), counted(shapes, "shape"), counted(candidates, "candidate"))?;
     for note in &phase.notes {
         writeln!(out, "  note: {note}")?;

@@ -1,7 +1,7 @@
 //! `ncugate index`: a page over all runs, and a summary of a set of phases.
 
-use super::CommandError;
-use crate::cli::{Folders, IndexArgs};
+use super::{CommandError, print};
+use crate::cli::{Folders, IndexArgs, OutputFormat};
 use crate::config;
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
@@ -9,6 +9,7 @@ use crate::report;
 use crate::report::history::{self, History, HistoryEntry};
 use crate::report::write::{prove_writable, replace};
 use crate::store;
+use serde_json::json;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -31,13 +32,22 @@ pub fn index(args: &IndexArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
         history = chosen;
         history.problems.extend(missing.iter().map(|name| format!("phase '{name}' has no run")));
     }
+    history.phases.iter_mut().for_each(|phase| phase.compare_code(store::source_text));
     prove_writable(&args.folders.reports)?;
     let page = args.folders.reports.join("index.html");
     replace(&page, &history::html(&history)?)?;
-    writeln!(out, "index: {}", page.display())?;
     if let Some(path) = &args.summary {
         replace(path, &history::summary(&history, seen_from(path, &args.folders.reports).as_deref()))?;
-        writeln!(out, "summary: {}", path.display())?;
+    }
+    match args.format {
+        OutputFormat::Json => {
+            let (summary, problems) = (&args.summary, &history.problems);
+            print::json(&json!({ "index": page, "summary": summary, "not_judged": problems }), out)?;
+        }
+        OutputFormat::Text => {
+            writeln!(out, "index: {}", page.display())?;
+            args.summary.iter().try_for_each(|path| writeln!(out, "summary: {}", path.display()))?;
+        }
     }
     for problem in &history.problems {
         // Said, not failed: the other runs are there to be looked at.
@@ -65,5 +75,5 @@ fn entry(folder: &Path, folders: &Folders) -> Result<Option<HistoryEntry>, Comma
     let (phase, manifest) = (&run.phase.name, &run.run.manifest);
     let page = folders.report(phase, &manifest.run).join("report.html");
     let link = page.is_file().then(|| format!("./{phase}/{}/report.html", manifest.run));
-    Ok(Some(HistoryEntry::of(&report, manifest, &folder.display().to_string(), link)))
+    Ok(Some(HistoryEntry::of(&report, manifest, &run.plan, &folder.display().to_string(), link)))
 }

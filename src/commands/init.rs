@@ -1,12 +1,13 @@
 //! `ncugate init`: a phase drafted from the source of a kernel.
 
-use super::CommandError;
-use crate::cli::InitArgs;
+use super::{CommandError, print};
+use crate::cli::{InitArgs, OutputFormat};
 use crate::config::{Project, is_name};
 use crate::disk::open;
 use crate::draft::{DraftNames, draft, kernel_name};
 use crate::exit::Outcome;
 use crate::number::counted;
+use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -39,8 +40,19 @@ pub fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
         let message = format!("{} is there already; name another file with --output", there.display());
         return Err(CommandError::Usage(message));
     }
+    let mut written = Vec::new();
     for (path, text) in &files {
         create(path, text)?;
+        if args.format == OutputFormat::Json {
+            let marked = |(at, line): (usize, &str)| {
+                let said = line.split_once("# ").map_or(line, |(_, said)| said);
+                let is_marked = line.contains("CHECK:") || line.contains("FILL:");
+                is_marked.then(|| json!({ "line": at + 1, "says": said }))
+            };
+            let places: Vec<_> = text.lines().enumerate().filter_map(marked).collect();
+            written.push(json!({ "file": path, "places": places }));
+            continue;
+        }
         let places = |mark: &str| counted(text.lines().filter(|line| line.contains(mark)).count(), "place");
         let (check, fill) = (places("CHECK:"), places("FILL:"));
         writeln!(out, "{}: {check} to check, {fill} to fill in", path.display())?;
@@ -50,7 +62,11 @@ pub fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
             writeln!(out, "  {:>3}  {said}", at + 1)?;
         }
     }
-    writeln!(out, "next: ncugate check {} --arch sm_90", output.display())?;
+    let next = format!("ncugate check {} --arch sm_90", output.display());
+    match args.format {
+        OutputFormat::Json => print::json(&json!({ "files": written, "next": next }), out)?,
+        OutputFormat::Text => writeln!(out, "next: {next}")?,
+    }
     Ok(Outcome::Passed)
 }
 

@@ -1,12 +1,13 @@
 //! `ncugate inputs`: writes what the buffers of a phase hold before a launch.
 
-use super::CommandError;
 use super::project::open_phase;
-use crate::cli::InputsArgs;
+use super::{CommandError, print};
+use crate::cli::{InputsArgs, OutputFormat};
 use crate::disk::{Durability, replace};
 use crate::exit::Outcome;
 use crate::host::input_arrays;
 use crate::number::counted;
+use serde_json::json;
 use std::io::Write;
 
 /// Writes every array and says how many there are.
@@ -20,6 +21,9 @@ pub fn inputs(args: &InputsArgs, out: &mut dyn Write) -> Result<Outcome, Command
         files += 1;
         replace(&path, &array.bytes, Durability::Cached).map_err(|source| CommandError::Output { path, source })
     })?;
-    writeln!(out, "{} in {}", counted(files, "array"), args.output.display())?;
+    match args.format {
+        OutputFormat::Json => print::json(&json!({ "folder": args.output, "arrays": files }), out)?,
+        OutputFormat::Text => writeln!(out, "{} in {}", counted(files, "array"), args.output.display())?,
+    }
     Ok(Outcome::Passed)
 }

@@ -1,10 +1,11 @@
 //! `ncugate completions` and `ncugate man`: what a package installs beside the program, made from its command line.
 
-use super::CommandError;
-use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use super::{CommandError, print};
+use crate::cli::{Cli, CompletionsArgs, ManArgs, OutputFormat};
 use crate::exit::Outcome;
 use clap::CommandFactory as _;
 use clap_mangen::Man;
+use serde_json::json;
 use std::io::Write;
 
 /// Prints completions of a shell.
@@ -26,11 +27,16 @@ pub fn man(args: &ManArgs, out: &mut dyn Write) -> Result<Outcome, CommandError>
         let name = format!("ncugate-{}", subcommand.get_name());
         pages.push((format!("{name}.1"), Man::new(subcommand.clone()).title(name)));
     }
+    let mut files = Vec::with_capacity(pages.len());
     for (name, page) in pages {
         let mut text = Vec::new();
         page.render(&mut text).map_err(written)?;
         std::fs::write(args.folder.join(&name), text).map_err(written)?;
-        writeln!(out, "{}", args.folder.join(name).display())?;
+        files.push(args.folder.join(name));
+    }
+    match args.format {
+        OutputFormat::Json => print::json(&json!({ "files": files }), out)?,
+        OutputFormat::Text => files.iter().try_for_each(|file| writeln!(out, "{}", file.display()))?,
     }
     Ok(Outcome::Passed)
 }

@@ -1,16 +1,22 @@
 //! `ncugate merge`: the shards of a phase as one run.
 
-use super::CommandError;
-use crate::cli::MergeArgs;
+use super::{CommandError, print};
+use crate::cli::{MergeArgs, OutputFormat};
 use crate::exit::Outcome;
 use crate::number::counted;
 use crate::store::{self, MergeChoice};
+use serde_json::json;
 use std::io::Write;
 
 /// Merges shards, and says what is open.
 pub fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let choice = if args.newest { MergeChoice::Newest } else { MergeChoice::All };
     let merged = store::merge(&args.runs, &args.profiles, choice)?;
+    if args.format == OutputFormat::Json {
+        let store::Merged { folder, shards, gpus, warnings } = &merged;
+        print::json(&json!({ "run": folder, "shards": shards, "gpus": gpus, "warnings": warnings }), out)?;
+        return Ok(Outcome::Passed);
+    }
     let (shards, gpus) = (counted(merged.shards, "shard"), counted(merged.gpus, "GPU"));
     writeln!(out, "merged {shards}, measured on {gpus}, into {}", merged.folder.display())?;
     for warning in &merged.warnings {

@@ -16,6 +16,10 @@ pub fn occupancy(args: &OccupancyArgs, out: &mut dyn Write) -> Result<Outcome, C
         parsed.ok_or_else(|| usage(format!("--cc is '{}', expected a compute capability such as 9.0", args.cc)))?;
     let chip = Chip::of(ComputeCapability::new(major, minor))
         .ok_or_else(|| usage(format!("the limits of compute capability {} are not known", args.cc)))?;
+    let chip = match args.oversized {
+        true => chip.oversized().ok_or_else(|| usage(format!("{} has no oversized shared memory", args.cc)))?,
+        false => chip,
+    };
     let demand = Demand {
         registers: args.registers,
         static_shared: args.smem,

@@ -1,34 +1,74 @@
 //! `ncugate baseline promote`: a run becomes an entry of its phase's leaderboard.
 
-use super::CommandError;
-use crate::cli::PromoteArgs;
+use super::{CommandError, print};
+use crate::cli::{OutputFormat, PromoteArgs};
 use crate::exit::Outcome;
-use crate::judge::reference_runs::{Leaderboard, Promotion, Worse, entry_of_run, unfit};
+use crate::judge::reference_runs::{Leaderboard, LeaderboardEntry, Promotion, Worse, entry_of_run, unfit};
 use crate::report::leaderboard::change;
 use crate::store::Run;
-use std::io::Write;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// What came of a promotion.
+#[derive(Serialize)]
+struct Promoted {
+    entry: String,
+    label: String,
+    /// The entry under the same conditions that it would replace.
+    before: Option<String>,
+    changes: Vec<String>,
+    promoted: bool,
+    /// Why it was not.
+    reason: Option<String>,
+    leaderboard: PathBuf,
+}
 
 /// Shows the difference to the entry that the run would replace, then replaces it or says why not.
 pub fn promote(args: &PromoteArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let promoted = promoted(args)?;
+    match args.format {
+        OutputFormat::Json => print::json(&promoted, out)?,
+        OutputFormat::Text => text(&promoted, out)?,
+    }
+    Ok(if promoted.promoted { Outcome::Passed } else { Outcome::Failed })
+}
+
+fn promoted(args: &PromoteArgs) -> Result<Promoted, CommandError> {
     let phase = Run::load(&args.run)?.manifest.phase;
     let (entry, judgement) = entry_of_run(&args.name, &args.run, &[])?;
     let mut board = Leaderboard::open(&args.profiles, &phase)?;
     let (name, label) = (entry.name.clone(), entry.label());
     let promotion = Promotion::new(&board, entry);
-    match promotion.replaced() {
-        Some(before) => writeln!(out, "{name}: {} -> {label}", before.label())?,
-        None => writeln!(out, "{name}: {label}, the first under these conditions")?,
-    }
+    let mut found = Promoted {
+        entry: name,
+        label,
+        before: promotion.replaced().map(LeaderboardEntry::label),
+        changes: Vec::new(),
+        promoted: false,
+        reason: None,
+        leaderboard: board.path().to_owned(),
+    };
     if let Some(reason) = unfit(&judgement) {
-        writeln!(out, "not promoted: the run itself did not pass: {reason}")?;
-        return Ok(Outcome::Failed);
+        found.reason = Some(format!("the run itself did not pass: {reason}"));
+        return Ok(found);
     }
-    promotion.changes().iter().try_for_each(|changed| writeln!(out, "  {}", change(changed)))?;
+    found.changes = promotion.changes().iter().map(change).collect();
     let worse = if args.accept_worse { Worse::Accept } else { Worse::Refuse };
-    if let Some(refusal) = promotion.settle(&mut board, worse)? {
-        writeln!(out, "not promoted: {refusal}")?;
-        return Ok(Outcome::Failed);
+    found.reason = promotion.settle(&mut board, worse)?.map(|refusal| refusal.to_string());
+    found.promoted = found.reason.is_none();
+    Ok(found)
+}
+
+fn text(found: &Promoted, out: &mut dyn Write) -> io::Result<()> {
+    let Promoted { entry, label, before, changes, reason, leaderboard, .. } = found;
+    match before {
+        Some(before) => writeln!(out, "{entry}: {before} -> {label}")?,
+        None => writeln!(out, "{entry}: {label}, the first under these conditions")?,
     }
-    writeln!(out, "promoted to '{name}' in {}", board.path().display())?;
-    Ok(Outcome::Passed)
+    changes.iter().try_for_each(|changed| writeln!(out, "  {changed}"))?;
+    match reason {
+        Some(reason) => writeln!(out, "not promoted: {reason}"),
+        None => writeln!(out, "promoted to '{entry}' in {}", leaderboard.display()),
+    }
 }

@@ -1,10 +1,11 @@
 //! `ncugate record`: keeps a run in the repository.
 
-use super::CommandError;
-use crate::cli::RecordArgs;
+use super::{CommandError, print};
+use crate::cli::{OutputFormat, RecordArgs};
 use crate::exit::Outcome;
 use crate::number::text::line;
 use crate::store::{self, Run};
+use serde_json::json;
 use std::io::Write;
 
 /// Writes the recording and says how large it is.
@@ -12,13 +13,19 @@ pub fn record(args: &RecordArgs, out: &mut dyn Write) -> Result<Outcome, Command
     let run = Run::load(&args.run)?;
     let bytes = store::record(&run, &args.output)?;
     let variants = run.plan.variants.len();
+    let paths = store::absolute_paths(&run.phase);
+    if args.format == OutputFormat::Json {
+        let (id, folder) = (&run.manifest.run, &args.output);
+        let said = json!({ "run": id, "recording": folder, "variants": variants, "bytes": bytes, "paths": paths });
+        print::json(&said, out)?;
+        return Ok(Outcome::Passed);
+    }
     writeln!(
         out,
         "recorded {variants} variants of run {} in {} ({bytes} bytes)",
         run.manifest.run,
         args.output.display()
     )?;
-    let paths = store::absolute_paths(&run.phase);
     if !paths.is_empty() {
         let paths: Vec<String> = paths.iter().map(|path| line(path)).collect();
         writeln!(

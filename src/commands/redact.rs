@@ -1,11 +1,12 @@
 //! `ncugate redact`: a report without host names, addresses and users' folders, to share or to keep.
 
-use super::CommandError;
-use crate::cli::RedactArgs;
+use super::{CommandError, print};
+use crate::cli::{OutputFormat, RedactArgs};
 use crate::disk::open;
 use crate::exit::Outcome;
 use crate::store::{StoreError, write_atomically};
 use ncu_rep::{Redaction, SourcePolicy, compress, redact_with};
+use serde_json::json;
 use std::io::Write;
 
 /// Most bytes of a report, as where one is read.
@@ -21,6 +22,9 @@ pub fn redact(args: &RedactArgs, out: &mut dyn Write) -> Result<Outcome, Command
         report = compress(&report).map_err(|e| failed(e.to_string()))?;
     }
     write_atomically(&args.output, &report)?;
-    writeln!(out, "{}: {} bytes", args.output.display(), report.len())?;
+    match args.format {
+        OutputFormat::Json => print::json(&json!({ "report": args.output, "bytes": report.len() }), out)?,
+        OutputFormat::Text => writeln!(out, "{}: {} bytes", args.output.display(), report.len())?,
+    }
     Ok(Outcome::Passed)
 }

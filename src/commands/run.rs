@@ -5,9 +5,9 @@ use super::list::list;
 use super::live::{Measured, live, no_go};
 use super::project::{open_phase, settle_run};
 use super::{CommandError, manner, report_error, signal};
-use crate::campaign::{self, CampaignError, Tools, Volume};
+use crate::campaign::{self, BaseCheckout, CampaignError, Tools, Volume, with_base};
 use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
-use crate::config::Phase;
+use crate::config::{Base, Phase};
 use crate::exit::Outcome;
 use crate::frame::wanted;
 use crate::judge::PhaseRun;
@@ -73,7 +73,17 @@ fn settled(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome
 
 /// Runs a phase.
 fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+    let file = std::path::absolute(config)?;
     let whole = open_phase(config)?;
+    let base = args.base.as_deref().map(|reference| checked_out(reference, &whole, args)).transpose()?;
+    let whole = match &base {
+        Some(checkout) => with_base(&whole, &file, checkout)?,
+        None => whole,
+    };
+    if let Some(absent) = whole.base.as_ref().and_then(Base::absent) {
+        // The gates that read it say so too.
+        let _ = writeln!(io::stderr(), "{absent}");
+    }
     let whole_plan = unroll(&whole)?;
     refuse_reports(&whole)?;
     let asked = Narrowing::from(&args.part);
@@ -114,7 +124,7 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
     };
     match tools {
         Err(why @ (CampaignError::NoSuchGpu { .. } | CampaignError::UnlikeGpus { .. })) => Err(why.into()),
-        Err(why) if measured_part.is_some() => Err(why.into()),
+        Err(why) if measured_part.is_some() || base.is_some() => Err(why.into()),
         Ok(kinds) => {
             on_each_kind(args, Measured { phase: &phase, plan: &plan, narrowed: narrowed.as_ref() }, &kinds, out)
         }
@@ -127,6 +137,16 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
         }
         Err(why) => Err(why.into()),
     }
+}
+
+/// The files of the base, for as long as the phase is run.
+fn checked_out(reference: &str, phase: &Phase, args: &RunArgs) -> Result<BaseCheckout, CommandError> {
+    if args.source == MeasurementSource::Recorded {
+        return Err(CommandError::Usage("--base measures; a recording was measured already".to_owned()));
+    }
+    // Interrupted, it is removed all the same.
+    signal::watch();
+    Ok(BaseCheckout::of(reference, &phase.name, &args.folders.profiles)?)
 }
 
 /// Measures on each kind of GPU by itself. The gravest outcome counts, and a kind that the phase names and that takes no part leaves

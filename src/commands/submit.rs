@@ -2,14 +2,15 @@
 
 use super::project::open_phase;
 use super::run::refuse_reports;
-use super::{CommandError, manner, signal};
+use super::{CommandError, manner, print, signal};
 use crate::build::Arch;
-use crate::cli::{SubmitArgs, SubmitCommand};
+use crate::cli::{OutputFormat, SubmitArgs, SubmitCommand};
 use crate::config::Phase;
 use crate::exit::Outcome;
 use crate::plan::{Plan, unroll};
 use crate::store::{Fingerprint, manifest, sha256};
 use crate::submit::{Engine, Followed, Follower, HyperQueue, Retries, Script, Slurm, SubmitFolder, Work, text};
+use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
@@ -28,7 +29,7 @@ pub fn submit(command: &SubmitCommand, out: &mut dyn Write) -> Result<Outcome, C
     let jobs = absolute(&args.jobs)?;
     let key = key(&phase, &plan, shards);
     if args.dry_run {
-        return dry_run(&*engine, &work, &SubmitFolder::shown(&jobs, &phase.name, &key), out);
+        return dry_run(&*engine, &work, &SubmitFolder::shown(&jobs, &phase.name, &key), args.format, out);
     }
     signal::watch();
     let folder = SubmitFolder::open(&jobs, &phase.name, &key, args.fresh)?;
@@ -42,15 +43,28 @@ pub fn submit(command: &SubmitCommand, out: &mut dyn Write) -> Result<Outcome, C
         progress: &progress,
     };
     let submission = follower.begin()?;
-    writeln!(out, "submitted to {}: {}", engine.name(), folder.path().display())?;
-    if args.detach {
-        writeln!(out, "nothing was judged: the same command without --detach follows to the verdict")?;
-        return Ok(Outcome::Inconclusive);
+    let is_text = args.format == OutputFormat::Text;
+    if is_text {
+        writeln!(out, "submitted to {}: {}", engine.name(), folder.path().display())?;
     }
-    let Followed { status, said } = follower.follow(submission)?;
-    write!(out, "{said}")?;
+    let followed = if args.detach { None } else { Some(follower.follow(submission)?) };
     // The follower takes no other status for a verdict.
-    Ok(Outcome::of_status(status).unwrap_or(Outcome::Environment))
+    let outcome = followed
+        .as_ref()
+        .map_or(Outcome::Inconclusive, |followed| Outcome::of_status(followed.status).unwrap_or(Outcome::Environment));
+    match &followed {
+        Some(Followed { said, .. }) if is_text => write!(out, "{said}")?,
+        None if is_text => {
+            writeln!(out, "nothing was judged: the same command without --detach follows to the verdict")?
+        }
+        _ => {
+            let said = followed.as_ref().map(|followed| &followed.said);
+            let (engine, folder) = (engine.name(), folder.path());
+            let found = json!({ "engine": engine, "folder": folder, "outcome": outcome.words(), "said": said });
+            print::json(&found, out)?;
+        }
+    }
+    Ok(outcome)
 }
 
 /// The engine, and how many tasks it may run at once.
@@ -138,12 +152,20 @@ fn dry_run(
     engine: &dyn Engine,
     work: &Work,
     folder: &SubmitFolder,
+    format: OutputFormat,
     out: &mut dyn Write,
 ) -> Result<Outcome, CommandError> {
+    let mut scripts = Vec::new();
     for stage in work.stages() {
         let script = Script { stage, work, folder: folder.path(), shards: (1..=work.shards).collect() };
         let path: &Path = &script.path();
-        writeln!(out, "# {}\n{}", path.display(), text(&script, engine)?)?;
+        match format {
+            OutputFormat::Json => scripts.push(json!({ "file": path, "text": text(&script, engine)? })),
+            OutputFormat::Text => writeln!(out, "# {}\n{}", path.display(), text(&script, engine)?)?,
+        }
+    }
+    if format == OutputFormat::Json {
+        print::json(&json!({ "scripts": scripts }), out)?;
     }
     Ok(Outcome::Passed)
 }

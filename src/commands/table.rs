@@ -23,8 +23,9 @@ pub fn table(args: &TableArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
         TableTo::Csv => TableFormat::Csv,
         TableTo::Parquet => TableFormat::Parquet,
         TableTo::Arrow => TableFormat::Arrow,
+        TableTo::Json => TableFormat::Json,
     };
-    if args.output.is_none() && format != TableFormat::Csv && stdout().is_terminal() {
+    if args.output.is_none() && matches!(format, TableFormat::Parquet | TableFormat::Arrow) && stdout().is_terminal() {
         return Err(CommandError::Usage("this format is not for a terminal; name a file with --output".to_owned()));
     }
     let run = PhaseRun::load(&args.run)?;

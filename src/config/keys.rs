@@ -3,6 +3,7 @@
 //! The reader refuses what is not here, the JSON Schema and the tables of `docs/config.md` are made from it.
 
 mod argument;
+mod base;
 mod gate;
 mod imported;
 mod init;
@@ -12,6 +13,7 @@ mod search;
 mod workload;
 
 pub use argument::*;
+pub use base::*;
 pub use gate::*;
 pub use imported::*;
 pub use init::*;
@@ -161,6 +163,8 @@ pub static ROOT: Spec = spec(
             "A rule of the diagnosis, beside those that the program has.",
         ),
         key("imported", KeyKind::Table(&IMPORTED), "Whose problem the phase was made of by `ncugate import`."),
+        key("explain", KeyKind::Table(&EXPLAIN), "What the diagnosis compares with."),
+        key("base", KeyKind::Table(&BASE), "The commit that a run compares with, written by `ncugate run --base`."),
     ],
 );
 
@@ -172,6 +176,7 @@ pub static PROJECT: Spec = spec(
         key("build", KeyKind::Table(&BUILD), "How variants are compiled."),
         key("bench", KeyKind::Table(&BENCH), "How latency is measured."),
         key("profile", KeyKind::Table(&PROFILE), "How counters are collected."),
+        key("explain", KeyKind::Table(&EXPLAIN), "What the diagnosis compares with."),
     ],
 );
 

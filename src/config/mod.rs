@@ -41,10 +41,10 @@ pub use kernel::{
 pub use locate::{KeyPlaces, within};
 pub use own_bound::{BoundOf, OwnBound};
 pub use phase::{
-    BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase, ProfileSettings, Selection,
-    Verification,
+    BASE, Base, BaseKernels, BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase,
+    ProfileSettings, Selection, Verification,
 };
-pub use project::{PROJECT_FILE, Project};
+pub use project::{MAX_BYTES, PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};
 pub use resolve::{load, parse, parse_in, rules};

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a phase's file: what a run keeps of it has the same limit.
-const MAX_BYTES: u64 = 4 << 20;
+pub const MAX_BYTES: u64 = 4 << 20;
 
 /// The file that marks the root of a project.
 pub const PROJECT_FILE: &str = "ncugate.toml";

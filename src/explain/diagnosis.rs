@@ -25,6 +25,8 @@ use std::collections::HashMap;
 pub struct Diagnosis<'a> {
     /// The rules.
     pub rules: &'a RuleBook,
+    /// Defects whose cost is known.
+    pub signatures: &'a SignatureBook,
     /// Everything measured, what deep profiles counted beside it.
     pub quantities: &'a Quantities,
     /// The variants with their flags and parameters, where there is a plan.
@@ -234,7 +236,7 @@ impl Diagnosis<'_> {
         finding.severity = severity(&finding);
         if finding.kind == RuleKind::Defect && finding.severity > Severity::Note {
             let chip = self.chip.name.as_deref();
-            finding.signature = SignatureBook::shipped().find(&rule.id, chip, |name| facts.number(name));
+            finding.signature = self.signatures.find(&rule.id, chip, |name| facts.number(name));
         }
         Some(finding)
     }

@@ -6,6 +6,7 @@ use super::finding::Finding;
 use super::growth::{DeclaredWork, ShapeFacts};
 use super::profiler::{NcuObservations, observe, source_of};
 use super::rule_book::RuleBook;
+use super::signature::SignatureBook;
 use crate::frame::Quantities;
 use crate::judge::witness::ChipFacts;
 use crate::metric::{Catalogue, signal_counters};
@@ -37,6 +38,7 @@ pub fn diagnose_table(
 ) -> Vec<Finding> {
     let diagnosis = Diagnosis {
         rules: RuleBook::shipped(),
+        signatures: SignatureBook::shipped(),
         quantities,
         plan: None,
         compilation: Compilation::default(),
@@ -52,8 +54,13 @@ pub fn diagnose_table(
 ///
 /// # Errors
 /// A damaged report.
-pub fn diagnose_report(name: &str, report: &Report, rules: &RuleBook) -> Result<Vec<DiagnosedLaunch>, ReportError> {
-    report.launches().map(|launch| diagnose_launch(name, report, &launch, rules)).collect()
+pub fn diagnose_report(
+    name: &str,
+    report: &Report,
+    rules: &RuleBook,
+    signatures: &SignatureBook,
+) -> Result<Vec<DiagnosedLaunch>, ReportError> {
+    report.launches().map(|launch| diagnose_launch(name, report, &launch, (rules, signatures))).collect()
 }
 
 /// How often each rule holds among the launches of a report.
@@ -62,10 +69,11 @@ pub fn diagnose_report(name: &str, report: &Report, rules: &RuleBook) -> Result<
 /// A damaged report.
 pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAnswers>, ReportError> {
     let mut sums: Vec<RuleAnswers> = Vec::new();
+    let books = (rules, SignatureBook::shipped());
     for launch in report.launches() {
         let variant = VariantId(launch.kernel_name().into_owned());
         let read = |diagnosis: &Diagnosis<'_>| diagnosis.answers(std::slice::from_ref(&variant));
-        let answers = asked("", report, &launch, rules, &variant, read)?;
+        let answers = asked("", report, &launch, books, &variant, read)?;
         if sums.is_empty() {
             sums = answers;
         } else {
@@ -83,12 +91,12 @@ fn diagnose_launch(
     name: &str,
     report: &Report,
     launch: &Launch<'_>,
-    rules: &RuleBook,
+    books: (&RuleBook, &SignatureBook),
 ) -> Result<DiagnosedLaunch, ReportError> {
     let demangled = launch.demangled_name();
     let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
     let variant = VariantId(kernel.clone());
-    asked(name, report, launch, rules, &variant, |diagnosis| DiagnosedLaunch {
+    asked(name, report, launch, books, &variant, |diagnosis| DiagnosedLaunch {
         findings: diagnosis.findings(std::slice::from_ref(&variant)),
         duration: diagnosis
             .shapes
@@ -105,7 +113,7 @@ fn asked<T>(
     name: &str,
     report: &Report,
     launch: &Launch<'_>,
-    rules: &RuleBook,
+    (rules, signatures): (&RuleBook, &SignatureBook),
     variant: &VariantId,
     ask: impl FnOnce(&Diagnosis<'_>) -> T,
 ) -> Result<T, ReportError> {
@@ -122,6 +130,7 @@ fn asked<T>(
     let key = (variant.clone(), shape.clone());
     let diagnosis = Diagnosis {
         rules,
+        signatures,
         quantities: &quantities,
         plan: None,
         compilation: Compilation { debug: is_debug(report, launch)?, optimisation: None },
@@ -176,7 +185,7 @@ mod tests {
     fn a_report_of_anybody_is_diagnosed() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/full1.ncu-rep.zst");
         let report = Report::open(path).unwrap();
-        let launches = diagnose_report("full1", &report, RuleBook::shipped()).unwrap();
+        let launches = diagnose_report("full1", &report, RuleBook::shipped(), SignatureBook::shipped()).unwrap();
         assert_eq!(launches.len(), 1);
         let first = &launches[0].findings[0];
         assert!(!first.evidence.is_empty() && first.report.as_deref() == Some("full1"), "{first:?}");

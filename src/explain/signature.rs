@@ -3,6 +3,7 @@
 //! A signature is what a pair of variants says: the same kernel without and with one defect. Its counters are those that the defect
 //! moved most, of a list that does not depend on how much work a kernel has to do.
 
+use super::rule_book::RuleBook;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -171,7 +172,10 @@ pub enum ChipMatch {
 /// Inversions to look in.
 #[derive(Debug, Clone, Default)]
 pub struct SignatureBook {
+    /// Those of the user, then those that ship.
     inversions: Vec<Inversion>,
+    /// How many of them are the user's.
+    own: usize,
 }
 
 impl SignatureBook {
@@ -181,28 +185,70 @@ impl SignatureBook {
         static BOOK: OnceLock<SignatureBook> = OnceLock::new();
         BOOK.get_or_init(|| {
             let parse = |text: &&str| serde_json::from_str(text).unwrap_or_else(|e| panic!("embedded signatures: {e}"));
-            Self { inversions: SHIPPED.iter().map(parse).collect() }
+            Self { inversions: SHIPPED.iter().map(parse).collect(), own: 0 }
         })
     }
 
-    /// These.
-    pub fn new(inversions: Vec<Inversion>) -> Self {
-        Self { inversions }
+    /// With inversions of the user's.
+    #[must_use]
+    pub fn with(&self, own: Vec<Inversion>) -> Self {
+        Self { own: own.len() + self.own, inversions: own.into_iter().chain(self.inversions.iter().cloned()).collect() }
     }
 
-    /// The defect of a rule that a kernel looks like: one measured on this chip before one of another, the most alike first. None where
-    /// too few of its counters are known.
+    /// The defect of a rule that a kernel looks like: one measured on this chip before one of another, one of the user's before one that
+    /// ships, the most alike first. None where too few of its counters are known.
     pub fn find(&self, rule: &str, chip: Option<&str>, read: impl Fn(&str) -> Option<f64>) -> Option<SignatureMatch> {
-        let of = |inversion: &Inversion| {
+        let of = |(at, inversion): (usize, &Inversion)| {
             let defects = inversion.defects.iter().filter(|defect| defect.rule == rule);
-            let found = defects.filter_map(|defect| defect.matched(inversion, chip, &read));
-            found.collect::<Vec<SignatureMatch>>()
+            let found = defects.filter_map(|defect| Some((at < self.own, defect.matched(inversion, chip, &read)?)));
+            found.collect::<Vec<(bool, SignatureMatch)>>()
         };
-        let found = self.inversions.iter().flat_map(of);
-        found.max_by(|a, b| {
+        let found = self.inversions.iter().enumerate().flat_map(of);
+        let best = found.max_by(|(own_a, a), (own_b, b)| {
             let here = |found: &SignatureMatch| found.on == ChipMatch::Same;
-            here(a).cmp(&here(b)).then(a.likeness.total_cmp(&b.likeness))
-        })
+            here(a).cmp(&here(b)).then(own_a.cmp(own_b)).then(a.likeness.total_cmp(&b.likeness))
+        });
+        best.map(|(_, found)| found)
+    }
+}
+
+impl Inversion {
+    /// Reads a file of signatures.
+    ///
+    /// # Errors
+    /// It is not one, or it names no defect, a rule or counter that is not known, or a cost outside of its interval: what is wrong.
+    pub fn parse(text: &str, rules: &RuleBook) -> Result<Self, String> {
+        let read: Self =
+            serde_json::from_str(text).map_err(|error| format!("it is not a file of signatures: {error}"))?;
+        if read.defects.is_empty() {
+            return Err("it names no defect".to_owned());
+        }
+        for defect in &read.defects {
+            if rules.rules().iter().all(|rule| rule.id != defect.rule) {
+                return Err(format!(
+                    "its defect '{}' names the rule '{}', which is not there",
+                    defect.defect, defect.rule
+                ));
+            }
+            let unknown = defect.counters.iter().find(|counter| Scale::of(&counter.name).is_none());
+            if let Some(counter) = unknown {
+                let name = &counter.name;
+                return Err(format!("its defect '{}' has the counter '{name}', which no signature has", defect.defect));
+            }
+            if defect.counters.is_empty() || !defect.cost.is_ordered() {
+                return Err(format!(
+                    "its defect '{}' has no counters, or a cost outside of its interval",
+                    defect.defect
+                ));
+            }
+        }
+        Ok(read)
+    }
+}
+
+impl MeasuredCost {
+    fn is_ordered(&self) -> bool {
+        self.low <= self.percent && self.percent <= self.high
     }
 }
 
@@ -322,7 +368,7 @@ mod tests {
             chip,
             defects: vec![defect],
         };
-        SignatureBook::new(vec![inversion])
+        SignatureBook::default().with(vec![inversion])
     }
 
     #[test]
@@ -373,14 +419,49 @@ mod tests {
 
     #[test]
     fn the_shipped_signatures_are_understood_and_name_rules_and_counters_that_exist() {
-        let book = SignatureBook::shipped();
-        let rules = crate::explain::RuleBook::shipped();
-        assert!(!book.inversions.is_empty());
-        for defect in book.inversions.iter().flat_map(|inversion| &inversion.defects) {
-            assert!(rules.rules().iter().any(|rule| rule.id == defect.rule), "{}", defect.rule);
-            assert!(!defect.counters.is_empty() && !defect.opposite.is_empty(), "{}", defect.defect);
-            assert!(defect.counters.iter().all(|counter| Scale::of(&counter.name).is_some()), "{defect:?}");
-            assert!(defect.cost.low <= defect.cost.percent && defect.cost.percent <= defect.cost.high, "{defect:?}");
+        assert!(!SignatureBook::shipped().inversions.is_empty());
+        for text in SHIPPED {
+            let inversion = Inversion::parse(text, RuleBook::shipped()).unwrap();
+            assert!(inversion.defects.iter().all(|defect| !defect.opposite.is_empty()));
         }
+    }
+
+    #[test]
+    fn a_users_inversion_goes_before_a_shipped_one_of_the_same_chip() {
+        let own = |chip: &str| {
+            let mut own = book(chip).inversions.remove(0);
+            own.family = "mine".to_owned();
+            own
+        };
+        let read = |name: &str| match name {
+            "bank_conflict_pct" => Some(60.0),
+            "share_wait" => Some(50.0),
+            "share_mio_throttle" | "share_short_scoreboard" => Some(30.0),
+            _ => None,
+        };
+        let family =
+            |book: &SignatureBook| book.find("bank_conflicts", Some("NVIDIA H200"), read).map(|found| found.family);
+        assert_eq!(family(SignatureBook::shipped()).as_deref(), Some("inversion"));
+        assert_eq!(family(&SignatureBook::shipped().with(vec![own("NVIDIA H200")])).as_deref(), Some("mine"));
+        assert_eq!(family(&SignatureBook::shipped().with(vec![own("NVIDIA L4")])).as_deref(), Some("inversion"));
+    }
+
+    #[test]
+    fn a_file_of_signatures_that_means_nothing_is_refused() {
+        let refused = |from: &str, to: &str| {
+            let text = SHIPPED[0].replace(from, to);
+            assert_ne!(text, SHIPPED[0], "{from}");
+            Inversion::parse(&text, RuleBook::shipped()).unwrap_err()
+        };
+        assert!(
+            refused("\"rule\": \"debug_build\"", "\"rule\": \"debug_bild\"")
+                .contains("the rule 'debug_bild', which is not there")
+        );
+        assert!(refused("share_wait", "share_waiting").contains("the counter 'share_waiting'"));
+        assert!(refused("\"low\": 14600.5", "\"low\": 14700.5").contains("a cost outside of its interval"));
+        assert!(Inversion::parse("{}", RuleBook::shipped()).unwrap_err().starts_with("it is not a file of signatures"));
+        let none = Inversion { defects: Vec::new(), ..book("NVIDIA H200").inversions.remove(0) };
+        let none = serde_json::to_string(&none).unwrap();
+        assert_eq!(Inversion::parse(&none, RuleBook::shipped()).unwrap_err(), "it names no defect");
     }
 }

@@ -173,23 +173,23 @@ pub fn json_value(value: &MetricValue<'_>) -> Value {
 }
 
 /// Writes an array of objects, one a line.
-struct JsonList<'a> {
+pub(super) struct JsonList<'a> {
     out: io::BufWriter<&'a mut dyn Write>,
     separator: &'static str,
 }
 
 impl<'a> JsonList<'a> {
-    fn new(out: &'a mut dyn Write) -> Self {
+    pub(super) fn new(out: &'a mut dyn Write) -> Self {
         Self { out: io::BufWriter::new(out), separator: "[\n" }
     }
 
-    fn push(&mut self, object: &Map<String, Value>) -> io::Result<()> {
+    pub(super) fn push(&mut self, object: &Map<String, Value>) -> io::Result<()> {
         self.out.write_all(self.separator.as_bytes())?;
         self.separator = ",\n";
         serde_json::to_writer(&mut self.out, object).map_err(io::Error::from)
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         let end = if self.separator == ",\n" { "\n]\n" } else { "[]\n" };
         self.out.write_all(end.as_bytes())?;
         self.out.flush()

@@ -8,12 +8,13 @@ use polars::prelude::{
     PolarsError, StringChunked,
 };
 
-use super::export::{ExportError, arrow, parquet};
+use super::export::{ExportError, JsonList, arrow, json_value, parquet};
 use super::quantities::Quantities;
 use super::schema::wide;
 use crate::expr::Value;
 use crate::model::{Cell, VariantId};
 use crate::plan::{Plan, Standing, Variant};
+use ncu_rep::MetricValue;
 
 /// A file format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub enum TableFormat {
     Parquet,
     /// An Arrow IPC file (Feather 2).
     Arrow,
+    /// An array of objects, one a line; what is absent is null.
+    Json,
 }
 
 /// The table of a run: the columns of [`wide`], and after variant and shape what is known of the variant.
@@ -67,6 +70,27 @@ pub fn write_table(mut table: DataFrame, format: TableFormat, out: &mut dyn Writ
         TableFormat::Csv => csv(&table, out),
         TableFormat::Parquet => parquet(&mut table, out),
         TableFormat::Arrow => arrow(&mut table, out),
+        TableFormat::Json => json(&table, out),
+    }
+}
+
+/// Rows as objects, one a line; what is absent is null.
+fn json(table: &DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
+    let mut list = JsonList::new(out);
+    for row in 0..table.height() {
+        let cell = |column: &Column| Ok((column.name().to_string(), json_cell(&column.get(row)?)));
+        list.push(&table.columns().iter().map(cell).collect::<Result<_, PolarsError>>()?)?;
+    }
+    Ok(list.finish()?)
+}
+
+fn json_cell(value: &AnyValue<'_>) -> serde_json::Value {
+    match value {
+        AnyValue::Null => serde_json::Value::Null,
+        AnyValue::Boolean(truth) => (*truth).into(),
+        AnyValue::Int64(number) => (*number).into(),
+        AnyValue::Float64(number) => json_value(&MetricValue::Double(*number)),
+        other => text(other).into(),
     }
 }
 
@@ -216,5 +240,14 @@ mod tests {
         assert_eq!(lines[1], "a,s,1,2,true,a,4,candidate,true,,0.1,");
         assert_eq!(lines[2], "b,s,3,0.5,,7,,candidate,false,,,\"was, not profiled\"");
         assert_eq!(lines[3], "c,s,,,,,,baseline,,skipped,,not measured");
+    }
+
+    #[test]
+    fn json_has_null_for_what_is_absent() {
+        let mut out = Vec::new();
+        write_table(table(), TableFormat::Json, &mut out).unwrap();
+        let rows: Vec<serde_json::Map<String, serde_json::Value>> = serde_json::from_slice(&out).unwrap();
+        assert_eq!((rows.len(), &rows[0]["correct"], &rows[1]["variant"]), (3, &true.into(), &"b".into()));
+        assert!(rows[2]["correct"].is_null() && rows[0].values().any(|cell| *cell == 0.1));
     }
 }

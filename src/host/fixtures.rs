@@ -80,7 +80,9 @@ pub fn phase() -> Phase {
         gates: Vec::new(),
         gate_plan: GatePlan::default(),
         rules: Vec::new(),
+        signatures: Vec::new(),
         imported: None,
+        base: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! References bound to operands: owners resolved, columns found, values that do not depend on the variant worked out.
 
+use super::base_choice::base_in;
 use super::context::{EvalContext, Proof, finite};
 use super::operand::{Absence, Fixed, Operand, Rounds, SPEED, Timing, timed};
 use super::owner::{ResolvedOwner, resolve_owner};
@@ -9,6 +10,7 @@ use crate::expr::{ExprError, Owner, Quantity, Reference, Value};
 use crate::frame::Quantities;
 use crate::metric::Catalogue;
 use crate::model::{ShapeName, VariantId};
+use crate::plan::is_of_base;
 
 /// Binds references at these shapes; `previous` is the last accepted stage.
 pub fn bind<'a>(
@@ -107,6 +109,7 @@ impl<'a> Binder<'_, 'a> {
                 (None, None) => Err(format!("there is no stored run for '{name}'").into()),
             },
             ResolvedOwner::Named(name) => self.planned(name),
+            ResolvedOwner::Base => self.planned(&self.context.variant(base_in(self.context)?).id.0),
             ResolvedOwner::Nobody(reason) => Err(reason.into()),
         }
     }
@@ -154,7 +157,10 @@ impl<'a> Binder<'_, 'a> {
             timed,
             spread,
             row: row.filter(|_| rounds == Rounds::Own),
-            code: sampling.filter(|_| rounds == Rounds::Stored).and_then(|sampling| sampling.code.clone()),
+            // What the phase itself compares is told apart by the clock, whatever its code is.
+            code: sampling
+                .filter(|_| rounds == Rounds::Stored || is_of_base(self.context.phase, id))
+                .and_then(|sampling| sampling.code.clone()),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Fail closed: whatever is missing, not finite, empty or not comparable is inconclusive with a reason, never a pass.
 
+mod base_choice;
 mod bind;
 mod bound_gate;
 mod case_outcome;
@@ -51,6 +52,7 @@ mod unresolved;
 mod waiver;
 pub mod witness;
 
+pub use base_choice::base_of;
 pub use cautions::loosened;
 pub use clock::Clock;
 pub use context::{BetweenRuns, Context, Noise, Stored};

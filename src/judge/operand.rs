@@ -52,7 +52,7 @@ pub struct Fixed {
     pub timed: Option<Timed>,
     /// Row of the run that is judged that it is read from; none for a stored run and for what is not measured.
     pub row: Option<usize>,
-    /// Machine code and launch behind it, where it is a stored run's and known.
+    /// Machine code and launch behind it, where it is a stored run's or the base's and known.
     pub code: Option<Arc<str>>,
     /// The values of several launches, where they were measured.
     pub spread: Option<Arc<[f64]>>,

@@ -1,6 +1,6 @@
 //! Whom the owner of a quantity means.
 
-use crate::config::Phase;
+use crate::config::{BASE, Phase};
 use crate::expr::Owner;
 
 /// Whom an owner means; `P` is the last accepted stage.
@@ -12,6 +12,8 @@ pub enum ResolvedOwner<'o, P> {
     Stored(&'o str),
     /// The variant, baseline or stage of that name.
     Named(&'o str),
+    /// The base of the run.
+    Base,
     /// Nobody, and why.
     Nobody(String),
 }
@@ -35,6 +37,16 @@ pub fn resolve_owner<'o, P>(
             ResolvedOwner::Nobody(format!("there is no stored run for '{}'", owner.word()))
         }
         (Owner::Case, _) => ResolvedOwner::Nobody("the judged variant cannot be compared with itself".to_owned()),
+        (Owner::Named(name), _) if name == BASE && phase.base.is_some() => ResolvedOwner::Base,
+        (Owner::Named(name), _) if name == BASE && !declares(phase, name) => {
+            ResolvedOwner::Nobody("there is no base: `ncugate run --base REF` measures one".to_owned())
+        }
         (Owner::Named(name), _) => ResolvedOwner::Named(name),
     }
+}
+
+/// Whether the phase itself has a variant or a stage of that name.
+fn declares(phase: &Phase, name: &str) -> bool {
+    let mut variants = phase.variants.iter().chain(&phase.baselines);
+    variants.any(|spec| spec.name == name) || phase.gate_plan.stages.iter().any(|stage| stage.name == name)
 }

@@ -68,6 +68,7 @@ impl PhaseRun {
     ) -> Result<Self, JudgeError> {
         let run = Run::load(folder)?;
         let (phase, plan) = searched(phase, plan, &run)?;
+        let (phase, plan) = based(phase, plan, &run)?;
         let mut lacks = store::lacks(&run, &phase, &plan, &counters(&run));
         lacks
             .extend(run.manifest.narrowed.as_ref().map(|part| format!("a part of the phase alone ({})", part.words())));
@@ -90,6 +91,18 @@ fn searched(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeE
         return Err(JudgeError::Recording { folder: run.folder.clone(), lacks });
     };
     let phase = phase.with_points(points);
+    let plan = unroll(&phase)?;
+    Ok((phase, plan))
+}
+
+/// The base of a phase is that of the run: no file of a project has one.
+fn based(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeError> {
+    // Most runs have none, and their text is not read once more.
+    if phase.base.is_some() || !run.phase.contains("\n[base]") {
+        return Ok((phase, plan));
+    }
+    let measured = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
+    let phase = Phase { base: measured.base, ..phase };
     let plan = unroll(&phase)?;
     Ok((phase, plan))
 }

@@ -7,7 +7,7 @@ use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::GateResult;
 use super::scope::ScopeRule;
 use super::together::Together;
-use crate::config::Phase;
+use crate::config::{BASE, Phase};
 use crate::expr::{Owner, Quantity, Reference};
 use crate::frame::Quantities;
 use crate::metric::{Catalogue, Metric};
@@ -114,7 +114,12 @@ fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
     let stored = |name: &str| context.given.stored.contains_key(name);
     let name = match resolve_owner::<usize>(owner, context.phase, stored, None) {
         ResolvedOwner::Named(name) => name,
-        ResolvedOwner::PreviousStage(_) | ResolvedOwner::Stored(_) | ResolvedOwner::Nobody(_) => owner.word(),
+        ResolvedOwner::Nobody(_) if owner.word() == BASE => {
+            return Some("measured by `ncugate run --base REF`".to_owned());
+        }
+        ResolvedOwner::PreviousStage(_) | ResolvedOwner::Stored(_) | ResolvedOwner::Nobody(_) | ResolvedOwner::Base => {
+            owner.word()
+        }
     };
     match context.plan.variants.iter().find(|variant| variant.id.0 == name).map(|variant| &variant.method) {
         Some(Method::Kernel(_)) => None,

@@ -1,6 +1,7 @@
 //! What is timed anew after the selection: the variants that latency gates picked and all that they are compared with, at
 //! the shapes that latency gates read.
 
+use super::base_choice::base_of;
 use super::operand::Timing;
 use super::results::{GateResult, Judgement};
 use super::scope::{Picks, ScopeRule};
@@ -24,6 +25,7 @@ pub fn to_confirm(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTre
     }
     found.stages();
     found.fallback();
+    found.base();
     let Confirmed { variants, shapes, .. } = found;
     variants.iter().flat_map(|id| shapes.iter().map(|shape| (id.clone(), shape.clone()))).collect()
 }
@@ -73,6 +75,15 @@ impl Confirmed<'_> {
         self.shapes.extend(planned.iter().flat_map(|gate| gate.shapes.iter().cloned()));
         self.variants.extend(self.judgement.stages.iter().filter_map(|stage| stage.variant.clone()));
         planned.iter().for_each(|gate| self.owners(&gate.require.reads(), None));
+    }
+
+    /// The selected variant and the base, which are compared whatever gates say.
+    fn base(&mut self) {
+        let selected = self.judgement.selected.as_ref().map(|selected| selected.variant.clone());
+        if let Some((selected, base)) = selected.zip(base_of(self.phase, self.judgement)) {
+            self.variants.extend([selected, base]);
+            self.shapes.extend(self.phase.bench.shapes.iter().cloned());
+        }
     }
 
     fn fallback(&mut self) {

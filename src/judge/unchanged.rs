@@ -1,13 +1,13 @@
-//! A kernel whose machine code and launch are those of the stored run that it is compared with.
+//! A kernel whose machine code and launch are those of the stored run, or of the base, that it is compared with.
 
 use super::bound_gate::{BoundGate, Sides};
 use super::case_outcome::{CaseOutcome, holds, margin};
-use super::operand::{Operand, Rounds};
+use super::operand::Operand;
 use crate::expr::{Owner, Reference, Value};
 use crate::model::Verdict;
 
 impl BoundGate<'_> {
-    /// The verdict where a stored run had the same machine code and the same launch: nothing changed, whatever the clock
+    /// The verdict where a stored run or the base had the same machine code and the same launch: nothing changed, whatever the clock
     /// says, so what is required of an unchanged kernel holds. None where the code differs or is not known, and where the
     /// limit does not hold for an unchanged kernel.
     pub(super) fn unchanged(&self, sides: &Sides<'_>, shape: usize) -> Option<CaseOutcome> {
@@ -15,9 +15,11 @@ impl BoundGate<'_> {
         let mut equal = sides.values.to_vec();
         let mut stored = 0;
         for (at, timed) in sides.samples.timed.iter().enumerate() {
-            let Some(other) = &timed.other else { continue };
+            if timed.other.is_none() {
+                continue;
+            }
             let fixed = self.operands[at].fixed(shape)?;
-            if other.rounds != Rounds::Stored || fixed.code.as_ref() != Some(own) {
+            if fixed.code.as_ref() != Some(own) {
                 return None;
             }
             stored += 1;

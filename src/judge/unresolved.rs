@@ -1,5 +1,6 @@
 //! What more rounds may settle: timed cases that noise leaves open, and whatever they are compared with.
 
+use super::base_choice::base_of;
 use super::operand::Timing;
 use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::{GateResult, InconclusiveKind, Judgement};
@@ -70,6 +71,7 @@ pub(super) fn variant(
     let name = match resolve_owner(owner, phase, |name| stored.contains(&name), previous) {
         ResolvedOwner::PreviousStage(id) => return Some(id.clone()),
         ResolvedOwner::Stored(_) | ResolvedOwner::Nobody(_) => return None,
+        ResolvedOwner::Base => return base_of(phase, judgement),
         ResolvedOwner::Named(name) => name,
     };
     let stage = judgement.stages.iter().find(|stage| stage.name == name).and_then(|stage| stage.variant.clone());

@@ -16,16 +16,26 @@ pub enum Family {
     Ada,
     /// 9.0
     Hopper,
-    /// 10.x and 11.x
+    /// 10.x but 10.7, and 11.x
     Blackwell,
+    /// 10.7: what it calls otherwise than all others is not known.
+    Rubin,
     /// 12.x
     BlackwellConsumer,
 }
 
 impl Family {
     /// Every family, oldest first.
-    pub const ALL: [Self; 7] =
-        [Self::Turing, Self::A100, Self::Ampere, Self::Ada, Self::Hopper, Self::Blackwell, Self::BlackwellConsumer];
+    pub const ALL: [Self; 8] = [
+        Self::Turing,
+        Self::A100,
+        Self::Ampere,
+        Self::Ada,
+        Self::Hopper,
+        Self::Blackwell,
+        Self::Rubin,
+        Self::BlackwellConsumer,
+    ];
 
     /// The family of a compute capability; none for chips older or newer than the catalogue knows.
     pub const fn of(cc: ComputeCapability) -> Option<Self> {
@@ -35,6 +45,7 @@ impl Family {
             (8, 6 | 7) => Some(Self::Ampere),
             (8, 9) => Some(Self::Ada),
             (9, _) => Some(Self::Hopper),
+            (10, 7) => Some(Self::Rubin),
             (10 | 11, _) => Some(Self::Blackwell),
             (12, _) => Some(Self::BlackwellConsumer),
             _ => None,
@@ -50,6 +61,7 @@ impl Family {
             Self::Ada => "8.9",
             Self::Hopper => "9.0",
             Self::Blackwell => "10.0",
+            Self::Rubin => "10.7",
             Self::BlackwellConsumer => "12.0",
         }
     }

@@ -16,7 +16,8 @@ pub fn most_operations(capability: ComputeCapability, sms: u32) -> Option<f64> {
         (8, 0 | 7) => 16_384.0,
         (8, 6 | 9) => 8_192.0,
         (9, 0) => 16_384.0,
-        (10, _) | (11, 0) => 65_536.0,
+        // Rubin is above Blackwell, and how far is not published.
+        (10, 0..=6) | (11, 0) => 65_536.0,
         (12, _) => 16_384.0,
         _ => return None,
     };
@@ -32,5 +33,6 @@ mod tests {
         let h200 = most_operations(ComputeCapability::new(9, 0), 132);
         assert!(h200.is_some_and(|most| most > 3_958e12 && most < 79_708e12), "{h200:?}");
         assert_eq!(most_operations(ComputeCapability::new(6, 1), 28), None);
+        assert_eq!(most_operations(ComputeCapability::new(10, 7), 224), None, "Rubin is no Blackwell");
     }
 }

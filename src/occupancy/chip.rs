@@ -52,7 +52,7 @@ impl Chip {
             (9, 0) | (10, 0) => (64, 32, 228, 227, Some(64)),
             // As many barriers as blocks on every minor but 10.0.
             (10, 3) => (64, 32, 228, 227, Some(32)),
-            // Rubin: half the threads of Blackwell. An oversized mode of 328 KiB is asked for at launch, and not assumed here.
+            // Rubin: half the threads of Blackwell. Its larger mode is asked for at launch: `Self::oversized`.
             (10, 7) => (32, 16, 228, 227, Some(16)),
             // The same chip: CUDA 12 called it 10.1.
             (10, 1) | (11, 0) => (48, 24, 228, 227, Some(24)),
@@ -73,10 +73,32 @@ impl Chip {
     }
 }
 
+impl Chip {
+    /// The limits where a launch asks for oversized shared memory (`CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED`); none for a chip without it.
+    ///
+    /// Source: the carve-out of 328 KiB of 10.7 in `cuda_occupancy.h` of CUDA 13.5, which leaves 8 KiB of L1.
+    pub fn oversized(self) -> Option<Self> {
+        let is_rubin = self.capability == ComputeCapability::new(10, 7);
+        is_rubin.then_some(Self { shared: OVERSIZED, shared_optin: OVERSIZED - self.reserved, ..self })
+    }
+}
+
+/// Shared memory of a multiprocessor of 10.7 in its oversized mode.
+const OVERSIZED: u32 = 328 * KIB;
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_chip_has_oversized_shared_memory() {
+        let of = |major, minor| Chip::of(ComputeCapability::new(major, minor)).unwrap();
+        let rubin = of(10, 7).oversized().unwrap();
+        assert_eq!((rubin.shared, rubin.shared_optin, rubin.warps), (335_872, 334_848, 32));
+        assert_eq!(of(10, 3).oversized(), None);
+        assert_eq!((of(10, 3).barriers, of(10, 0).barriers, of(10, 7).barriers), (Some(32), Some(64), Some(16)));
+    }
 
     #[test]
     fn opt_in_and_reserve_fill_the_shared_memory() {

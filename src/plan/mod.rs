@@ -4,6 +4,7 @@
 
 mod arg;
 mod arguments;
+mod base;
 mod fault;
 mod launch;
 mod narrow;
@@ -24,6 +25,7 @@ mod unroll;
 mod variants;
 
 pub use arg::{Arg, BufferElement, ScalarValue, SurfaceView, Swizzle, TensorMap, TexelMemory, TextureView};
+pub use base::{is_of_base, unroll};
 pub use fault::PlanErrors;
 pub use narrow::{NarrowError, Narrowing};
 pub use program::{
@@ -32,5 +34,5 @@ pub use program::{
 pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
 pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};
-pub use unroll::{sweep_id, unroll};
+pub use unroll::sweep_id;
 pub use variants::{CommandPlan, FunctionPlan, Method, Plan, Standing, Variant};

@@ -1,7 +1,8 @@
 //! A part of a phase, measured to look at it: fewer variants, shapes or rounds. It decides nothing of the phase.
 
+use super::base::is_of_base;
 use super::{Plan, Standing, Variant};
-use crate::config::Phase;
+use crate::config::{BASE, Phase};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::model::{GlobError, ShapeName, glob, nearest};
 use globset::GlobMatcher;
@@ -123,15 +124,16 @@ impl Narrowing {
         let mut wrong = None;
         for variant in &plan.variants {
             let is_candidate = variant.standing != Standing::Baseline;
+            let of_base = is_of_base(phase, &variant.id) && variant.id.0 != BASE;
             let has = fixed.iter().all(|(name, value)| variant.params.iter().any(|(n, v)| n == name && v == value));
             let mut fits = filters.is_empty();
-            for (filter, text) in filters.iter().zip(&self.filters).filter(|_| is_candidate) {
+            for (filter, text) in filters.iter().zip(&self.filters).filter(|_| is_candidate || of_base) {
                 match fitted(filter, variant) {
                     Ok(fitted) => fits |= fitted,
                     Err(error) => wrong = wrong.or(Some((text.clone(), error))),
                 }
             }
-            if !is_candidate || has && fits {
+            if !is_candidate && !of_base || has && fits {
                 kept.push(variant.clone());
             }
         }
@@ -185,7 +187,11 @@ fn filter(text: &str) -> Result<Filter, NarrowError> {
 
 fn fitted(filter: &Filter, variant: &Variant) -> Result<bool, String> {
     match filter {
-        Filter::Glob(glob) => Ok(glob.is_match(&variant.id.0)),
+        // A variant of the base is asked for by the id that it has there.
+        Filter::Glob(glob) => {
+            let id = variant.id.0.as_str();
+            Ok(glob.is_match(id) || id.strip_prefix("base+").is_some_and(|there| glob.is_match(there)))
+        }
         Filter::Condition(condition) => {
             let names: Names = variant.params.iter().cloned().collect();
             match condition.eval(&names) {

@@ -18,11 +18,11 @@ use std::rc::Rc;
 /// Most variants of a phase.
 const MOST: usize = 1_000_000;
 
-/// Every variant of a phase: candidates in sweep order (the last axis fastest), then named ones, then baselines.
+/// Every variant that a phase has of its own: candidates in sweep order (the last axis fastest), then named ones, then baselines.
 ///
 /// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
 /// that match no candidate.
-pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
+pub fn unroll_own(phase: &Phase) -> Result<Plan, PlanErrors> {
     let mut unrolling = Unrolling { phase, places: Rc::new(KeyPlaces::of(&phase.text)), faults: Faults::default() };
     let mut variants = unrolling.swept();
     for (at, spec) in phase.variants.iter().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! Its first line is a hidden marker that names the phase, so that whoever posts it finds the comment to replace.
 
-use super::deltas::ShapeDelta;
+use super::deltas::{CodeChange, ShapeDelta};
 use super::finding_row::FindingRow;
 use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
@@ -65,6 +65,9 @@ fn shapes(deltas: &[ShapeDelta]) -> String {
     for delta in deltas.iter().take(SHAPES) {
         let change = delta.change.as_ref();
         let difference = change.map_or_else(String::new, |change| {
+            if delta.code == CodeChange::None {
+                return "no change: the same machine code and launch".to_owned();
+            }
             let interval = change.interval.map_or_else(String::new, |interval| format!(" ({})", interval.text()));
             match change.judged.word() {
                 "" => format!("{}{interval}", change.change),

@@ -71,6 +71,7 @@ impl Report {
                 .chain(&inputs.judgement.warnings)
                 .chain(&inputs.manifest.warnings)
                 .chain(&out_of_reach)
+                .chain(inputs.unread)
                 .map(|w| text::line(w))
                 .collect(),
             reproduce: provenance::reproduce(inputs),

@@ -8,9 +8,10 @@ use super::trust::is_graded_by_itself;
 use super::variant_row::GRADED;
 use super::{number, text};
 use crate::frame::Quantities;
-use crate::judge::GateResult;
 use crate::judge::reference_runs::confirmed;
+use crate::judge::{GateResult, base_of};
 use crate::model::{Level, ShapeName, VariantId, Verdict};
+use crate::plan::{Variant, is_of_base};
 use crate::stats::{Pairing, Resampler};
 use serde::Serialize;
 
@@ -29,7 +30,7 @@ pub struct Delta {
     pub rows: Vec<MetricChange>,
 }
 
-/// The objective at a shape beside what it is compared with: the first stored run, else the first baseline.
+/// The objective at a shape beside what it is compared with: the base, else the first stored run, else the first baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeDelta {
     /// The shape.
@@ -42,8 +43,20 @@ pub struct ShapeDelta {
     pub value: String,
     /// The change; none where the other was not measured here.
     pub change: Option<MetricChange>,
+    /// Whether its machine code and launch changed.
+    pub code: CodeChange,
     /// Required gates that judge its time here.
     pub gates: Vec<(String, Verdict)>,
+}
+
+/// Whether machine code and launch are those of what a variant is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodeChange {
+    /// They are the same: nothing changed, whatever the clock says.
+    None,
+    /// They differ, or it is not known.
+    Unknown,
 }
 
 impl Delta {
@@ -63,9 +76,17 @@ struct Reference<'a> {
 
 /// The selected variant beside each baseline, then beside each stored run, at the objective's shape.
 pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
-    let baselines = inputs.plan.baselines().map(|baseline| {
+    let base = base_of(inputs.phase, inputs.judgement);
+    let shown = |baseline: &&Variant| !is_of_base(inputs.phase, &baseline.id) || base.as_ref() == Some(&baseline.id);
+    let baselines = inputs.plan.baselines().filter(shown).map(|baseline| {
         let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
-        (text::line(&baseline.id.0), is_graded_by_itself(baseline), None, reference)
+        let about = inputs.phase.base.as_ref().filter(|_| is_of_base(inputs.phase, &baseline.id));
+        (
+            text::line(&baseline.id.0),
+            is_graded_by_itself(baseline),
+            about.map(|base| text::line(&base.label())),
+            reference,
+        )
     });
     let stored = inputs.earlier.iter().map(|earlier| {
         let reference =
@@ -116,12 +137,24 @@ fn row(
 /// The objective at every shape: of the variant in use, else of the one that is selected.
 pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUse) -> Vec<ShapeDelta> {
     let Some(metric) = metrics.iter().find(|metric| metric.name == used.metric) else { return Vec::new() };
-    let reference = inputs.earlier.first().map(|earlier| {
-        let reference =
-            Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
-        (text::line(earlier.what), reference)
+    let base = base_of(inputs.phase, inputs.judgement);
+    let of_base = base.as_ref().zip(inputs.phase.base.as_ref()).map(|(variant, base)| {
+        let reference = Reference { variant, quantities: inputs.quantities, pairing: Pairing::Rounds };
+        (text::line(&base.label()), reference)
     });
-    let reference = reference.or_else(|| {
+    let earlier = || {
+        inputs.earlier.first().map(|earlier| {
+            let reference =
+                Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
+            (text::line(earlier.what), reference)
+        })
+    };
+    // What was asked for and could not be measured has no stand-in.
+    let is_asked = inputs.phase.base.is_some();
+    let reference = of_base.or_else(|| earlier().filter(|_| !is_asked)).or_else(|| {
+        if is_asked {
+            return None;
+        }
         let baseline = inputs.plan.baselines().next()?;
         let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
         Some((text::line(&baseline.id.0), reference))
@@ -134,12 +167,16 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
             inputs.phase.workload.shapes.iter().map(|s| &s.name).find(|name| text::line(&name.0) == shape.shape)?;
         let value = inputs.quantities.read(variant, name, &metric.name).value()?;
         let change = reference.as_ref().and_then(|(_, reference)| row(inputs, metric, (variant, name), reference));
+        let code = |id: &VariantId, of: &Quantities| of.sampling_at(of.row(id, name)?)?.code.clone();
+        let same_code = base.as_ref().zip(code(variant, inputs.quantities));
+        let same_code = same_code.is_some_and(|(base, own)| code(base, inputs.quantities) == Some(own));
         Some(ShapeDelta {
             shape: shape.shape.clone(),
             variant: text::line(&variant.0),
             against: reference.as_ref().map(|(against, _)| against.clone()),
             value: number::with_unit(value, &metric.unit),
             change,
+            code: if same_code { CodeChange::None } else { CodeChange::Unknown },
             gates: gates_at(inputs, variant, name),
         })
     };

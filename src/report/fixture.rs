@@ -3,13 +3,13 @@
 mod records;
 mod values;
 
-use super::assemble::shape_facts;
+use super::diagnosed::shape_facts;
 use super::inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
 use super::report::Report;
 use crate::config::{Phase, parse};
 use crate::explain::{
     ChipKnowledge, Clocks, Compilation, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage,
-    RuleBook, Utilisation,
+    RuleBook, SignatureBook, Utilisation,
 };
 use crate::frame::Quantities;
 use crate::judge::{Context, Judgement, correctness, judge};
@@ -102,6 +102,7 @@ impl Fixture {
         let chip = ChipKnowledge { name: None, capability, sms: Some(132), dram_peak: Some(4.8e12) };
         let diagnosis = Diagnosis {
             rules: RuleBook::shipped(),
+            signatures: SignatureBook::shipped(),
             quantities: &quantities,
             plan: Some(&plan),
             compilation: Compilation::default(),
@@ -142,6 +143,7 @@ impl Fixture {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &self.findings,
+            unread: &[],
             speed_of_light: &self.speed_of_light,
             said: &self.said,
             deep: DeepProfileInputs { profiles: &self.deep_profiles, quantities: &self.deep, problem: None },

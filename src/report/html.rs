@@ -38,7 +38,8 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../templates/script/filters.js"),
     include_str!("../../templates/script/pair.js"),
     include_str!("../../templates/script/detail.js"),
-    "makeColumns();\nreadAddress();\nupdate();\ndrawPair();\n})();\n",
+    include_str!("../../templates/script/points.js"),
+    "makeColumns();\nconst opened = readAddress();\nupdate();\ndrawPair();\nif (opened) open(opened);\n})();\n",
 );
 
 /// The page.

@@ -85,6 +85,8 @@ pub struct ReportInputs<'a> {
     pub judgement: &'a Judgement,
     /// What the counters say, gravest first (of the selected variant, or of several).
     pub findings: &'a [explain::Finding],
+    /// Why something that the findings are compared with cannot be read.
+    pub unread: &'a [String],
     /// How busy the units of the chip were in the selected variant's launches at the objective's shape.
     pub speed_of_light: &'a [explain::Utilisation],
     /// What ncu's own rules and sampler say.

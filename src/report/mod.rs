@@ -6,11 +6,13 @@
 mod assemble;
 mod change;
 mod charted;
+pub mod code_diff;
 pub mod comment;
 pub mod compare;
 mod contents;
 mod deep_profile;
 mod deltas;
+mod diagnosed;
 pub mod dispatch;
 mod error;
 pub mod explanation;
@@ -56,10 +58,11 @@ mod variants;
 pub mod write;
 
 pub use crate::number::{self, text};
-pub use assemble::{Age, assemble, diagnose, observations, shape_facts, stored};
+pub use assemble::{Age, assemble, observations, stored};
 pub use change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricFacts, RatioInterval};
 pub use deep_profile::{DeepMetric, DeepProfileRow, ProfiledVariant};
 pub use deltas::{Delta, ShapeDelta};
+pub use diagnosed::{diagnose, shape_facts};
 pub use error::{RenderError, WriteError};
 pub use finding_row::{EvidenceRow, FindingLineRow, FindingRow, PairRow, SavingRow, SignatureRow};
 pub use gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};

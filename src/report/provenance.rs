@@ -3,6 +3,7 @@
 use super::inputs::{ReportInputs, RunSource};
 use super::number::{self, Number};
 use super::text;
+use crate::config::Base;
 use crate::model::BuildOutcome;
 use crate::model::ProfileOutcome;
 use crate::model::ShapeName;
@@ -126,6 +127,7 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
             .into_iter()
             .map(|(label, value)| (label.to_owned(), value))
             .chain(manifest.software.iter().filter(|(_, versions)| !versions.is_empty()).map(software))
+            .chain(inputs.phase.base.iter().map(base))
             .chain(inputs.compared.iter().map(|label| ("compared with".to_owned(), text::line(label))))
             .collect(),
         stages: manifest.stage_seconds.iter().map(|(name, s)| (text::line(name), Number::new(*s))).collect(),
@@ -133,6 +135,12 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         argv: text::line(&manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ")),
         config: text::whole(&inputs.phase.text),
     }
+}
+
+/// The commit that the run measured beside its own kernels.
+fn base(base: &Base) -> (String, String) {
+    let why = base.absent().map_or_else(String::new, |why| format!("; {why}"));
+    ("base".to_owned(), text::line(&format!("{}, commit {}{why}", base.reference, base.commit)))
 }
 
 /// What the page says of a run outside of a repository.
@@ -308,7 +316,9 @@ pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
     if let RunSource::Recorded { .. } | RunSource::Unasked { .. } = &inputs.source {
         commands.push(format!("ncugate run {file} --source recorded"));
     }
-    commands.push(format!("ncugate run {file} --source gpu"));
+    let base =
+        inputs.phase.base.as_ref().map_or_else(String::new, |base| format!(" --base {}", text::line(&base.commit)));
+    commands.push(format!("ncugate run {file} --source gpu{base}"));
     commands
 }
 

@@ -2,16 +2,19 @@
 //!
 //! [`SignatureBook`]: crate::explain::SignatureBook
 
-use super::assemble::with_diagnosis;
-use crate::config::RuleKind;
+use super::diagnosed::with_diagnosis;
+use crate::config::{Project, RuleKind};
+use crate::disk::open;
 use crate::explain::{
-    DeepProfiles, DefectSignature, Diagnosis, Finding, Inversion, MeasuredChip, MeasuredCost, RuleBook,
+    DeepProfiles, DefectSignature, Diagnosis, Finding, Inversion, MeasuredChip, MeasuredCost, RuleBook, SignatureBook,
     SignatureCounter,
 };
-use crate::judge::{Correctness, JudgeError, Session};
+use crate::judge::reference_runs::ReferenceRuns;
+use crate::judge::{Correctness, JudgeError, PhaseRun, Session};
 use crate::model::VariantId;
 use crate::plan::{Method, Standing, Variant};
 use crate::stats::{Pairing, Resampler, compare};
+use std::path::Path;
 
 /// Why a run says nothing of defects.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +25,52 @@ pub enum SignatureError {
     /// It cannot be read.
     #[error(transparent)]
     Judge(#[from] JudgeError),
+}
+
+/// Most bytes of a file of signatures.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Defects whose cost is known to a phase.
+#[derive(Debug)]
+pub struct KnownSignatures {
+    /// Those of its own inversions, then those that ship.
+    pub book: SignatureBook,
+    /// Why inversions that it names cannot be read.
+    pub problems: Vec<String>,
+}
+
+impl KnownSignatures {
+    /// Reads the inversions that the phase of a run names; its paths are relative to the root of the project.
+    pub fn of(session: &Session<'_>) -> Self {
+        let phase = session.measurements().phase();
+        let (mut own, mut problems) = (Vec::new(), Vec::new());
+        let root = Project::of(&phase.file).map(|project| project.root).unwrap_or_default();
+        for path in &phase.signatures {
+            match own_inversion(&root.join(path)) {
+                Ok(inversion) => own.push(inversion),
+                Err(reason) => problems.push(format!(
+                    "findings are not compared with the signatures of {}, which cannot be read: {reason}",
+                    path.display()
+                )),
+            }
+        }
+        Self { book: SignatureBook::shipped().with(own), problems }
+    }
+}
+
+/// The inversion of a run's folder, or of a file that was written of one.
+///
+/// # Errors
+/// Neither is there, or it is something else: why.
+pub fn own_inversion(path: &Path) -> Result<Inversion, String> {
+    if path.is_dir() {
+        let run = PhaseRun::load(path).map_err(|error| error.to_string())?;
+        let session = Session::of(&run, ReferenceRuns::around(&run)).map_err(|error| error.to_string())?;
+        return inversion(&session).map_err(|error| error.to_string());
+    }
+    let bytes = open::named(path, MAX_BYTES).map_err(|error| error.to_string())?;
+    let text = open::text_of(bytes).map_err(|error| error.to_string())?;
+    Inversion::parse(&text, RuleBook::shipped())
 }
 
 /// The defects of a run, at the shape of its objective: candidates that differ from the first baseline in one parameter or the flags, are
@@ -43,7 +92,7 @@ pub fn inversion(session: &Session<'_>) -> Result<Inversion, SignatureError> {
     };
     let deep = DeepProfiles::read(run, plan, measured.capability());
     let seen = measured.quantities().beside(&deep.quantities);
-    let mut defects = with_diagnosis(session, &seen, &[], |diagnosis| {
+    let mut defects = with_diagnosis(session, &seen, &[], SignatureBook::shipped(), |diagnosis| {
         let candidates = plan.variants.iter().filter(|variant| variant.standing == Standing::Candidate);
         candidates.filter_map(|variant| defect(session, diagnosis, variant, good)).collect::<Vec<DefectSignature>>()
     })?;

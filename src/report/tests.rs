@@ -411,8 +411,13 @@ fn compared(fixture: &Fixture) -> String {
 fn indexed(fixture: &Fixture) -> String {
     let report = fixture.report();
     let entry = |at: i64| {
-        let mut entry =
-            crate::report::history::HistoryEntry::of(&report, &fixture.manifest, &fixture.phase.title, None);
+        let mut entry = crate::report::history::HistoryEntry::of(
+            &report,
+            &fixture.manifest,
+            &fixture.plan,
+            &fixture.phase.title,
+            None,
+        );
         entry.run = format!("{} {at}", entry.run);
         entry.started += jiff::SignedDuration::from_hours(at);
         entry

@@ -73,7 +73,12 @@ pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<Strin
         let recorded: BTreeMap<String, String> = manifest.sources.iter().cloned().collect();
         return compared(&recorded, sources(plan));
     };
-    compared(recorded, named(phase, plan))
+    // The files of a base are there while its run measures; afterwards its commit says what they were.
+    let of_base = |path: &Path| phase.base.as_ref().is_some_and(|base| path.starts_with(&base.folder));
+    let is_gone = |path: &Path| of_base(path) && !path.exists();
+    let recorded = recorded.iter().filter(|(path, _)| !is_gone(Path::new(path)));
+    let recorded = recorded.map(|(path, hash)| (path.clone(), hash.clone())).collect();
+    compared(&recorded, named(phase, plan).into_iter().filter(|path| !is_gone(path)).collect())
 }
 
 /// The files that a run lists and that are not what they were when it began, a phrase each.

@@ -21,6 +21,7 @@ mod run;
 mod seal;
 mod search_journal;
 mod settings;
+mod source_text;
 
 pub use continuation::{Continuation, unfinished};
 pub use coverage::lacks;
@@ -38,6 +39,7 @@ pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};
 pub use seal::seal;
 pub use search_journal::{SearchJournal, take_search};
+pub use source_text::source_text;
 
 use crate::disk::{self, Durability, LockOwner};
 use serde::Serialize;

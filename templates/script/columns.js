@@ -16,6 +16,7 @@ const state = {
   sort: { key: "rank", up: true },
   cursor: 0,
   pair: [],
+  open: null,
 };
 
 /** Variants that the filters leave, in order, and the columns of the table. */
@@ -68,15 +69,29 @@ function makeColumns() {
     show: (v) => shown(cellOf(v, state.shape, at)),
   }));
   const wanted = metrics.filter((_, at) => state.all || data.metrics[at].gated || at < METRICS);
-  columns = [rank, verdict, stops, ...(state.all || named ? [name] : []), ...params, correct, ...wanted];
+  columns = [rank, ...(state.all || named ? [name] : []), verdict, stops, ...params, correct, ...wanted];
 }
 
-/** The gravest gate that stops a variant, and how many more; a variant that the columns do not name says who it is. */
+/** The gates of a variant that does not hold them all; a variant that the columns do not name says who it is. */
 function stopped(v) {
   if (!state.all && !named && nameless(v)) return el("b", { title: v.label }, bdi(v.label));
+  const judged = v.gates.some((place) => place !== null && pooled(place)[0] !== "pass");
+  if (judged && v.gates.length <= DOTS) return gateDots(v);
   const many = v.stops.length > 1 ? `${v.stops.length} gates: ` : "";
   const shares = v.shares ? "same code as " + v.shares : "";
   return bdi(v.stops.length ? many + v.stops[0] : shares, v.stops.join("; "));
+}
+
+/** Most gates that are shown as dots. */
+const DOTS = 24;
+
+/** A dot a gate, in the order of the phase: full where it fails, a ring where it is inconclusive, small where it holds. */
+function gateDots(v) {
+  const dot = (place, at) => {
+    const [verdict, text] = place === null ? ["none", "not judged"] : pooled(place);
+    return el("i", { class: "dot " + verdict, title: data.gates[at][0] + ": " + text });
+  };
+  return el("span", { class: "dots", role: "img", "aria-label": v.stops.join("; ") }, ...v.gates.map(dot));
 }
 
 /** Values in the order of the arrow; what has no value is always last. */

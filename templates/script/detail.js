@@ -2,7 +2,11 @@
 // ---- one variant
 
 const dialog = $("detail");
-dialog.addEventListener("close", () => grid.focus({ preventScroll: true }));
+dialog.addEventListener("close", () => {
+  state.open = null;
+  keepAddress();
+  grid.focus({ preventScroll: true });
+});
 dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close();
 });
@@ -21,7 +25,7 @@ function open(v) {
   const gates = gateLines(v);
   const close = el("button", { type: "button", onclick: () => dialog.close() }, "Close");
   dialog.replaceChildren(
-    el("div", { class: "head" }, el("h2", { id: "detail-title" }, bdi(v.id)), close),
+    el("div", { class: "head" }, el("h2", { id: "detail-title" }, bdi(v.id)), reproduceButton(v), close),
     el(
       "div",
       { class: "body" },
@@ -34,8 +38,23 @@ function open(v) {
       ...part("Compiler", log, () => el("pre", {}, bdi(log))),
     ),
   );
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
+  state.open = v;
+  keepAddress();
+}
+
+/** A button that copies the command which measures this variant; of a baseline, every command measures it. */
+function reproduceButton(v) {
+  if (!data.command) return null;
+  const quoted = "'" + v.id.replaceAll("'", "'\\''") + "'";
+  const command = v.baseline ? data.command : data.command + " --filter " + quoted;
+  const copy = async () => {
+    button.textContent = (await toClipboard(command)) ? "Copied" : "Not copied";
+    setTimeout(() => (button.textContent = "Copy command"), 1500);
+  };
+  const button = el("button", { type: "button", class: "command", title: command, onclick: copy }, "Copy command");
+  return button;
 }
 
 function facts(v) {

@@ -30,7 +30,7 @@ function headCell(column) {
   const arrow = on ? el("span", { "aria-hidden": "true" }, state.sort.up ? "↑" : "↓") : null;
   const button = el("button", { type: "button", "data-key": column.key, onclick: sort }, column.title, unit, arrow);
   const order = on ? (state.sort.up ? "ascending" : "descending") : "none";
-  return el("th", { class: column.num ? "num" : null, scope: "col", "aria-sort": order }, button);
+  return el("th", { class: classes(column.num && "num", column.cls === "name" && "name"), scope: "col", "aria-sort": order }, button);
 }
 
 /** First row drawn. */

@@ -1,6 +1,6 @@
 // Opens rendered pages in a real browser and uses them: node check.mjs FOLDER (see run.sh).
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { launch } from "./browser.mjs";
 
@@ -271,6 +271,101 @@ try {
   });
   quiet(page);
   await page.close();
+
+  page = await open("p90");
+  await check("filters and the open variant are in the address, and a page that is opened with it shows them", page, async () => {
+    await choose(page, "REGCAP", "64");
+    await choose(page, "Gates", "fail");
+    await choose(page, "Metric", "0");
+    await choose(page, "Value", "1000");
+    await page.evaluate(`[...document.querySelectorAll("#filters label")].find((l) => l.textContent === "all metrics").querySelector("input").click()`);
+    await page.evaluate(`document.querySelector("#grid tbody tr[data-at]").click()`);
+    const shown = () => page.evaluate(`[document.getElementById("count").textContent, document.getElementById("detail-title").textContent, document.querySelectorAll("#grid thead th").length]`);
+    const [before, address] = [await shown(), await page.evaluate(`location.hash`)];
+    for (const part of ["p.REGCAP=64", "gates=fail", "metric=latency_p50", "bound=1000", "all=1", "open="]) assert.ok(address.includes(part), `${part} in ${address}`);
+    await page.evaluate(`void setTimeout(() => location.reload(), 50)`);
+    await new Promise((loaded) => setTimeout(loaded, 2000));
+    assert.deepEqual(await shown(), before);
+    assert.ok(await page.evaluate(`document.getElementById("detail").open`));
+    await page.key("Escape");
+    assert.ok(!(await page.evaluate(`location.hash`)).includes("open="), "a variant that is closed is not in the address");
+  });
+  quiet(page, 2);
+  await page.close();
+
+  page = await open("p90");
+  await check("the command that measures one variant is copied", page, async () => {
+    await page.evaluate(`Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => (window.copied = text) } })`);
+    await page.evaluate(`document.querySelector("#grid tbody tr[data-at]").click()`);
+    await page.evaluate(`document.querySelector("#detail .command").click()`);
+    await page.evaluate(`new Promise((r) => setTimeout(r, 50))`);
+    assert.match(await page.evaluate(`window.copied`), /^ncugate run \S+\.toml --source gpu --filter 'REGCAP=.*'$/);
+    await page.key("Escape");
+  });
+  await check("a point shows its row, and opens its variant", page, async () => {
+    const mark = `[...document.querySelectorAll("#svg-latency-occupancy g > title, #svg-roofline g > title")].find((t) => t.textContent.startsWith("REGCAP=")).parentElement`;
+    await page.evaluate(`${mark}.scrollIntoView({ block: "center", behavior: "instant" })`);
+    await page.evaluate(`new Promise((r) => setTimeout(r, 100))`);
+    const [x, y] = await page.evaluate(`(() => { const b = ${mark}.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })()`);
+    await page.send("Input.dispatchMouseEvent", { type: "mouseMoved", x, y });
+    await page.evaluate(`new Promise((r) => setTimeout(r, 100))`);
+    const peek = await page.evaluate(`[document.getElementById("peek").hidden, document.getElementById("peek").textContent]`);
+    assert.ok(!peek[0] && /Latency p50/.test(peek[1]), JSON.stringify(peek));
+    const title = await page.evaluate(`document.elementFromPoint(${x}, ${y}).closest("g").querySelector("title").textContent`);
+    assert.ok(title.startsWith(await page.evaluate(`document.querySelector("#peek b").textContent`)), `${title}: ${peek[1]}`);
+    await page.send("Input.dispatchMouseEvent", { type: "mousePressed", x, y, button: "left", clickCount: 1 });
+    await page.send("Input.dispatchMouseEvent", { type: "mouseReleased", x, y, button: "left", clickCount: 1 });
+    assert.ok(await page.evaluate(`document.getElementById("detail").open`));
+    await page.key("Escape");
+  });
+  await check("headings link to themselves", page, async () => {
+    const links = await page.evaluate(`[...document.querySelectorAll("section[id] > h2")].map((h) => [h.querySelector("a.anchor")?.getAttribute("href"), "#" + h.parentElement.id])`);
+    assert.ok(links.length >= 6 && links.every(([href, id]) => href === id), JSON.stringify(links));
+  });
+  await check("sections of the page are in the order of its navigation", page, async () => {
+    const [nav, sections] = await page.evaluate(`[[...document.querySelectorAll("nav a")].map((a) => a.getAttribute("href").slice(1)), [...document.querySelectorAll("section[id]")].map((s) => s.id)]`);
+    assert.deepEqual(sections.filter((id) => nav.includes(id)), nav);
+  });
+  await check("a variant that fails has a dot a gate, whose form and name say the verdict", page, async () => {
+    const dots = await page.evaluate(`(() => { const d = document.querySelector("#grid .dots"); return [d.getAttribute("aria-label"), [...d.children].map((i) => [i.className, i.title])]; })()`);
+    assert.ok(dots[0].length > 5 && dots[1].length === 8 && dots[1].some(([c]) => c === "dot fail"), JSON.stringify(dots));
+    assert.ok(dots[1].every(([, title]) => title.includes(": ")), JSON.stringify(dots));
+  });
+  quiet(page);
+  await page.close();
+
+  page = await open("p1000");
+  await check("the name of a variant stays in sight when the table is scrolled sideways", page, async () => {
+    await page.evaluate(`[...document.querySelectorAll("#filters .check input")][0].click()`);
+    await page.evaluate(`document.getElementById("grid").scrollLeft = 900`);
+    await page.evaluate(`new Promise((r) => setTimeout(r, 100))`);
+    const [grid, rank, name] = await page.evaluate(
+      `["#grid", "#grid tbody tr[data-at] td:nth-child(2)", "#grid tbody tr[data-at] td.name"].map((at) => { const b = document.querySelector(at).getBoundingClientRect(); return [b.left, b.right]; })`,
+    );
+    assert.ok(name[0] >= grid[0] && Math.abs(name[0] - rank[1]) < 2, `${name} behind ${rank} in ${grid}`);
+  });
+  quiet(page);
+  await page.close();
+
+  page = await open("p1000");
+  await check("on paper every page of the table has its head", page, async () => {
+    await page.send("Emulation.setEmulatedMedia", { media: "print" });
+    const head = await page.evaluate(`(() => { const th = document.querySelector("#grid thead th:nth-child(4)"), s = getComputedStyle(th), b = getComputedStyle(th.querySelector("button")); return [getComputedStyle(th.closest("thead")).display, s.position, b.display !== "none", b.visibility, th.textContent.length > 0]; })()`);
+    assert.deepEqual(head, ["table-header-group", "static", true, "visible", true]);
+    const { data } = await page.send("Page.printToPDF", { preferCSSPageSize: true });
+    const pages = (Buffer.from(data, "base64").toString("latin1").match(/\/Type\s*\/Page\b/g) ?? []).length;
+    assert.ok(pages > 5, `${pages} pages`);
+  });
+  await page.close();
+
+  for (const name of readdirSync(`${folder}/shipped`)) {
+    page = await open(`shipped/${name}`, { width: 390, height: 844 });
+    await check(`the shipped page of ${name} is no wider than a telephone`, page, async () => {
+      assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
+    });
+    quiet(page);
+    await page.close();
+  }
 
   for (const name of ["kernels", "kernels-ranges", "kernels-compared"]) {
     for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {

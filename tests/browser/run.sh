@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renders the made-up runs of the report's tests and uses the pages in headless Chromium.
+# Renders the made-up runs of the report's tests and the shipped recordings, and uses the pages in headless Chromium.
 # Needs node (18 or newer) and Chromium (CHROMIUM names another binary); AXE may name axe-core's axe.min.js.
 # In CI (CI=true) their absence is a failure.
 set -euo pipefail
@@ -14,4 +14,10 @@ done
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
 NCUGATE_PAGES=$pages cargo test --quiet --lib -- --ignored --exact report::tests::pages >/dev/null
-NCUGATE_PROFILE=$pages/browser timeout 240 node tests/browser/check.mjs "$pages"
+# Every shipped recording, as its page is now.
+cargo build --quiet --bin ncugate
+program=${CARGO_TARGET_DIR:-target}/debug/ncugate
+for recording in profiles/*/h200; do
+    "$program" report "$recording" --output "$pages/shipped/$(basename "$(dirname "$recording")")" >/dev/null || [ $? -lt 5 ]
+done
+NCUGATE_PROFILE=$pages/browser timeout 400 node tests/browser/check.mjs "$pages"

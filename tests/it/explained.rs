@@ -1,7 +1,7 @@
 //! `ncugate explain` through the real binary: on the recordings, whose troubles are known, and on reports of kernels that the rules
 //! were not written for.
 
-use crate::command::{Place, root};
+use crate::command::{Finished, Place, root};
 use serde_json::Value;
 
 /// `explain --format json` at the root of the repository.
@@ -160,6 +160,52 @@ fn kernels_look_like_the_defect_that_they_have() {
             "many_barriers: extra_syncs",
         ]
     );
+}
+
+/// A user's own inversion: a file of signatures, or the folder of a run, named by a phase, by its project or at the command line.
+#[test]
+fn findings_are_compared_with_a_users_own_inversion() {
+    let place = Place::new();
+    let written =
+        Finished::of(place.ncugate(&["explain", "profiles/inversion/h200", "--signatures"]).current_dir(root()));
+    let own = written.stdout.replace("\"family\": \"inversion\"", "\"family\": \"mine\"");
+    let file = place.write("own/signatures.json", &own).display().to_string();
+    let families = |like: &str| -> Vec<String> {
+        let launches = explained(&["tests/data/defects.ncu-rep.zst", "--like", like]);
+        let family = |launch: &Value| launch["bottleneck"]["signature"]["family"].as_str().map(str::to_owned);
+        launches.iter().filter_map(family).collect()
+    };
+    let of_file = families(&file);
+    assert!(of_file.len() >= 4 && of_file.iter().all(|family| family == "mine"), "{of_file:?}");
+    assert_eq!(families("profiles/inversion/h200").len(), of_file.len(), "a folder says the same");
+    let mut unread = place.ncugate(&["explain", "tests/data/defects.ncu-rep.zst", "--like", "nowhere"]);
+    let unread = Finished::of(unread.current_dir(root()));
+    assert_eq!(unread.status, Some(2), "{}", unread.stderr);
+
+    // by a phase: its recording is judged, and the results say whose signature it is
+    for path in ["configs/inversion.toml", "kernels/pathology", "profiles/inversion/h200"] {
+        place.copy(path);
+    }
+    let phase = std::fs::read_to_string(root().join("configs/inversion.toml")).unwrap();
+    let results = |of_phase: &str, of_project: &str| -> Finished {
+        place.write("configs/inversion.toml", &format!("{phase}\n{of_phase}"));
+        place.write("ncugate.toml", of_project);
+        place.run(&["run", "configs/inversion.toml", "--source", "recorded", "--format", "json"])
+    };
+    let names = "[explain]\nsignatures = \"own/signatures.json\"\n";
+    for run in [results(names, ""), results("", names)] {
+        assert!(
+            run.stdout.contains("\"family\":\"mine\"") && !run.stdout.contains("\"family\":\"inversion\""),
+            "{}",
+            run.stderr
+        );
+    }
+    let listed = results("[explain]\nsignatures = [\"profiles/inversion/h200\", \"nowhere.json\"]\n", "");
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let warned = listed["warnings"].as_array().unwrap().iter().filter_map(Value::as_str);
+    let warned: Vec<&str> = warned.filter(|warning| warning.contains("signatures of")).collect();
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    assert!(warned[0].contains("nowhere.json, which cannot be read"), "{warned:?}");
 }
 
 /// Two variants with a deep profile, line by line and instruction by instruction.

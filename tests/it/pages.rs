@@ -150,6 +150,53 @@ fn the_run_before_is_set_beside_the_selected_variant() {
     assert!(!first["deltas"].as_array().unwrap().iter().any(previous), "nothing is before the first run");
 }
 
+/// The difference of the kernel sources of two runs: the text of now is in a file, that of then in git, and both have the hash of their run.
+#[test]
+fn the_summary_shows_what_changed_in_the_code() {
+    let place = Place::new();
+    let runs = place.path().join("profiles/phase_d");
+    let (now, then) = (runs.join("h200"), runs.join("20261120T090000Z"));
+    copy(&root().join(RECORDING), &now);
+    copy(&now, &then);
+    std::fs::write(then.join("manifest.json"), dated(&now)).unwrap();
+    let git = |args: &[&str]| {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+        let ended = std::process::Command::new("git").args(who).args(args).current_dir(place.path()).output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        String::from_utf8(ended.stdout).unwrap().trim().to_owned()
+    };
+    let before = "__global__ void k() {\n    int a = 1;\n}\n";
+    let after = before.replace("a = 1", "a = 2");
+    place.write("k.cu", before);
+    git(&["init", "--quiet"]);
+    git(&["add", "k.cu"]);
+    git(&["commit", "--quiet", "--message", "k"]);
+    let commit = git(&["rev-parse", "HEAD"]);
+    place.write("k.cu", &after);
+    for (folder, run, text) in [(&now, "20261121T090000Z", after.as_str()), (&then, "20261120T090000Z", before)] {
+        let path = folder.join("manifest.json");
+        let mut manifest: serde_json::Value = serde_json::from_str(&read(&path)).unwrap();
+        manifest["run"] = run.into();
+        manifest["git"] = serde_json::json!({ "commit": commit, "dirty": true });
+        manifest["sources"] = serde_json::json!([["k.cu", ncugate::store::sha256(text.as_bytes())]]);
+        std::fs::write(&path, manifest.to_string()).unwrap();
+        crate::stored::reseal(folder);
+    }
+    let finished = place.run(&["index", "--summary", "final_summary.md"]);
+    assert_eq!(finished.status, Some(0), "{}", finished.stderr);
+    let summary = read(&place.path().join("final_summary.md"));
+    assert!(summary.contains("k.cu since run 20261120T090000Z: 1 line added, 1 removed."), "{summary}");
+    assert!(summary.contains("-    int a = 1;\n+    int a = 2;\n"), "{summary}");
+    assert!(read(&place.path().join("reports/index.html")).contains("int a = 2;"));
+    // a text of another hash is not the run's
+    place.write("k.cu", "another\n");
+    let finished = place.run(&["index", "--summary", "final_summary.md"]);
+    assert_eq!(finished.status, Some(0), "{}", finished.stderr);
+    let summary = read(&place.path().join("final_summary.md"));
+    assert!(!summary.contains("int a = 1") && !summary.contains("another"), "{summary}");
+    assert!(summary.contains("Sources that changed since run") && summary.contains("k.cu"), "{summary}");
+}
+
 #[test]
 fn an_earlier_run_that_cannot_be_read_is_a_warning() {
     let place = Place::new();

@@ -305,6 +305,13 @@ pub fn report_of(kernels: &[&str], duration: f64) -> Vec<u8> {
     report(kernels.iter().map(|kernel| launch(kernel, &format!("{kernel}@only"), duration)).collect())
 }
 
+/// A report with a launch of each kernel in the range of a variant at the shape `only`, as long as it says (nanoseconds).
+pub fn report_of_variants(launches: &[(&str, &str, f64)]) -> Vec<u8> {
+    let launch =
+        |(kernel, variant, duration): &(&str, &str, f64)| launch(kernel, &format!("{variant}@only"), *duration);
+    report(launches.iter().map(launch).collect())
+}
+
 fn report(launches: Vec<Message>) -> Vec<u8> {
     let names = message().text(1, DURATION);
     let process = message().int(1, 10).text(2, "127.0.0.1").text(3, "/srv/app");

@@ -38,6 +38,19 @@ pub static RULE: Spec = spec(
     ],
 );
 
+/// `[explain]`.
+pub static EXPLAIN: Spec = spec(
+    "[explain]",
+    "What the diagnosis compares with. No verdict depends on it.",
+    &[key(
+        "signatures",
+        KeyKind::Either(&[KeyKind::Text, TEXTS]),
+        "Inversions of your own, whose defects findings are compared with, beside those that the program has: each the folder of a run, or a file \
+         that `ncugate explain RUN --signatures` wrote.",
+    )
+    .default("those of the program")],
+);
+
 /// `[[rule.case]]`.
 pub static RULE_CASE: Spec = spec(
     "[[rule.case]]",

@@ -24,7 +24,9 @@ impl<'a> Layers<'a> {
 
 /// Reads the tables of `ncugate.toml`, so that what is wrong there is said with or without a use for it.
 pub fn project<'a>(table: &Table<'a>) {
-    for (key, spec) in [("build", &keys::BUILD), ("bench", &keys::BENCH), ("profile", &keys::PROFILE)] {
+    for (key, spec) in
+        [("build", &keys::BUILD), ("bench", &keys::BENCH), ("profile", &keys::PROFILE), ("explain", &keys::EXPLAIN)]
+    {
         table.get(key).and_then(|item| item.table(spec));
     }
 }

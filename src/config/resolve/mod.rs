@@ -1,6 +1,7 @@
 //! From the text of a phase to what it means; every error of the file in one go.
 
 mod argument;
+mod base;
 mod captured;
 mod gates;
 mod imported;
@@ -87,7 +88,11 @@ fn document<'t>(path: &Path, text: &'t str) -> Result<toml::Spanned<DeTable<'t>>
 }
 
 fn read_phase(path: &Path, text: &str, project: Option<&Table<'_>>) -> Result<Phase, ConfigErrors> {
-    read(path, text, &ROOT, |root| phase::phase(root, project, path, text))
+    read(path, text, &ROOT, |root| {
+        let base = root.get("base").map(|item| base::base(&item, &|text| parse(path, text)));
+        let phase = phase::phase(root, project, path, text)?;
+        Some(Phase { base: base.flatten(), ..phase })
+    })
 }
 
 /// A file read by the keys that `spec` declares; every error of it in one go.

@@ -11,14 +11,14 @@ use crate::config::Gate;
 use crate::config::keys;
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BenchSettings, BuildSettings, CloseLookAt, Counting, KernelTemplate, L2State, Objective, Phase, ProfileSettings,
-    Selection, Sweep, VariantSpec, Verification, Workload,
+    BASE, BenchSettings, BuildSettings, CloseLookAt, Counting, KernelTemplate, L2State, Objective, Phase,
+    ProfileSettings, Selection, Sweep, VariantSpec, Verification, Workload,
 };
 use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
 use crate::model::Better;
 use crate::model::ShapeName;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Reads the file; none when something it needs could not be read (an error says what).
@@ -89,9 +89,19 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         gates,
         gate_plan,
         rules,
+        signatures: signatures(root, project),
         imported,
+        base: None,
         workload,
     })
+}
+
+/// Inversions to compare findings with: one path, or several.
+fn signatures<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> Vec<PathBuf> {
+    let layers = Layers::of(root, project, "explain", &keys::EXPLAIN);
+    let Some(item) = layers.and_then(|layers| layers.get("signatures")) else { return Vec::new() };
+    let items = if item.is_list() { item.list() } else { vec![item] };
+    items.iter().filter_map(Item::text).map(PathBuf::from).collect()
 }
 
 /// The items of an array of tables; none when the file has none.
@@ -194,7 +204,8 @@ fn values(workload: &Workload, params: &[String]) -> Vec<String> {
 fn subjects(variants: &[VariantSpec], baselines: &[VariantSpec], stages: &[Item<'_>]) -> Vec<String> {
     let named = baselines.iter().chain(variants).map(|spec| spec.name.clone());
     let stages = stages.iter().filter_map(|item| item.peek("name")?.text());
-    named.chain(stages).collect()
+    // A run with a base has one; in any other it is inconclusive.
+    named.chain(stages).chain([BASE.to_owned()]).collect()
 }
 
 /// The swept kernel, checked; reports a sweep or a phase without anything to run.

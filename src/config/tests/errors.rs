@@ -120,7 +120,7 @@ fn unknown_table() {
     25 | [sweeps]
        |  ^^^^^^
        |
-       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported
+       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, explain, base
     "##);
 }
 
@@ -515,7 +515,7 @@ fn speedup_over_an_unknown_baseline() {
     31 | require = "speedup(\"flash\") > 1"
        |            ^^^^^^^^^^^^^^^^^^
        |
-       = help: known: baseline, previous, best
+       = help: known: baseline, previous, best, base
     "##);
 }
 
@@ -783,7 +783,7 @@ arch = "90"
     19 | [variable]
        |  ^^^^^^^^
        |
-       = help: did you mean `variant`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported
+       = help: did you mean `variant`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, explain, base
 
     error: `sweep` has no kernel to sweep
       --> phase.toml:28:1

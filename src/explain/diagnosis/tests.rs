@@ -21,6 +21,7 @@ fn shape(name: &str, b: i64) -> ShapeFacts {
 fn diagnose(quantities: &Quantities, shapes: &[ShapeFacts], variants: &[VariantId]) -> Vec<Finding> {
     let diagnosis = Diagnosis {
         rules: RuleBook::shipped(),
+        signatures: SignatureBook::shipped(),
         quantities,
         plan: None,
         compilation: Compilation::default(),
@@ -198,6 +199,7 @@ fn a_thousand_variants_are_diagnosed_quickly() {
     let started = Instant::now();
     let diagnosis = Diagnosis {
         rules: RuleBook::shipped(),
+        signatures: SignatureBook::shipped(),
         quantities: &quantities,
         plan: Some(&plan),
         compilation: Compilation::default(),

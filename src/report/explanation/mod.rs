@@ -6,13 +6,15 @@ mod terminal;
 pub use agent::brief;
 pub use terminal::{table, text};
 
-use super::assemble::{answers, diagnose, observations};
+use super::assemble::observations;
+use super::diagnosed::{answers, diagnose};
 use super::finding_row::FindingRow;
 use super::line_pairs::{PairedLines, Sampled, pair};
 use super::number;
+use super::signatures::KnownSignatures;
 use super::text as words;
 use crate::config::RuleKind;
-use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers};
+use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, Inversion, RuleAnswers};
 use crate::frame::Quantities;
 use crate::judge::{Correctness, JudgeError, Session};
 use crate::model::{Level, ShapeName, VariantId, Verdict};
@@ -74,6 +76,7 @@ pub struct Explainer<'s, 'a> {
     session: &'s Session<'a>,
     seen: Quantities,
     observations: Vec<crate::explain::NcuObservations>,
+    known: KnownSignatures,
 }
 
 impl<'s, 'a> Explainer<'s, 'a> {
@@ -85,7 +88,20 @@ impl<'s, 'a> Explainer<'s, 'a> {
         let measured = session.measurements();
         let deep = DeepProfiles::read(measured.run(), measured.plan(), measured.capability());
         let observations = observations(session, &deep)?;
-        Ok(Self { session, seen: measured.quantities().beside(&deep.quantities), observations })
+        let known = KnownSignatures::of(session);
+        Ok(Self { session, seen: measured.quantities().beside(&deep.quantities), observations, known })
+    }
+
+    /// Compares with these defects too.
+    #[must_use]
+    pub fn with(mut self, own: Vec<Inversion>) -> Self {
+        self.known.book = self.known.book.with(own);
+        self
+    }
+
+    /// Why inversions that the phase names cannot be read.
+    pub fn problems(&self) -> &[String] {
+        &self.known.problems
     }
 
     /// What is said of a variant at a shape.
@@ -93,7 +109,8 @@ impl<'s, 'a> Explainer<'s, 'a> {
     /// # Errors
     /// A report of ncu is damaged.
     pub fn explain(&self, variant: &VariantId, shape: &ShapeName) -> Result<Explanation, JudgeError> {
-        let found = diagnose(self.session, &self.seen, &self.observations, std::slice::from_ref(variant))?;
+        let found =
+            diagnose(self.session, &self.seen, &self.observations, &self.known.book, std::slice::from_ref(variant))?;
         let of_shape: Vec<Finding> = found.into_iter().filter(|finding| &finding.shape == shape).collect();
         let microseconds = self.latency(variant, shape);
         let rows = of_shape.iter().map(|finding| FindingRow::of(finding, shape)).collect();

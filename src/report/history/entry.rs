@@ -2,6 +2,8 @@
 
 use super::beside::{ShapeBeside, beside};
 use crate::model::Verdict;
+use crate::plan::{Method, Plan, Variant};
+use crate::report::code_diff::CodeDiff;
 use crate::report::finding_row::FindingRow;
 use crate::report::gate_row::GateRow;
 use crate::report::in_use::{InUse, ShapeUse};
@@ -65,18 +67,62 @@ pub struct HistoryEntry {
 pub struct RunCode {
     /// The commit, whole; none where the run says none or tracked files differed from it.
     pub commit: Option<String>,
+    /// The commit, whole, also where files differed from it.
+    pub near: Option<String>,
     /// Paths of kernel sources with the SHA-256 of what they held.
     pub sources: Vec<(String, String)>,
+    /// The kernel in use and the first baseline that is a kernel, where they have sources of their own.
+    pub beside: Option<KernelsBeside>,
 }
 
+/// Two variants of a run with kernels in different files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelsBeside {
+    /// The baseline.
+    pub baseline: String,
+    /// Its source.
+    pub baseline_source: String,
+    /// What is in use, else what is selected.
+    pub used: String,
+    /// Its source.
+    pub used_source: String,
+}
+
+impl KernelsBeside {
+    /// The selected variant of a plan beside the first baseline that is a kernel.
+    fn of(selected: Option<&str>, plan: &Plan) -> Option<Self> {
+        let source = |variant: &Variant| match &variant.method {
+            Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+        };
+        let used = plan.variants.iter().find(|variant| Some(variant.id.0.as_str()) == selected)?;
+        let (baseline, baseline_source) = plan.baselines().find_map(|variant| Some((variant, source(variant)?)))?;
+        let used_source = source(used)?;
+        (used_source != baseline_source).then(|| Self {
+            baseline: text::line(&baseline.id.0),
+            baseline_source,
+            used: text::line(&used.id.0),
+            used_source,
+        })
+    }
+}
+
+/// Percent of its lines that a kernel has in common with another at least for the difference to be worth reading.
+const LEAST_COMMON: usize = 25;
 /// Findings kept of a run.
 const FINDINGS: usize = 3;
 
 impl RunCode {
-    fn of(manifest: &Manifest) -> Self {
+    fn of(manifest: &Manifest, beside: Option<KernelsBeside>) -> Self {
+        let near = manifest.git.as_ref().map(|git| text::line(&git.commit));
         let clean = manifest.git.as_ref().filter(|git| !git.dirty);
         let sources = manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash)));
-        Self { commit: clean.map(|git| text::line(&git.commit)), sources: sources.collect() }
+        Self { commit: clean.map(|git| text::line(&git.commit)), near, sources: sources.collect(), beside }
+    }
+
+    /// The hash of what a source held.
+    pub fn hash(&self, path: &str) -> Option<&str> {
+        self.sources.iter().find(|(known, _)| known == path).map(|(_, hash)| hash.as_str())
     }
 
     /// Sources that are another than in an earlier run, or that it does not have.
@@ -88,7 +134,7 @@ impl RunCode {
 
 impl HistoryEntry {
     /// A run from its report and manifest.
-    pub fn of(report: &Report, manifest: &Manifest, folder: &str, page: Option<String>) -> Self {
+    pub fn of(report: &Report, manifest: &Manifest, plan: &Plan, folder: &str, page: Option<String>) -> Self {
         Self {
             phase: report.phase.clone(),
             title: report.title.clone(),
@@ -112,7 +158,7 @@ impl HistoryEntry {
             gates: report.gates.clone(),
             beside: beside(report),
             findings: report.findings.iter().filter(|finding| finding.leading).take(FINDINGS).cloned().collect(),
-            code: RunCode::of(manifest),
+            code: RunCode::of(manifest, KernelsBeside::of(report.headline.selected.as_deref(), plan)),
             folder: text::line(folder),
             page,
         }
@@ -150,12 +196,45 @@ pub struct PhaseHistory {
     pub name: String,
     /// Its runs, oldest first; never empty.
     pub runs: Vec<HistoryEntry>,
+    /// What changed in the code, where its texts were found.
+    pub diffs: Vec<CodeDiff>,
 }
 
 impl PhaseHistory {
     /// The newest run that is complete, else the newest.
     pub fn latest(&self) -> Option<&HistoryEntry> {
         self.runs.iter().rev().find(|run| run.complete).or(self.runs.last())
+    }
+
+    /// The run before the latest one.
+    pub fn before_latest(&self) -> Option<&HistoryEntry> {
+        let latest = self.latest()?;
+        self.runs.iter().rev().find(|earlier| earlier.started < latest.started)
+    }
+
+    /// Compares the sources of the latest run with those of the run before, and the kernel in use with that of the baseline. `text` gives
+    /// a source by its path, its hash and a commit near it; what it has not is left out, and two kernels that have little in common too.
+    pub fn compare_code(&mut self, text: impl Fn(&str, &str, Option<&str>) -> Option<String>) {
+        let Some(latest) = self.latest() else { return };
+        let of = |run: &HistoryEntry, path: &str| text(path, run.code.hash(path)?, run.code.near.as_deref());
+        let mut diffs = Vec::new();
+        if let Some(before) = self.before_latest() {
+            for path in latest.code.changed_since(&before.code) {
+                if let (Some(then), Some(now)) = (of(before, path), of(latest, path)) {
+                    diffs.push(CodeDiff::between(format!("{path} since run {}", before.run), &then, &now));
+                }
+            }
+        }
+        if let Some(two) = &latest.code.beside
+            && let (Some(other), Some(own)) = (of(latest, &two.baseline_source), of(latest, &two.used_source))
+        {
+            let title = format!("{} ({}) beside {} ({})", two.used_source, two.used, two.baseline_source, two.baseline);
+            let diff = CodeDiff::between(title, &other, &own);
+            if diff.kept >= LEAST_COMMON * (diff.added.max(diff.removed) + diff.kept) / 100 {
+                diffs.push(diff);
+            }
+        }
+        self.diffs = diffs;
     }
 
     /// Gates of the latest run, in its order.
@@ -182,7 +261,7 @@ impl History {
         for run in runs {
             match phases.last_mut().filter(|phase| phase.name == run.phase) {
                 Some(phase) => phase.runs.push(run),
-                None => phases.push(PhaseHistory { name: run.phase.clone(), runs: vec![run] }),
+                None => phases.push(PhaseHistory { name: run.phase.clone(), runs: vec![run], diffs: Vec::new() }),
             }
         }
         Self { phases, problems }

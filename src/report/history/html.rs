@@ -38,6 +38,7 @@ fn phase(phase: &PhaseHistory) -> Result<Value, RenderError> {
         "date": latest.map(HistoryEntry::date),
         "reason": latest.map(|run| &run.reason),
         "facts": latest.map(|run| &run.facts),
+        "diffs": phase.diffs.iter().map(|diff| json!({ "title": diff.title, "size": diff.size(), "hunks": diff.hunks })).collect::<Vec<_>>(),
         "gates": phase.gates().iter().map(GateRow::title).collect::<Vec<_>>(),
         "runs": phase.runs.iter().rev().map(|run| row(phase, run)).collect::<Vec<_>>(),
         "charts": charts(phase).iter().map(draw).collect::<Result<Vec<_>, _>>()?,

@@ -1,7 +1,8 @@
 //! `final_summary.md`: where a set of phases stands, by the latest run of each.
 
-use super::entry::{History, HistoryEntry};
+use super::entry::{History, HistoryEntry, PhaseHistory};
 use crate::model::Verdict;
+use crate::report::code_diff::CodeDiff;
 use crate::report::markdown::{MarkdownTable, escape};
 use crate::report::model::Conclusion;
 use crate::report::number::{self, Number};
@@ -42,8 +43,7 @@ pub fn summary(history: &History, reports: Option<&str>) -> String {
     let _ = writeln!(out, "{table}");
     for phase in &history.phases {
         let Some(run) = phase.latest() else { continue };
-        let earlier = phase.runs.iter().rev().find(|earlier| earlier.started < run.started);
-        out.push_str(&details(run, earlier));
+        out.push_str(&details(run, phase));
     }
     if !history.problems.is_empty() {
         out.push_str("## Not in this summary\n\n");
@@ -61,7 +61,7 @@ fn link(run: &HistoryEntry, reports: Option<&str>) -> String {
     }
 }
 
-fn details(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
+fn details(run: &HistoryEntry, phase: &PhaseHistory) -> String {
     let mut out = format!("## {}: {}\n\n{}\n\n", escape(&run.title), run.conclusion, escape(&run.reason));
     if let Some(cost) = &run.cost {
         let _ = writeln!(out, "The fallback costs: {}.\n", escape(cost));
@@ -83,7 +83,8 @@ fn details(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
         let _ = writeln!(out, "{table}");
     }
     out.push_str(&findings(run));
-    out.push_str(&code(run, earlier));
+    out.push_str(&code(run, phase.before_latest()));
+    phase.diffs.iter().for_each(|diff| out.push_str(&difference(diff)));
     let _ = writeln!(out, "Run {} in {}.\n", escape(&run.run), escape(&run.folder));
     out
 }
@@ -133,6 +134,33 @@ fn code(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
         && [before, after].iter().all(|commit| commit.chars().all(|c| c.is_ascii_hexdigit()))
     {
         let _ = writeln!(out, "    git diff {before} {after} -- {}\n", changed.join(" "));
+    }
+    out
+}
+
+/// Lines of a difference that the summary shows.
+const SHOWN_LINES: usize = 60;
+
+/// A difference of code, as `diff -u` writes it; what is left out is counted.
+fn difference(diff: &CodeDiff) -> String {
+    let mut lines = Vec::new();
+    for hunk in &diff.hunks {
+        lines.push(format!("@@ -{} +{} @@", hunk.before, hunk.after));
+        lines.extend(hunk.lines.iter().map(|line| format!("{}{}", line.change.sign(), line.text)));
+    }
+    let left = lines.len().saturating_sub(SHOWN_LINES);
+    lines.truncate(SHOWN_LINES);
+    // A fence is longer than any in the text.
+    let longest = lines.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let mut out =
+        format!("{}: {}.\n\n{fence}diff\n{}\n{fence}\n\n", escape(&diff.title), diff.size(), lines.join("\n"));
+    if left > 0 {
+        let _ = writeln!(
+            out,
+            "{} of the difference are left out; the page of all runs has them.\n",
+            number::counted(left, "line")
+        );
     }
     out
 }

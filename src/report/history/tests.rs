@@ -1,7 +1,9 @@
 //! Made-up runs in order.
 
+use super::entry::KernelsBeside;
 use super::*;
 use crate::model::Verdict;
+use crate::report::code_diff::CodeDiff;
 use crate::report::fixture::Fixture;
 use crate::report::model::{Conclusion, ObjectiveRow};
 use crate::report::number::Number;
@@ -23,7 +25,13 @@ fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> HistoryEntry {
     let folder = format!("profiles/{phase}/{run}");
     HistoryEntry {
         started: jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap(),
-        ..HistoryEntry::of(&report, &fixture.manifest, &folder, Some(format!("{phase}/{run}/report.html")))
+        ..HistoryEntry::of(
+            &report,
+            &fixture.manifest,
+            &fixture.plan,
+            &folder,
+            Some(format!("{phase}/{run}/report.html")),
+        )
     }
 }
 
@@ -86,6 +94,53 @@ fn the_summary_has_shapes_findings_and_what_changed_in_the_code() {
     assert!(text.contains("Sources that changed since run r2: k.cu."), "{text}");
     assert!(text.contains("    git diff aa11 bb22 -- k.cu\n"), "{text}");
     assert!(!text.contains("2. **"), "{text}");
+}
+
+#[test]
+fn the_summary_shows_the_difference_of_the_code() {
+    let mut history = history();
+    let phase = &mut history.phases[0];
+    for (run, hash) in phase.runs.iter_mut().zip(["1", "2"]) {
+        run.code.near = Some("aa11".to_owned());
+        run.code.sources = vec![("k.cu".to_owned(), hash.to_owned()), ("lost.cu".to_owned(), hash.to_owned())];
+    }
+    let beside = |used_source: &str| KernelsBeside {
+        baseline: "good".to_owned(),
+        baseline_source: "k.cu".to_owned(),
+        used: "mine".to_owned(),
+        used_source: used_source.to_owned(),
+    };
+    phase.runs[1].code.beside = Some(beside("k.cu"));
+    let lines = (0..100).map(|n| format!("int a{n};\n")).collect::<String>();
+    let text = |path: &str, hash: &str, commit: Option<&str>| {
+        assert_eq!(commit, Some("aa11"));
+        (path == "k.cu").then(|| if hash == "2" { lines.replace("int a7;", "<b>```</b>") } else { lines.clone() })
+    };
+    phase.compare_code(text);
+    let found: Vec<(&str, usize)> = phase.diffs.iter().map(|diff| (diff.title.as_str(), diff.added)).collect();
+    assert_eq!(found, [("k.cu since run r2", 1), ("k.cu (mine) beside k.cu (good)", 0)]);
+    let page = html(&history).unwrap();
+    assert!(page.contains("int a8;") && page.contains("&lt;b&gt;") && !page.contains("<b>```"), "{page}");
+    let markdown = summary(&history, None);
+    assert!(markdown.contains("k.cu since run r2: 1 line added, 1 removed."), "{markdown}");
+    assert!(
+        markdown.contains("````diff\n@@ -5 +5 @@\n int a4;\n") && markdown.contains("\n-int a7;\n+<b>```</b>\n"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_long_difference_is_cut_with_a_count() {
+    let mut history = history();
+    let after = (0..200).map(|n| format!("b{n}\n")).collect::<String>();
+    history.phases[0].diffs = vec![CodeDiff::between("k.cu".to_owned(), "", &after)];
+    let markdown = summary(&history, None);
+    assert!(markdown.contains("\n+b58\n") && !markdown.contains("\n+b59\n"), "{markdown}");
+    assert!(
+        markdown.contains("141 lines of the difference are left out; the page of all runs has them."),
+        "{markdown}"
+    );
+    assert!(html(&history).unwrap().contains("+b199"), "the page has all of it");
 }
 
 #[test]

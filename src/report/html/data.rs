@@ -27,6 +27,7 @@ pub fn data(report: &Report) -> Value {
         "values": values,
         "changes": changes(),
         "variants": variants,
+        "command": report.reproduce.last().filter(|command| command.starts_with("ncugate run ")),
         "pool": pool.into_values(),
     })
 }

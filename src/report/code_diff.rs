@@ -1,0 +1,236 @@
+//! Two texts line by line: what one has and the other has not, with the lines around it.
+
+use super::text;
+use serde::Serialize;
+
+/// Lines of a text shown before and behind a change.
+const AROUND: usize = 3;
+/// Most pairs of lines that are compared; beyond, everything between the common ends counts as changed.
+const MOST_PAIRS: usize = 4_000_000;
+/// Longest line shown, in characters.
+const LONGEST: usize = 200;
+
+/// What happened to a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineChange {
+    /// It is in both.
+    Kept,
+    /// Only the first text has it.
+    Removed,
+    /// Only the second text has it.
+    Added,
+}
+
+impl LineChange {
+    /// The sign that stands before it, as `diff -u` has it.
+    pub const fn sign(self) -> char {
+        match self {
+            Self::Kept => ' ',
+            Self::Removed => '-',
+            Self::Added => '+',
+        }
+    }
+}
+
+/// A line of a difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DiffLine {
+    /// What happened to it.
+    pub change: LineChange,
+    /// Its text, without control characters.
+    pub text: String,
+}
+
+/// Changes that lie together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DiffHunk {
+    /// Number of its first line in the first text, from 1.
+    pub before: usize,
+    /// Number of its first line in the second text, from 1.
+    pub after: usize,
+    /// The lines.
+    pub lines: Vec<DiffLine>,
+}
+
+/// How one text differs from another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CodeDiff {
+    /// What is compared with what.
+    pub title: String,
+    /// Lines that only the second has.
+    pub added: usize,
+    /// Lines that only the first has.
+    pub removed: usize,
+    /// Lines that both have.
+    pub kept: usize,
+    /// The changes, in order.
+    pub hunks: Vec<DiffHunk>,
+}
+
+impl CodeDiff {
+    /// The difference from one text to another: a longest common subsequence of lines, after the ends that both have.
+    pub fn between(title: String, before: &str, after: &str) -> Self {
+        let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+        let changes = changes(&before, &after);
+        let count = |change: LineChange| changes.iter().filter(|(found, _)| *found == change).count();
+        Self {
+            title,
+            added: count(LineChange::Added),
+            removed: count(LineChange::Removed),
+            kept: count(LineChange::Kept),
+            hunks: hunks(&changes),
+        }
+    }
+
+    /// `12 lines added, 3 removed`.
+    pub fn size(&self) -> String {
+        format!("{} added, {} removed", super::number::counted(self.added, "line"), self.removed)
+    }
+}
+
+/// Every line of both texts with what happened to it, in order.
+fn changes<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<(LineChange, &'t str)> {
+    let head = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let (rest_before, rest_after) = (&before[head..], &after[head..]);
+    let tail = rest_before.iter().rev().zip(rest_after.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (middle_before, end) = rest_before.split_at(rest_before.len() - tail);
+    let middle_after = &rest_after[..rest_after.len() - tail];
+    let mut found: Vec<(LineChange, &str)> = before[..head].iter().map(|line| (LineChange::Kept, *line)).collect();
+    found.extend(middle(middle_before, middle_after));
+    found.extend(end.iter().map(|line| (LineChange::Kept, *line)));
+    found
+}
+
+fn middle<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<(LineChange, &'t str)> {
+    let removed = |line: &&'t str| (LineChange::Removed, *line);
+    let added = |line: &&'t str| (LineChange::Added, *line);
+    if before.len().saturating_mul(after.len()) > MOST_PAIRS {
+        return before.iter().map(removed).chain(after.iter().map(added)).collect();
+    }
+    // common[i][j]: lines that before[i..] and after[j..] have in common, in order
+    let width = after.len() + 1;
+    let mut common = vec![0_u32; (before.len() + 1) * width];
+    for i in (0..before.len()).rev() {
+        for j in (0..after.len()).rev() {
+            common[i * width + j] = match before[i] == after[j] {
+                true => common[(i + 1) * width + j + 1] + 1,
+                false => common[(i + 1) * width + j].max(common[i * width + j + 1]),
+            };
+        }
+    }
+    let (mut i, mut j, mut found) = (0, 0, Vec::new());
+    while i < before.len() || j < after.len() {
+        if i < before.len() && j < after.len() && before[i] == after[j] {
+            found.push((LineChange::Kept, before[i]));
+            (i, j) = (i + 1, j + 1);
+        } else if j == after.len() || (i < before.len() && common[(i + 1) * width + j] >= common[i * width + j + 1]) {
+            found.push(removed(&before[i]));
+            i += 1;
+        } else {
+            found.push(added(&after[j]));
+            j += 1;
+        }
+    }
+    found
+}
+
+/// Changed lines with those around them; changes whose surroundings touch are one hunk.
+fn hunks(changes: &[(LineChange, &str)]) -> Vec<DiffHunk> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for (at, _) in changes.iter().enumerate().filter(|(_, (change, _))| *change != LineChange::Kept) {
+        let (from, to) = (at.saturating_sub(AROUND), (at + AROUND + 1).min(changes.len()));
+        match ranges.last_mut().filter(|(_, end)| *end >= from) {
+            Some((_, end)) => *end = to,
+            None => ranges.push((from, to)),
+        }
+    }
+    let number =
+        |upto: usize, absent: LineChange| changes[..upto].iter().filter(|(change, _)| *change != absent).count() + 1;
+    let line = |(change, line): &(LineChange, &str)| DiffLine { change: *change, text: shown(line) };
+    ranges
+        .into_iter()
+        .map(|(from, to)| DiffHunk {
+            before: number(from, LineChange::Added),
+            after: number(from, LineChange::Removed),
+            lines: changes[from..to].iter().map(line).collect(),
+        })
+        .collect()
+}
+
+/// A line of source as it may be shown: tabs as four spaces, no control characters.
+fn shown(line: &str) -> String {
+    let spaced = text::clean(&line.trim_end().replace('\t', "    "));
+    match spaced.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &spaced[..at]),
+        None => spaced,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn written(before: &str, after: &str) -> String {
+        let diff = CodeDiff::between("t".to_owned(), before, after);
+        let mut out = format!("{}\n", diff.size());
+        for hunk in &diff.hunks {
+            out.push_str(&format!("@@ {} {}\n", hunk.before, hunk.after));
+            hunk.lines.iter().for_each(|line| out.push_str(&format!("{}{}\n", line.change.sign(), line.text)));
+        }
+        out
+    }
+
+    #[test]
+    fn a_changed_line_has_three_lines_around_it() {
+        let before = (1..=12).map(|n| format!("line {n}\n")).collect::<String>();
+        let after = before.replace("line 6\n", "line six\nline six and a half\n");
+        insta::assert_snapshot!(written(&before, &after), @r"
+        2 lines added, 1 removed
+        @@ 3 3
+         line 3
+         line 4
+         line 5
+        -line 6
+        +line six
+        +line six and a half
+         line 7
+         line 8
+         line 9
+        ");
+    }
+
+    #[test]
+    fn changes_far_apart_are_hunks_with_numbers_of_their_own() {
+        let before = (1..=30).map(|n| format!("{n}\n")).collect::<String>();
+        let after = before.replace("\n4\n", "\n").replace("\n25\n", "\n25\nnew\n");
+        let diff = CodeDiff::between(String::new(), &before, &after);
+        assert_eq!((diff.added, diff.removed, diff.kept, diff.hunks.len()), (1, 1, 29, 2));
+        assert_eq!((diff.hunks[1].before, diff.hunks[1].after), (23, 22));
+    }
+
+    #[test]
+    fn equal_and_empty_texts_have_no_hunks() {
+        assert!(CodeDiff::between(String::new(), "a\nb\n", "a\nb\n").hunks.is_empty());
+        assert!(CodeDiff::between(String::new(), "", "").hunks.is_empty());
+        assert_eq!(CodeDiff::between(String::new(), "", "a\n").added, 1);
+    }
+
+    #[test]
+    fn texts_too_long_to_compare_are_changed_as_a_whole() {
+        let (a, b) = (
+            (0..2_500).map(|n| format!("a{n}\n")).collect::<String>(),
+            (0..2_500).map(|n| format!("b{n}\n")).collect::<String>(),
+        );
+        let diff = CodeDiff::between(String::new(), &a, &b);
+        assert_eq!((diff.added, diff.removed), (2_500, 2_500));
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_taken_out() {
+        assert!(!written("", "\u{1b}[31mred\tx\n").contains('\u{1b}'));
+        let long = "x".repeat(500);
+        assert!(written("", &long).lines().all(|line| line.chars().count() <= LONGEST + 2));
+    }
+}

@@ -1,0 +1,274 @@
+//! `run --base`: the kernels of another commit, timed beside those here, in a repository of the test's own.
+
+use crate::command::{Finished, Place, wait_for};
+use crate::live::machine_of_kernels;
+use crate::stored::report_of_variants;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// A gate that no change holds, and one that reads the base.
+const GATES: &str = r#"
+[[gate]]
+name = "no slower than the base"
+require = "latency_p50 <= 1.02 * base.latency_p50"
+[[gate]]
+name = "registers of the base"
+require = "registers <= base.registers"
+"#;
+
+struct Repository {
+    place: Place,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Repository {
+    /// A repository with one commit: a phase whose candidate is the kernel, as it is at `main`.
+    fn new(kernel: &str) -> Self {
+        let (place, variables) = machine_of_kernels(&["copy_honest", "copy_twice"], "rounds = 30");
+        let repository = Self { place, variables };
+        repository.phase(kernel);
+        repository.place.write(".gitignore", "/bin\n/driver\n/cache\n/profiles\n/reports\n*.ncu-rep\n");
+        repository.git(&["init", "--quiet", "--initial-branch", "main"]);
+        repository.commit("first");
+        repository
+    }
+
+    /// The phase, with this kernel as its candidate.
+    fn phase(&self, kernel: &str) {
+        let path = self.place.path().join("phase.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        let (workload, _) = text.split_once("[[variant]]").unwrap();
+        let variant = format!(
+            "[[variant]]\nname = \"mine\"\nparams = {{ THREADS = 128 }}\nkernel = {{ entry = \"{kernel}\" }}\n"
+        );
+        fs::write(path, format!("{workload}{variant}{GATES}[bench]\nrounds = 30\n")).unwrap();
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        let identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+        let mut command = Command::new("git");
+        let output = command.args(identity).args(args).current_dir(self.place.path()).output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", message]);
+    }
+
+    /// What ncu counts of the candidate and of the base, in nanoseconds.
+    fn counts(&mut self, mine: (&str, f64), base: (&str, f64)) {
+        let report = self.place.path().join("counted.ncu-rep");
+        fs::write(&report, report_of_variants(&[(mine.0, "mine", mine.1), (base.0, "base", base.1)])).unwrap();
+        self.variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    }
+
+    fn run(&self, more: &[&str]) -> Finished {
+        let args = [&["run", "phase.toml", "--source", "gpu", "--comment", "comment.md"], more].concat();
+        let mut command = self.place.ncugate(&args);
+        Finished::of(command.envs(self.variables.clone()).timeout(Duration::from_secs(100)))
+    }
+
+    fn comment(&self) -> String {
+        fs::read_to_string(self.place.path().join("comment.md")).unwrap()
+    }
+
+    /// Nothing is left of the base: no files, and nothing that git knows of.
+    fn assert_clean(&self) {
+        assert!(!self.place.path().join("profiles/.base").exists());
+        assert_eq!(self.git(&["worktree", "list"]).lines().count(), 1);
+    }
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_kernel_that_became_slower_than_the_merge_base_fails_its_gate() {
+    let mut repository = Repository::new("copy_honest");
+    repository.git(&["switch", "--quiet", "--create", "change"]);
+    repository.phase("copy_twice");
+    repository.commit("slower");
+    // main goes on, and is not what is compared with
+    repository.git(&["switch", "--quiet", "main"]);
+    repository.phase("copy_twice");
+    repository.commit("slower as well");
+    repository.git(&["switch", "--quiet", "change"]);
+    repository.counts(("copy_twice", 20_000.0), ("copy_honest", 10_000.0));
+    let finished = repository.run(&["--base", "main"]);
+    assert_eq!(finished.status, Some(1), "{finished:?}");
+    let comment = words(&repository.comment());
+    assert!(
+        comment.contains("| shape | main (") && comment.contains("| only | 10.00 µs | 20.00 µs | +100 % ("),
+        "{comment}"
+    );
+    assert!(comment.contains("❌ no slower than the base") && comment.contains("--base "), "{comment}");
+    repository.assert_clean();
+}
+
+#[test]
+fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_base() {
+    let mut repository = Repository::new("copy_twice");
+    repository.phase("copy_honest");
+    repository.counts(("copy_honest", 10_000.0), ("copy_twice", 20_000.0));
+    let finished = repository.run(&["--base", "HEAD"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    assert!(
+        words(&repository.comment()).contains("| only | 20.00 µs | 10.00 µs | -50.0 % ("),
+        "{}",
+        repository.comment()
+    );
+    repository.assert_clean();
+    let run = fs::read_dir(repository.place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    let again = repository.place.run(&["report", run.to_str().unwrap()]);
+    assert_eq!(again.status, Some(0), "{again:?}");
+    // another machine has the change, and neither the base nor a GPU
+    let recorded = repository.place.run(&["record", run.to_str().unwrap(), "-o", "kept"]);
+    assert_eq!(recorded.status, Some(0), "{recorded:?}");
+    let judged = repository.place.run(&["gate", "phase.toml", "--profile", "kept"]);
+    assert_eq!(judged.status, Some(0), "{judged:?}");
+    let source = repository.place.path().join("copy.cu");
+    fs::write(&source, fs::read_to_string(&source).unwrap() + "\n# later\n").unwrap();
+    assert_eq!(
+        repository.place.run(&["gate", "phase.toml", "--profile", "kept"]).status,
+        Some(3),
+        "made of other things"
+    );
+}
+
+#[test]
+fn the_same_machine_code_is_no_change() {
+    let mut repository = Repository::new("copy_honest");
+    let source = repository.place.path().join("copy.cu");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(source, format!("# another comment\n{text}")).unwrap();
+    repository.counts(("copy_honest", 10_000.0), ("copy_honest", 10_000.0));
+    for more in [&["--base", "main"][..], &["--base", "main", "--no-share", "--fresh"]] {
+        let finished = repository.run(more);
+        assert_eq!(finished.status, Some(0), "{more:?}: {finished:?}");
+        let comment = repository.comment();
+        assert!(comment.contains("no change: the same machine code and launch"), "{more:?}: {comment}");
+    }
+}
+
+#[test]
+fn of_several_candidates_the_best_of_the_base_is_compared_with() {
+    let mut repository = Repository::new("copy_honest");
+    let path = repository.place.path().join("phase.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let (workload, _) = text.split_once("[[variant]]").unwrap();
+    let workload = workload.replace("entry = \"copy\"", "entry = \"copy_honest\"");
+    fs::write(path, format!("{workload}[sweep]\nTHREADS = [64, 128]\n{GATES}[bench]\nrounds = 30\n")).unwrap();
+    repository.commit("a sweep");
+    let source = repository.place.path().join("copy.cu");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(source, text.replacen(".byte 0\n", ".byte 7\n", 1)).unwrap();
+    let counted = ["THREADS=64", "THREADS=128", "base+THREADS=64", "base+THREADS=128"];
+    let launches: Vec<_> = counted.iter().map(|variant| ("copy_honest", *variant, 10_000.0)).collect();
+    let report = repository.place.path().join("counted.ncu-rep");
+    fs::write(&report, report_of_variants(&launches)).unwrap();
+    repository.variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    let finished = repository.run(&["--base", "main"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let comment = words(&repository.comment());
+    assert!(comment.contains("| only | 10.00 µs | 10.00 µs | 0.0 % ("), "{comment}");
+    assert_eq!(comment.matches("| base+").count(), 1, "one of the base is shown beside: {comment}");
+
+    let listed = repository.place.run(&["run", "phase.toml", "--list", "--base", "main", "--filter", "*=64"]);
+    let names: Vec<&str> = listed.stdout.lines().filter(|line| line.starts_with("  ")).map(str::trim).collect();
+    assert_eq!(names, ["THREADS=64", "base+THREADS=64 (baseline)"], "{listed:?}");
+    repository.assert_clean();
+}
+
+#[test]
+fn what_the_base_cannot_give_is_said_and_its_gates_are_inconclusive() {
+    // without a base at all
+    let repository = Repository::new("copy_honest");
+    let finished = repository.run(&[]);
+    assert_eq!(finished.status, Some(4), "{finished:?}");
+    assert!(words(&finished.stdout).contains("`ncugate run --base REF` measures one"), "{}", finished.stdout);
+
+    // no phase there
+    let mut repository = Repository::new("copy_honest");
+    repository.git(&["rm", "--quiet", "--cached", "phase.toml"]);
+    repository.git(&["commit", "--quiet", "--message", "none"]);
+    repository.counts(("copy_honest", 10_000.0), ("copy_honest", 10_000.0));
+    let finished = repository.run(&["--base", "main"]);
+    assert_eq!(finished.status, Some(4), "{finished:?}");
+    assert!(finished.stderr.contains("was not measured: phase.toml is not there"), "{}", finished.stderr);
+    repository.assert_clean();
+
+    // other arguments
+    let repository = Repository::new("copy_honest");
+    let path = repository.place.path().join("phase.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\nx = ", "\nz = ").replace("\"x\"", "\"z\"")).unwrap();
+    let finished = repository.run(&["--base", "main"]);
+    assert_eq!(finished.status, Some(4), "{finished:?}");
+    assert!(finished.stderr.contains("do not fit this workload"), "{}", finished.stderr);
+
+    // it does not compile there
+    let mut repository = Repository::new("copy_honest");
+    let source = repository.place.path().join("copy.cu");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(&source, "this is no assembly\n").unwrap();
+    repository.commit("broken");
+    fs::write(&source, text).unwrap();
+    repository.counts(("copy_honest", 10_000.0), ("copy_honest", 10_000.0));
+    let finished = repository.run(&["--base", "main"]);
+    assert_eq!(finished.status, Some(4), "{finished:?}");
+    assert!(words(&finished.stdout).contains("'base' is not proven correct: does not build"), "{}", finished.stdout);
+    repository.assert_clean();
+}
+
+#[test]
+fn a_reference_that_is_not_there_is_an_error_and_no_gpu_is_no_recording() {
+    let repository = Repository::new("copy_honest");
+    let absent = repository.run(&["--base", "origin/main"]);
+    assert_eq!(absent.status, Some(2), "{absent:?}");
+    assert!(absent.stderr.contains("there is no such commit here"), "{}", absent.stderr);
+    let dashed = repository.run(&["--base=--all"]);
+    assert_eq!(dashed.status, Some(2), "{dashed:?}");
+    let recorded = repository.place.run(&["run", "phase.toml", "--source", "recorded", "--base", "main"]);
+    assert_eq!(recorded.status, Some(2), "{recorded:?}");
+    let without = repository.place.run(&["run", "phase.toml", "--base", "main"]);
+    assert_eq!(without.status, Some(3), "{without:?}");
+    repository.assert_clean();
+    let outside = Place::new();
+    outside.copy("tests/data/copy.toml");
+    let none = outside
+        .ncugate(&["run", "tests/data/copy.toml", "--base", "main"])
+        .env("GIT_CEILING_DIRECTORIES", "/")
+        .output();
+    assert_eq!(none.unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_worktree_and_what_a_killed_one_left_is_replaced() {
+    let repository = Repository::new("copy_honest");
+    // nvcc that takes its time
+    let nvcc = repository.place.path().join("bin/nvcc");
+    let text = fs::read_to_string(&nvcc).unwrap();
+    fs::write(&nvcc, text.replace("while [ $# -gt 0 ]", "touch started; sleep 20\nwhile [ $# -gt 0 ]")).unwrap();
+    let start = || {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+        command.args(["run", "phase.toml", "--source", "gpu", "--base", "main"]).current_dir(repository.place.path());
+        command.envs(repository.variables.clone()).env("NCUGATE_CACHE", repository.place.path().join("cache"));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for("nvcc works", || repository.place.path().join("started").exists());
+        fs::remove_file(repository.place.path().join("started")).unwrap();
+        child
+    };
+    for signal in [Signal::SIGKILL, Signal::SIGINT] {
+        let mut child = start();
+        assert!(fs::read_dir(repository.place.path().join("profiles/.base")).unwrap().count() >= 2);
+        kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+        wait_for("the run ends", || child.try_wait().unwrap().is_some());
+    }
+    repository.assert_clean();
+}
