@@ -1,7 +1,7 @@
 //! Inputs of hidden seeds, and what is right for them, made beside the checks: nothing of that has to wait for the device where the host
 //! alone has the reference.
 
-use super::check_task::comparable;
+use super::case_draw::comparable;
 use super::job::WorkerJob;
 use crate::model::{Law, ShapeName, Tolerance};
 use crate::prove::{
@@ -108,4 +108,49 @@ fn draw(
     let held = held_by_outputs(expected, shape, tolerance.nan)?;
     let usual = magnitudes(&held);
     comparable((reference, tolerance), shape, Law::Declared, (inputs, held), &usual)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::host::fixtures::{phase, plan};
+    use crate::host::{JobMode, JobPurpose};
+    use crate::model::{BuiltKernel, VariantId};
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    fn job() -> (WorkerJob, TimingSettings) {
+        let built = BuiltKernel { cubin: PathBuf::from("a.cubin"), launch: None, left_out: Vec::new() };
+        let cubins = BTreeMap::from([(VariantId("a".to_owned()), built)]);
+        let job = WorkerJob::new(&phase(), &plan(&["a"]), &cubins, JobPurpose::Bench).unwrap();
+        let JobMode::Bench(settings) = job.mode.clone() else { panic!("{:?}", job.mode) };
+        (job, settings)
+    }
+
+    #[test]
+    fn the_cases_of_timed_shapes_are_made_with_their_answers() {
+        let (job, settings) = job();
+        let mut made = HiddenDraws::begin(&job, &settings).wait();
+        assert_eq!(made.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["l"], "the other shape is not timed");
+        let cases = made.remove(&ShapeName("l".to_owned())).unwrap().unwrap();
+        assert_eq!(cases.iter().map(|case| case.seed).collect::<Vec<_>>(), settings.hidden.inputs);
+        assert!(cases.len() >= LEAST_CONTENTS && cases.iter().all(|case| case.draw.expected[0].values.len() == 64));
+        assert_ne!(cases[0].draw.inputs, cases[1].draw.inputs);
+    }
+
+    #[test]
+    fn what_needs_the_device_or_too_much_memory_is_made_later() {
+        let (mut job, mut settings) = job();
+        job.shapes
+            .iter_mut()
+            .for_each(|shape| shape.buffers.iter_mut().for_each(|buffer| buffer.extents = vec![1 << 30]));
+        assert!(shapes_ahead(&job, &settings).is_empty(), "too large");
+        let (mut job, _) = self::job();
+        job.reference = ReferenceSpec::None;
+        assert!(shapes_ahead(&job, &settings).is_empty());
+        settings.hidden.inputs.clear();
+        let (job, _) = self::job();
+        assert!(HiddenDraws::begin(&job, &settings).wait().is_empty(), "nothing is verified");
+    }
 }

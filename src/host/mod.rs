@@ -5,6 +5,7 @@
 //! subcommand) owns the CUDA context. Neither judges gates: they measure. External programs that compute, check and
 //! time by themselves are run and held to their protocol by [`external`].
 
+mod case_draw;
 mod check_task;
 mod evaluate;
 mod event;

@@ -109,7 +109,7 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     let (head, tail) = text.split_once("[[variant]]").unwrap();
     let (_, gates) = tail.split_once("[[gate]]").unwrap();
     let kernel = head.replace("\"copy\"\ndefines = [", "\"copy_honest\"\ndefines = [\"PAD\", ");
-    let space = "[sweep]\nTHREADS = [64, 128]\nPAD = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n[search]\nbudget = { builds = 6 }\nbatch = 3\n";
+    let space = "[sweep]\nTHREADS = [64, 128]\nPAD = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n[search]\nbudget = { builds = 6 }\nbatch = 1\n";
     place.write("phase.toml", &format!("{kernel}{space}[[gate]]{gates}"));
     let run = |args: &[&str]| {
         let mut command = place.ncugate(args);
@@ -122,4 +122,9 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     let part = run(&["run", "phase.toml", "--source", "gpu", "--filter", "PAD == 3"]);
     assert_eq!(part.status, Some(2), "{part:?}");
     assert!(part.stderr.contains("are proposed by its search"), "{}", part.stderr);
+    // What no variant can help is not tried over and over.
+    std::fs::remove_file(place.path().join("copy.cu")).unwrap();
+    let useless = run(&["run", "phase.toml", "--source", "gpu", "--fresh"]);
+    assert_eq!(useless.status, Some(1), "{useless:?}");
+    assert!(useless.stderr.contains("all 2 variants that were tried fail alike: cannot read"), "{useless:?}");
 }
