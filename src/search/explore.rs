@@ -402,6 +402,7 @@ impl Searching<'_> {
     }
 
     fn end(&mut self, why: String) -> Result<(), SearchError> {
+        self.of.progress.say(&format!("search: it ends, {why}"));
         let trials = self.trials();
         let only: Vec<SearchTrial> = trials.iter().map(|(_, trial)| trial.clone()).collect();
         let importance = self.proposer().importance(&only).unwrap_or_default();
@@ -450,7 +451,8 @@ fn outcome(phase: &Phase, latency: &LatencyOutcome) -> TriedOutcome {
 /// Why a search is of no use: at least so many variants were tried, and none can be built for one and the same reason, which is not theirs.
 fn alike<'a>(tried: impl Iterator<Item = &'a TriedPoint>, least: usize) -> Option<String> {
     let reason = |tried: &'a TriedPoint| match &tried.outcome {
-        TriedOutcome::Failed { reason } if tried.facts.is_empty() => Some(reason),
+        // What was built has registers; whether it is refused then is its own affair.
+        TriedOutcome::Failed { reason } if !tried.facts.contains_key("registers") => Some(reason),
         TriedOutcome::Failed { .. } | TriedOutcome::Timed { .. } => None,
     };
     let reasons = tried.map(reason).collect::<Option<Vec<_>>>()?;
