@@ -160,7 +160,7 @@ mod tests {
         script.push_str(&format!("echo '{}'\n", serde_json::to_string(&WorkerEvent::Done).unwrap()));
         let path = folder.path().join("worker.sh");
         std::fs::write(&path, script).unwrap();
-        let worker = WorkerCommand { program: "sh".into(), args: vec![path.display().to_string()], gpu: None };
+        let worker = WorkerCommand::new("sh".into(), vec![path.display().to_string()]);
         let built = BuiltKernel { cubin: "x.cubin".into(), launch: None, left_out: Vec::new() };
         let subject = (&plan.variants[0], &built);
         let pairs = aa_test(&phase, subject, &worker, folder.path()).unwrap();

@@ -29,8 +29,16 @@ pub fn count_once(ncu: &Ncu) -> Result<f64, String> {
 fn count_in(ncu: &Ncu, place: &Path, scratch: &Path) -> Result<f64, String> {
     let mut target = worker().map_err(|e| e.to_string())?.command();
     target.arg("--launch");
-    let runner =
-        Runner { ncu, reports: place, logs: place, scratch, timeout: LIMIT, prefix: "", knobs: Knobs::default() };
+    let runner = Runner {
+        ncu,
+        reports: place,
+        logs: place,
+        scratch,
+        timeout: LIMIT,
+        prefix: "",
+        knobs: Knobs::default(),
+        ahead: None,
+    };
     let ran = runner
         .run(&Job {
             stem: "probe",

@@ -15,12 +15,13 @@ use crate::explain::{InstructionSamples, source_of, texts};
 use crate::frame::launches::nvtx_text;
 use crate::frame::{case_of, wanted};
 use crate::host::{JobPurpose, WorkerJob};
+use crate::model::LatencyOutcome;
 use crate::model::Listing;
 use crate::model::VariantId;
 use crate::model::{DeepProfile, ProfileOutcome};
 use crate::ncu::{
-    Contents, Job, LaunchSelection, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner, Subject, Verify,
-    scratch_folder,
+    Contents, Job, LaunchSelection, LifeSampling, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner,
+    Subject, Verify, scratch_folder,
 };
 use crate::plan::{Method, Plan, Standing};
 use crate::store::{Run, RunWriter, StoreError, sha256};
@@ -173,7 +174,7 @@ impl DeepProfiler<'_> {
         if cases.is_empty() {
             return Ok(());
         }
-        let profiled = self.process(runner, subject, cases)?;
+        let profiled = self.process(run, runner, subject, cases)?;
         let file = profiled.ran.report.as_deref().and_then(Path::file_name);
         let file = file.map(|name| name.to_string_lossy().into_owned());
         for case in cases {
@@ -209,12 +210,15 @@ impl DeepProfiler<'_> {
     /// One ncu process; metrics that this ncu does not know are left out.
     fn process(
         &self,
+        run: &Run,
         runner: &Runner<'_>,
         subject: &Subject<'_>,
         cases: &[ProfiledCase],
     ) -> Result<Profiled, CampaignError> {
         let io = |source| CampaignError::Io { what: "take a deep profile", source };
         let mut metrics = wanted::close_counters(Some(self.tools.device.compute_capability));
+        let longest = longest(run, cases);
+        let sampling = LifeSampling::for_launches(longest, runner.ncu.version, self.tools.device.compute_capability);
         let started = Instant::now();
         for _ in 0..MAX_UNKNOWN {
             let target = subject.target.command(cases).map_err(io)?;
@@ -222,7 +226,7 @@ impl DeepProfiler<'_> {
                 .run(&Job {
                     stem: STEM,
                     metrics: &metrics,
-                    detail: ProfileDetail::Close,
+                    detail: ProfileDetail::Close(sampling),
                     target: &target,
                     selection: &subject.selection,
                     processes: subject.processes,
@@ -296,6 +300,18 @@ impl DeepProfiler<'_> {
         let _ = std::fs::remove_file(&path);
         instructions
     }
+}
+
+/// The longest sample of latency of some cases in microseconds; none where one of them was not timed.
+fn longest(run: &Run, cases: &[ProfiledCase]) -> Option<f64> {
+    let latency = |(variant, shape): &ProfiledCase| {
+        let found = run.latencies.iter().find(|record| &record.variant == variant && &record.shape == shape)?;
+        match &found.outcome {
+            LatencyOutcome::Timed { samples, .. } => samples.iter().copied().reduce(f64::max),
+            LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } => None,
+        }
+    };
+    cases.iter().map(latency).try_fold(0.0, |most: f64, us| Some(most.max(us?)))
 }
 
 /// The kernel sources that the run hashed, as long as they are still what was hashed.

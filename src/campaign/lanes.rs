@@ -210,7 +210,7 @@ fn named(
         }
         GpuWanted::Name(name) => {
             // The driver finds it: the beginning of a UUID is enough, and a MIG slice is not among the others.
-            let own = WorkerCommand { gpu: Some(name.0.clone()), ..worker.clone() };
+            let own = worker.on(name.0.clone());
             let device = find_devices(&own, limit)?.ok().and_then(|devices| devices.into_iter().next());
             let why = "the driver does not show it".to_owned();
             let device = device.ok_or_else(|| CampaignError::NoSuchGpu { wanted: name.to_string(), why })?;

@@ -96,6 +96,7 @@ impl<'a> LiveRun<'a> {
             .and_then(|()| self.confirm(&mut writer, &mut session))
             .and_then(|()| self.deep_profile(&mut writer, &session))
             .and_then(|()| seal(&mut writer));
+        self.tools.dismiss();
         if let Err(why) = &ended {
             // Where this cannot be kept either, the error itself says enough.
             let _ = writer.stopped(&why.to_string());
@@ -123,6 +124,7 @@ impl<'a> LiveRun<'a> {
         let (writer, earlier) = part.writer(shard_manifest(self.phase, self.plan, shard, self.tools.fingerprint()))?;
         let turn = GpuTurn::of(self.tools.devices(), self.patience, self.progress);
         let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), &turn);
+        self.tools.dismiss();
         let ended = ended.map_err(LiveError::from).and_then(|()| seal(&mut writer));
         if let Err(why) = &ended {
             // Where this cannot be kept either, the error itself says enough.

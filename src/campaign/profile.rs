@@ -8,18 +8,18 @@ use super::tools::Tools;
 use crate::config::{Counting, Phase};
 use crate::frame::wanted;
 use crate::gpu::DeviceAttributes;
-use crate::host::{JobPurpose, WorkerCommand, WorkerJob, range_name};
+use crate::host::{JobPurpose, Preload, WorkerCommand, WorkerJob, range_name};
 use crate::metric::id;
 use crate::model::BuiltKernel;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::ncu::{
-    Collected, Counters, Covered, Expect, LaunchSelection, Ncu, NcuFailure, PassBook, Processes, ProfileError,
-    ProfiledCase, Profiler, Subject, cache_folder, scratch_folder,
+    Collected, Counters, Covered, Effort, Expect, Job, LaunchSelection, Ncu, NcuFailure, PassBook, Processes,
+    ProfileDetail, ProfileError, ProfiledCase, Profiler, Runner, Subject, cache_folder, plan_groups, scratch_folder,
 };
 use crate::plan::{Method, Plan, Standing, Variant};
-use crate::process;
+use crate::process::{self, RequestPipe};
 use crate::store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -96,10 +96,7 @@ impl<'a> Profiling<'a> {
         verified: &BTreeSet<VariantId>,
         earlier: &[ProfileRecord],
     ) -> Result<(), CampaignError> {
-        let capability = Some(self.tools.device.compute_capability);
-        let witness = wanted::counters(&wanted::witness_counters(), capability);
-        let mut counters = wanted::counters(self.metrics, capability);
-        counters.extend(witness.iter().filter(|name| !counters.contains(name)).cloned().collect::<Vec<_>>());
+        let (counters, witness) = counters(self.metrics, &self.tools.device);
         let folder = self.folder.to_owned();
         let covered = Covered::by(earlier);
         let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| verified.contains(id)).map(clone_pair).collect();
@@ -284,18 +281,9 @@ impl<'a> Profiling<'a> {
         let scratch = scratch_folder(self.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
         let prefix = self.prefix();
-        let runner = folders.runner(ncu, self.phase, &prefix);
-        let device = self.device();
-        let chip = Counters {
-            gpu: device.name.clone(),
-            compute_capability: device.compute_capability,
-            ncu: ncu.version.to_string(),
-            driver: device.driver.clone().unwrap_or_default(),
-        };
-        let mut book = match cache_folder(|name| std::env::var_os(name)) {
-            Some(folder) => PassBook::open(&folder, chip),
-            None => PassBook::unkept(chip),
-        };
+        let ahead = self.lane.is_none().then_some(&self.tools.ahead);
+        let runner = Runner { ahead, ..folders.runner(ncu, self.phase, &prefix) };
+        let mut book = book(ncu, self.device());
         let verify = ByRange;
         let profiler = Profiler::new(runner, &verify, covered);
         let (writer, progress) = (self.writer, self.progress);
@@ -361,4 +349,68 @@ fn needs_no_permission(counter: &str) -> bool {
 fn unknown(collected: &Collected) -> Option<String> {
     (!collected.unknown.is_empty())
         .then(|| format!("this ncu does not know, and nothing was counted for: {}", collected.unknown.join(", ")))
+}
+
+/// What is counted of every variant, and the part of it that every latency is held against.
+fn counters(metrics: &[String], device: &DeviceAttributes) -> (Vec<String>, Vec<String>) {
+    let capability = Some(device.compute_capability);
+    let witness = wanted::counters(&wanted::witness_counters(), capability);
+    let mut counters = wanted::counters(metrics, capability);
+    counters.extend(witness.iter().filter(|name| !counters.contains(name)).cloned().collect::<Vec<_>>());
+    (counters, witness)
+}
+
+/// What is known of replay passes on a GPU.
+fn book(ncu: &Ncu, device: &DeviceAttributes) -> PassBook {
+    let chip = Counters {
+        gpu: device.name.clone(),
+        compute_capability: device.compute_capability,
+        ncu: ncu.version.to_string(),
+        driver: device.driver.clone().unwrap_or_default(),
+    };
+    match cache_folder(|name| std::env::var_os(name)) {
+        Some(folder) => PassBook::open(&folder, chip),
+        None => PassBook::unkept(chip),
+    }
+}
+
+/// Starts ncu over the Python functions of a plan, which load and wait for their job: where one ncu will collect all that is counted of
+/// them. Where it cannot be started, its turn will say why.
+pub(super) fn start_ahead(
+    (phase, plan, tools): (&Phase, &Plan, &Tools),
+    metrics: &[String],
+    preload: &Preload,
+    folder: &Path,
+) {
+    let Ok(ncu) = &tools.ncu else { return };
+    let (counted, _) = counters(metrics, &tools.device);
+    let shapes = phase.profile.shapes.len();
+    let effort = Effort { launches: plan.variants.len() * shapes, probes: 0 };
+    let unasked = |_: &[String]| Err(());
+    let Ok(groups) = plan_groups(&counted, effort, &mut { unasked }, &mut book(ncu, &tools.device)) else { return };
+    let [group] = groups.as_slice() else { return };
+    let functions = plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
+    let ranges = cases(functions.map(|variant| &variant.id), &phase.profile.shapes);
+    let selection = LaunchSelection::Ranges(ranges.iter().map(|(id, shape)| range_name(id, shape)).collect());
+    let logs = folder.join("logs");
+    let started = || -> io::Result<()> {
+        let scratch = scratch_folder(tools.device.uuid.as_deref())?;
+        let folders = Folders { reports: folder.join("reports"), logs: logs.clone(), scratch };
+        let about = logs.join("called.preload.json");
+        std::fs::write(&about, serde_json::to_vec(preload)?)?;
+        let pipe = RequestPipe::make(&logs.join("called.json"))?;
+        let mut target = tools.worker.command();
+        target.arg("--preload").arg(&about).arg(pipe.path());
+        let job = Job {
+            stem: "called",
+            metrics: &group.metrics,
+            detail: ProfileDetail::Counters,
+            target: &target,
+            selection: &selection,
+            processes: Processes::Application,
+        };
+        folders.runner(ncu, phase, "").start_ahead(&tools.ahead, &job, pipe)
+    };
+    // What fails now fails again at its turn, and is said then.
+    let _ = started();
 }

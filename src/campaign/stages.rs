@@ -11,17 +11,20 @@ use super::{profile, prove_apart};
 use crate::build::{self, Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
-use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
+use crate::host::{Finish, JobPurpose, Preload, SinkError, WorkerEvent, WorkerJob, measure};
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord, BuiltKernel};
 use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord};
-use crate::plan::Plan;
+use crate::plan::{Method, Plan};
 use crate::process;
 use crate::store::{Run, RunState, RunWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// Workers of functions that are started before their turn.
+const AHEAD: usize = 2;
 
 /// One execution of a plan.
 pub struct Campaign<'a> {
@@ -65,6 +68,7 @@ impl Campaign<'_> {
             // They load on the GPU while variants are built.
             self.turn.take()?;
         }
+        self.start_workers();
         let mut prestarted = self.start_commands(&earlier_records)?;
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
@@ -169,9 +173,13 @@ impl Campaign<'_> {
             prove_apart::prove(&mut job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))?;
         }
         let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| {
-            if event == WorkerEvent::Proven && !prestarted.is_empty() {
-                self.progress.note("external commands load");
+            if event == WorkerEvent::Proven {
+                // Nothing is timed beside a program that still loads.
+                if !prestarted.is_empty() {
+                    self.progress.note("external commands load");
+                }
                 prestarted.settle();
+                self.tools.settle();
             }
             self.keep(event, totals)
         })?;
@@ -210,6 +218,20 @@ impl Campaign<'_> {
             | WorkerEvent::Done => {}
         }
         Ok(())
+    }
+
+    /// Starts the workers of Python functions, to load while variants are built: one that checks and times, one for what is timed anew.
+    fn start_workers(&self) {
+        let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Function(function) => Some((function.file.clone(), function.function.clone())),
+            Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
+        });
+        let preload = Preload { python: self.phase.build.python.clone(), functions: functions.collect() };
+        if !preload.functions.is_empty() {
+            let (worker, logs) = (&self.tools.worker, self.writer.folder().join("logs"));
+            worker.ahead.start(|| worker.command(), &preload, &logs, AHEAD);
+            profile::start_ahead((self.phase, self.plan, self.tools), self.metrics, &preload, self.writer.folder());
+        }
     }
 
     /// Starts every external command that has something to measure, to load while variants are built.

@@ -7,7 +7,7 @@ use crate::config::{Counting, Phase};
 use crate::gpu::DeviceAttributes;
 use crate::host::{DeviceProbe, WorkerCommand, find_device};
 use crate::model::Gpu;
-use crate::ncu::{Knobs, Ncu, ToolError};
+use crate::ncu::{AheadSessions, Knobs, Ncu, ToolError};
 use crate::process;
 use crate::store::{Fingerprint, Machine, sha256};
 use std::process::Command;
@@ -35,6 +35,8 @@ pub struct Tools {
     pub worker: WorkerCommand,
     /// Which GPU and host.
     pub machine: Machine,
+    /// ncu over Python functions, started before its turn.
+    pub ahead: AheadSessions,
 }
 
 impl Tools {
@@ -98,7 +100,29 @@ impl Tools {
                 return Err(CampaignError::UnlikeGpus { unlike });
             }
         }
-        Ok(Self { nvcc, ncu, device, home: None, others, other_machines, worker, machine: measured_on })
+        Ok(Self {
+            nvcc,
+            ncu,
+            device,
+            home: None,
+            others,
+            other_machines,
+            worker,
+            machine: measured_on,
+            ahead: AheadSessions::default(),
+        })
+    }
+
+    /// Waits for what was started before its turn until all of it is idle: nothing is timed beside a program that still loads.
+    pub fn settle(&self) {
+        self.worker.ahead.settle();
+        self.ahead.settle();
+    }
+
+    /// Ends what was started before its turn, and nobody needed.
+    pub fn dismiss(&self) {
+        self.worker.ahead.dismiss();
+        self.ahead.dismiss();
     }
 
     /// Every GPU that takes part.
@@ -108,7 +132,7 @@ impl Tools {
 
     /// The worker of another GPU.
     pub fn worker_on(&self, lane: &Lane) -> WorkerCommand {
-        WorkerCommand { gpu: Some(lane.name.0.clone()), ..self.worker.clone() }
+        self.worker.on(lane.name.0.clone())
     }
 
     /// What variants are compiled for: the phase's architecture, else the GPU's own.
@@ -169,7 +193,7 @@ pub fn gpu(device: &DeviceAttributes) -> Gpu {
 /// This program under its hidden subcommand.
 pub fn worker() -> Result<WorkerCommand, CampaignError> {
     let program = std::env::current_exe().map_err(|source| CampaignError::Io { what: "find this program", source })?;
-    Ok(WorkerCommand { program, args: vec!["worker".to_owned()], gpu: None })
+    Ok(WorkerCommand::new(program, vec!["worker".to_owned()]))
 }
 
 /// The GPU, if there is one, and why not otherwise.

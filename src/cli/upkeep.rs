@@ -123,6 +123,9 @@ pub struct WorkerArgs {
     /// The job
     #[arg(value_name = "JOB", required_unless_present_any = ["probe", "launch"])]
     pub job: Option<PathBuf>,
+    /// Load what this file says first, and wait for the job
+    #[arg(long, value_name = "FILE", requires = "job")]
+    pub preload: Option<PathBuf>,
     /// Describe this machine's GPUs instead
     #[arg(long)]
     pub probe: bool,

@@ -9,7 +9,10 @@ use crate::host;
 pub fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {
     match &args.job {
         _ if args.launch => host::launch_once()?,
-        Some(job) if !args.probe => host::work(job)?,
+        Some(job) if !args.probe => match &args.preload {
+            Some(preload) => host::work_ahead(preload, job)?,
+            None => host::work(job)?,
+        },
         Some(_) | None => host::report_devices()?,
     }
     Ok(Outcome::Passed)

@@ -2,6 +2,7 @@
 //!
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
+use super::ahead::Preload;
 use crate::config::Workload;
 use crate::expr::Value;
 use crate::gpu::VariantExtents;
@@ -152,6 +153,13 @@ impl WorkerJob {
     /// Whether a variant is a Python function.
     pub fn has_functions(&self) -> bool {
         self.kernels.iter().any(|kernel| kernel.function.is_some())
+    }
+
+    /// What its Python functions need loaded; none where it has none.
+    pub fn preload(&self) -> Option<Preload> {
+        let functions = self.kernels.iter().filter_map(|kernel| kernel.function.as_ref());
+        let functions: Vec<_> = functions.map(|function| (function.file.clone(), function.name.clone())).collect();
+        (!functions.is_empty()).then(|| Preload { python: self.python.clone(), functions })
     }
 
     /// The shape of that name.

@@ -5,6 +5,7 @@
 //! subcommand) owns the CUDA context. Neither judges gates: they measure. External programs that compute, check and
 //! time by themselves are run and held to their protocol by [`external`].
 
+mod ahead;
 mod check_task;
 mod evaluate;
 mod event;
@@ -24,8 +25,10 @@ mod tail;
 mod time_task;
 mod trace_task;
 mod worker;
+mod worker_command;
 mod worker_process;
 
+pub use ahead::{AheadWorkers, Preload};
 pub use event::{WorkerEvent, WorkerTask};
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
@@ -33,9 +36,8 @@ pub use job_error::JobError;
 pub use null_test::{MutantTable, NullTest, NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases};
 pub use reference_check::check_reference;
-pub use supervisor::{
-    DeviceProbe, Finish, HUNG, MeasureError, SinkError, WorkerCommand, exclude, find_device, find_devices, measure,
-};
+pub use supervisor::{DeviceProbe, Finish, HUNG, MeasureError, SinkError, exclude, find_device, find_devices, measure};
 pub use trace_task::range_name;
 pub use worker::WorkError;
-pub use worker_process::{launch_once, report_devices, work};
+pub use worker_command::WorkerCommand;
+pub use worker_process::{launch_once, report_devices, work, work_ahead};

@@ -66,12 +66,12 @@ struct Interpreter {
     names: Vec<String>,
 }
 
-/// Starts the interpreter `python` on this thread for the job in `job`, does `work`, and ends the process: interpreters and
-/// libraries in them do not always survive their end.
+/// Starts the interpreter `python` on this thread for the job in `job`, imports what `preload` says, does `work`, and ends the process:
+/// interpreters and libraries in them do not always survive their end. The job is read when a function is first called.
 ///
 /// # Errors
 /// The interpreter cannot be started.
-pub(super) fn run_in_python(python: &Path, job: &Path, work: Work) -> Result<(), WorkError> {
+pub(super) fn run_in_python(python: &Path, job: &Path, preload: Option<&Path>, work: Work) -> Result<(), WorkError> {
     let failed = |reason: String| WorkError::Python { python: python.to_owned(), reason };
     let interpreter = find(python).map_err(failed)?;
     let library = load(&interpreter).map_err(failed)?;
@@ -84,7 +84,11 @@ pub(super) fn run_in_python(python: &Path, job: &Path, work: Work) -> Result<(),
     WORK.with(|slot| slot.replace(Some(work)));
     let address = (entry as *const () as usize).to_string();
     let words = [interpreter.python.as_os_str(), program.as_os_str(), job.as_os_str(), OsStr::new(&address)];
-    let words = words.into_iter().map(|word| CString::new(word.as_bytes())).collect::<Result<Vec<_>, _>>();
+    let words = words
+        .into_iter()
+        .chain(preload.map(Path::as_os_str))
+        .map(|word| CString::new(word.as_bytes()))
+        .collect::<Result<Vec<_>, _>>();
     let mut words: Vec<*mut c_char> =
         words.map_err(|_| failed("a path holds a NUL".to_owned()))?.into_iter().map(CString::into_raw).collect();
     // SAFETY: as C's `main` is called; the words live as long as the process.

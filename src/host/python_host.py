@@ -1,8 +1,8 @@
 """Runs Python functions over tensors for ncugate, inside of its worker process.
 
-    python3 python_host.py JOB ENTRY
+    python3 python_host.py JOB ENTRY [PRELOAD]
 
-JOB is the worker's job; ENTRY is the address of a C function of the process that this interpreter was started in. That function
+JOB is the worker's job, PRELOAD says which functions it will call where it is not there yet; ENTRY is the address of a C function of the process that this interpreter was started in. That function
 does the whole job, and calls back here whenever a variant that is a Python function is to be launched: once eagerly, then while
 it captures a CUDA graph. It alone allocates, fills and compares buffers, replays graphs and takes times.
 """
@@ -105,9 +105,9 @@ class Function:
 class Host:
     """The functions of a job."""
 
-    def __init__(self, job):
-        self.shapes = job["shapes"]
-        self.kernels = job["kernels"]
+    def __init__(self, path):
+        self.path = path
+        self.read = None
         self.loaded = {}
         self.tensors = {}
         self.streams = {}
@@ -115,6 +115,22 @@ class Host:
         self.open_pool = None
         # The last result for each output. What a graph gives has to stay where it is; what a call before gave is free again.
         self.kept = {}
+
+    @property
+    def job(self):
+        """The job, which may come after the interpreter has started."""
+        if self.read is None:
+            with open(self.path) as file:
+                self.read = json.load(file)
+        return self.read
+
+    @property
+    def shapes(self):
+        return self.job["shapes"]
+
+    @property
+    def kernels(self):
+        return self.job["kernels"]
 
     def function(self, number):
         if number not in self.loaded:
@@ -264,9 +280,24 @@ def said(error):
     return f"{text} ({os.path.basename(own[-1].filename)}:{own[-1].lineno})" if own else text
 
 
-def main(job, entry):
-    with open(job) as file:
-        host = Host(json.load(file))
+def preload(path):
+    """Imports modules before they are needed. What fails fails again when it is called, and is said then."""
+    with open(path) as file:
+        functions = json.load(file)["functions"]
+    for where, name in functions:
+        try:
+            call = getattr(module(where), name, None)
+            if hasattr(call, "_torchdynamo_orig_callable"):
+                # torch.compile imports its compiler with the first call
+                importlib.import_module("torch._inductor.compile_fx")
+        except BaseException:  # noqa: BLE001, S110
+            pass
+
+
+def main(job, entry, ahead=None):
+    host = Host(job)
+    if ahead is not None:
+        preload(ahead)
 
     def answer(work, message, capacity):
         try:
@@ -310,4 +341,4 @@ def main(job, entry):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -4,6 +4,7 @@
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::WorkerJob;
 use super::tail::tail;
+use super::worker_command::WorkerCommand;
 use crate::gpu::DeviceAttributes;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -12,8 +13,8 @@ use crate::process::{self, Drain, Ending, KeptOutput, Supervised};
 use nix::sys::signal::Signal;
 use std::error::Error;
 use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -25,29 +26,6 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the pipe of an ended worker is read on.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The program that works, and its arguments before the job file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkerCommand {
-    /// The program, usually this one.
-    pub program: PathBuf,
-    /// Its arguments, usually the hidden subcommand.
-    pub args: Vec<String>,
-    /// The GPU that it works on, as `CUDA_VISIBLE_DEVICES` names it, where that is not the run's first.
-    pub gpu: Option<String>,
-}
-
-impl WorkerCommand {
-    /// The command, to which the job file is added.
-    pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.args);
-        if let Some(gpu) = &self.gpu {
-            command.env(process::VISIBLE_GPUS, gpu);
-        }
-        command
-    }
-}
 
 /// How the work on a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,12 +217,11 @@ impl Supervisor<'_> {
     /// Runs one worker to its end.
     fn attempt(&mut self, number: u32) -> Result<Attempt, MeasureError> {
         let errors = self.folder.join(format!("worker-{number}.stderr"));
-        let mut child = self.spawn(&self.folder.join(format!("worker-{number}.json")))?;
+        let (mut child, said) = self.spawn(&self.folder.join(format!("worker-{number}.json")))?;
         let Some(stdout) = child.child().stdout.take() else {
             let source = io::Error::other("no pipe");
             return Err(MeasureError::Io { what: "read the worker".to_owned(), source });
         };
-        let said = Drain::start(child.child().stderr.take(), KeptOutput::Ends);
         let lines = read_lines(stdout);
         let mut events = WorkerEvents::default();
         let ending = self.listen(&mut child, &lines, &mut events)?;
@@ -263,14 +240,21 @@ impl Supervisor<'_> {
         Ok(tail(&said))
     }
 
-    fn spawn(&self, job: &Path) -> Result<Supervised, MeasureError> {
+    /// Starts a worker, or employs one that was started ahead and has loaded the functions of the job.
+    fn spawn(&self, job: &Path) -> Result<(Supervised, Drain), MeasureError> {
         let io = |what: String| move |source| MeasureError::Io { what, source };
         let text = serde_json::to_vec(&self.job).map_err(|e| io(format!("write {}", job.display()))(e.into()))?;
-        std::fs::write(job, text).map_err(io(format!("write {}", job.display())))?;
+        std::fs::write(job, &text).map_err(io(format!("write {}", job.display())))?;
+        let ahead = self.job.preload().and_then(|preload| self.worker.ahead.take(&preload));
+        if let Some(ahead) = ahead {
+            return ahead.employ(&text, SILENCE_TIMEOUT).map_err(io("employ a worker".to_owned()));
+        }
         let mut command = self.worker.command();
         command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Supervised::spawn(&mut command, Some(SILENCE_TIMEOUT))
-            .map_err(io(format!("start {}", self.worker.program.display())))
+        let mut child = Supervised::spawn(&mut command, Some(SILENCE_TIMEOUT))
+            .map_err(io(format!("start {}", self.worker.program.display())))?;
+        let said = Drain::start(child.child().stderr.take(), KeptOutput::Ends);
+        Ok((child, said))
     }
 
     /// Hands on events until the worker has ended and its pipe is empty.

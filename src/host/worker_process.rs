@@ -2,6 +2,7 @@
 //!
 //! Between checking and timing it waits for its standard input to be closed: the parent may have programs that still load.
 
+use super::ahead::Preload;
 use super::event::WorkerEvent;
 use super::job::{JobMode, WorkerJob};
 use super::python::{PythonFunctions, run_in_python};
@@ -31,6 +32,29 @@ pub fn work(job: &Path) -> Result<(), WorkError> {
     conclude(outcome, &mut reporter)
 }
 
+/// Loads Python and the modules of functions, waits for the job that will be at `job`, and does it. As [`work`] otherwise.
+pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
+    let mut reporter = Reporter::stdout()?;
+    let mut own = reporter.another()?;
+    let about = std::fs::read(preload).map_err(|e| e.to_string());
+    let about: Result<Preload, String> =
+        about.and_then(|text| serde_json::from_slice(&text).map_err(|e| e.to_string()));
+    let python = match about {
+        Ok(about) => about.python.unwrap_or_else(|| PYTHON.into()),
+        Err(reason) => {
+            return conclude(Err(WorkError::Job { path: preload.to_owned(), reason }), &mut reporter);
+        }
+    };
+    let place = job.to_owned();
+    let work = move |functions| {
+        let outcome = read(&place).and_then(|work| run(work, Some(functions), &mut own));
+        // The parent knows from the events how it ended.
+        let _ = conclude(outcome, &mut own);
+    };
+    let failed = run_in_python(&python, job, Some(preload), Box::new(work));
+    conclude(failed.map(|()| ControlFlow::Continue(())), &mut reporter)
+}
+
 /// Does a job with Python functions. The process ends with the interpreter, after everything was reported.
 fn work_in_python(work: WorkerJob, path: &Path, mut reporter: Reporter) -> Result<(), WorkError> {
     let python = work.python.clone().unwrap_or_else(|| PYTHON.into());
@@ -40,7 +64,7 @@ fn work_in_python(work: WorkerJob, path: &Path, mut reporter: Reporter) -> Resul
         // The parent knows from the events how it ended.
         let _ = conclude(outcome, &mut own);
     };
-    let failed = run_in_python(&python, path, Box::new(job));
+    let failed = run_in_python(&python, path, None, Box::new(job));
     conclude(failed.map(|()| ControlFlow::Continue(())), &mut reporter)
 }
 

@@ -4,8 +4,9 @@
 use super::command::{Knobs, ProfileDetail};
 use super::failure::{NcuFailure, Reach, launches_in, passes_in};
 use super::group::{Effort, Group, NcuMetric, PROBES, plan_groups};
+use super::job::Job;
 use super::pass_book::PassBook;
-use super::session::{Job, Ran, Runner};
+use super::session::{Ran, Runner};
 use super::subject::{Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Unprofilable, Verify};
 use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::process::{self, Ending};

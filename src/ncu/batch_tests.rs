@@ -121,6 +121,7 @@ impl Bench {
             timeout: Duration::from_secs(20),
             prefix: "",
             knobs: Knobs::default(),
+            ahead: None,
         };
         let profiler = Profiler { probes: self.probes, ..Profiler::new(runner, &self.reader, &self.covered) };
         let subject = Subject {
@@ -349,6 +350,7 @@ fn a_hang_is_ended_by_the_deadline() {
         timeout: Duration::from_millis(300),
         prefix: "",
         knobs: Knobs::default(),
+        ahead: None,
     };
     let target = bench.worker.command(&cases(1)).unwrap();
     let metrics = ["sm__cycles_active.avg".to_owned()];
@@ -407,6 +409,7 @@ fn a_sink_that_cannot_keep_a_record_stops_everything() {
         timeout: Duration::from_secs(20),
         prefix: "",
         knobs: Knobs::default(),
+        ahead: None,
     };
     let subject = Subject {
         cases: cases(3),

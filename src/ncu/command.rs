@@ -5,7 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::tool::NcuVersion;
 use super::unit::CounterUnit;
+use crate::model::ComputeCapability;
 
 /// What ncu does to the clocks. Nothing here ever sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -69,8 +71,62 @@ pub enum ProfileDetail {
     /// Nothing: counters alone.
     #[default]
     Counters,
-    /// Sections with what their rules say, samples of every instruction, machine code and source text.
-    Close,
+    /// Sections with what their rules say, samples of every instruction and over the launch's life, machine code and source text.
+    Close(LifeSampling),
+}
+
+/// How the life of a launch is sampled (ncu's section PmSampling).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LifeSampling {
+    /// ncu finds an interval and a size by a pass of its own, and reads back 31 MB or more a launch.
+    #[default]
+    Automatic,
+    /// In one pass, every so many nanoseconds, into 16 MiB.
+    Every {
+        /// Nanoseconds between two samples.
+        nanoseconds: u32,
+    },
+}
+
+impl LifeSampling {
+    /// Bytes for the samples of a launch. One took 22,000 bytes at most on an H200.
+    const BUFFER: u32 = 16 << 20;
+    /// Samples that certainly fit.
+    const SAMPLES: f64 = 400.0;
+    /// The shortest interval that ncu chooses by itself on an H200, in nanoseconds; others are powers of two of it.
+    const SHORTEST: u32 = 1500;
+    /// Microseconds around a launch that are sampled with it: 150 to 260 before it and 75 to 260 behind it on an H200.
+    const AROUND: f64 = 500.0;
+    /// How much longer a launch may take under the profiler, with cold caches.
+    const LONGER: f64 = 1.5;
+
+    /// An interval at which the longest of some launches, in microseconds, has samples from begin to end; ncu's own choice where that is
+    /// not known, or where this ncu or chip was never asked so.
+    pub fn for_launches(longest: Option<f64>, version: NcuVersion, capability: ComputeCapability) -> Self {
+        let is_known = version >= NcuVersion([2025, 3, 0, 0]) && capability == ComputeCapability::new(9, 0);
+        let Some(longest) = longest.filter(|us| is_known && us.is_finite() && *us > 0.0) else {
+            return Self::Automatic;
+        };
+        let wanted = 1e3 * (Self::LONGER * longest + Self::AROUND) / Self::SAMPLES;
+        let intervals = std::iter::successors(Some(Self::SHORTEST), |ns| ns.checked_mul(2));
+        intervals
+            .into_iter()
+            .find(|ns| f64::from(*ns) >= wanted)
+            .map_or(Self::Automatic, |nanoseconds| Self::Every { nanoseconds })
+    }
+
+    /// ncu's options.
+    fn options(self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Automatic => Vec::new(),
+            Self::Every { nanoseconds } => vec![
+                ("--pm-sampling-interval", nanoseconds.to_string()),
+                ("--pm-sampling-buffer-size", Self::BUFFER.to_string()),
+                ("--pm-sampling-max-passes", "1".to_owned()),
+            ],
+        }
+    }
 }
 
 impl ProfileDetail {
@@ -91,7 +147,7 @@ impl ProfileDetail {
     const fn sections(self) -> &'static [&'static str] {
         match self {
             Self::Counters => &[],
-            Self::Close => &Self::SECTIONS,
+            Self::Close(_) => &Self::SECTIONS,
         }
     }
 }
@@ -184,8 +240,9 @@ impl NcuSession {
         for section in self.detail.sections() {
             option("--section", section.as_ref());
         }
-        if self.detail == ProfileDetail::Close {
+        if let ProfileDetail::Close(sampling) = self.detail {
             option("--import-source", "yes".as_ref());
+            sampling.options().iter().for_each(|(name, value)| option(name, value.as_ref()));
         }
         match &self.selection {
             LaunchSelection::Everything => {}
@@ -204,11 +261,16 @@ impl NcuSession {
     }
 
     /// Environment variables that ncu gets beside those it inherits.
-    pub fn environment(&self) -> [(&'static str, OsString); 2] {
-        [
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let mut variables = vec![
             ("TMPDIR", self.scratch.clone().into_os_string()),
             ("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT", "1".into()),
-        ]
+        ];
+        if matches!(self.detail, ProfileDetail::Close(_)) {
+            // The pass that finds out which functions a launch calls: our modules have few.
+            variables.push(("NV_COMPUTE_PROFILER_DISABLE_SW_PRE_PASS", "1".into()));
+        }
+        variables
     }
 
     /// The process, with the environment and folder that `target` asked for, and no standard input.
@@ -230,7 +292,7 @@ impl NcuSession {
 
     /// Metrics that belong to instructions are dropped by ncu when the machine code is not imported.
     fn needs_machine_code(&self) -> bool {
-        self.detail == ProfileDetail::Close
+        matches!(self.detail, ProfileDetail::Close(_))
             || self
                 .metrics
                 .iter()
@@ -327,13 +389,40 @@ mod tests {
 
     #[test]
     fn a_deep_profile_names_its_sections_and_imports_sources() {
-        let close = line(&NcuSession { detail: ProfileDetail::Close, ..session() });
+        let close = line(&NcuSession { detail: ProfileDetail::Close(LifeSampling::Automatic), ..session() });
         let sections = ProfileDetail::SECTIONS.map(|section| format!("--section {section}")).join(" ");
         assert!(
             close.contains(&format!("--import-sass yes {sections} --import-source yes --metrics gpu__")),
             "{close}"
         );
         assert!(!line(&session()).contains("--section"));
+        let fixed = ProfileDetail::Close(LifeSampling::Every { nanoseconds: 3000 });
+        let fixed = line(&NcuSession { detail: fixed, ..session() });
+        assert!(
+            fixed.contains(
+                "--pm-sampling-interval 3000 --pm-sampling-buffer-size 16777216 --pm-sampling-max-passes 1 --metrics"
+            ),
+            "{fixed}"
+        );
+    }
+
+    #[test]
+    fn the_interval_follows_the_longest_launch_where_it_was_tried() {
+        let version = NcuVersion([2025, 3, 1, 0]);
+        let hopper = ComputeCapability::new(9, 0);
+        let every = |longest: f64| LifeSampling::for_launches(Some(longest), version, hopper);
+        for (microseconds, nanoseconds) in
+            [(20.0, 1500), (47.0, 1500), (500.0, 6000), (1_442.0, 12_000), (69_500.0, 384_000)]
+        {
+            assert_eq!(every(microseconds), LifeSampling::Every { nanoseconds }, "{microseconds}");
+        }
+        assert_eq!(every(f64::NAN), LifeSampling::Automatic);
+        assert_eq!(every(1e12), LifeSampling::Automatic);
+        assert_eq!(LifeSampling::for_launches(None, version, hopper), LifeSampling::Automatic);
+        let ada = LifeSampling::for_launches(Some(20.0), version, ComputeCapability::new(8, 9));
+        assert_eq!(ada, LifeSampling::Automatic);
+        let older = LifeSampling::for_launches(Some(20.0), NcuVersion([2024, 1, 0, 0]), hopper);
+        assert_eq!(older, LifeSampling::Automatic);
     }
 
     #[test]

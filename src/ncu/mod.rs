@@ -2,6 +2,7 @@
 //!
 //! Reading what it wrote is [`ncu_rep`]'s.
 
+mod ahead;
 mod batch;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -9,6 +10,7 @@ mod batch_tests;
 mod command;
 mod failure;
 mod group;
+mod job;
 mod pass_book;
 pub mod preflight;
 mod session;
@@ -16,14 +18,16 @@ mod subject;
 mod tool;
 mod unit;
 
+pub use ahead::AheadSessions;
 pub use batch::{Profiler, Sink};
 pub use command::{
-    CacheControl, ClockControl, Knobs, LaunchSelection, NcuSession, Processes, ProfileDetail, ReplayMode,
+    CacheControl, ClockControl, Knobs, LaunchSelection, LifeSampling, NcuSession, Processes, ProfileDetail, ReplayMode,
 };
 pub use failure::{NcuFailure, Reach};
 pub use group::{Effort, Group, NcuMetric, PROBES, plan_groups};
+pub use job::Job;
 pub use pass_book::{Counters, Known, PassBook, cache_folder};
-pub use session::{Job, Ran, Runner, scratch_folder};
+pub use session::{Ran, Runner, scratch_folder};
 pub use subject::{
     Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Target, Unprofilable, Verify,
 };

@@ -1,16 +1,17 @@
 //! One ncu process, from files to be written to what came of it. It judges nothing beyond how the process ended.
 
-use super::command::{Knobs, LaunchSelection, NcuSession, Processes, ProfileDetail, argv, written};
+use super::ahead::{AheadSession, AheadSessions};
+use super::command::{Knobs, NcuSession, argv, written};
 use super::failure::NcuFailure;
+use super::job::Job;
 use super::tool::Ncu;
 use crate::disk::open;
-use crate::process::{Ending, Output, Piped};
+use crate::process::{Ending, Output, Piped, RequestPipe};
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// Longest path of a scratch folder: ncu makes sockets in it, and a socket's path ends at 107 bytes.
@@ -37,23 +38,8 @@ pub struct Runner<'a> {
     pub prefix: &'a str,
     /// Knobs.
     pub knobs: Knobs,
-}
-
-/// Which launches of which program, with which metrics.
-#[derive(Debug)]
-pub struct Job<'a> {
-    /// Beginning of the files' names; a number makes them unique in their folders.
-    pub stem: &'a str,
-    /// ncu metric names.
-    pub metrics: &'a [String],
-    /// What is collected beside them.
-    pub detail: ProfileDetail,
-    /// The program.
-    pub target: &'a Command,
-    /// Its launches.
-    pub selection: &'a LaunchSelection,
-    /// Its processes.
-    pub processes: Processes,
+    /// Sessions that were started before their turn.
+    pub ahead: Option<&'a AheadSessions>,
 }
 
 /// What came of a session.
@@ -82,21 +68,13 @@ impl Ran {
 }
 
 impl Runner<'_> {
-    /// Runs `job` to its end. An ncu that cannot be started is a [`Ran`] with that failure; an `Err` is ours.
+    /// Runs `job` to its end, in the session that was started for it where there is one. An ncu that cannot be started is a [`Ran`] with
+    /// that failure; an `Err` is ours.
     pub fn run(&self, job: &Job) -> io::Result<Ran> {
-        let name = self.free_name(&format!("{}{}", self.prefix, job.stem))?;
-        let session = NcuSession {
-            target: argv(job.target),
-            metrics: job.metrics.to_vec(),
-            detail: job.detail,
-            output: std::path::absolute(self.reports.join(&name))?,
-            log: std::path::absolute(self.logs.join(format!("{name}.log")))?,
-            scratch: self.scratch.to_owned(),
-            selection: job.selection.clone(),
-            processes: job.processes,
-            knobs: self.knobs,
-        };
-        let printed = self.logs.join(format!("{name}.out"));
+        if let Some(ahead) = self.ahead.and_then(|ahead| ahead.take(job)) {
+            return self.employ(ahead, job);
+        }
+        let session = self.session(job)?;
         let mut command = session.command(&self.ncu.path, job.target);
         let child = match Piped::spawn(&mut command, Some(self.timeout)) {
             Ok(child) => child,
@@ -106,9 +84,51 @@ impl Runner<'_> {
                 return Ok(Ran { report: None, ending, log: String::new(), output: String::new(), failure });
             }
         };
-        let Output { ending, stdout, stderr } = child.finish()?;
+        self.conclude(&session, child.finish()?)
+    }
+
+    /// Starts ncu over a program that reads its job from `pipe`, with the metrics, launches and processes of `job`. It waits among `ahead`.
+    ///
+    /// # Errors
+    /// It cannot be started; its turn will say why.
+    pub fn start_ahead(&self, ahead: &AheadSessions, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
+        let session = self.session(job)?;
+        let child = Piped::spawn(&mut session.command(&self.ncu.path, job.target), None)?;
+        ahead.push(AheadSession { session, child, pipe });
+        Ok(())
+    }
+
+    /// A session over a job.
+    fn session(&self, job: &Job) -> io::Result<NcuSession> {
+        let name = self.free_name(&format!("{}{}", self.prefix, job.stem))?;
+        Ok(NcuSession {
+            target: argv(job.target),
+            metrics: job.metrics.to_vec(),
+            detail: job.detail,
+            output: std::path::absolute(self.reports.join(&name))?,
+            log: std::path::absolute(self.logs.join(format!("{name}.log")))?,
+            scratch: self.scratch.to_owned(),
+            selection: job.selection.clone(),
+            processes: job.processes,
+            knobs: self.knobs,
+        })
+    }
+
+    /// Hands a session that waits the file that the program of `job` is called with, and runs it to its end.
+    fn employ(&self, ahead: AheadSession, job: &Job) -> io::Result<Ran> {
+        let AheadSession { session, mut child, pipe } = ahead;
+        let file = job.target.get_args().last().map(Path::new).unwrap_or(Path::new(""));
+        let text = fs::read(file)?;
+        child.extend(self.timeout);
+        pipe.hand(&text, || Ok(child.poll()?.is_none()))?;
+        self.conclude(&session, child.finish()?)
+    }
+
+    /// What a session that has ended came to.
+    fn conclude(&self, session: &NcuSession, ended: Output) -> io::Result<Ran> {
+        let Output { ending, stdout, stderr } = ended;
         let output = [stdout, stderr].concat();
-        fs::write(&printed, &output)?;
+        fs::write(session.log.with_extension("out"), &output)?;
         let log = read_text(&session.log)?;
         let failure = NcuFailure::diagnose(ending, &format!("{log}\n{}", own_lines(&output)));
         Ok(Ran { report: written(&session.output, &log), ending, log, output, failure })
@@ -174,7 +194,9 @@ fn private_folder(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::command::{LaunchSelection, Processes, ProfileDetail};
     use super::*;
+    use std::process::Command;
 
     #[test]
     fn the_scratch_folder_is_private_and_never_a_strangers() {
@@ -200,6 +222,7 @@ mod tests {
             timeout: Duration::from_secs(5),
             prefix: "",
             knobs: Knobs::default(),
+            ahead: None,
         };
         assert_eq!(runner.free_name("core").unwrap(), "core-1");
         for name in ["core-1.ncu-rep", "core-7.log", "core2-9.log", "core-x.log"] {

@@ -4,9 +4,11 @@
 
 mod guard;
 mod kept;
+mod request_pipe;
 
 pub use guard::{guard, start_guard};
 pub use kept::{Drain, KeptOutput};
+pub use request_pipe::RequestPipe;
 
 use guard::{GroupChange, tell};
 use nix::errno::Errno;

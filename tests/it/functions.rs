@@ -4,6 +4,7 @@
 use crate::command::{Finished, Place};
 use crate::live::{latencies, machine};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
@@ -193,4 +194,38 @@ fn functions_are_timed_where_a_graph_has_their_work_and_found_out_where_it_has_n
         "{manifest}"
     );
     assert!(manifest["inputs"]["functions.py"].is_string(), "{manifest}");
+}
+
+/// Modules are imported by two processes before anything is called: one checks and times, the other times what is selected anew.
+#[test]
+fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
+    if !has_shared_python() {
+        return;
+    }
+    let (place, variables) = machine_of_functions(&["honest", "returned"]);
+    let logging = "import os\n\n\ndef log(what):\n    with open(os.path.join(os.path.dirname(__file__), \"log.txt\"), \"a\") as file:\n        \
+                   file.write(f\"{os.getpid()} {what}\\n\")\n\n\nlog(\"imported\")\n";
+    let functions = FUNCTIONS.replace("def honest(x, y):\n", "def honest(x, y):\n    log(\"called\")\n");
+    place.write("functions.py", &format!("{functions}\n{logging}"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert!(outcomes(&place).iter().all(|(_, status, _)| status == "timed"), "{finished:?}");
+    let log = fs::read_to_string(place.path().join("log.txt")).unwrap();
+    let lines: Vec<(&str, &str)> = log.lines().map(|line| line.split_once(' ').unwrap()).collect();
+    let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    // what was handed to each lies where its pipe was
+    let jobs = ["ahead-0.json", "ahead-1.json"].map(|name| fs::read_to_string(run.join("logs").join(name)).unwrap());
+    let names = |job: &str| serde_json::from_str::<Value>(job).unwrap()["kernels"].as_array().unwrap().len();
+    assert_eq!(jobs.map(|job| names(&job)).into_iter().max(), Some(2), "{log}");
+    // and so for ncu, which was started over a program that waited
+    let profiled = fs::read_to_string(run.join("logs/called.json")).unwrap();
+    assert_eq!(
+        (names(&profiled), serde_json::from_str::<Value>(&profiled).unwrap()["mode"]["mode"].as_str()),
+        (2, Some("profile"))
+    );
+    assert!(run.join("logs/called-1.log").is_file() && run.join("logs/called-1.out").is_file());
+    let callers: BTreeSet<&str> =
+        lines.iter().filter(|(_, what)| *what == "called").map(|(process, _)| *process).collect();
+    let imports = lines.iter().filter(|(process, what)| *what == "imported" && callers.contains(process)).count();
+    assert!(callers.len() >= 2 && imports == callers.len(), "each measurement has a process of its own: {log}");
 }

@@ -113,7 +113,7 @@ impl NoisyRun {
             "n=0; while [ -e {place}/job-$n ]; do n=$((n+1)); done\ncp $1 {place}/job-$n; cat {place}/say-$n\n"
         );
         std::fs::write(&script, text).unwrap();
-        let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()], gpu: None };
+        let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
         let (phase, plan) = (&self.phase, &self.plan);
         let mut confirmation =
             Confirmation { phase, plan, worker: &worker, reference: &BTreeMap::new(), writer, progress: &Silent };

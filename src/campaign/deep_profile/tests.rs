@@ -75,8 +75,9 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
         home: None,
         others: Vec::new(),
         other_machines: Vec::new(),
-        worker: WorkerCommand { program: "true".into(), args: Vec::new(), gpu: None },
+        worker: WorkerCommand::new("true".into(), Vec::new()),
         machine: Machine::default(),
+        ahead: crate::ncu::AheadSessions::default(),
     }
 }
 

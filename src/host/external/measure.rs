@@ -33,7 +33,7 @@ pub fn measure(
 ) -> Result<ExternalRecords, ExternalError> {
     let request = bench_request(phase, variant, folder)?;
     let ended = match prestarted.take(variant) {
-        Some(waiting) => waiting.release(&request, limit(phase))?,
+        Some(waiting) => Some(waiting.release(&request, limit(phase))?),
         None => start(plan, &request, &request_path(folder), limit(phase))?,
     };
     let expected = ExpectedRecords::new(phase, variant);

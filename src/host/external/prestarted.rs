@@ -1,21 +1,16 @@
 //! Programs started before their turn, so that an interpreter and its libraries load while nvcc compiles.
 //!
-//! Such a program finds a named pipe where its request will be. Opening that waits for a writer, and there is none before the
-//! program's turn: it cannot know what to measure, and sits idle. Its having opened the pipe is also how it says that it is
-//! ready, so that nothing is timed beside a program that still loads. A program that is not ready in time, that ends, or
-//! that a pipe does not suit is taken back and started at its turn, with a file.
+//! Such a program finds a named pipe where its request will be ([`RequestPipe`]), and cannot know what to measure before its turn.
+//! Nothing is timed beside a program that still loads. A program that is not ready in time, that ends, or that a pipe does not suit
+//! is taken back and started at its turn, with a file.
 
 use super::error::ExternalError;
 use super::request::{Request, command, request_path};
 use crate::model::VariantId;
 use crate::plan::CommandPlan;
-use crate::process::{self, Output, Piped};
-use nix::errno::Errno;
-use nix::sys::stat::Mode;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use crate::process::{self, Output, Piped, RequestPipe};
+use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long everything waits for programs that still load.
@@ -79,78 +74,35 @@ enum CommandState {
 #[derive(Debug)]
 pub(super) struct PrestartedCommand {
     variant: VariantId,
-    child: Option<Piped>,
-    path: PathBuf,
-    pipe: Option<File>,
+    child: Piped,
+    pipe: RequestPipe,
 }
 
 impl PrestartedCommand {
     fn start(variant: &VariantId, plan: &CommandPlan, path: &Path) -> Option<Self> {
         let mut command = command(plan, path)?;
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return None,
-            Ok(()) | Err(_) => {}
-        }
-        nix::unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR).ok()?;
-        let mut waiting = Self { variant: variant.clone(), child: None, path: path.to_owned(), pipe: None };
-        waiting.child = Some(Piped::spawn(&mut command, None).ok()?);
-        Some(waiting)
+        let pipe = RequestPipe::make(path).ok()?;
+        let child = Piped::spawn(&mut command, None).ok()?;
+        Some(Self { variant: variant.clone(), child, pipe })
     }
 
     fn state(&mut self) -> CommandState {
-        let running = self.child.as_mut().is_some_and(|child| matches!(child.poll(), Ok(None)));
-        if !running {
+        if !matches!(self.child.poll(), Ok(None)) {
             return CommandState::Over;
         }
-        if self.pipe.is_some() {
-            return CommandState::Ready;
-        }
-        match OpenOptions::new().write(true).custom_flags(nix::libc::O_NONBLOCK).open(&self.path) {
-            Ok(pipe) => {
-                self.pipe = Some(pipe);
-                CommandState::Ready
-            }
-            // Nobody has opened it for reading.
-            Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => CommandState::Loading,
+        match self.pipe.has_reader() {
+            Ok(true) => CommandState::Ready,
+            Ok(false) => CommandState::Loading,
             Err(_) => CommandState::Over,
         }
     }
 
     /// Lets it have `request`, and waits until it ends.
-    ///
-    /// A file takes the pipe's place first, for a program that reads its request twice.
-    pub(super) fn release(
-        mut self,
-        request: &Request,
-        limit: Duration,
-    ) -> Result<Option<io::Result<Output>>, ExternalError> {
-        let text = request.write(&self.path)?;
-        let (Some(mut child), Some(pipe)) = (self.child.take(), self.pipe.take()) else { return Ok(None) };
+    pub(super) fn release(self, request: &Request, limit: Duration) -> Result<io::Result<Output>, ExternalError> {
+        let Self { mut child, pipe, .. } = self;
+        let text = request.write(pipe.path())?;
         child.extend(limit);
-        Ok(Some(hand(pipe, &text, &mut child).and_then(|()| child.finish())))
-    }
-}
-
-/// Writes the request into the pipe and closes it. A program that has closed it, or ended, gets no more.
-fn hand(mut pipe: File, text: &[u8], child: &mut Piped) -> io::Result<()> {
-    let mut left = text;
-    while !left.is_empty() && child.poll()?.is_none() {
-        match pipe.write(left) {
-            Ok(written) => left = &left[written..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(POLL_INTERVAL),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-impl Drop for PrestartedCommand {
-    fn drop(&mut self) {
-        use std::os::unix::fs::FileTypeExt;
-        let pipe = std::fs::symlink_metadata(&self.path).is_ok_and(|about| about.file_type().is_fifo());
-        if pipe {
-            let _ = std::fs::remove_file(&self.path);
-        }
+        let handed = pipe.hand(&text, || Ok(child.poll()?.is_none()));
+        Ok(handed.and_then(|()| child.finish()))
     }
 }

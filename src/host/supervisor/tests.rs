@@ -8,6 +8,7 @@ use crate::model::Tolerance;
 use crate::prove::ReferenceSpec;
 use crate::prove::fixtures;
 use crate::time::{HiddenSeeds, TimingSettings};
+use std::path::PathBuf;
 
 /// Two variants `a` and `b`, one shape `s`, two seeds.
 fn job() -> WorkerJob {
@@ -80,7 +81,7 @@ fn supervise(first: &str, second: &str, timeout: Duration) -> (Result<Finish, Me
     let mark = folder.path().join("mark");
     let text = format!("if [ -e {0} ]; then\n:\n{second}\nelse\ntouch {0}\n{first}\nfi\n", mark.display());
     std::fs::write(&script, text).unwrap();
-    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()], gpu: None };
+    let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
     let mut seen = Vec::new();
     let mut sink = |event: WorkerEvent| {
         seen.push(match event {
@@ -121,7 +122,7 @@ fn timing_starts_after_the_receiver_took_the_last_check() {
     let times = timed("a") + &timed("b") + &line(&WorkerEvent::Done);
     let waits = format!("cat > /dev/null; test -e {} || exit 9\n", ready.display());
     std::fs::write(&script, checks("a") + &checks("b") + &line(&WorkerEvent::Proven) + &waits + &times).unwrap();
-    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()], gpu: None };
+    let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
     let result = measure(job(), &worker, LONG, folder.path(), &mut |event| {
         if event == WorkerEvent::Proven {
             std::thread::sleep(Duration::from_millis(100));
@@ -217,7 +218,7 @@ fn a_sink_that_fails_ends_the_work() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("worker.sh");
     std::fs::write(&script, whole("a") + "sleep 60").unwrap();
-    let worker = WorkerCommand { program: "sh".into(), args: vec![script.display().to_string()], gpu: None };
+    let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
     let result = measure(job(), &worker, LONG, folder.path(), &mut |_| Err("disk full".into()));
     assert!(matches!(result, Err(MeasureError::Sink(e)) if e.to_string() == "disk full"));
 }
@@ -225,8 +226,7 @@ fn a_sink_that_fails_ends_the_work() {
 #[test]
 fn a_device_that_is_absent_is_not_one_that_is_broken() {
     let probe = |script: &str| {
-        let worker =
-            WorkerCommand { program: "sh".into(), args: vec!["-c".into(), script.into(), "sh".into()], gpu: None };
+        let worker = WorkerCommand::new("sh".into(), vec!["-c".into(), script.into(), "sh".into()]);
         find_device(&worker, LONG)
     };
     let absent = probe(&line(&WorkerEvent::NoDevice { reason: "no libcuda".into() })).unwrap();

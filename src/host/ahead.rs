@@ -1,0 +1,117 @@
+//! Workers that are started before there is a job for them, so that an interpreter and the modules of Python functions load while
+//! something else goes on. Each gets one job, and is a fresh process for it.
+
+use crate::process::{self, Drain, KeptOutput, RequestPipe, Supervised};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long everything waits for workers that still load.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
+/// How often they are looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// What a worker loads before it knows its job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preload {
+    /// The Python that functions run in.
+    pub python: Option<PathBuf>,
+    /// Modules, and the function of each.
+    pub functions: Vec<(PathBuf, String)>,
+}
+
+/// Workers that wait for a job; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct AheadWorkers(Arc<Mutex<Vec<AheadWorker>>>);
+
+/// A worker that was started early. Dropped, it is ended.
+#[derive(Debug)]
+pub(super) struct AheadWorker {
+    child: Supervised,
+    said: Drain,
+    pipe: RequestPipe,
+    preload: Preload,
+}
+
+impl AheadWorkers {
+    /// Starts so many workers by a command; their files go to `folder`. One that cannot be started is left for its turn.
+    pub fn start(&self, worker: impl Fn() -> Command, preload: &Preload, folder: &Path, count: usize) {
+        let new = (0..count).filter_map(|number| AheadWorker::start(worker(), preload, folder, number).ok());
+        self.lock().extend(new);
+    }
+
+    /// Waits until every worker is ready, that is idle; ends those that are not within two minutes.
+    pub fn settle(&self) {
+        let deadline = Instant::now() + LOAD_TIMEOUT;
+        self.lock().retain_mut(|waiting| waiting.settle(deadline));
+    }
+
+    /// A worker that has loaded this, once it is ready.
+    pub(super) fn take(&self, preload: &Preload) -> Option<AheadWorker> {
+        let deadline = Instant::now() + LOAD_TIMEOUT;
+        loop {
+            let at = self.lock().iter().position(|waiting| waiting.preload.serves(preload))?;
+            let mut waiting = self.lock().swap_remove(at);
+            if waiting.settle(deadline) {
+                return Some(waiting);
+            }
+        }
+    }
+
+    /// Ends those that nobody needed.
+    pub fn dismiss(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<AheadWorker>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Preload {
+    /// Whether what was loaded is all that the other needs.
+    fn serves(&self, other: &Self) -> bool {
+        self.python == other.python && other.functions.iter().all(|function| self.functions.contains(function))
+    }
+}
+
+impl AheadWorker {
+    fn start(mut command: Command, preload: &Preload, folder: &Path, number: usize) -> io::Result<Self> {
+        let place = |ending: &str| folder.join(format!("ahead-{number}.{ending}"));
+        let about = place("preload.json");
+        std::fs::write(&about, serde_json::to_vec(preload)?)?;
+        let pipe = RequestPipe::make(&place("json"))?;
+        command.arg("--preload").arg(&about).arg(pipe.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Supervised::spawn(&mut command, None)?;
+        let said = Drain::start(child.child().stderr.take(), KeptOutput::Ends);
+        Ok(Self { child, said, pipe, preload: preload.clone() })
+    }
+
+    /// Whether it is idle before `deadline`.
+    fn settle(&mut self, deadline: Instant) -> bool {
+        loop {
+            match (self.child.poll(), self.pipe.has_reader()) {
+                (Ok(None), Ok(true)) => return true,
+                (Ok(None), Ok(false)) if Instant::now() < deadline && !process::interrupted() => {
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Gives it its job, for which it has `limit` until it says something.
+    ///
+    /// # Errors
+    /// The job cannot be handed over.
+    pub(super) fn employ(self, job: &[u8], limit: Duration) -> io::Result<(Supervised, Drain)> {
+        let Self { mut child, said, pipe, .. } = self;
+        child.extend(limit);
+        pipe.hand(job, || Ok(child.poll()?.is_none()))?;
+        Ok((child, said))
+    }
+}

@@ -1,0 +1,86 @@
+//! ncu started before its turn, over a program that waits for its job: interpreters load under it while something else goes on.
+
+use super::command::{LaunchSelection, NcuSession, ProfileDetail};
+use super::job::Job;
+use crate::process::{self, Piped, RequestPipe};
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long everything waits for programs that still load.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
+/// How often they are looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Sessions that wait for their job; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct AheadSessions(Arc<Mutex<Vec<AheadSession>>>);
+
+/// An ncu whose program waits. Dropped, both are ended.
+#[derive(Debug)]
+pub(super) struct AheadSession {
+    pub session: NcuSession,
+    pub child: Piped,
+    pub pipe: RequestPipe,
+}
+
+impl AheadSessions {
+    pub(super) fn push(&self, waiting: AheadSession) {
+        self.lock().push(waiting);
+    }
+
+    /// Waits until every program is idle; ends those that are not within two minutes.
+    pub fn settle(&self) {
+        let deadline = Instant::now() + LOAD_TIMEOUT;
+        self.lock().retain_mut(|waiting| waiting.settle(deadline));
+    }
+
+    /// The session that collects what this job wants, once its program is idle.
+    pub(super) fn take(&self, job: &Job<'_>) -> Option<AheadSession> {
+        let at = self.lock().iter().position(|waiting| waiting.serves(job))?;
+        let mut waiting = self.lock().swap_remove(at);
+        waiting.settle(Instant::now() + LOAD_TIMEOUT).then_some(waiting)
+    }
+
+    /// Ends those that nobody needed.
+    pub fn dismiss(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<AheadSession>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AheadSession {
+    /// Whether it collects the very metrics of the job, of its launches at least, and runs the same program up to the job's file.
+    fn serves(&self, job: &Job<'_>) -> bool {
+        let metrics = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
+        let program = |command: &Command| command.get_program().to_owned();
+        self.session.detail == job.detail
+            && job.detail == ProfileDetail::Counters
+            && self.session.processes == job.processes
+            && metrics(&self.session.metrics) == metrics(job.metrics)
+            && self.session.target.first() == Some(&program(job.target))
+            && match (&self.session.selection, job.selection) {
+                (LaunchSelection::Ranges(own), LaunchSelection::Ranges(wanted)) => {
+                    wanted.iter().all(|range| own.contains(range))
+                }
+                _ => false,
+            }
+    }
+
+    /// Whether its program is idle before `deadline`.
+    fn settle(&mut self, deadline: Instant) -> bool {
+        loop {
+            match (self.child.poll(), self.pipe.has_reader()) {
+                (Ok(None), Ok(true)) => return true,
+                (Ok(None), Ok(false)) if Instant::now() < deadline && !process::interrupted() => {
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+                _ => return false,
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A named pipe in the place of a file that a program reads: it may start and load before anybody knows what it is to do.
+//!
+//! Opening the pipe waits for a writer, and there is none before the program's turn: it sits idle. Its having opened the pipe is also
+//! how it says that it is ready.
+
+use nix::errno::Errno;
+use nix::sys::stat::Mode;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often a reader is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A pipe that waits for its reader. Dropped, it is taken away.
+#[derive(Debug)]
+pub struct RequestPipe {
+    path: PathBuf,
+    writer: Option<File>,
+}
+
+impl RequestPipe {
+    /// Makes the pipe, in the place of whatever file is there.
+    ///
+    /// # Errors
+    /// What is there cannot be removed, or the folder takes no pipe.
+    pub fn make(path: &Path) -> io::Result<Self> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        nix::unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
+        Ok(Self { path: path.to_owned(), writer: None })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether somebody has opened it for reading.
+    ///
+    /// # Errors
+    /// It is not there any more, or cannot be opened.
+    pub fn has_reader(&mut self) -> io::Result<bool> {
+        if self.writer.is_some() {
+            return Ok(true);
+        }
+        match OpenOptions::new().write(true).custom_flags(nix::libc::O_NONBLOCK).open(&self.path) {
+            Ok(writer) => {
+                self.writer = Some(writer);
+                Ok(true)
+            }
+            // Nobody has opened it for reading.
+            Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts a file with the text in the place of the pipe, for a reader that reads twice, and gives the text to who has opened the pipe.
+    /// A reader that has closed it, or that `runs` no more, gets no more of it.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the pipe breaks in another way.
+    pub fn hand(mut self, text: &[u8], mut runs: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
+        let unfinished = self.path.with_extension("part");
+        std::fs::write(&unfinished, text)?;
+        std::fs::rename(&unfinished, &self.path)?;
+        let Some(mut writer) = self.writer.take() else { return Ok(()) };
+        let mut left = text;
+        while !left.is_empty() && runs()? {
+            match writer.write(left) {
+                Ok(written) => left = &left[written..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(POLL_INTERVAL),
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for RequestPipe {
+    fn drop(&mut self) {
+        use std::os::unix::fs::FileTypeExt;
+        let is_pipe = std::fs::symlink_metadata(&self.path).is_ok_and(|about| about.file_type().is_fifo());
+        if is_pipe {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_waits_for_its_text_and_finds_it_in_a_file_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("job.json");
+        let mut pipe = RequestPipe::make(&path).unwrap();
+        assert!(!pipe.has_reader().unwrap());
+        let own = path.clone();
+        let reader = std::thread::spawn(move || std::fs::read_to_string(own).unwrap());
+        while !pipe.has_reader().unwrap() {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        let text = "x".repeat(200_000);
+        pipe.hand(text.as_bytes(), || Ok(true)).unwrap();
+        assert_eq!(reader.join().unwrap(), text);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_needs_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("job.json");
+        std::fs::write(&path, "old").unwrap();
+        drop(RequestPipe::make(&path).unwrap());
+        assert!(!path.exists());
+    }
+}
