@@ -7,7 +7,10 @@ use super::problem::{
 };
 use super::safetensors;
 use super::tensor::dtype_of;
-use super::trace_set::{Axis, Definition, InputSpec, Solution, TensorSpec, TraceSet, Workload, WorkloadTrace, parse};
+use super::trace_set::{
+    Axis, Binding, CompileOptions, Definition, InputSpec, LanguageFamily, Solution, TensorSpec, TraceSet, Workload,
+    WorkloadTrace, parse,
+};
 use crate::config::ImportFormat;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -27,6 +30,10 @@ pub struct FlashInferChoice {
 const BOUND: Bound = Bound { atol: 1e-2, rtol: 1e-2, mismatches: 0.0 };
 /// The same for definitions of the type `moe`: its `eval_config.yaml`.
 const BOUND_OF_MOE: Bound = Bound { mismatches: 0.05, ..BOUND };
+/// Sources that are compiled, and what they include.
+const COMPILED: [&str; 4] = [".cu", ".cpp", ".cc", ".c"];
+/// See [`COMPILED`].
+const HEADERS: [&str; 3] = [".cuh", ".h", ".hpp"];
 /// The dimension that tells workloads apart whose numbers differ.
 const WORKLOAD: &str = "WORKLOAD";
 
@@ -335,6 +342,16 @@ fn candidates(
     let variants = distinct(kept.iter().map(|solution| solution.name.as_str()));
     let mut found = Vec::new();
     for (solution, variant) in kept.iter().zip(variants) {
+        if let Some(LanguageFamily::Compiled(binding)) = solution.spec.family() {
+            let by = match binding {
+                Binding::Torch => "PyTorch's extension loader",
+                Binding::TvmFfi => "TVM-FFI",
+            };
+            notes.push(format!(
+                "solution `{}` is compiled by {by} where it is first called: that takes nvcc, ninja and a C++ compiler",
+                solution.name
+            ));
+        }
         if !solution.spec.dependencies.is_empty() {
             let needs = solution.spec.dependencies.join(", ");
             notes.push(format!("solution `{}` needs {needs} in the Python of [build]", solution.name));
@@ -351,12 +368,10 @@ fn candidates(
 
 /// Why a solution cannot be called by a phase, beside those that are.
 fn refusal(solution: &Solution, kept: &[&Solution]) -> Option<String> {
-    if !matches!(solution.spec.language.as_str(), "python" | "triton" | "tilelang") {
-        return Some(format!(
-            "it is written in {}, with a host part of its own; write its kernel as [kernel] source (docs/problems.md)",
-            solution.spec.language
-        ));
-    }
+    let Some(family) = solution.spec.family() else {
+        let written = solution.spec.written_in();
+        return Some(format!("it is written in '{written}', which ncugate does not call (docs/problems.md)"));
+    };
     let Some((file, function)) = solution.spec.entry_point.split_once("::") else {
         return Some(format!("its entry point `{}` is not FILE::FUNCTION", solution.spec.entry_point));
     };
@@ -374,8 +389,14 @@ fn refusal(solution: &Solution, kept: &[&Solution]) -> Option<String> {
     if let Some(source) = solution.sources.iter().find(|source| !plain(&source.path)) {
         return Some(format!("its source `{}` is not a file in one folder with the others", source.path));
     }
+    if let LanguageFamily::Compiled(_) = family {
+        let is_known = |path: &str| COMPILED.iter().chain(&HEADERS).any(|ending| path.ends_with(ending));
+        let unknown = solution.sources.iter().find(|source| !is_known(&source.path));
+        return unknown.map(|source| format!("its source `{}` is neither C++ nor CUDA", source.path));
+    }
     // Python knows modules by name alone: what two solutions import under one name would be one module.
-    let clash = kept.iter().filter(|other| other.sources.len() > 1 || solution.sources.len() > 1).find_map(|other| {
+    let python = kept.iter().filter(|other| other.spec.family() == Some(LanguageFamily::Python));
+    let clash = python.filter(|other| other.sources.len() > 1 || solution.sources.len() > 1).find_map(|other| {
         let shared = solution.sources.iter().find(|s| other.sources.iter().any(|o| o.path == s.path))?;
         Some((other, shared))
     });
@@ -405,17 +426,49 @@ fn solution_calls(
         true => format!("    ENTRY({})\n", given.join(", ")),
         false => format!("    return results(ENTRY({}))\n", given.join(", ")),
     };
+    let name = literal(&format!("ncugate_solution_{}", variant.replace('-', "_")));
+    let (loader, entry) = match solution.spec.family() {
+        Some(LanguageFamily::Compiled(binding)) => (
+            include_str!("extension_calls.py"),
+            format!(
+                "extension({}, {}, {name}, {}, {})",
+                literals(solution.sources.iter().map(|source| source.path.as_str())),
+                literal(function),
+                literal(match binding {
+                    Binding::Torch => "torch",
+                    Binding::TvmFfi => "tvm-ffi",
+                }),
+                flags(solution.spec.compile_options.as_ref()),
+            ),
+        ),
+        Some(LanguageFamily::Python) | None => {
+            (include_str!("solution_calls.py"), format!("entry({}, {}, {name})", literal(file), literal(function)))
+        }
+    };
+    let imports = match solution.spec.family() {
+        Some(LanguageFamily::Compiled(_)) => "import hashlib\nimport pathlib\n",
+        Some(LanguageFamily::Python) | None => "import importlib.util\nimport pathlib\nimport sys\n",
+    };
     format!(
         "\"\"\"Calls {} of {file}, a solution of FlashInfer-Trace, with ncugate's buffers.\"\"\"\n\n{}\n{}OUTPUTS = {}\n\n\n{}\n\n\
-         ENTRY = entry({}, {}, {})\n\n\ndef solution({}):\n{returned}",
+         ENTRY = {entry}\n\n\ndef solution({}):\n{returned}",
         function,
-        "import importlib.util\nimport pathlib\nimport sys\n",
+        imports,
         without_axes(tensors),
         literals(names(tensors, Direction::Output)),
-        concat!(include_str!("solution_calls.py"), "\n\n", include_str!("answers.py")),
-        literal(file),
-        literal(function),
-        literal(&format!("ncugate_solution_{}", variant.replace('-', "_"))),
+        [loader, "\n\n", include_str!("answers.py")].concat(),
         parameters.join(", "),
+    )
+}
+
+/// Flags of a solution under the names that PyTorch's loader has for them.
+fn flags(options: Option<&CompileOptions>) -> String {
+    let Some(CompileOptions { cflags, cuda_cflags, ld_flags }) = options else { return "{}".to_owned() };
+    let list = |flags: &[String]| literals(flags.iter().map(String::as_str));
+    format!(
+        "{{\"extra_cflags\": {}, \"extra_cuda_cflags\": {}, \"extra_ldflags\": {}}}",
+        list(cflags),
+        list(cuda_cflags),
+        list(ld_flags)
     )
 }

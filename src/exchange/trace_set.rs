@@ -89,12 +89,95 @@ pub(super) struct Solution {
 /// How a solution is called.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct BuildSpec {
-    pub language: String,
+    /// flashinfer-bench: one language.
+    #[serde(default)]
+    pub language: Option<String>,
+    /// SOL-ExecBench: several.
+    #[serde(default)]
+    pub languages: Vec<String>,
+    /// How C++ and CUDA are called.
+    #[serde(default)]
+    pub binding: Option<Binding>,
+    /// SOL-ExecBench: flags of compilers and linker.
+    #[serde(default)]
+    pub compile_options: Option<CompileOptions>,
     pub entry_point: String,
     #[serde(default = "passes_destinations")]
     pub destination_passing_style: bool,
     #[serde(default)]
     pub dependencies: Vec<String>,
+}
+
+/// What makes a C++ function callable with tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Binding {
+    /// TVM's foreign function interface; flashinfer-bench's choice where a solution says nothing.
+    TvmFfi,
+    /// PyTorch's extensions.
+    Torch,
+}
+
+/// Flags of a solution in C++; what is not given is SOL-ExecBench's default.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct CompileOptions {
+    #[serde(default)]
+    pub cflags: Vec<String>,
+    #[serde(default = "cuda_flags")]
+    pub cuda_cflags: Vec<String>,
+    #[serde(default = "linker_flags")]
+    pub ld_flags: Vec<String>,
+}
+
+fn cuda_flags() -> Vec<String> {
+    ["-O3", "--use_fast_math"].map(str::to_owned).to_vec()
+}
+
+fn linker_flags() -> Vec<String> {
+    vec!["-lcuda".to_owned()]
+}
+
+/// What a solution is written in, as far as it is called differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LanguageFamily {
+    /// A Python module.
+    Python,
+    /// Sources that are compiled, behind a binding.
+    Compiled(Binding),
+}
+
+/// Languages that are Python modules.
+const PYTHON: [&str; 8] =
+    ["python", "pytorch", "triton", "tilelang", "cutedsl", "cute_dsl", "cutile", "cudnn_frontend"];
+/// Languages that are compiled. flashinfer-bench has the first two, and binds them with TVM-FFI unless they say otherwise;
+/// SOL-ExecBench has the others, and binds them with PyTorch.
+const COMPILED: [(&str, Binding); 6] = [
+    ("cuda", Binding::TvmFfi),
+    ("cpp", Binding::TvmFfi),
+    ("cuda_cpp", Binding::Torch),
+    ("cutlass", Binding::Torch),
+    ("cudnn", Binding::Torch),
+    ("cublas", Binding::Torch),
+];
+
+impl BuildSpec {
+    /// What it is written in, for people.
+    pub fn written_in(&self) -> String {
+        let all: Vec<&str> = self.language.iter().chain(&self.languages).map(String::as_str).collect();
+        all.join(", ")
+    }
+
+    /// How it is called; none where a language is not known, or none is given, or they do not go together.
+    pub fn family(&self) -> Option<LanguageFamily> {
+        let of = |language: &String| {
+            let compiled = COMPILED.iter().find(|(name, _)| name == language);
+            let compiled = compiled.map(|(_, usual)| LanguageFamily::Compiled(self.binding.unwrap_or(*usual)));
+            compiled.or_else(|| PYTHON.contains(&language.as_str()).then_some(LanguageFamily::Python))
+        };
+        let mut families = self.language.iter().chain(&self.languages).map(of);
+        let first = families.next()??;
+        families.all(|family| family == Some(first)).then_some(first)
+    }
 }
 
 const fn passes_destinations() -> bool {

@@ -14,7 +14,7 @@ pub(super) fn evaluate(definition: &Definition, counters: &DataFrame) -> MetricC
     let counter = |name: &str| counters.column(name).ok()?.f64().ok();
     let numbers = numbers(&definition.formula, &|name| Some(finite(counter(name)?)));
     let cell = |row: usize| match numbers.as_ref().and_then(|numbers| numbers.get(row)) {
-        Some(value) if value.is_finite() => Cell::Value(value),
+        Some(value) if value.is_finite() && !definition.formula.is_uncounted(value) => Cell::Value(value),
         _ => definition.evaluate(&|name| counter(name)?.get(row)),
     };
     (0..counters.height()).map(cell).collect()
@@ -48,6 +48,7 @@ fn sum(names: &[String], read: Read<'_>) -> Option<Float64Chunked> {
 #[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::metric::ZeroShare;
     use polars::prelude::{IntoColumn, NewChunkedArray};
 
     const ODD: [Option<f64>; 9] = [
@@ -76,6 +77,7 @@ mod tests {
     fn columns_have_the_values_and_reasons_that_rows_have() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let share = |factor| Formula::Share {
+            zero: ZeroShare::Counted,
             factor,
             part: names(&["a"]),
             whole: names(&["b", "a", "b"]),

@@ -83,13 +83,13 @@ impl ArenaLayout {
 
     /// Writes what the allocation holds before a launch: `contents` of inputs, and of other buffers that have any; else zero
     /// in scratch and [`POISON`] in outputs.
-    pub fn write_fresh(&self, buffers: &[BufferSpec], contents: &[Vec<u8>], image: &mut [u8]) {
+    pub fn write_fresh(&self, buffers: &[BufferSpec], contents: &[impl AsRef<[u8]>], image: &mut [u8]) {
         for gap in self.gaps() {
             let start = gap.start;
             image[gap].iter_mut().enumerate().for_each(|(i, byte)| *byte = guard_byte(start + i));
         }
         for ((buffer, region), content) in buffers.iter().zip(&self.regions).zip(contents) {
-            let target = &mut image[region.clone()];
+            let (target, content) = (&mut image[region.clone()], content.as_ref());
             match buffer.role {
                 Role::Input | Role::Inout => copy(target, content),
                 Role::Output | Role::Scratch if content.len() == target.len() => copy(target, content),

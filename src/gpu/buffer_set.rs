@@ -46,7 +46,7 @@ impl BufferSet {
     pub fn through(
         device: &Device,
         buffers: &[BufferSpec],
-        contents: &[Vec<u8>],
+        contents: &[impl AsRef<[u8]>],
         image: &mut PinnedMemory,
     ) -> Result<Self, DeviceError> {
         let layout = ArenaLayout::new(buffers);

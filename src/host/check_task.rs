@@ -1,5 +1,6 @@
 //! The worker's correctness cases.
 
+use super::case_draw::comparable;
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::JobKernel;
 use super::worker::{DeviceLost, WorkError, Worker};
@@ -7,7 +8,7 @@ use crate::gpu::DeviceError;
 use crate::model::{CheckOutcome, CheckRecord, Law};
 use crate::prove::{
     CaseDraw, CaseInputs, CheckBuffers, ExpectedOutput, ExpectedOutputError, ReferenceSpec, ShapeSpec, case_outcome,
-    expected_on_host, held_by_outputs, magnitudes, plain_on_host,
+    expected_on_host, held_by_outputs, magnitudes,
 };
 use std::ops::ControlFlow;
 
@@ -122,7 +123,7 @@ impl Worker<'_> {
             });
         }
         let usual = if law == Law::Declared { magnitudes(&expected) } else { shape.usual.clone().unwrap_or_default() };
-        self.comparable(shape.spec, law, (inputs, expected), &usual)
+        comparable((&self.job.reference, &self.job.tolerance), shape.spec, law, (inputs, expected), &usual)
     }
 
     /// The declared inputs of a seed, with their right answer; `buffers` are for a reference that takes the device.
@@ -134,38 +135,7 @@ impl Worker<'_> {
     ) -> Result<CaseDraw, ExpectedOutputError> {
         let (inputs, expected) = self.answered(shape, seed, Law::Declared, buffers)?;
         let usual = magnitudes(&expected);
-        self.comparable(shape, Law::Declared, (inputs, expected), &usual)
-    }
-
-    fn comparable(
-        &self,
-        shape: &ShapeSpec,
-        law: Law,
-        (inputs, expected): (CaseInputs, Vec<ExpectedOutput>),
-        usual: &[f64],
-    ) -> Result<CaseDraw, ExpectedOutputError> {
-        let plain = self.job.tolerance.times_error.map(|_| plain_on_host(&self.job.reference, shape, &inputs.values));
-        let plain = plain.transpose()?.flatten();
-        // Of the inputs a launch needs the bytes alone; the values of all laws together would take most of the memory.
-        let inputs = CaseInputs { bytes: inputs.bytes, values: Vec::new() };
-        let draw = CaseDraw::new(law, inputs, expected, usual);
-        let draw = match plain {
-            Some(plain) => draw.with_plain(shape, &plain),
-            None => draw,
-        };
-        if law != Law::Declared {
-            return Ok(draw);
-        }
-        // Built-in references are put to this test before anything is launched, with more mutants.
-        if !matches!(self.job.reference, ReferenceSpec::Builtin(_))
-            && let Some((buffer, null)) = draw.proves_nothing(shape, &self.job.tolerance)
-        {
-            return Err(ExpectedOutputError::ProvesNothing { buffer: buffer.to_owned(), null });
-        }
-        match draw.unmoved(shape, &self.job.tolerance) {
-            Some(buffer) => Err(ExpectedOutputError::Unmoved { buffer: buffer.to_owned() }),
-            None => Ok(draw),
-        }
+        comparable((&self.job.reference, &self.job.tolerance), shape, Law::Declared, (inputs, expected), &usual)
     }
 
     fn answered(

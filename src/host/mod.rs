@@ -6,6 +6,7 @@
 //! time by themselves are run and held to their protocol by [`external`].
 
 mod ahead;
+mod case_draw;
 mod check_task;
 mod evaluate;
 mod event;
@@ -13,6 +14,7 @@ pub mod external;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod fixtures;
+mod hidden_draws;
 mod input_arrays;
 mod job;
 mod job_error;

@@ -1,20 +1,13 @@
 //! The worker's latency rounds, over variants that are correct.
 
 use super::event::{WorkerEvent, WorkerTask};
+use super::hidden_draws::cases;
 use super::worker::{DeviceLost, WorkError, Worker};
 use crate::gpu::{BoundProgram, BufferSet, DeviceError};
 use crate::model::{LatencyOutcome, LatencyRecord, VariantId};
 use crate::prove::{CaseInputs, CheckBuffers, ReferenceSpec, ShapeSpec};
-use crate::time::{
-    AuditSchedule, HiddenCase, TimedBuffers, TimedKernel, TimedProgram, TimingSettings, VERIFIED_LAUNCHES, order,
-};
+use crate::time::{AuditSchedule, TimedBuffers, TimedKernel, TimedProgram, TimingSettings, VERIFIED_LAUNCHES, order};
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
-
-/// Contents that the sets of buffers take turns at, however long it takes to know what is right for them.
-const LEAST_CONTENTS: usize = 2;
-/// How long the right answers for the contents of a shape may take before sets share contents.
-const REFERENCE_TIME: Duration = Duration::from_millis(200);
 
 /// Calls of a function before it is captured.
 const WARM_CALLS: u32 = 3;
@@ -141,17 +134,14 @@ impl Worker<'_> {
         }
         .transpose()
         .map_err(|source| WorkError::buffers(shape, source))?;
-        let mut cases = Vec::new();
-        let started = Instant::now();
-        for &hidden in &settings.hidden.inputs {
-            if cases.len() >= LEAST_CONTENTS && started.elapsed() > REFERENCE_TIME {
-                break;
+        self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+        let cases = match self.hidden.remove(&shape.name) {
+            Some(cases) => cases,
+            None => {
+                cases(shape, &settings.hidden.inputs, |hidden| self.declared_draw(shape, hidden, references.as_mut()))
             }
-            self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
-            let draw = self.declared_draw(shape, hidden, references.as_mut());
-            let draw = draw.map_err(|error| WorkError::reference(&shape.name, hidden, &error))?;
-            cases.push(HiddenCase { seed: hidden, draw });
-        }
+        };
+        let cases = cases.map_err(|(hidden, error)| WorkError::reference(&shape.name, hidden, &error))?;
         if let Some(buffers) = references.take() {
             buffers.wipe(&self.device)?;
         }

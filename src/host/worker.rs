@@ -4,6 +4,7 @@
 //! A CUDA context does not survive an illegal access. The worker then says so and ends; the parent starts another.
 
 use super::event::{WorkerEvent, WorkerTask};
+use super::hidden_draws::HiddenCases;
 use super::job::WorkerJob;
 use crate::gpu::{ArenaLayout, BufferSet, Device, DeviceError, LoadedProgram, PinnedMemory};
 use crate::model::ShapeName;
@@ -96,6 +97,8 @@ pub(super) struct Worker<'a> {
     pub(super) device: Device,
     pub(super) reporter: &'a mut Reporter,
     pub(super) job: WorkerJob,
+    /// What was made of hidden seeds beside the checks.
+    pub(super) hidden: HashMap<ShapeName, HiddenCases>,
 }
 
 impl Worker<'_> {

@@ -4,10 +4,12 @@
 
 use super::ahead::Preload;
 use super::event::WorkerEvent;
+use super::hidden_draws::{HiddenCases, HiddenDraws};
 use super::job::{JobMode, WorkerJob};
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLost, Reporter, WorkError, Worker, chain};
 use crate::gpu::{Copier, Device, query_attributes};
+use crate::model::ShapeName;
 use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
@@ -112,6 +114,14 @@ fn report_device(ordinal: u32, reporter: &mut Reporter) -> Result<(), WorkError>
 }
 
 impl Worker<'_> {
+    /// What is made beside the checks; nobody is blamed for the time that it takes.
+    fn wait_for(&mut self, draws: HiddenDraws) -> Result<HashMap<ShapeName, HiddenCases>, WorkError> {
+        if let (Some(shape), Some(&seed)) = (self.job.shapes.first(), self.job.seeds.first()) {
+            self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+        }
+        Ok(draws.wait())
+    }
+
     /// Says what functions use. One that cannot be imported has nothing to say: its cases say why.
     fn report_software(&mut self, functions: &PythonFunctions) -> Result<(), WorkError> {
         for (number, kernel) in self.job.kernels.iter().enumerate().filter(|(_, kernel)| kernel.function.is_some()) {
@@ -140,15 +150,17 @@ fn run(
         None => device,
     };
     reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
-    let mut worker = Worker { device, loaded: HashMap::new(), reporter, job };
+    let mut worker = Worker { device, loaded: HashMap::new(), reporter, job, hidden: HashMap::new() };
     if let Some(functions) = &functions {
         worker.report_software(functions)?;
     }
     match worker.job.mode.clone() {
         JobMode::Bench(timing) => {
+            let draws = HiddenDraws::begin(&worker.job, &timing);
             if let lost @ ControlFlow::Break(_) = worker.check()? {
                 return Ok(lost);
             }
+            worker.hidden = worker.wait_for(draws)?;
             // What a kernel keeps in variables of its module from one launch to the next is gone with the module.
             worker.loaded.clear();
             worker.reporter.report(&WorkerEvent::Proven)?;

@@ -1,7 +1,7 @@
 //! The catalogue file as understood.
 
 use super::combination::Combination;
-use super::definition::{Definition, Formula};
+use super::definition::{Definition, Formula, ZeroShare};
 use super::derivation::{Derivation, LatencyForm, LatencyMetric, MetricSource, Says};
 use super::family::Family;
 use crate::model::ComputeCapability;
@@ -284,6 +284,10 @@ struct RawMetric {
     factor: Option<f64>,
     empty: Option<String>,
     #[serde(default)]
+    never_zero: bool,
+    #[serde(default)]
+    zero_without: Vec<String>,
+    #[serde(default)]
     absent_on: Vec<String>,
     #[serde(default)]
     only_on: Vec<String>,
@@ -338,11 +342,20 @@ impl RawMetric {
                 part: part.clone(),
                 whole: whole.clone(),
                 empty: self.empty.clone().ok_or_else(|| format!("'{}' has no 'empty'", self.name))?,
+                zero: self.zero(),
             })),
             (None, None, None, None, Some(names)) => {
                 Ok(Some(Formula::Product { factor: self.factor.unwrap_or(1.0), names: names.clone() }))
             }
             _ => Err(format!("'{}' has more than one formula, or half of one", self.name)),
+        }
+    }
+
+    fn zero(&self) -> ZeroShare {
+        match (self.never_zero, self.zero_without.as_slice()) {
+            (true, _) => ZeroShare::Uncounted,
+            (false, []) => ZeroShare::Counted,
+            (false, absent) => ZeroShare::Without(absent.to_vec()),
         }
     }
 

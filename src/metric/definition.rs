@@ -29,6 +29,8 @@ pub enum Formula {
         whole: Vec<String>,
         /// Why there is no value when both are zero (`no shared-memory wavefronts`).
         empty: String,
+        /// What zeros mean beyond that.
+        zero: ZeroShare,
     },
     /// `factor * product`.
     Product {
@@ -37,6 +39,24 @@ pub enum Formula {
         /// Factors measured.
         names: Vec<String>,
     },
+}
+
+/// What zeros of a share mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ZeroShare {
+    /// A part of 0 is a share of 0; a whole of 0 has none.
+    Counted,
+    /// A part of 0 was not counted: what there is of the whole always has some of it.
+    Uncounted,
+    /// A whole of 0 has a share of 0 where these counters, which every launch has, are 0 as well.
+    Without(Vec<String>),
+}
+
+impl Formula {
+    /// Whether a value of 0 means that nothing was counted.
+    pub fn is_uncounted(&self, value: f64) -> bool {
+        value == 0.0 && matches!(self, Self::Share { zero: ZeroShare::Uncounted, .. })
+    }
 }
 
 impl Definition {
@@ -65,7 +85,7 @@ impl Definition {
             Formula::Product { factor, names } => {
                 names.iter().try_fold(*factor, |product, name| Ok(product * counter(name, read)?))
             }
-            Formula::Share { factor, part, whole, empty } => share(*factor, part, whole, empty, read),
+            Formula::Share { factor, part, whole, empty, zero } => share(*factor, (part, whole), (empty, zero), read),
         };
         value.map_or_else(|reason| Cell::Missing(reason.into()), Cell::finite)
     }
@@ -96,15 +116,16 @@ fn sum(names: &[String], read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Stri
 
 fn share(
     factor: f64,
-    part: &[String],
-    whole: &[String],
-    empty: &str,
+    (part, whole): (&[String], &[String]),
+    (empty, zero): (&str, &ZeroShare),
     read: &dyn Fn(&str) -> Option<f64>,
 ) -> Result<f64, String> {
     let (part, total) = (sum(part, read)?, sum(whole, read)?);
-    match (part, total) {
-        (0.0, 0.0) => Err(empty.to_owned()),
-        (_, 0.0) => Err(format!("{part} of {}, which was counted as 0", whole.join(" + "))),
+    match (part, total, zero) {
+        (0.0, _, ZeroShare::Uncounted) => Err(empty.to_owned()),
+        (0.0, 0.0, ZeroShare::Without(absent)) if absent.iter().all(|name| read(name) == Some(0.0)) => Ok(0.0),
+        (0.0, 0.0, _) => Err(empty.to_owned()),
+        (_, 0.0, _) => Err(format!("{part} of {}, which was counted as 0", whole.join(" + "))),
         _ => Ok(factor * part / total),
     }
 }
@@ -120,6 +141,7 @@ mod tests {
                 part: vec!["conflicts".into()],
                 whole: vec!["wavefronts".into()],
                 empty: "no shared-memory wavefronts".into(),
+                zero: ZeroShare::Counted,
             },
             unit: "%".into(),
         }
@@ -134,6 +156,35 @@ mod tests {
         let cell = conflicts().evaluate(&counted(0.0, 0.0));
         assert_eq!(cell, Cell::Missing("no shared-memory wavefronts".into()));
         assert_eq!(conflicts().evaluate(&counted(3.0, 0.0)).value(), None);
+    }
+
+    #[test]
+    fn no_conflicts_are_zero_only_where_there_is_no_shared_memory() {
+        let mut definition = conflicts();
+        let Formula::Share { zero, .. } = &mut definition.formula else { return };
+        *zero = ZeroShare::Without(vec!["static".into(), "dynamic".into()]);
+        let read = |shared: Option<f64>, wavefronts: f64| {
+            let read = move |name: &str| match name {
+                "static" => Some(0.0),
+                "dynamic" => shared,
+                "wavefronts" => Some(wavefronts),
+                _ => Some(0.0),
+            };
+            definition.evaluate(&read).value()
+        };
+        assert_eq!((read(Some(0.0), 0.0), read(Some(0.0), 8.0)), (Some(0.0), Some(0.0)));
+        // bulk copies and wgmma use shared memory that these counters do not see
+        assert_eq!((read(Some(1024.0), 0.0), read(None, 0.0)), (None, None));
+    }
+
+    #[test]
+    fn a_share_that_is_never_zero_was_not_counted_where_it_is() {
+        let mut definition = conflicts();
+        let Formula::Share { zero, .. } = &mut definition.formula else { return };
+        *zero = ZeroShare::Uncounted;
+        assert_eq!(definition.evaluate(&counted(0.0, 32.0)).value(), None);
+        assert_eq!(definition.evaluate(&counted(16.0, 32.0)).value(), Some(50.0));
+        assert!(definition.formula.is_uncounted(0.0) && !definition.formula.is_uncounted(50.0));
     }
 
     #[test]

@@ -47,6 +47,14 @@ pub enum NarrowError {
         /// What there is.
         there: String,
     },
+    /// The candidates of the phase are proposed by a search.
+    #[error(
+        "{asked}: the candidates of this phase are proposed by its search, so there is no list to take a part of; change [sweep]"
+    )]
+    Searched {
+        /// What was asked for.
+        asked: String,
+    },
     /// A value is not one of the sweep.
     #[error("--set {text}: {reason}")]
     Fixed {
@@ -106,6 +114,12 @@ impl Narrowing {
     fn plan(&self, phase: &Phase, plan: &Plan) -> Result<Plan, NarrowError> {
         let filters = self.filters.iter().map(|text| filter(text)).collect::<Result<Vec<_>, _>>()?;
         let fixed = self.fixed.iter().map(|text| fixed(text, phase)).collect::<Result<Vec<_>, _>>()?;
+        if filters.is_empty() && fixed.is_empty() {
+            return Ok(plan.clone());
+        }
+        if plan.candidates().next().is_none() {
+            return Err(NarrowError::Searched { asked: self.words() });
+        }
         let mut kept = Vec::new();
         let mut wrong = None;
         for variant in &plan.variants {
@@ -255,6 +269,17 @@ mod tests {
         assert!(of_set("X=1").contains("it has THREADS, ROWS_PER_BLOCK, VEC"));
         let shapes = vec![ShapeName("wid".to_owned())];
         assert!(said(Narrowing { shapes, ..Narrowing::default() }).contains("did you mean 'wide'?"));
+    }
+
+    #[test]
+    fn a_phase_that_is_searched_has_no_list_of_candidates() {
+        let path = Path::new("configs/search_sdpa.toml");
+        let phase = config::parse(path, &std::fs::read_to_string(path).unwrap()).unwrap();
+        let plan = unroll(&phase).unwrap();
+        assert_eq!(Narrowing::default().of(&phase, &plan).unwrap().1.variants.len(), plan.variants.len());
+        let filters = vec!["TILE_M=16*".to_owned()];
+        let refused = Narrowing { filters, ..Narrowing::default() }.of(&phase, &plan).unwrap_err();
+        assert!(refused.to_string().starts_with("--filter \"TILE_M=16*\": the candidates"), "{refused}");
     }
 
     #[test]

@@ -103,10 +103,10 @@ impl CaseDraw {
     }
 
     /// What buffers hold before a launch: the inputs, state, and a fresh poison in outputs that hold nothing else.
-    pub fn poisoned(&self, shape: &ShapeSpec) -> Vec<Vec<u8>> {
+    pub fn poisoned(&self, shape: &ShapeSpec) -> Vec<&[u8]> {
         let [Poison(poison), _] = self.poisons(shape);
-        let held = |(input, poison): (&Vec<u8>, &Vec<u8>)| if poison.is_empty() { input } else { poison }.clone();
-        self.inputs.bytes.iter().zip(poison).map(held).collect()
+        let inputs = self.inputs.bytes.iter();
+        inputs.zip(poison).map(|(input, poison)| if poison.is_empty() { &**input } else { &**poison }).collect()
     }
 
     /// What the output of that place is compared by.

@@ -255,6 +255,7 @@ impl Searching<'_> {
             .map(|limit| format!("{limit} variants were built"))
             .or_else(|| reached(budget.measured, timed).map(|limit| format!("{limit} variants were timed")))
             .or_else(|| time.map(|time| format!("{} s were spent", time.as_secs())))
+            .or_else(|| alike(tried.values().copied(), 2 * self.of.settings.batch as usize))
     }
 
     fn proposer(&self) -> Proposer<'_> {
@@ -401,6 +402,7 @@ impl Searching<'_> {
     }
 
     fn end(&mut self, why: String) -> Result<(), SearchError> {
+        self.of.progress.say(&format!("search: it ends, {why}"));
         let trials = self.trials();
         let only: Vec<SearchTrial> = trials.iter().map(|(_, trial)| trial.clone()).collect();
         let importance = self.proposer().importance(&only).unwrap_or_default();
@@ -444,4 +446,17 @@ fn outcome(phase: &Phase, latency: &LatencyOutcome) -> TriedOutcome {
         LatencyOutcome::Cheats { reason, .. } => failed(&format!("cheats: {reason}")),
         LatencyOutcome::Failed { reason } => failed(reason),
     }
+}
+
+/// Why a search is of no use: at least so many variants were tried, and none can be built for one and the same reason, which is not theirs.
+fn alike<'a>(tried: impl Iterator<Item = &'a TriedPoint>, least: usize) -> Option<String> {
+    let reason = |tried: &'a TriedPoint| match &tried.outcome {
+        // What was built has registers; whether it is refused then is its own affair.
+        TriedOutcome::Failed { reason } if !tried.facts.contains_key("registers") => Some(reason),
+        TriedOutcome::Failed { .. } | TriedOutcome::Timed { .. } => None,
+    };
+    let reasons = tried.map(reason).collect::<Option<Vec<_>>>()?;
+    let first = reasons.first()?;
+    (reasons.len() >= least && reasons.iter().all(|reason| reason == first))
+        .then(|| format!("all {} variants that were tried fail alike: {first}", reasons.len()))
 }

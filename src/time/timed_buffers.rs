@@ -5,8 +5,8 @@ mod verification;
 use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
-    ArenaLayout, BufferSet, BufferSpec, CacheWarmer, Copier, Device, DeviceError, DeviceMemory, Digester, MemoryDigest,
-    MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
+    ArenaLayout, BufferSet, BufferSpec, CacheWarmer, ClosedGate, Copier, Device, DeviceError, DeviceMemory, Digester,
+    LaunchGate, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
 };
 use crate::model::Tolerance;
 use crate::prove::{CaseDraw, CaseInputs, ShapeSpec};
@@ -70,6 +70,7 @@ pub struct TimedBuffers {
     digester: Digester,
     copier: Copier,
     warmer: CacheWarmer,
+    gate: LaunchGate,
     /// An image of one set on the host: what is uploaded to the contents, and where outputs are downloaded to.
     image: PinnedMemory,
     /// The content that each set holds; none of a set whose contents are not known.
@@ -116,6 +117,7 @@ impl TimedBuffers {
             digester: Digester::new(device, settings.hidden.schedule)?,
             copier: Copier::new(device)?,
             warmer: CacheWarmer::new(device)?,
+            gate: LaunchGate::new(device)?,
             image: device.pinned(layout.bytes())?,
             flush,
             snapshots,
@@ -164,11 +166,6 @@ impl TimedBuffers {
         self.refresh_lead_in(device, 0)?;
         let mut sets = self.sets.iter().enumerate();
         sets.try_for_each(|(at, set)| self.refill(device, set, at % self.contents.len()))
-    }
-
-    /// Whether launches change what they read.
-    pub const fn has_state(&self) -> bool {
-        self.lead_in_state.is_some()
     }
 
     /// Contents that sets can hold.
@@ -257,6 +254,14 @@ impl TimedBuffers {
         let bytes = (sets * self.lead_in.layout().bytes()) as u64;
         let read = if bytes <= WARMED * device.attributes().l2_bytes { sets } else { 0 };
         self.sets.iter().take(read).try_for_each(|set| self.warmer.warm(device, set.memory()))
+    }
+
+    /// Queues that the device waits until what is given is dropped, when all of a sample is queued.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn close_gate(&self, device: &Device) -> Result<ClosedGate, DeviceError> {
+        self.gate.close(device)
     }
 
     /// Queues that the L2 cache is written over, where it is to be cold.

@@ -14,11 +14,10 @@ use crate::model::{Audit, LatencyOutcome, VariantId};
 /// Launches whose mean is the first guess of how long one takes.
 const PILOT: u32 = 4;
 
-/// Microseconds that the device is kept busy with while a sample is being queued, so that none of the queueing is
-/// in it; it also brings the code of the variant back into the caches.
+/// Microseconds of launches right before a sample: they bring the code of the variant back into the caches.
 const LEAD_IN_US: f64 = 60.0;
-/// The same where nothing else is queued before a sample that would keep the device busy.
-const LONE_LEAD_IN_US: f64 = 180.0;
+/// The same where the device was idle before: the first launches after a rest are slower.
+const RESTED_LEAD_IN_US: f64 = 180.0;
 
 /// What a variant runs, bound to each set of buffers and to the lead-in's own. What is called a launch of it here is all of
 /// its steps, once.
@@ -135,13 +134,7 @@ impl TimedKernel {
         let mut chosen = graph(launches)?;
         let mut elapsed = replay(&chosen)?;
         let lead_in = lead_in_launches(settings, elapsed, launches);
-        let lead_in = match settings.effort {
-            // Whole turns, so that the sets were last used in the order in which a long rotation leaves them.
-            AuditEffort::None if !buffers.has_state() => graph(lead_in.next_multiple_of(timed.sets.len() as u32))?,
-            AuditEffort::None | AuditEffort::Sweep | AuditEffort::Verdict => {
-                lead_in_graph(device, &timed.lead_in, buffers, lead_in)?
-            }
-        };
+        let lead_in = lead_in_graph(device, &timed.lead_in, buffers, lead_in)?;
         let (most, least_us) = settings.extent();
         if elapsed < least_us && launches < buffers.most_launches(most) {
             launches = buffers.most_launches(sample_launches(settings, elapsed, launches));
@@ -210,8 +203,13 @@ impl TimedKernel {
     ) -> Result<Option<String>, DeviceError> {
         if self.effort == AuditEffort::None {
             buffers.renew(device)?;
+            let closed = buffers.close_gate(device)?;
             device.replay(&self.lead_in)?;
-            let elapsed = device.time(|| device.replay(&self.graph))?;
+            let opened = || {
+                drop(closed);
+                Ok(())
+            };
+            let elapsed = device.time_before(|| device.replay(&self.graph), opened)?;
             self.samples.push(elapsed / f64::from(self.extent.launches));
             return Ok(None);
         }
@@ -257,11 +255,13 @@ impl TimedKernel {
         }
         self.surfaces.fill(device, sets)?;
         buffers.warm(device, sets)?;
+        buffers.clear_digests();
+        let closed = buffers.close_gate(device)?;
         device.replay(&self.lead_in)?;
         buffers.flush(device)?;
-        buffers.clear_digests();
         let mut pending = Vec::new();
         let asked = || {
+            drop(closed);
             device.deliver(&self.graph)?;
             device.deliver(&self.lead_in)?;
             self.surfaces.write_back(device, sets)?;
@@ -408,7 +408,7 @@ fn sample_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 
 
 /// How many launches make a lead-in.
 fn lead_in_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
-    let lasting = if timing.effort == AuditEffort::None { LONE_LEAD_IN_US } else { LEAD_IN_US };
+    let lasting = if timing.effort == AuditEffort::None { RESTED_LEAD_IN_US } else { LEAD_IN_US };
     launches_for(lasting, timing.max_launches, elapsed, launches)
 }
 

@@ -30,5 +30,5 @@ failures = [f"{name} is honest and was refused: {bad[name]}" for name in honest 
 failures += [f"{name} was not found out" for name in timed - honest - set(bad)]
 for name, reason in bad.items():
     print(f"{name}: {reason}")
-sys.exit("\n".join(failures))
+sys.exit("\n".join(failures) or 0)
 PYTHON

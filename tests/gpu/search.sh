@@ -9,7 +9,10 @@ set -u
 binary=$(realpath "$1")
 out=${2:-$(mktemp -d)}
 mkdir -p "$out"
-config="$out/search.toml"
+# Paths in a phase are relative to the project's folder, so the phase lies inside of it.
+place=$(mktemp -d tests/gpu/search.XXXXXX)
+trap 'rm -rf "$place"' EXIT
+config="$place/search.toml"
 sed "s/seconds = 240/seconds = ${SEARCH_SECONDS:-60}/" configs/search_sdpa.toml > "$config"
 
 # Killed in the first part of the budget: the second call goes on with the same proposals.

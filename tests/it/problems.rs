@@ -103,7 +103,10 @@ fn definitions_of_flashinfer_trace_become_phases_whose_references_answer() {
     };
     let (text, said) = import("rmsnorm_h64");
     assert!(text.contains("1e-6 if WORKLOAD == 1 else 0.00001"), "{text}");
-    assert!(said.contains("solution `rmsnorm_cuda` is left out: it is written in cuda"), "{said}");
+    assert!(said.contains("solution `rmsnorm_julia` is left out: it is written in 'julia'"), "{said}");
+    assert!(said.contains("solution `rmsnorm_cuda` is compiled by TVM-FFI where it is first called"), "{said}");
+    assert!(said.contains("solution `rmsnorm_extension` is compiled by PyTorch's extension loader"), "{said}");
+    assert!(text.contains("name = \"rmsnorm_cuda\"") && text.contains("name = \"rmsnorm_extension\""), "{text}");
     assert!(text.contains("rmsnorm_torch_v1") && text.contains("rmsnorm_returns"), "{text}");
     let (text, said) = import("gemm_n32_k16");
     assert!(said.contains("the constraint `M >= 1`") && text.contains("M = 33"), "{said}{text}");
@@ -173,9 +176,9 @@ fn what_a_phase_cannot_express_is_an_error_that_names_it_and_writes_nothing() {
         (&["kernelbench", "absent.py", "--solution", &solution, "--returns", "y=f32[dim]"], 3, "absent.py"),
         (&["flashinfer", trace], 2, "name one of its definitions with --definition"),
         (
-            &["flashinfer", trace, "--definition", "rmsnorm_h64", "--solution", "rmsnorm_cuda"],
+            &["flashinfer", trace, "--definition", "rmsnorm_h64", "--solution", "rmsnorm_julia"],
             2,
-            "it is written in cuda",
+            "it is written in 'julia'",
         ),
         (&["flashinfer", "own"], 2, "`x` is of type float4_e2m1, which a phase does not have"),
         (&["flashinfer", "tests"], 2, "it is not a folder of FlashInfer-Trace"),
@@ -219,4 +222,45 @@ fn an_import_executes_nothing_and_replaces_nothing() {
     let again = place.run(&args);
     assert_eq!(again.status, Some(2), "{again:?}");
     assert!(again.stderr.contains("p.toml is there already"), "{again:?}");
+}
+
+/// What a solution in CUDA is called by hands its own sources to the loader of its binding, and calls the function that its entry names.
+#[test]
+fn solutions_that_are_compiled_are_built_by_the_loader_of_their_binding() {
+    let Some((place, path)) = place() else { return };
+    imported(
+        &place,
+        &path,
+        "rmsnorm_h64",
+        &["flashinfer", "tests/data/problems/flashinfer", "--definition", "rmsnorm_h64"],
+    );
+    // doubles of the two loaders, which say what they were given
+    let say = "import os\n\n\nclass Module:\n    run = staticmethod(lambda *given: None)\n\n\ndef said(given):\n    \
+               print({k: [os.path.basename(p) for p in v] if k.endswith((\"sources\", \"files\")) else v for k, v in given.items() \
+               if k not in (\"name\", \"extra_include_paths\")})\n    assert given[\"name\"].startswith(\"ncugate_solution_rmsnorm\")\n";
+    place.write("doubles/said.py", say);
+    place.write(
+        "doubles/tvm_ffi/__init__.py",
+        "import said\n\n\ndef load_module(path):\n    assert path == \"built\"\n    return said.Module\n",
+    );
+    place.write(
+        "doubles/tvm_ffi/cpp.py",
+        "import said\n\n\ndef build(**given):\n    said.said(given)\n    return \"built\"\n",
+    );
+    place.write("doubles/torch/__init__.py", "");
+    place.write("doubles/torch/utils/__init__.py", "");
+    let load = "import said\n\n\ndef load(**given):\n    said.said(given)\n    return said.Module\n";
+    place.write("doubles/torch/utils/cpp_extension.py", load);
+    let called = |variant: &str| {
+        let file = place.path().join(format!("rmsnorm_h64/{variant}/ncugate_{variant}.py"));
+        let program = format!("import runpy; found = runpy.run_path({file:?}); assert callable(found[\"ENTRY\"])");
+        let mut python = Command::new(which(Path::new("python3")));
+        let ended = python.args(["-c", &program]).env("PYTHONPATH", place.path().join("doubles")).output().unwrap();
+        assert!(ended.status.success(), "{variant}: {}", String::from_utf8_lossy(&ended.stderr));
+        String::from_utf8(ended.stdout).unwrap()
+    };
+    assert_eq!(called("rmsnorm_cuda"), "{'cpp_files': [], 'cuda_files': ['kernel.cu']}\n");
+    let extension = called("rmsnorm_extension");
+    assert!(extension.contains("'sources': ['kernel.cu', 'host.cpp'], 'with_cuda': True"), "{extension}");
+    assert!(extension.contains("'extra_cuda_cflags': ['-O2'], 'extra_ldflags': ['-lcuda']"), "{extension}");
 }

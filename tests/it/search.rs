@@ -1,6 +1,8 @@
 //! `ncugate search --simulate`, `next`, `try` and `mcp` through the real binary.
 
 use crate::command::{Place, root};
+use crate::live::machine_that_counts;
+use std::time::Duration;
 
 const SPACE: &str = "tests/data/search/bowl.json";
 
@@ -98,4 +100,31 @@ fn a_phase_with_a_search_is_not_judged_by_a_run_that_no_search_made() {
     let run = place.run(&["gate", "configs/phase_d.toml", "--profile", "profiles/phase_d/h200"]);
     assert_eq!(run.status, Some(3), "{}", run.stdout);
     assert!(run.stderr.contains("no candidates that a search chose"), "{}", run.stderr);
+}
+
+#[test]
+fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let text = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let (head, tail) = text.split_once("[[variant]]").unwrap();
+    let (_, gates) = tail.split_once("[[gate]]").unwrap();
+    let kernel = head.replace("\"copy\"\ndefines = [", "\"copy_honest\"\ndefines = [\"PAD\", ");
+    let space = "[sweep]\nTHREADS = [64, 128]\nPAD = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n[search]\nbudget = { builds = 6 }\nbatch = 1\n";
+    place.write("phase.toml", &format!("{kernel}{space}[[gate]]{gates}"));
+    let run = |args: &[&str]| {
+        let mut command = place.ncugate(args);
+        crate::command::Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)))
+    };
+    let searched = run(&["run", "phase.toml", "--source", "gpu"]);
+    // The report of the double of ncu has no launch of these, so that no counter bears the latency out.
+    assert_eq!(searched.status, Some(4), "{searched:?}");
+    assert!(searched.stderr.contains("search: "), "{searched:?}");
+    let part = run(&["run", "phase.toml", "--source", "gpu", "--filter", "PAD == 3"]);
+    assert_eq!(part.status, Some(2), "{part:?}");
+    assert!(part.stderr.contains("are proposed by its search"), "{}", part.stderr);
+    // What no variant can help is not tried over and over.
+    std::fs::remove_file(place.path().join("copy.cu")).unwrap();
+    let useless = run(&["run", "phase.toml", "--source", "gpu", "--fresh"]);
+    assert_eq!(useless.status, Some(1), "{useless:?}");
+    assert!(useless.stderr.contains("all 2 variants that were tried fail alike: does not build: cannot read"), "{useless:?}");
 }

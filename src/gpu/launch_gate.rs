@@ -1,0 +1,62 @@
+//! A gate before what is timed: the device waits in a kernel until the host has queued everything, so that no time of the host is in a
+//! sample, however slow or busy the host is. `nvbench` has the same, as its blocking kernel.
+
+use super::device::Device;
+use super::error::DeviceError;
+use super::kernel::LoadedKernel;
+use super::memory::PinnedMemory;
+use std::ffi::c_void;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The kernel; ends with NUL, as the driver wants it.
+const PTX: &str = concat!(include_str!("gate.ptx"), "\0");
+/// Its entry.
+const ENTRY: &str = "ncugate_gate";
+/// Nanoseconds after which the device goes on by itself, should the host never get there.
+const LIMIT_NS: u64 = 1_000_000_000;
+
+/// The kernel that waits, on a device, and the word of the host that it looks at.
+#[derive(Debug)]
+pub struct LaunchGate {
+    kernel: LoadedKernel,
+    word: Rc<PinnedMemory>,
+}
+
+/// A gate that the device is held at, or will be; it opens when this is dropped.
+#[derive(Debug)]
+pub struct ClosedGate(Rc<PinnedMemory>);
+
+impl LaunchGate {
+    /// Loads the kernel.
+    ///
+    /// # Errors
+    /// The driver cannot compile it, or there is no page-locked memory.
+    pub fn new(device: &Device) -> Result<Self, DeviceError> {
+        Ok(Self { kernel: device.load_text(PTX, ENTRY)?, word: Rc::new(device.pinned(size_of::<u32>())?) })
+    }
+
+    /// Queues that the device waits until the gate opens. The one before was waited for.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn close(&self, device: &Device) -> Result<ClosedGate, DeviceError> {
+        write(&self.word, 0);
+        let (mut flag, mut limit) = (self.word.address(), LIMIT_NS);
+        let mut parameters = [&mut flag, &mut limit].map(|value| std::ptr::from_mut(value).cast::<c_void>());
+        device.launch_plain(&self.kernel, [1, 1, 1], [1, 1, 1], &mut parameters)?;
+        Ok(ClosedGate(Rc::clone(&self.word)))
+    }
+}
+
+impl Drop for ClosedGate {
+    fn drop(&mut self) {
+        write(&self.0, 1);
+    }
+}
+
+fn write(word: &PinnedMemory, value: u32) {
+    // SAFETY: page-locked memory of four bytes that starts at a page, that nothing else of the host refers to, and that the device reads
+    // alone.
+    unsafe { AtomicU32::from_ptr(word.pointer.cast()) }.store(value, Ordering::Release);
+}

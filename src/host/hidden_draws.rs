@@ -1,0 +1,156 @@
+//! Inputs of hidden seeds, and what is right for them, made beside the checks: nothing of that has to wait for the device where the host
+//! alone has the reference.
+
+use super::case_draw::comparable;
+use super::job::WorkerJob;
+use crate::model::{Law, ShapeName, Tolerance};
+use crate::prove::{
+    CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
+};
+use crate::time::{HiddenCase, TimingSettings};
+use std::collections::HashMap;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Contents that the sets of buffers take turns at, however long it takes to know what is right for them.
+const LEAST_CONTENTS: usize = 2;
+/// How long the right answers for the contents of a shape may take before sets share contents.
+const REFERENCE_TIME: Duration = Duration::from_millis(200);
+/// Most bytes of what is made beside the checks, over all shapes; what is beyond is made when its shape is timed.
+const AHEAD_BYTES: usize = 2 << 30;
+
+/// The cases of a shape, or the seed that has none and why.
+pub(super) type HiddenCases = Result<Vec<HiddenCase>, (u64, ExpectedOutputError)>;
+
+/// Cases that are being made.
+pub(super) struct HiddenDraws(Option<JoinHandle<HashMap<ShapeName, HiddenCases>>>);
+
+impl HiddenDraws {
+    /// Begins with the shapes that a job times.
+    pub(super) fn begin(job: &WorkerJob, settings: &TimingSettings) -> Self {
+        let shapes = shapes_ahead(job, settings);
+        if shapes.is_empty() {
+            return Self(None);
+        }
+        let (reference, tolerance, seeds) = (job.reference.clone(), job.tolerance, settings.hidden.inputs.clone());
+        let made = move || {
+            let of_shape = |shape: ShapeSpec| {
+                let cases = cases(&shape, &seeds, |seed| draw(&reference, &tolerance, &shape, seed));
+                (shape.name, cases)
+            };
+            shapes.into_iter().map(of_shape).collect()
+        };
+        Self(std::thread::Builder::new().name("hidden draws".to_owned()).spawn(made).ok())
+    }
+
+    /// All of them, once they are made.
+    pub(super) fn wait(self) -> HashMap<ShapeName, HiddenCases> {
+        self.0.and_then(|made| made.join().ok()).unwrap_or_default()
+    }
+}
+
+/// The cases of as many of `seeds` as the time for references allows.
+pub(super) fn cases(
+    shape: &ShapeSpec,
+    seeds: &[u64],
+    mut draw: impl FnMut(u64) -> Result<CaseDraw, ExpectedOutputError>,
+) -> HiddenCases {
+    let started = Instant::now();
+    let mut cases = Vec::with_capacity(seeds.len());
+    for &seed in seeds {
+        if cases.len() >= LEAST_CONTENTS && started.elapsed() > REFERENCE_TIME {
+            break;
+        }
+        let draw = draw(seed).map_err(|error| (seed, error))?;
+        draw.poisons(shape);
+        cases.push(HiddenCase { seed, draw });
+    }
+    Ok(cases)
+}
+
+/// The shapes whose cases the host can make alone, and that there is memory for.
+fn shapes_ahead(job: &WorkerJob, settings: &TimingSettings) -> Vec<ShapeSpec> {
+    match job.reference {
+        ReferenceSpec::Builtin(_) | ReferenceSpec::Npy { .. } | ReferenceSpec::Program { .. } => {}
+        ReferenceSpec::Entry { .. } | ReferenceSpec::None => return Vec::new(),
+    }
+    let seeds = settings.hidden.inputs.len();
+    let timed = |shape: &ShapeSpec| {
+        let mut kernels = job.kernels.iter();
+        seeds > 0 && kernels.any(|kernel| kernel.unverified.is_none() && kernel.shapes.contains(&shape.name))
+    };
+    let mut left = AHEAD_BYTES;
+    let fits = |shape: &&ShapeSpec| {
+        let fitting = left.checked_sub(bytes_of(shape).saturating_mul(seeds));
+        left = fitting.unwrap_or(left);
+        fitting.is_some()
+    };
+    job.shapes.iter().filter(|shape| timed(shape)).filter(fits).cloned().collect()
+}
+
+/// Bytes of one case: inputs, two poisons and right answers.
+fn bytes_of(shape: &ShapeSpec) -> usize {
+    let of_buffer = |buffer: &crate::gpu::BufferSpec| {
+        let answers = if buffer.role.is_compared() { buffer.bytes() + buffer.room() * size_of::<f64>() } else { 0 };
+        buffer.bytes() + answers
+    };
+    shape.buffers.iter().map(of_buffer).sum()
+}
+
+fn draw(
+    reference: &ReferenceSpec,
+    tolerance: &Tolerance,
+    shape: &ShapeSpec,
+    seed: u64,
+) -> Result<CaseDraw, ExpectedOutputError> {
+    let inputs = CaseInputs::under(Law::Declared, reference, shape, seed)?;
+    let expected = expected_on_host(reference, shape, seed, &inputs.values)?.ok_or(ExpectedOutputError::NoReference)?;
+    let held = held_by_outputs(expected, shape, tolerance.nan)?;
+    let usual = magnitudes(&held);
+    comparable((reference, tolerance), shape, Law::Declared, (inputs, held), &usual)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::host::fixtures::{phase, plan};
+    use crate::host::{JobMode, JobPurpose};
+    use crate::model::{BuiltKernel, VariantId};
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    fn job() -> (WorkerJob, TimingSettings) {
+        let built = BuiltKernel { cubin: PathBuf::from("a.cubin"), launch: None, left_out: Vec::new() };
+        let cubins = BTreeMap::from([(VariantId("a".to_owned()), built)]);
+        let job = WorkerJob::new(&phase(), &plan(&["a"]), &cubins, JobPurpose::Bench).unwrap();
+        let JobMode::Bench(settings) = job.mode.clone() else { panic!("{:?}", job.mode) };
+        (job, settings)
+    }
+
+    #[test]
+    fn the_cases_of_timed_shapes_are_made_with_their_answers() {
+        let (job, settings) = job();
+        let mut made = HiddenDraws::begin(&job, &settings).wait();
+        assert_eq!(made.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["l"], "the other shape is not timed");
+        let cases = made.remove(&ShapeName("l".to_owned())).unwrap().unwrap();
+        assert_eq!(cases.iter().map(|case| case.seed).collect::<Vec<_>>(), settings.hidden.inputs);
+        assert!(cases.len() >= LEAST_CONTENTS && cases.iter().all(|case| case.draw.expected[0].values.len() == 64));
+        assert_ne!(cases[0].draw.inputs, cases[1].draw.inputs);
+    }
+
+    #[test]
+    fn what_needs_the_device_or_too_much_memory_is_made_later() {
+        let (mut job, mut settings) = job();
+        job.shapes
+            .iter_mut()
+            .for_each(|shape| shape.buffers.iter_mut().for_each(|buffer| buffer.extents = vec![1 << 30]));
+        assert!(shapes_ahead(&job, &settings).is_empty(), "too large");
+        let (mut job, _) = self::job();
+        job.reference = ReferenceSpec::None;
+        assert!(shapes_ahead(&job, &settings).is_empty());
+        settings.hidden.inputs.clear();
+        let (job, _) = self::job();
+        assert!(HiddenDraws::begin(&job, &settings).wait().is_empty(), "nothing is verified");
+    }
+}
