@@ -1,22 +1,59 @@
 #!/usr/bin/env bash
-# Installs the ncugate of the action's own version, for action.yml: from the sources in SOURCE, kept by a hash of them in the
-# runner's tool cache. A program of another version that is on the runner is never taken; BINARY names one to take.
+# Installs the ncugate of the action's own version, for action.yml: the archive of its release, where the action is used at one
+# (ACTION_REF is `v` and the version of SOURCE), held against its SHA-256; else, and where that archive is not there, from the sources in
+# SOURCE. Kept in the runner's tool cache: by version, or by a hash of the sources. A program of another version that is on the runner is
+# never taken; BINARY names one to take.
 # Writes `program=PATH` to GITHUB_OUTPUT.
 set -euo pipefail
+
+# Puts a folder in its place at once: an installation that was cut short is not taken for a whole one.
+place() { mv -T "$1" "$2" 2> /dev/null || rm -rf "$1"; }
+
+cache() {
+    echo "${RUNNER_TOOL_CACHE:-${RUNNER_TEMP:?neither RUNNER_TOOL_CACHE nor RUNNER_TEMP is set}}/ncugate"
+}
+
+# Fetches the release into a folder. Ends with 1 where there is none, or none that runs here; a hash that does not fit ends the script.
+fetch() {
+    local name=$1 fresh=$2 url
+    url=${RELEASES:-${GITHUB_SERVER_URL:-https://github.com}}/$ACTION_REPOSITORY/releases/download/$ACTION_REF/$name.tar.gz
+    curl --silent --show-error --fail --location --output "$fresh/$name.tar.gz" "$url" || return 1
+    curl --silent --show-error --fail --location --output "$fresh/$name.tar.gz.sha256" "$url.sha256" || return 1
+    (cd "$fresh" && sha256sum --check --quiet "$name.tar.gz.sha256") || { echo "$url is not what its hash says" >&2; exit 1; }
+    tar -xzf "$fresh/$name.tar.gz" -C "$fresh"
+    mkdir "$fresh/bin" && mv "$fresh/$name/ncugate" "$fresh/bin"
+    case "$("$fresh/bin/ncugate" --version)" in
+        "ncugate ${ACTION_REF#v}" | "ncugate ${ACTION_REF#v} "*) ;;
+        *) echo "$url is another version, or does not run here" >&2; return 1 ;;
+    esac
+}
 
 if [ -n "${BINARY:-}" ]; then
     program=$BINARY
 else
-    sources=(Cargo.toml Cargo.lock build.rs src crates templates third_party)
-    key=$(cd "$SOURCE" && find "${sources[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-32)
-    root=${RUNNER_TOOL_CACHE:-${RUNNER_TEMP:?neither RUNNER_TOOL_CACHE nor RUNNER_TEMP is set}}/ncugate/$key
-    program=$root/bin/ncugate
-    if [ ! -x "$program" ]; then
-        # Into a folder of its own first: an installation that was cut short is not taken for a whole one.
-        mkdir -p "$(dirname "$root")"
-        fresh=$(mktemp -d "$root.XXXXXX")
-        cargo install --locked --path "$SOURCE" --root "$fresh"
-        mv -T "$fresh" "$root" 2> /dev/null || rm -rf "$fresh"
+    program=
+    version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$SOURCE/Cargo.toml" | head -n 1)
+    if [ -n "${ACTION_REPOSITORY:-}" ] && [ "${ACTION_REF:-}" = "v$version" ]; then
+        name=ncugate-$ACTION_REF-$(uname -m)-unknown-linux-gnu
+        root=$(cache)/$name
+        mkdir -p "$(cache)"
+        if [ ! -x "$root/bin/ncugate" ]; then
+            fresh=$(mktemp -d "$root.XXXXXX")
+            if fetch "$name" "$fresh"; then place "$fresh" "$root"; else rm -rf "$fresh"; fi
+        fi
+        [ ! -x "$root/bin/ncugate" ] || program=$root/bin/ncugate
+    fi
+    if [ -z "$program" ]; then
+        sources=(Cargo.toml Cargo.lock build.rs src crates templates third_party)
+        key=$(cd "$SOURCE" && find "${sources[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-32)
+        root=$(cache)/$key
+        program=$root/bin/ncugate
+        if [ ! -x "$program" ]; then
+            mkdir -p "$(dirname "$root")"
+            fresh=$(mktemp -d "$root.XXXXXX")
+            cargo install --locked --path "$SOURCE" --root "$fresh"
+            place "$fresh" "$root"
+        fi
     fi
 fi
 "$program" --version

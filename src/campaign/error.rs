@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// No GPU.
-    #[error("no GPU to measure on: {reason}; a recorded run can be judged with --source recorded")]
+    #[error("no GPU to measure on: {reason}")]
     NoGpu {
         /// What is missing.
         reason: String,

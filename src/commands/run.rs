@@ -135,7 +135,22 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
             }
             recorded(args, phase, plan, Some(&why), out)
         }
-        Err(why) => Err(why.into()),
+        Err(why) => {
+            // The whole reason is the error; what else can be done follows from the phase.
+            let _ = writeln!(io::stderr(), "{}", instead(&phase));
+            Err(why.into())
+        }
+    }
+}
+
+/// What can be done with a phase where nothing can be measured.
+fn instead(phase: &Phase) -> String {
+    let file = phase.file.display();
+    match &phase.recording {
+        Some(_) => format!("not measured; `ncugate run {file} --source recorded` judges its recording"),
+        None => {
+            format!("not measured, and {file} names no recording; `ncugate check {file} --arch sm_90` needs no GPU")
+        }
     }
 }
 

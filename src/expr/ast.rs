@@ -72,6 +72,18 @@ impl Comparison {
             Self::NotEqual => "!=",
         }
     }
+
+    /// Whether it is so of two numbers; nothing is of what is not a number, but that it differs.
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Self::Less => left < right,
+            Self::LessOrEqual => left <= right,
+            Self::Greater => left > right,
+            Self::GreaterOrEqual => left >= right,
+            Self::Equal => left == right,
+            Self::NotEqual => left != right,
+        }
+    }
 }
 
 /// Arithmetic on two numbers.

@@ -135,14 +135,7 @@ impl CaseOutcome {
 
 /// Whether two finite numbers compare as asked.
 pub fn holds(comparison: Comparison, left: f64, right: f64) -> bool {
-    match comparison {
-        Comparison::Less => left < right,
-        Comparison::LessOrEqual => left <= right,
-        Comparison::Greater => left > right,
-        Comparison::GreaterOrEqual => left >= right,
-        Comparison::Equal => left == right,
-        Comparison::NotEqual => left != right,
-    }
+    comparison.holds(left, right)
 }
 
 /// Distance inside the limit; negative outside. For `==` it is minus the difference, for `!=` the difference.

@@ -4,6 +4,6 @@ pub mod text;
 mod written;
 
 pub use written::{
-    Number, against, age, beside, change, changed, counted, distance, multiple, plain, said, said_beside, seconds,
-    share, short, signed, unit, with_unit,
+    Number, against, age, beside, change, changed, counted, distance, multiple, plain, related, said, said_beside,
+    seconds, share, short, signed, unit, with_unit,
 };

@@ -128,15 +128,20 @@ pub fn with_unit(value: f64, unit: &str) -> String {
 
 /// A measured value beside its limit, the unit once where both read best in it: `96 against 64 registers/thread`.
 pub fn against(measured: f64, limit: f64, unit: &str) -> String {
+    related(measured, " against ", limit, unit)
+}
+
+/// The same with another relation between them: `12.31 <= 14 µs`.
+pub fn related(measured: f64, relation: &str, limit: f64, unit: &str) -> String {
     if let Some(counted) = counted_unit(unit) {
         let (measured, limit) = apart(measured, limit);
-        return format!("{measured} against {} {counted}", trimmed(limit));
+        return format!("{measured}{relation}{} {counted}", trimmed(limit));
     }
     let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
     let (measured, limit) = beside(measured, limit, unit);
     match ours.1 == theirs.1 && !matches!(ours.1, "×" | "") {
-        true => format!("{} against {limit}", apart(ours.0, theirs.0).0),
-        false => format!("{measured} against {limit}"),
+        true => format!("{}{relation}{limit}", apart(ours.0, theirs.0).0),
+        false => format!("{measured}{relation}{limit}"),
     }
 }
 

@@ -235,6 +235,41 @@ mod tests {
         );
     }
 
+    /// The page of all metrics.
+    fn page() -> String {
+        let mut page = "# Metrics\n\n\
+            What each metric of the catalogue says, how it misleads, and what is counted for it. `ncugate explain METRIC` prints the same, also for \
+            a name of\nNsight Compute's own. Units and sources in one table: [config.md](config.md#metrics). \
+            `NCUGATE_WRITE_DOCS=1 cargo test --lib metric_entry` writes this page.\n"
+            .to_owned();
+        for metric in Catalogue::embedded().metrics() {
+            let entry = metric_entry(&metric.name).unwrap();
+            let title = entry.title.clone().unwrap_or_default();
+            let unit =
+                entry.unit.filter(|unit| !unit.is_empty()).map_or_else(String::new, |unit| format!(", in {unit}"));
+            write!(page, "\n## {}\n\n{title}{unit}. {}\n\n", entry.name, entry.description).unwrap();
+            let better = match metric.better {
+                Better::Higher => "more is better",
+                Better::Lower => "less is better",
+                Better::Context => "a gate says which way is better",
+            };
+            writeln!(page, "- {better}; judged {}", entry.judged).unwrap();
+            for (chips, formula) in &entry.computed {
+                writeln!(page, "- counted on {chips}: `{formula}`").unwrap();
+            }
+        }
+        page
+    }
+
+    #[test]
+    fn the_page_of_metrics_is_current() {
+        if std::env::var_os("NCUGATE_WRITE_DOCS").is_some() {
+            std::fs::write("docs/metrics.md", page()).unwrap();
+        }
+        let written = std::fs::read_to_string("docs/metrics.md").unwrap();
+        assert_eq!(written, page(), "run this test with NCUGATE_WRITE_DOCS=1");
+    }
+
     #[test]
     fn names_of_nsight_compute_are_read_by_their_parts() {
         let entry = metric_entry("sm__warps_active.avg.pct_of_peak_sustained_active").unwrap();

@@ -8,6 +8,7 @@ use super::number;
 use super::report::Report;
 use super::text;
 use super::variant_row::{GRADED, VariantRow};
+use crate::expr::Requirement;
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
@@ -140,7 +141,9 @@ fn beside(report: &Report, columns: usize) -> Vec<String> {
 fn variants(report: &Report, columns: usize) -> String {
     let ranked: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
     let baselines = report.variants.iter().filter(|v| v.standing == crate::plan::Standing::Baseline).take(2);
-    let rows: Vec<&VariantRow> = ranked.into_iter().chain(baselines).collect();
+    // A variant that is selected among those that pass may rank lower.
+    let selected = report.variants.iter().filter(|v| v.selected && v.rank.is_none_or(|rank| rank > TOP));
+    let rows: Vec<&VariantRow> = ranked.into_iter().chain(selected).chain(baselines).collect();
     if rows.is_empty() {
         return "no variant is proven correct and measured\n".to_owned();
     }
@@ -148,7 +151,8 @@ fn variants(report: &Report, columns: usize) -> String {
         let values = v.shapes.get(report.objective_shape).and_then(|s| s.values.get(at));
         values.and_then(|m| m.number()).map_or_else(|| "n/a".to_owned(), |n| n.text.clone())
     };
-    let name = rows.iter().map(|v| v.marked().chars().count()).max().unwrap_or(0).clamp(8, columns / 2 + 6);
+    let Names { shared, names } = names(&rows, &report.params);
+    let name = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(8, columns / 2 + 6);
     let mut room = columns - name - 5;
     let mut shown: Vec<(usize, String, usize)> = Vec::new();
     for (at, metric) in report.metrics.iter().enumerate() {
@@ -163,20 +167,50 @@ fn variants(report: &Report, columns: usize) -> String {
         room -= width + 2;
         shown.push((at, head, width));
     }
-    let mut out = format!("{:>3}  {:<name$}", "#", "variant");
+    let mut out = String::new();
+    if !shared.is_empty() {
+        paragraph(&mut out, &format!("{shared}, in all that are shown"), columns);
+    }
+    let _ = write!(out, "{:>3}  {:<name$}", "#", "variant");
     for (_, head, width) in &shown {
         let _ = write!(out, "  {head:>width$}");
     }
     out.push('\n');
-    for variant in rows {
+    for (variant, label) in rows.into_iter().zip(names) {
         let rank = variant.rank.map_or_else(|| "-".to_owned(), |r| r.to_string());
-        let _ = write!(out, "{rank:>3}  {:<name$}", text::clip(&variant.marked(), name));
+        let _ = write!(out, "{rank:>3}  {:<name$}", text::clip_middle(&label, name));
         for (at, _, width) in &shown {
             let _ = write!(out, "  {:>width$}", value(variant, *at));
         }
         out.push('\n');
     }
     out
+}
+
+/// What variants are called in a table.
+struct Names {
+    /// Parameters in which those that a sweep names do not differ: `TILE_M=32, STAGES=1`.
+    shared: String,
+    /// A name a row; the selected one is marked.
+    names: Vec<String>,
+}
+
+/// Variants that a sweep names are told apart by the parameters in which they differ; the others stand above the table.
+fn names(rows: &[&VariantRow], params: &[String]) -> Names {
+    let swept: Vec<&&VariantRow> = rows.iter().filter(|v| v.name.is_none()).collect();
+    let differs = |at: &usize| swept.iter().any(|v| v.params.get(*at) != swept[0].params.get(*at));
+    let (apart, alike): (Vec<usize>, Vec<usize>) = (0..params.len()).partition(differs);
+    let said = |v: &VariantRow, places: &[usize], between: &str| {
+        let pair = |at: &usize| Some(format!("{}={}", params[*at], v.params.get(*at)?.as_ref()?));
+        places.iter().filter_map(pair).collect::<Vec<_>>().join(between)
+    };
+    let short = swept.len() > 1 && !apart.is_empty() && !alike.is_empty();
+    let name = |v: &&VariantRow| {
+        let name = if short && v.name.is_none() { said(v, &apart, ",") } else { v.marked() };
+        if v.selected { format!("{name} (selected)") } else { name }
+    };
+    let shared = if short { said(swept[0], &alike, ", ") } else { String::new() };
+    Names { shared, names: rows.iter().map(name).collect() }
 }
 
 /// What leads the line of a gate: what keeps the phase from passing stands out.
@@ -190,8 +224,11 @@ fn state(gate: &GateRow) -> &'static str {
 
 /// A line a gate: its verdict, its name, measured against limit.
 fn gates(report: &Report, columns: usize, colours: Colours) -> String {
-    let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, 28);
     let lead = report.gates.iter().map(|g| state(g).len()).max().unwrap_or(STATE).max(STATE);
+    let numbers = report.gates.iter().filter(|gate| gate.measured.is_some());
+    let numbers = numbers.map(|gate| against(gate).chars().count()).max().unwrap_or(0);
+    let room = columns.saturating_sub(lead + numbers + 4).max(28);
+    let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, room);
     let line = |gate: &GateRow| {
         let name = text::clip(&gate.name, widest);
         let rest = text::clip(&format!("{name:<widest$}  {}", against(gate)), columns - lead - 2);
@@ -203,7 +240,7 @@ fn gates(report: &Report, columns: usize, colours: Colours) -> String {
 /// Measured against limit, else why; and whether the gate only advises.
 fn against(gate: &GateRow) -> String {
     let measured = match (&gate.measured, &gate.limit) {
-        (Some(measured), Some(limit)) => number::against(measured.value, limit.value, &gate.unit),
+        (Some(measured), Some(limit)) => compared(gate, measured.value, limit.value),
         (Some(measured), None) => number::with_unit(measured.value, &gate.unit),
         (None, _) => gate.why.clone(),
     };
@@ -211,6 +248,19 @@ fn against(gate: &GateRow) -> String {
         Level::Required => measured,
         Level::Advisory => format!("{measured} (advisory)"),
     }
+}
+
+/// `2.011× >= 1.1×` where that is so, else `29.67, needs <= 10.18 µs`.
+fn compared(gate: &GateRow, measured: f64, limit: f64) -> String {
+    let Some(comparison) = Requirement::parse(&gate.require).ok().and_then(|require| require.comparison()) else {
+        return number::against(measured, limit, &gate.unit);
+    };
+    let symbol = comparison.symbol();
+    let relation = match gate.verdict == Verdict::Pass && comparison.holds(measured, limit) {
+        true => format!(" {symbol} "),
+        false => format!(", needs {symbol} "),
+    };
+    number::related(measured, &relation, limit, &gate.unit)
 }
 
 fn paint(text: &str, verdict: Verdict, colours: Colours) -> String {
@@ -248,6 +298,31 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variants_of_a_sweep_are_told_apart_by_what_differs() {
+        let report = crate::report::fixture::Fixture::new(90).report();
+        let shown = |v: &&VariantRow| v.selected || v.rank.is_some_and(|rank| rank <= 5);
+        let ranked: Vec<&VariantRow> = report.variants.iter().filter(shown).collect();
+        let Names { shared, names } = names(&ranked, &report.params);
+        let all: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!(all.len(), names.len(), "{names:?}");
+        let said = |v: &VariantRow, name: &str| {
+            let pairs =
+                report.params.iter().zip(&v.params).filter_map(|(p, value)| Some(format!("{p}={}", value.as_ref()?)));
+            pairs.into_iter().all(|pair| name.contains(&pair) || shared.contains(&pair))
+        };
+        assert!(ranked.iter().zip(&names).all(|(v, name)| said(v, name)), "{shared}: {names:?}");
+        assert_eq!(names.iter().filter(|name| name.ends_with(" (selected)")).count(), 1);
+    }
+
+    #[test]
+    fn a_gate_has_its_direction() {
+        let report = crate::report::fixture::Fixture::new(6).report();
+        let text = gates(&report, 120, Colours::Plain);
+        assert!(text.contains(", needs >= ") && text.contains(" <= "), "{text}");
+        assert!(!text.contains(" against "), "{text}");
+    }
 
     #[test]
     fn lines_wrap_at_spaces() {

@@ -130,6 +130,17 @@ fn terminal_ends_with_the_verdict() {
 }
 
 #[test]
+fn the_terminal_uses_the_columns_there_are() {
+    for columns in [80, 120, 200] {
+        let screen = Screen { columns, colours: Colours::Plain };
+        let text = terminal::terminal(&Fixture::new(90).report(), screen).unwrap();
+        let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(longest <= columns && longest > columns * 3 / 4, "{longest} of {columns}:\n{text}");
+        insta::assert_snapshot!(format!("terminal_at_{columns}_columns"), text);
+    }
+}
+
+#[test]
 fn annotations_point_at_the_gate() {
     insta::assert_snapshot!(github::annotations(&small()).unwrap());
 }

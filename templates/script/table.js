@@ -18,6 +18,13 @@ function drawHead() {
   head.replaceChildren(mark, ...columns.map(headCell));
 }
 
+/** On paper a head of plain text: one that has buttons is not repeated on every page. */
+function drawHeadForPaper() {
+  const unit = (column) => (column.unit ? el("span", { class: "unit" }, " " + column.unit) : null);
+  const cell = (column) => el("th", { class: classes(column.num && "num", column.cls === "name" && "name") }, column.title, unit(column));
+  head.replaceChildren(el("th"), ...columns.map(cell));
+}
+
 /** The head of a column sorts by it, and turns the order where it does already. */
 function headCell(column) {
   const on = state.sort.key === column.key;
@@ -113,7 +120,11 @@ grid.addEventListener("keydown", (event) => {
 });
 
 addEventListener("beforeprint", () => {
+  drawHeadForPaper();
   drawRows(true);
   for (const details of document.querySelectorAll("details.rung, #provenance details")) details.open = true;
 });
-addEventListener("afterprint", () => drawRows());
+addEventListener("afterprint", () => {
+  drawHead();
+  drawRows();
+});

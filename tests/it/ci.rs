@@ -84,6 +84,9 @@ fn expanded(value: &str, given: &[(&str, &str)], declared: &BTreeMap<String, Opt
     if expression == "github.action_path" {
         return root().display().to_string();
     }
+    if let "github.action_ref" | "github.action_repository" = expression {
+        return String::new();
+    }
     if expression == "steps.install.outputs.program" {
         return assert_cmd::cargo::cargo_bin!("ncugate").display().to_string();
     }
@@ -302,4 +305,62 @@ fn only_true_is_github_and_a_summary_that_cannot_be_written_is_named() {
     let unwritten = gate("GITHUB_STEP_SUMMARY", "nowhere/summary.md");
     assert_eq!(unwritten.status, Some(3), "{unwritten:?}");
     assert!(unwritten.stderr.contains("cannot write nowhere/summary.md"), "{unwritten:?}");
+}
+
+/// What `.ci/install.sh` ends with and which program it gives, where a release has this archive and cargo makes a program of its own.
+fn installed(place: &Place, reference: &str) -> (Finished, String) {
+    let at = |name: &str| place.path().join(name).display().to_string();
+    let cargo = "#!/bin/sh\nwhile [ $# -gt 1 ]; do [ \"$1\" = --root ] && root=$2; shift; done\n\
+                 mkdir -p \"$root/bin\" && printf '#!/bin/sh\\necho built\\n' > \"$root/bin/ncugate\" && chmod +x \"$root/bin/ncugate\"\n";
+    let cargo = place.write("bin/cargo", cargo);
+    std::fs::set_permissions(&cargo, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", at("bin"), std::env::var("PATH").unwrap());
+    let _ = std::fs::remove_dir_all(at("tools"));
+    let _ = std::fs::remove_file(at("output"));
+    let finished = Finished::of(
+        assert_cmd::Command::new("bash")
+            .arg(root().join(".ci/install.sh"))
+            .env("PATH", path)
+            .env("SOURCE", root())
+            .env("RUNNER_TOOL_CACHE", at("tools"))
+            .env("GITHUB_OUTPUT", at("output"))
+            .env("RELEASES", format!("file://{}", at("releases")))
+            .env("ACTION_REPOSITORY", "o/r")
+            .env("ACTION_REF", reference),
+    );
+    (finished, std::fs::read_to_string(at("output")).unwrap_or_default())
+}
+
+#[test]
+fn the_action_fetches_its_release_and_builds_what_is_none() {
+    let place = Place::new();
+    let version = format!("v{}", env!("CARGO_PKG_VERSION"));
+    let name = format!("ncugate-{version}-{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let folder = format!("releases/o/r/releases/download/{version}");
+    let pack = |says: &str| {
+        let program = place.write(&format!("{folder}/{name}/ncugate"), &format!("#!/bin/sh\necho '{says}'\n"));
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let script = format!("tar -czf {name}.tar.gz {name} && sha256sum {name}.tar.gz > {name}.tar.gz.sha256");
+        let packed = Command::new("sh").args(["-c", &script]).current_dir(place.path().join(&folder)).status();
+        assert!(packed.unwrap().success());
+    };
+    pack(&format!("ncugate {} (0123456)", env!("CARGO_PKG_VERSION")));
+    let (finished, output) = installed(&place, &version);
+    assert!(finished.status == Some(0) && output.contains(&format!("{name}/bin/ncugate")), "{finished:?} {output}");
+    assert!(finished.stdout.contains("(0123456)"), "{finished:?}");
+
+    let (built, output) = installed(&place, "main");
+    assert!(built.status == Some(0) && built.stdout.contains("built") && !output.contains(&name), "{built:?}");
+
+    pack("ncugate 99.0.0");
+    let (built, _) = installed(&place, &version);
+    assert!(built.status == Some(0) && built.stdout.contains("built"), "another version is not taken: {built:?}");
+
+    place.write(&format!("{folder}/{name}.tar.gz"), "damaged");
+    let (damaged, output) = installed(&place, &version);
+    assert!(damaged.status == Some(1) && output.is_empty(), "{damaged:?}");
+
+    std::fs::remove_file(place.path().join(format!("{folder}/{name}.tar.gz"))).unwrap();
+    let (built, _) = installed(&place, &version);
+    assert!(built.status == Some(0) && built.stdout.contains("built"), "no such release: {built:?}");
 }

@@ -259,7 +259,7 @@ fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
             "not launched at shape 'wide': `where = \"R == 1\"` does not hold",
         ),
         // It holds for the one that is launched at both, which is not the selected one.
-        ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(4), "pass latency 1 against 1"),
+        ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(4), "pass latency 1 == 1"),
     ] {
         let (place, variables) = machine_of_two_shapes(&gate(rest));
         let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
