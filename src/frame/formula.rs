@@ -3,7 +3,7 @@
 use polars::prelude::{ChunkApply, DataFrame, Float64Chunked};
 
 use super::cells::MetricCells;
-use crate::metric::{Definition, Formula};
+use crate::metric::{Definition, Formula, signed};
 use crate::model::Cell;
 
 /// The value of a metric for every row of counters, a column a counter by ncu's name.
@@ -40,8 +40,12 @@ fn numbers(formula: &Formula, read: Read<'_>) -> Option<Float64Chunked> {
 }
 
 fn sum(names: &[String], read: Read<'_>) -> Option<Float64Chunked> {
+    let term = |name: &String| {
+        let (sign, name) = signed(name);
+        Some(&read(name)? * sign)
+    };
     let (first, rest) = names.split_first()?;
-    rest.iter().try_fold(&read(first)? + 0.0, |total, name| Some(&total + &read(name)?))
+    rest.iter().try_fold(&term(first)? + 0.0, |total, name| Some(&total + &term(name)?))
 }
 
 #[cfg(test)]

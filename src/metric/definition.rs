@@ -17,7 +17,7 @@ pub struct Definition {
 /// A computation over ncu metrics; nothing is clamped.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Formula {
-    /// The sum of these; a name that is there twice counts twice.
+    /// The sum of these; a name that is there twice counts twice, and one with `-` before it is taken away.
     Sum(Vec<String>),
     /// `factor * sum(part) / sum(whole)`.
     Share {
@@ -71,6 +71,9 @@ impl Definition {
             Formula::Sum(names) | Formula::Product { names, .. } => names.iter().map(String::as_str).collect(),
             Formula::Share { part, whole, .. } => part.iter().chain(whole).map(String::as_str).collect(),
         };
+        for name in &mut names {
+            *name = signed(name).1;
+        }
         names.sort_unstable();
         names.dedup();
         names
@@ -111,7 +114,15 @@ fn sum(names: &[String], read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Stri
     if names.is_empty() {
         return Err("nothing to add up".into());
     }
-    names.iter().try_fold(0.0, |total, name| Ok(total + counter(name, read)?))
+    names.iter().try_fold(0.0, |total, term| {
+        let (sign, name) = signed(term);
+        Ok(total + sign * counter(name, read)?)
+    })
+}
+
+/// The sign of a term of a sum, and the counter's name.
+pub fn signed(term: &str) -> (f64, &str) {
+    term.strip_prefix('-').map_or((1.0, term), |name| (-1.0, name))
 }
 
 fn share(
@@ -204,6 +215,14 @@ mod tests {
         assert!(conflicts().doubt(150.0, 0.0).is_some_and(|d| d.contains("150.0 %")));
         assert_eq!(conflicts().doubt(99.9, 0.0), None);
         assert_eq!((conflicts().doubt(101.0, 0.01), conflicts().doubt(105.0, 0.01).is_some()), (None, true));
+    }
+
+    #[test]
+    fn a_name_with_a_minus_is_taken_away() {
+        let excess = Definition { formula: Formula::Sum(vec!["all".into(), "-ideal".into()]), unit: String::new() };
+        assert_eq!(excess.metrics(), ["all", "ideal"]);
+        assert_eq!(excess.evaluate(&|name| Some(if name == "all" { 10.0 } else { 8.0 })).value(), Some(2.0));
+        assert_eq!(excess.evaluate(&|name| (name == "all").then_some(10.0)).value(), None);
     }
 
     #[test]

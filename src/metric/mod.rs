@@ -13,7 +13,7 @@ mod signal;
 
 pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
 pub use combination::Combination;
-pub use definition::{Definition, Formula, ZeroShare};
+pub use definition::{Definition, Formula, ZeroShare, signed};
 pub use derivation::{
     BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, MetricSource, OccupancyFact,
 };

@@ -76,13 +76,17 @@ fn of_catalogue(catalogue: &Catalogue, metric: &Metric) -> MetricEntry {
 
 fn formula(formula: &Formula) -> String {
     match formula {
-        Formula::Sum(names) => names.join(" + "),
+        Formula::Sum(names) => sum(names),
         Formula::Product { factor, names } if *factor == 1.0 => names.join(" * "),
         Formula::Product { factor, names } => format!("{factor} * {}", names.join(" * ")),
         Formula::Share { factor, part, whole, .. } => {
-            format!("{factor} * ({}) / ({})", part.join(" + "), whole.join(" + "))
+            format!("{factor} * ({}) / ({})", sum(part), sum(whole))
         }
     }
+}
+
+fn sum(terms: &[String]) -> String {
+    terms.join(" + ").replace(" + -", " - ")
 }
 
 /// Units of the chip that names of Nsight Compute begin with. Source: Nsight Compute, Profiling Guide, "Metrics Structure".
