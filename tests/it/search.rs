@@ -126,5 +126,8 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     std::fs::remove_file(place.path().join("copy.cu")).unwrap();
     let useless = run(&["run", "phase.toml", "--source", "gpu", "--fresh"]);
     assert_eq!(useless.status, Some(1), "{useless:?}");
-    assert!(useless.stderr.contains("all 2 variants that were tried fail alike: does not build: cannot read"), "{useless:?}");
+    assert!(
+        useless.stderr.contains("all 2 variants that were tried fail alike: does not build: cannot read"),
+        "{useless:?}"
+    );
 }
