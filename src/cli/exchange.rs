@@ -125,12 +125,15 @@ pub enum ExportCommand {
     /// `eval_results.json` of KernelBench, of one run or several
     #[command(name = "kernelbench")]
     KernelBench(ExportKernelBenchArgs),
+    /// The ranking of gpu-mode: one score a submission over all benchmarks
+    #[command(name = "gpumode")]
+    GpuMode(ExportFlashInferArgs),
     /// KernelBench's score over the latest run of every phase in a folder of runs
     #[command(name = "fast-p")]
     FastP(ExportFastPArgs),
 }
 
-/// `ncugate export flashinfer`
+/// `ncugate export flashinfer` and `ncugate export gpumode`
 #[derive(Debug, Args)]
 pub struct ExportFlashInferArgs {
     /// The folder of a run or recording

@@ -3,7 +3,7 @@
 use super::CommandError;
 use crate::cli::ExportCommand;
 use crate::disk::{Durability, replace};
-use crate::exchange::{ExportedRun, Scored, kernel_results, problem_number, score, scored, traces};
+use crate::exchange::{ExportedRun, Scored, kernel_results, problem_number, ranking, score, scored, traces};
 use crate::exit::Outcome;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
@@ -18,6 +18,10 @@ pub fn export(command: &ExportCommand, out: &mut dyn Write) -> Result<Outcome, C
     let (text, left_out, output) = match command {
         ExportCommand::FlashInfer(args) => {
             let (text, left_out) = of_run(&args.run, |run| Ok(traces(run)))?;
+            (text, left_out, &args.output)
+        }
+        ExportCommand::GpuMode(args) => {
+            let (text, left_out) = of_run(&args.run, |run| Ok(ranking(run)))?;
             (text, left_out, &args.output)
         }
         ExportCommand::KernelBench(args) => {

@@ -22,6 +22,32 @@ impl ImportFormat {
     }
 }
 
+/// By what gpu-mode ranks the submissions of a task: means of its benchmarks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ranking {
+    /// That of the last benchmark.
+    #[default]
+    Last,
+    /// Their arithmetic mean.
+    Mean,
+    /// Their geometric mean.
+    Geom,
+}
+
+impl Ranking {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Last, Self::Mean, Self::Geom];
+
+    /// As a task and a phase write it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Last => "last",
+            Self::Mean => "mean",
+            Self::Geom => "geom",
+        }
+    }
+}
+
 /// Whose problem a phase was made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
@@ -33,6 +59,8 @@ pub struct Imported {
     pub workloads: Vec<(String, String)>,
     /// The name of the solution behind each variant, by the id of the variant.
     pub solutions: Vec<(String, String)>,
+    /// gpu-mode: by what submissions are ranked.
+    pub ranking: Option<Ranking>,
 }
 
 impl Imported {

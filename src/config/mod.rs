@@ -32,7 +32,7 @@ pub use argument::{
 };
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
-pub use imported::{ImportFormat, Imported};
+pub use imported::{ImportFormat, Imported, Ranking};
 pub use init::{Amount, Init};
 pub use kernel::{
     CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchMode, LaunchPattern,

@@ -82,6 +82,7 @@ pub fn import_flashinfer(
             .unwrap_or_else(|| definition.name.clone()),
         timed: sizes.iter().map(|size| size.name.clone()).collect(),
         workloads: workloads.collect(),
+        ranking: None,
         numbers: numbers.iter().map(|(number, _)| number.clone()).collect(),
         sizes,
         tensors,

@@ -6,7 +6,7 @@ use super::error::ImportError;
 use super::problem::{Bound, Call, Candidate, Direction, ImportTarget, NewPhase, Problem, Size, Tensor, distinct};
 use super::tensor::GivenTensor;
 use super::trace_set::text;
-use crate::config::ImportFormat;
+use crate::config::{ImportFormat, Ranking};
 use std::path::{Component, Path, PathBuf};
 use yaml_rust2::{Yaml, YamlLoader};
 
@@ -65,9 +65,11 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
     notes.push(
         "inputs are drawn by ncugate with seeds of its own, under the distributions of `generate_input`".to_owned(),
     );
-    if let Some(ranking) = task["ranking_by"].as_str() {
+    let ranking = ranking(task, &name)?;
+    if let Some(ranking) = ranking {
         notes.push(format!(
-            "ranking_by = {ranking}: a phase selects at one shape, the last benchmark, and judges the gate at every benchmark"
+            "ranking_by = {}: `ncugate export gpumode` ranks a run by it; the phase selects at the last benchmark, and judges the gate at each",
+            ranking.word()
         ));
     }
     for key in ["test_timeout", "benchmark_timeout", "ranked_timeout", "gpus", "milestones"] {
@@ -88,10 +90,23 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
         eager: Call { file: "calls.py".to_owned(), function: "eager".to_owned() },
         candidates,
         workloads: Vec::new(),
+        ranking,
         files,
         notes,
     };
     problem.phase(target)
+}
+
+/// By what the task ranks submissions.
+fn ranking(task: &Yaml, problem: &str) -> Result<Option<Ranking>, ImportError> {
+    let given = &task["ranking_by"];
+    if given.is_badvalue() {
+        return Ok(None);
+    }
+    let found = Ranking::ALL.into_iter().find(|ranking| given.as_str() == Some(ranking.word()));
+    let unknown =
+        || ImportError::unmapped(problem, format!("its `ranking_by` is {}, not last, mean or geom", shown(given)));
+    found.map(Some).ok_or_else(unknown)
 }
 
 /// The bound that the command line or `reference.py` gives.

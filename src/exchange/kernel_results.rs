@@ -71,7 +71,7 @@ fn entry(run: &ExportedRun<'_>, variant: &Variant, sample: usize) -> Value {
 }
 
 /// Right at every shape and seed of the phase, where it was timed too.
-fn is_correct(run: &ExportedRun<'_>, variant: &Variant) -> bool {
+pub(super) fn is_correct(run: &ExportedRun<'_>, variant: &Variant) -> bool {
     let proof = run.session.measurements().correctness().get(&variant.id);
     matches!(proof, Some(Correctness::Proven { .. }))
 }

@@ -128,6 +128,7 @@ pub fn import_kernelbench(
         eager: Call { file: "calls.py".to_owned(), function: "eager".to_owned() },
         candidates,
         workloads: Vec::new(),
+        ranking: None,
         files,
         notes,
     };

@@ -1,7 +1,7 @@
 //! A problem as a phase and the files that it calls.
 
 use super::error::ImportError;
-use crate::config::{ImportFormat, Project};
+use crate::config::{ImportFormat, Project, Ranking};
 use crate::disk::{Durability, replace};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -161,6 +161,8 @@ pub(super) struct Problem {
     pub candidates: Vec<Candidate>,
     /// Workload objects by shape.
     pub workloads: Vec<(String, String)>,
+    /// By what submissions are ranked, where the project says.
+    pub ranking: Option<Ranking>,
     pub files: Vec<(String, Vec<u8>)>,
     pub notes: Vec<String>,
 }
@@ -192,6 +194,9 @@ impl Problem {
         let mut imported = json!({ "format": self.format.word(), "problem": self.name, "solutions": named });
         if !workloads.is_empty() {
             imported["workloads"] = Value::Object(workloads);
+        }
+        if let Some(ranking) = self.ranking {
+            imported["ranking"] = json!(ranking.word());
         }
         let variants: Vec<Value> =
             self.candidates.iter().map(|c| json!({ "name": c.variant, "python": call(&c.call) })).collect();

@@ -206,3 +206,24 @@ fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
     let refused = place.run(&["export", "flashinfer", unfinished.to_str().unwrap()]);
     assert_eq!((refused.status, refused.stdout.as_str()), (Some(3), ""), "{refused:?}");
 }
+
+/// gpu-mode ranks submissions by one score over the benchmarks; what is wrong, cheats or has no time has none.
+#[test]
+fn a_ranking_has_a_score_for_what_is_right_and_timed_alone() {
+    let place = Place::new();
+    let said = at_root(&place, &["export", "gpumode", "profiles/softmax/h200"]).stdout;
+    let ranking: Value = serde_json::from_str(&said).unwrap();
+    let of = |at: usize, key: &str| ranking["submissions"][at][key].clone();
+    assert_eq!((ranking["ranking_by"].as_str(), ranking["unit"].as_str()), (Some("last"), Some("s")));
+    assert_eq!((of(0, "rank"), of(0, "reason")), (json!(1), Value::Null));
+    let benchmarks = of(0, "benchmarks");
+    let last = benchmarks.as_array().unwrap().last().unwrap();
+    assert_eq!((last["benchmark"].as_str(), &last["mean"]), (Some("wide"), &of(0, "score")));
+    let scores: Vec<f64> = (0..12).filter_map(|at| of(at, "score").as_f64()).collect();
+    assert!(scores.len() > 1 && scores.is_sorted() && scores[0] > 1e-5 && scores[0] < 1e-4, "{scores:?}");
+    let cheats: Value =
+        serde_json::from_str(&at_root(&place, &["export", "gpumode", "profiles/cheats/h200"]).stdout).unwrap();
+    let unscored = cheats["submissions"].as_array().unwrap().iter().filter(|entry| entry["score"].is_null());
+    let reasons: Vec<&str> = unscored.filter_map(|entry| entry["reason"].as_str()).collect();
+    assert!(!reasons.is_empty() && reasons.iter().all(|reason| !reason.is_empty()), "{cheats}");
+}

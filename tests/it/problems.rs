@@ -131,6 +131,7 @@ fn a_task_of_gpu_mode_becomes_a_phase_and_says_what_is_left_out() {
     ] {
         assert!(said.contains(part), "{part}\n{said}");
     }
+    assert!(text.contains("ranking = \"geom\""), "{text}");
     // the second benchmark is the second test, timed under its name; the last benchmark is the objective
     for part in ["shapes = [\"benchmark1\", \"test2\"]", "rtol = 0.001", "low = -1", "role = \"output\""] {
         assert!(text.contains(part), "{part}\n{text}");

@@ -15,6 +15,12 @@ pub static IMPORTED: Spec = spec(
             .default("{}"),
         key("solutions", KeyKind::Table(&IMPORTED_SOLUTIONS), "The name of the solution behind each variant.")
             .default("{}"),
+        key(
+            "ranking",
+            KeyKind::OneOf(&["last", "mean", "geom"]),
+            "gpu-mode: what `ncugate export gpumode` ranks by: the mean at the last timed shape, or the arithmetic or geometric mean over all.",
+        )
+        .default("\"last\""),
     ],
 );
 

@@ -3,7 +3,7 @@
 use super::names::suggest;
 use crate::config::keys::{IMPORTED, IMPORTED_SOLUTIONS, IMPORTED_WORKLOADS, Spec};
 use crate::config::reader::{Item, Table};
-use crate::config::{ImportFormat, Imported, Shape};
+use crate::config::{ImportFormat, Imported, Ranking, Shape};
 
 /// Reads the table; `shapes` are those of the workload.
 pub fn imported(item: &Item<'_>, shapes: &[Shape]) -> Option<Imported> {
@@ -19,9 +19,16 @@ pub fn imported(item: &Item<'_>, shapes: &[Shape]) -> Option<Imported> {
         }
     }
     let solutions = texts(&table, "solutions", &IMPORTED_SOLUTIONS);
+    let ranking = table.get("ranking").and_then(|item| item.one_of(&Ranking::ALL.map(|by| (by.word(), by))));
     let plain =
         |entries: Vec<(String, String, Item<'_>)>| entries.into_iter().map(|(key, text, _)| (key, text)).collect();
-    Some(Imported { format: format?, problem: problem?, workloads: plain(workloads), solutions: plain(solutions) })
+    Some(Imported {
+        format: format?,
+        problem: problem?,
+        workloads: plain(workloads),
+        solutions: plain(solutions),
+        ranking,
+    })
 }
 
 fn texts<'a>(table: &Table<'a>, key: &'static str, spec: &'static Spec) -> Vec<(String, String, Item<'a>)> {
