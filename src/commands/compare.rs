@@ -32,7 +32,9 @@ pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, Comma
 fn side(path: &Path) -> Result<ComparedSide, CommandError> {
     let name = path.display().to_string();
     if path.is_dir() {
-        return Ok(ComparedSide::of_run(&name, &report::stored(&PhaseRun::load(path)?)?));
+        let run = PhaseRun::load(path)?;
+        let workload = Some(Box::new(run.phase.workload.clone()));
+        return Ok(ComparedSide { workload, ..ComparedSide::of_run(&name, &report::stored(&run)?) });
     }
     Ok(ComparedSide::of_report(&name, &open_report(path)?)?)
 }

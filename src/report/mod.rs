@@ -43,6 +43,7 @@ pub mod phase_check;
 mod provenance;
 #[allow(clippy::module_inception)]
 mod report;
+mod sarif;
 mod search;
 mod shape_matrix;
 pub mod show;

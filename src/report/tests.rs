@@ -346,7 +346,7 @@ fn a_written_report_has_its_files_and_nothing_else() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["charts", "junit.xml", "report.html", "report.md", "results.json"]);
+    assert_eq!(names, ["charts", "junit.xml", "report.html", "report.md", "results.json", "results.sarif"]);
     assert!(written.page.ends_with("report.html"));
     let text = std::fs::read_to_string(folder.path().join("report.md")).unwrap();
     for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

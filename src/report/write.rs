@@ -2,7 +2,7 @@
 
 use super::error::WriteError;
 use super::report::Report;
-use super::{html, json, junit, markdown};
+use super::{html, json, junit, markdown, sarif};
 use crate::chart;
 use crate::chart::svg::{self, Setting};
 use crate::store;
@@ -26,11 +26,12 @@ pub fn prove_writable(folder: &Path) -> Result<(), WriteError> {
     fs::remove_file(&probe).map_err(|source| disk(&probe, source))
 }
 
-/// Renders everything, then writes `report.html`, `report.md`, `results.json`, `junit.xml` and `charts/*.svg`.
+/// Renders everything, then writes `report.html`, `report.md`, `results.json`, `junit.xml`, `results.sarif` and `charts/*.svg`.
 pub fn write(report: &Report, folder: &Path) -> Result<Written, WriteError> {
     let files = [
         ("results.json", json::json(report)?),
         ("junit.xml", junit::junit(report)?),
+        ("results.sarif", sarif::sarif(report)?),
         ("report.md", markdown::markdown(report)?),
         ("report.html", html::html(report)?),
     ];

@@ -61,6 +61,19 @@ fn the_committed_example_is_what_the_recording_renders() {
 }
 
 #[test]
+fn runs_of_unlike_workloads_are_said_to_be() {
+    let place = Place::new();
+    let folder = |phase: &str| root().join(format!("profiles/{phase}/h200")).display().to_string();
+    let unlike = place.run(&["compare", &folder("softmax"), &folder("phase_d")]);
+    let said = unlike.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("another workload (reference, buffers"), "{said}");
+    let causal = place.run(&["compare", &folder("sdpa_fast"), &folder("sdpa_fast_causal")]);
+    assert!(causal.stdout.contains("another workload (reference"), "{}", causal.stdout);
+    let alike = place.run(&["compare", &folder("phase_d"), &folder("phase_d")]);
+    assert!(!alike.stdout.contains("another workload"), "{}", alike.stdout);
+}
+
+#[test]
 fn a_recording_compared_with_itself_has_not_changed() {
     let place = Place::new();
     let finished = place.run(&["compare", &recording(), &recording(), "--markdown", "c.md", "--html", "c.html"]);

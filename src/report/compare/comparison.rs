@@ -1,8 +1,9 @@
 //! Two sides paired by name: changes, their noise, and verdicts that turned.
 
 use super::side::{ComparedSide, ComparedSubject, MeasuredWith};
+use crate::config::{Shape, Workload};
 use crate::metric::Catalogue;
-use crate::model::{Better, Verdict};
+use crate::model::{Better, ShapeName, Verdict};
 use crate::report::change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, ranges};
 use crate::report::gate_row::GateRow;
 use crate::report::model::Conclusion;
@@ -174,7 +175,8 @@ fn gates(a: &ComparedSide, b: &ComparedSide) -> Vec<GateChange> {
 
 fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<String> {
     let another = |what: &str, ours: &str, theirs: &str| format!("another {what}: {ours}, then {theirs}");
-    match (&a.measured_with, &b.measured_with) {
+    let workload = a.workload.as_ref().zip(b.workload.as_ref()).and_then(|(ours, theirs)| unlike(ours, theirs));
+    let conditions = match (&a.measured_with, &b.measured_with) {
         (MeasuredWith::Run(ours), MeasuredWith::Run(theirs)) => {
             let both = conditions(ours).into_iter().zip(conditions(theirs));
             both.filter(|(x, y)| x != y).map(|((what, x), (_, y))| another(what, &x, &y)).collect()
@@ -183,7 +185,25 @@ fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<String> {
             vec![another("device", &ours.join(", "), &theirs.join(", "))]
         }
         _ => Vec::new(),
-    }
+    };
+    workload.into_iter().chain(conditions).collect()
+}
+
+/// Whether two runs computed something else, and in what: then their times say nothing of each other.
+fn unlike(ours: &Workload, theirs: &Workload) -> Option<String> {
+    let dims = |workload: &Workload, name: &ShapeName| {
+        workload.shapes.iter().find(|shape| shape.name == *name).map(|shape| shape.dims.clone())
+    };
+    let both = |shape: &&Shape| dims(theirs, &shape.name).is_some_and(|dims| dims != shape.dims);
+    let shapes: Vec<String> = ours.shapes.iter().filter(both).map(|shape| format!("shape {}", shape.name)).collect();
+    let parts = [
+        ("reference", ours.reference != theirs.reference),
+        ("buffers", ours.buffers != theirs.buffers),
+        ("scalars", ours.scalars != theirs.scalars),
+    ];
+    let parts = parts.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what.to_owned());
+    let parts: Vec<String> = parts.chain(shapes).collect();
+    (!parts.is_empty()).then(|| format!("another workload ({}): latencies do not compare", parts.join(", ")))
 }
 
 /// `verdict Fail, then Pass; of 180 timed on both sides 3 are faster, 170 within noise, 7 slower; ...`.

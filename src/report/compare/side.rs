@@ -1,5 +1,6 @@
 //! One side of a comparison, by name: from a judged run, or from the launches of an ncu report.
 
+use crate::config::Workload;
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
 use crate::metric::Catalogue;
@@ -30,6 +31,8 @@ pub struct ComparedSide {
     pub gates: Vec<GateRow>,
     /// What has to be equal for numbers to be comparable.
     pub measured_with: MeasuredWith,
+    /// What a run computed.
+    pub workload: Option<Box<Workload>>,
     /// Variants at shapes, or kernels, by the name that pairs them.
     pub subjects: IndexMap<String, ComparedSubject>,
 }
@@ -91,6 +94,7 @@ impl ComparedSide {
             reason: Some(report.headline.reason.clone()),
             gates: report.gates.clone(),
             measured_with: MeasuredWith::Run(Box::new(report.provenance.fingerprint.clone())),
+            workload: None,
             subjects: report.variants.iter().flat_map(|variant| at_shapes(report, variant)).collect(),
         }
     }
