@@ -1,7 +1,7 @@
 //! Workers that are started before there is a job for them, so that an interpreter and the modules of Python functions load while
 //! something else goes on. Each gets one job, and is a fresh process for it.
 
-use crate::process::{self, Drain, KeptOutput, RequestPipe, Supervised};
+use crate::process::{Drain, KeptOutput, RequestPipe, Supervised};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 
 /// How long everything waits for workers that still load.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
-/// How often they are looked at.
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// What a worker loads before it knows its job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,15 +91,8 @@ impl AheadWorker {
 
     /// Whether it is idle before `deadline`.
     fn settle(&mut self, deadline: Instant) -> bool {
-        loop {
-            match (self.child.poll(), self.pipe.has_reader()) {
-                (Ok(None), Ok(true)) => return true,
-                (Ok(None), Ok(false)) if Instant::now() < deadline && !process::interrupted() => {
-                    std::thread::sleep(POLL_INTERVAL);
-                }
-                _ => return false,
-            }
-        }
+        let Self { child, pipe, .. } = self;
+        pipe.settle(deadline, || Ok(child.poll()?.is_none()))
     }
 
     /// Gives it its job, for which it has `limit` until it says something.

@@ -2,7 +2,7 @@
 
 use super::command::{LaunchSelection, NcuSession, ProfileDetail};
 use super::job::Job;
-use crate::process::{self, Piped, RequestPipe};
+use crate::process::{Piped, RequestPipe};
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 
 /// How long everything waits for programs that still load.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
-/// How often they are looked at.
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Sessions that wait for their job; clones share them.
 #[derive(Debug, Clone, Default)]
@@ -73,14 +71,7 @@ impl AheadSession {
 
     /// Whether its program is idle before `deadline`.
     fn settle(&mut self, deadline: Instant) -> bool {
-        loop {
-            match (self.child.poll(), self.pipe.has_reader()) {
-                (Ok(None), Ok(true)) => return true,
-                (Ok(None), Ok(false)) if Instant::now() < deadline && !process::interrupted() => {
-                    std::thread::sleep(POLL_INTERVAL);
-                }
-                _ => return false,
-            }
-        }
+        let Self { child, pipe, .. } = self;
+        pipe.settle(deadline, || Ok(child.poll()?.is_none()))
     }
 }

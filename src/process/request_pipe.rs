@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a reader is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -56,6 +56,19 @@ impl RequestPipe {
             // Nobody has opened it for reading.
             Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => Ok(false),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Whether somebody who `runs` has opened it before `deadline`: a program that is idle now.
+    pub fn settle(&mut self, deadline: Instant, mut runs: impl FnMut() -> io::Result<bool>) -> bool {
+        loop {
+            match (runs(), self.has_reader()) {
+                (Ok(true), Ok(true)) => return true,
+                (Ok(true), Ok(false)) if Instant::now() < deadline && !super::interrupted() => {
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+                _ => return false,
+            }
         }
     }
 
