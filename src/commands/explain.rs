@@ -141,7 +141,15 @@ fn of_report(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, Comman
         let launches = launches.len();
         return Err(CommandError::Show(ShowError::NoLaunch { launches }));
     }
-    Ok(found)
+    // A program that reads few tokens asks where the time goes: to the longest launch, unless it names others.
+    let one = args.reader == Reader::Agent && args.variant.is_none() && !args.each;
+    Ok(if one { longest(found) } else { found })
+}
+
+/// The explanation of the launch that takes the most time.
+fn longest(found: Vec<Explanation>) -> Vec<Explanation> {
+    let time = |explanation: &Explanation| explanation.microseconds.unwrap_or(0.0);
+    found.into_iter().max_by(|a, b| time(a).total_cmp(&time(b))).into_iter().collect()
 }
 
 fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) -> Result<(), CommandError> {

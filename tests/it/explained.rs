@@ -357,3 +357,18 @@ fn a_sweep_says_what_its_parameters_do() {
         unknown.stderr
     );
 }
+
+#[test]
+fn a_report_of_another_program_is_one_short_answer_for_an_agent_and_short_names_for_people() {
+    let place = Place::new();
+    let report = root().join("tests/data/torch_nvtx.ncu-rep.zst").display().to_string();
+    let agent = place.run(&["explain", &report, "--for", "agent"]);
+    assert_eq!(agent.stdout.lines().count(), 1, "{agent:?}");
+    assert!(agent.stdout.len() <= 2048, "{} bytes", agent.stdout.len());
+    let brief: Value = serde_json::from_str(&agent.stdout).unwrap();
+    assert_eq!(brief["shape"], "launch 1", "the longest of three");
+    assert_eq!(place.run(&["explain", &report, "--for", "agent", "--each"]).stdout.lines().count(), 3);
+    let text = place.run(&["explain", &report]).stdout;
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("torch_nvtx")).collect();
+    assert!(heads.len() == 3 && heads.iter().all(|line| line.chars().count() < 220), "{heads:?}");
+}

@@ -4,15 +4,19 @@ use super::{Explanation, time};
 use crate::config::Confidence;
 use crate::report::finding_row::FindingRow;
 use crate::report::markdown::escape;
+use crate::report::text::clip_middle;
 use std::fmt::Write as _;
 
 /// Findings listed below the first.
 const MORE: usize = 6;
+/// Longest name of a kernel: those of templates have over a thousand characters.
+const LONGEST: usize = 160;
 
 /// The explanation as text.
 pub fn text(explanation: &Explanation) -> String {
     let Explanation { variant, shape, microseconds, task, .. } = explanation;
-    let mut out = format!("{}: {variant} at {shape}, {}\n", task.phase, time(*microseconds));
+    let name = clip_middle(variant, LONGEST);
+    let mut out = format!("{}: {name} at {shape}, {}\n", task.phase, time(*microseconds));
     match &explanation.bottleneck {
         Some(row) => out += &whole(row),
         None => out += "\nNothing that the rules know costs much of the time.\n",
