@@ -142,7 +142,7 @@ fn of_report(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, Comman
         return Err(CommandError::Show(ShowError::NoLaunch { launches }));
     }
     // A program that reads few tokens asks where the time goes: to the longest launch, unless it names others.
-    let one = args.reader == Reader::Agent && args.variant.is_none() && !args.each;
+    let one = args.reader == Reader::Agent && args.variant.is_none();
     Ok(if one { longest(found) } else { found })
 }
 
