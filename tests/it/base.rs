@@ -1,6 +1,6 @@
 //! `run --base`: the kernels of another commit, timed beside those here, in a repository of the test's own.
 
-use crate::command::{Finished, Place, wait_for};
+use crate::command::{Finished, Place, is_here, wait_for};
 use crate::live::machine_of_kernels;
 use crate::stored::report_of_variants;
 use nix::sys::signal::{Signal, kill};
@@ -90,6 +90,9 @@ fn words(text: &str) -> String {
 
 #[test]
 fn a_kernel_that_became_slower_than_the_merge_base_fails_its_gate() {
+    if !is_here("git") {
+        return;
+    }
     let mut repository = Repository::new("copy_honest");
     repository.git(&["switch", "--quiet", "--create", "change"]);
     repository.phase("copy_twice");
@@ -113,6 +116,9 @@ fn a_kernel_that_became_slower_than_the_merge_base_fails_its_gate() {
 
 #[test]
 fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_base() {
+    if !is_here("git") {
+        return;
+    }
     let mut repository = Repository::new("copy_twice");
     repository.phase("copy_honest");
     repository.counts(("copy_honest", 10_000.0), ("copy_twice", 20_000.0));
@@ -143,6 +149,9 @@ fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_ba
 
 #[test]
 fn the_same_machine_code_is_no_change() {
+    if !is_here("git") {
+        return;
+    }
     let mut repository = Repository::new("copy_honest");
     let source = repository.place.path().join("copy.cu");
     let text = fs::read_to_string(&source).unwrap();
@@ -158,6 +167,9 @@ fn the_same_machine_code_is_no_change() {
 
 #[test]
 fn of_several_candidates_the_best_of_the_base_is_compared_with() {
+    if !is_here("git") {
+        return;
+    }
     let mut repository = Repository::new("copy_honest");
     let path = repository.place.path().join("phase.toml");
     let text = fs::read_to_string(&path).unwrap();
@@ -187,6 +199,9 @@ fn of_several_candidates_the_best_of_the_base_is_compared_with() {
 
 #[test]
 fn what_the_base_cannot_give_is_said_and_its_gates_are_inconclusive() {
+    if !is_here("git") {
+        return;
+    }
     // without a base at all
     let repository = Repository::new("copy_honest");
     let finished = repository.run(&[]);
@@ -228,6 +243,9 @@ fn what_the_base_cannot_give_is_said_and_its_gates_are_inconclusive() {
 
 #[test]
 fn a_reference_that_is_not_there_is_an_error_and_no_gpu_is_no_recording() {
+    if !is_here("git") {
+        return;
+    }
     let repository = Repository::new("copy_honest");
     let absent = repository.run(&["--base", "origin/main"]);
     assert_eq!(absent.status, Some(2), "{absent:?}");
@@ -250,6 +268,9 @@ fn a_reference_that_is_not_there_is_an_error_and_no_gpu_is_no_recording() {
 
 #[test]
 fn an_interrupted_run_leaves_no_worktree_and_what_a_killed_one_left_is_replaced() {
+    if !is_here("git") {
+        return;
+    }
     let repository = Repository::new("copy_honest");
     // nvcc that takes its time
     let nvcc = repository.place.path().join("bin/nvcc");

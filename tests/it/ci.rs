@@ -1,6 +1,6 @@
 //! `action.yml` as GitHub runs it: its inputs, its steps, their shell, with the real binary.
 
-use crate::command::{Finished, Place, root};
+use crate::command::{Finished, Place, is_here, root};
 use crate::stored::{Stored, calibrate, wiggle};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -333,6 +333,9 @@ fn installed(place: &Place, reference: &str) -> (Finished, String) {
 
 #[test]
 fn the_action_fetches_its_release_and_builds_what_is_none() {
+    if !is_here("curl") {
+        return;
+    }
     let place = Place::new();
     let version = format!("v{}", env!("CARGO_PKG_VERSION"));
     let name = format!("ncugate-{version}-{}-unknown-linux-gnu", std::env::consts::ARCH);

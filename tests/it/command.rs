@@ -110,3 +110,13 @@ pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// Whether a program that a test needs is here; CI has to have it.
+pub fn is_here(program: &str) -> bool {
+    let found = which::which(program).is_ok();
+    assert!(found || std::env::var_os("CI").is_none(), "CI has to have {program}");
+    if !found {
+        println!("left out: {program} is not here");
+    }
+    found
+}
