@@ -43,6 +43,11 @@ impl HiddenDraws {
         Self(std::thread::Builder::new().name("hidden draws".to_owned()).spawn(made).ok())
     }
 
+    /// Whether there is nothing to wait for any more.
+    pub(super) fn are_made(&self) -> bool {
+        self.0.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// All of them, once they are made.
     pub(super) fn wait(self) -> HashMap<ShapeName, HiddenCases> {
         self.0.and_then(|made| made.join().ok()).unwrap_or_default()

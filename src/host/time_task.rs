@@ -134,12 +134,13 @@ impl Worker<'_> {
         }
         .transpose()
         .map_err(|source| WorkError::buffers(shape, source))?;
-        self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
         let cases = match self.hidden.remove(&shape.name) {
             Some(cases) => cases,
-            None => {
-                cases(shape, &settings.hidden.inputs, |hidden| self.declared_draw(shape, hidden, references.as_mut()))
-            }
+            None => cases(shape, &settings.hidden.inputs, |hidden| {
+                // A parent that is gone is found out by the next report that matters.
+                let _ = self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed });
+                self.declared_draw(shape, hidden, references.as_mut())
+            }),
         };
         let cases = cases.map_err(|(hidden, error)| WorkError::reference(&shape.name, hidden, &error))?;
         if let Some(buffers) = references.take() {

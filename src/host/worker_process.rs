@@ -14,9 +14,12 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
 /// Bytes that the kernel of a trial copies.
 const TRIAL_BYTES: usize = 4096;
+/// How often a worker that waits for references says so: the parent ends one that is silent.
+const SIGN_OF_LIFE: Duration = Duration::from_millis(20);
 /// The Python where the phase names none.
 const PYTHON: &str = "python3";
 
@@ -116,8 +119,11 @@ fn report_device(ordinal: u32, reporter: &mut Reporter) -> Result<(), WorkError>
 impl Worker<'_> {
     /// What is made beside the checks; nobody is blamed for the time that it takes.
     fn wait_for(&mut self, draws: HiddenDraws) -> Result<HashMap<ShapeName, HiddenCases>, WorkError> {
-        if let (Some(shape), Some(&seed)) = (self.job.shapes.first(), self.job.seeds.first()) {
-            self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+        while !draws.are_made() {
+            if let (Some(shape), Some(&seed)) = (self.job.shapes.first(), self.job.seeds.first()) {
+                self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+            }
+            std::thread::sleep(SIGN_OF_LIFE);
         }
         Ok(draws.wait())
     }

@@ -402,7 +402,7 @@ impl Searching<'_> {
     }
 
     fn end(&mut self, why: String) -> Result<(), SearchError> {
-        self.of.progress.say(&format!("search: it ends, {why}"));
+        self.of.progress.say(&format!("search ends: {why}"));
         let trials = self.trials();
         let only: Vec<SearchTrial> = trials.iter().map(|(_, trial)| trial.clone()).collect();
         let importance = self.proposer().importance(&only).unwrap_or_default();
