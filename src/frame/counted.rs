@@ -448,6 +448,20 @@ mod tests {
     }
 
     #[test]
+    fn the_shared_memory_of_a_program_is_that_of_one_launch() {
+        const STATIC: &str = "launch__shared_mem_per_block_static";
+        const DYNAMIC: &str = "launch__shared_mem_per_block_dynamic";
+        let launches: [Profiled<'_>; 3] = [
+            ("1", 0, "bulk", "a@s", &[(DURATION, 5.0), (STATIC, 0.0), (DYNAMIC, 73_728.0)]),
+            ("1", 1, "merge", "a@s", &[(DURATION, 15.0), (STATIC, 80.0), (DYNAMIC, 0.0)]),
+            ("1", 2, "fill", "a@s", &[(DURATION, 20.0), (STATIC, 0.0), (DYNAMIC, 0.0)]),
+        ];
+        let found = counted(&launches, None);
+        assert_eq!(of(&found, "a", &[STATIC, DYNAMIC]), Some((Cell::Value(73_728.0), None)));
+        assert_eq!(of(&found, "a", &[STATIC]), Some((Cell::Value(0.0), None)));
+    }
+
+    #[test]
     fn a_launch_outside_the_plan_is_a_stray_and_a_bad_filter_matches_nothing() {
         let launches: [Profiled<'_>; 3] =
             [("1", 0, "k", "a@s", &[("x", 1.0)]), ("1", 1, "k", "c@s", &[]), ("1", 2, "k", "warm-up", &[])];

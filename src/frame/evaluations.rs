@@ -8,7 +8,7 @@
 use super::groups::RowGroups;
 use super::schema::counters::{SHAPE, VARIANT};
 use super::schema::launches::REPORT;
-use crate::metric::Catalogue;
+use crate::metric::{Catalogue, Combination};
 use crate::plan::{Method, Plan, Variant};
 use polars::prelude::{Column, DataFrame, Float64Chunked, IdxCa, IntoColumn, NewChunkedArray, PolarsError};
 use std::collections::HashMap;
@@ -34,18 +34,19 @@ pub(super) fn of_evaluations(launches: DataFrame, plan: &Plan) -> Result<DataFra
     if groups.iter().all(|rows| rows.len() == 1) {
         return Ok(launches);
     }
-    let times = times(&launches, &groups)?;
+    let (times, totals) = (times(&launches, &groups)?, totals(&launches, &groups));
     let first: Vec<u32> = groups.iter().filter_map(|rows| rows.first()).map(|row| *row as u32).collect();
     let first = IdxCa::from_vec("".into(), first);
     let combined = |column: &Column| match column.f64() {
         Err(_) => column.take(&first),
         Ok(counter) => {
             let together = Catalogue::embedded().combination(column.name());
-            let value = |(rows, times): (&Vec<usize>, &Option<Vec<f64>>)| {
+            let weights = if together == Combination::Fullest { &totals } else { &times };
+            let value = |(rows, weights): (&Vec<usize>, &Option<Vec<f64>>)| {
                 let values: Vec<Option<f64>> = rows.iter().map(|row| counter.get(*row)).collect();
-                if rows.len() == 1 { values[0] } else { together.value(&values, times.as_deref()) }
+                if rows.len() == 1 { values[0] } else { together.value(&values, weights.as_deref()) }
             };
-            let values: Vec<Option<f64>> = groups.iter().zip(&times).map(value).collect();
+            let values: Vec<Option<f64>> = groups.iter().zip(weights).map(value).collect();
             Ok(Float64Chunked::from_slice_options(column.name().clone(), &values).into_column())
         }
     };
@@ -74,4 +75,12 @@ fn times(launches: &DataFrame, groups: &[Vec<usize>]) -> Result<Vec<Option<Vec<f
         }
     }
     Ok(groups.iter().map(|rows| own(rows).or_else(|| known.get(&key(rows)?).cloned())).collect())
+}
+
+/// The sum of what is combined as [`Combination::Fullest`], of each launch of a group; none where a launch lacks one.
+fn totals(launches: &DataFrame, groups: &[Vec<usize>]) -> Vec<Option<Vec<f64>>> {
+    let fullest = |column: &&Column| Catalogue::embedded().combination(column.name()) == Combination::Fullest;
+    let parts: Vec<_> = launches.columns().iter().filter(fullest).filter_map(|column| column.f64().ok()).collect();
+    let total = |row: &usize| parts.iter().map(|part| part.get(*row)).sum::<Option<f64>>();
+    groups.iter().map(|rows| rows.iter().map(total).collect()).collect()
 }

@@ -14,28 +14,30 @@ pub enum Combination {
     Least,
     /// That of the launch that took longest; of launches that are alike, the value they have.
     Longest,
+    /// That of the launch in which all counters that are combined so are greatest together: parts of one allocation.
+    Fullest,
     /// The mean, weighted by the time that each launch took.
     Mean,
 }
 
 impl Combination {
-    /// The value of an evaluation; `times` are of the same launches. None where any launch has no value, or where its time is
-    /// needed and not known.
-    pub fn value(self, values: &[Option<f64>], times: Option<&[f64]>) -> Option<f64> {
+    /// The value of an evaluation; `weights` are of the same launches: the time each took, and of [`Self::Fullest`] the sum of
+    /// the counters that are combined so. None where any launch has no value, or where its weight is needed and not known.
+    pub fn value(self, values: &[Option<f64>], weights: Option<&[f64]>) -> Option<f64> {
         let values: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
         match self {
             Self::Sum => Some(values.iter().sum()),
             Self::Greatest => values.into_iter().reduce(f64::max),
             Self::Least => values.into_iter().reduce(f64::min),
-            Self::Longest => {
-                let longest = times.and_then(|times| {
-                    let times = times.iter().copied().enumerate();
-                    times.max_by(|(_, a), (_, b)| a.total_cmp(b)).and_then(|(at, _)| values.get(at).copied())
+            Self::Longest | Self::Fullest => {
+                let greatest = weights.and_then(|weights| {
+                    let weights = weights.iter().copied().enumerate();
+                    weights.max_by(|(_, a), (_, b)| a.total_cmp(b)).and_then(|(at, _)| values.get(at).copied())
                 });
-                longest.or_else(|| values.first().copied().filter(|first| values.iter().all(|value| value == first)))
+                greatest.or_else(|| values.first().copied().filter(|first| values.iter().all(|value| value == first)))
             }
             Self::Mean => {
-                let times = times?;
+                let times = weights?;
                 let total: f64 = times.iter().sum();
                 (total > 0.0).then(|| values.iter().zip(times).map(|(v, t)| v * t).sum::<f64>() / total)
             }
