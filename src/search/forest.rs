@@ -130,14 +130,18 @@ impl Growing<'_> {
         sum / at.len().max(1) as f32
     }
 
-    /// The best of one random split of each drawn feature.
+    /// The best of one random split of each drawn feature; of all features, where none of the drawn ones splits anything.
     fn split(&mut self, at: &[u32]) -> Option<Split> {
-        let width = self.importance.len();
+        let share = self.settings.features;
+        let drawn: Vec<usize> =
+            (0..self.importance.len()).filter(|_| share >= 1.0 || unit(&mut self.rng) < share).collect();
+        let split = self.split_by(at, drawn.into_iter());
+        if split.is_some() || share >= 1.0 { split } else { self.split_by(at, 0..self.importance.len()) }
+    }
+
+    fn split_by(&mut self, at: &[u32], features: impl Iterator<Item = usize>) -> Option<Split> {
         let mut best: Option<Split> = None;
-        for feature in 0..width {
-            if self.settings.features < 1.0 && unit(&mut self.rng) >= self.settings.features {
-                continue;
-            }
+        for feature in features {
             let Some(threshold) = self.threshold(at, feature) else { continue };
             let Some(gain) = self.gain(at, feature, threshold) else { continue };
             if best.as_ref().is_none_or(|best| gain > best.gain) {
@@ -220,6 +224,14 @@ mod tests {
         let of = |seed| mean(&Forest::fit(&samples(), SETTINGS, seed), &row);
         assert_eq!(of(7), of(7));
         assert_ne!(of(7), of(8));
+    }
+
+    #[test]
+    fn a_forest_of_one_feature_splits_although_few_features_are_drawn() {
+        let rows: Vec<Vec<f32>> = (0..16_u8).map(|at| vec![f32::from(at)]).collect();
+        let targets = rows.clone();
+        let forest = Forest::fit(&Samples { rows, targets }, ForestSettings { features: 0.1, ..SETTINGS }, 1);
+        assert!((0..16_u8).all(|at| mean(&forest, &[f32::from(at)]) == f32::from(at)), "every leaf is one sample");
     }
 
     #[test]

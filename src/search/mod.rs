@@ -1,5 +1,6 @@
 //! A budget instead of a grid: strategies that propose variants, and what they did.
 
+mod acquisition;
 mod answer;
 mod attempt;
 mod candidates;

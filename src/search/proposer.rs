@@ -1,9 +1,10 @@
 //! What to try next, given what came of what was tried: a function of the seed and of the trials, so that a search that was
 //! killed goes on with the same proposals.
 
+use super::acquisition::{Expectation, Pool};
 use super::candidates::PointSource;
 use super::encoding::Encoding;
-use super::forest::{Forest, ForestSettings, Samples, below, unit};
+use super::forest::{Forest, ForestSettings, Samples, unit};
 use crate::config::SearchStrategy;
 use crate::plan::Point;
 use rand_chacha::ChaCha8Rng;
@@ -17,10 +18,10 @@ const SPREAD: usize = 16;
 const DRAWN: usize = 16;
 
 /// Trees of the model.
-const FOREST: ForestSettings = ForestSettings { trees: 48, leaf: 1, features: 1.0 };
+const FOREST: ForestSettings = ForestSettings { trees: 48, leaf: 1, features: 0.5 };
 
-/// A trial that is this many times slower than the best, or that failed, is as bad as any: how bad teaches nothing of the
-/// best ones.
+/// A trial that is this many times slower than the best is as bad as any, and so is one that failed: how bad teaches nothing of
+/// the best ones.
 const WORST: f64 = 3.0;
 
 /// How much what else is known of a trial (registers, counters) counts beside its cost when the model splits.
@@ -42,7 +43,7 @@ pub struct SearchTrial {
 pub struct Proposal {
     /// The point.
     pub point: Point,
-    /// The cost that the model expects (a geometric mean over trees); none where there was no model.
+    /// The cost that the model expects (a harmonic mean over trees); none where there was no model.
     pub expected: Option<f64>,
 }
 
@@ -81,7 +82,7 @@ impl Proposer<'_> {
     /// How much each axis decides, by what the model splits on; sums to 1. None where too little is known.
     pub fn importance(&self, trials: &[SearchTrial]) -> Option<Vec<f64>> {
         let samples = self.samples(trials)?;
-        let forest = Forest::fit(&samples, ForestSettings { trees: 200, ..FOREST }, self.seed);
+        let forest = Forest::fit(&samples, ForestSettings { trees: 200, features: 1.0, ..FOREST }, self.seed);
         let mut shares = vec![0.0; self.encoding.scales().len()];
         for (feature, share) in forest.importance().iter().enumerate() {
             let axes = self.encoding.axes_of(feature);
@@ -111,8 +112,7 @@ impl Proposer<'_> {
         chosen
     }
 
-    /// Half of the batch by one tree each (Thompson sampling: each tree is a draw of what might be), half by the lower bound of
-    /// all trees.
+    /// The points of which a forest expects most, each by its own trust in it and in its own part of the space.
     fn modelled(
         &self,
         rng: &mut ChaCha8Rng,
@@ -125,40 +125,31 @@ impl Proposer<'_> {
             return drawn.into_iter().map(|point| Proposal { point, expected: None }).collect();
         };
         let forest = Forest::fit(&samples, FOREST, u64::from(unit(rng).to_bits()));
-        let pool = self.candidates.pool(rng, &best_points(trials), tried);
-        let expected: Vec<Expected> =
-            pool.iter().map(|point| Expected::of(&forest, &self.encoding.row(point))).collect();
-        let mut taken = vec![false; pool.len()];
-        let mut proposals = Vec::new();
-        for nth in 0..batch.min(pool.len()) {
-            let tree = below(rng, forest.trees());
-            let score = |at: usize| {
-                let expected = &expected[at];
-                if nth % 2 == 0 {
-                    expected.trees[tree] + 1e-3 * expected.mean
-                } else {
-                    expected.mean - expected.deviation
-                }
-            };
-            let free = (0..pool.len()).filter(|at| !taken[*at]);
-            let Some(best) = free.min_by(|a, b| score(*a).total_cmp(&score(*b))) else { break };
-            taken[best] = true;
-            let expected = f64::from(expected[best].mean).exp();
-            proposals.push(Proposal { point: pool[best].clone(), expected: Some(expected) });
-        }
-        proposals
+        let best = best_points(trials);
+        let points = self.candidates.pool(rng, &best, tried);
+        let expected: Vec<Expectation> =
+            points.iter().map(|point| Expectation::of(&forest, &self.encoding.row(point))).collect();
+        let tried = trials.iter().map(|trial| &trial.point).collect();
+        let pool = Pool { points: &points, expected: &expected, encoding: self.encoding, tried, best: &best };
+        let least = least_cost(trials);
+        let proposal = |at: usize| {
+            let expected = least.map(|least| least / f64::from(-expected[at].mean));
+            Proposal { point: points[at].clone(), expected }
+        };
+        pool.choose(rng, batch).into_iter().map(proposal).collect()
     }
 
-    /// What the model learns from; none where fewer than two trials have a cost.
+    /// What the model learns: the performance of each trial, as a share of the best one's and negative, so that less is better.
+    /// None where fewer than two trials have a cost.
     fn samples(&self, trials: &[SearchTrial]) -> Option<Samples> {
         let costs: Vec<f64> = trials.iter().filter_map(|trial| trial.cost).collect();
-        let best = costs.iter().copied().fold(f64::INFINITY, f64::min);
+        let best = least_cost(trials)?;
         if costs.len() < 2 {
             return None;
         }
         let worst = costs.iter().copied().fold(0.0, f64::max).min(best * WORST);
         let rows = trials.iter().map(|trial| self.encoding.row(&trial.point)).collect();
-        let target = |trial: &SearchTrial| trial.cost.unwrap_or(worst).min(worst).ln() as f32;
+        let target = |trial: &SearchTrial| (-best / trial.cost.unwrap_or(worst).min(worst)) as f32;
         let mut targets: Vec<Vec<f32>> = trials.iter().map(|trial| vec![target(trial)]).collect();
         facts(trials, &mut targets);
         Some(Samples { rows, targets })
@@ -192,21 +183,9 @@ fn facts(trials: &[SearchTrial], targets: &mut [Vec<f32>]) {
     }
 }
 
-/// What the trees say of a point.
-struct Expected {
-    trees: Vec<f32>,
-    mean: f32,
-    deviation: f32,
-}
-
-impl Expected {
-    fn of(forest: &Forest, row: &[f32]) -> Self {
-        let trees: Vec<f32> = (0..forest.trees()).map(|tree| forest.tree(tree, row)).collect();
-        let n = trees.len().max(1) as f32;
-        let mean = trees.iter().sum::<f32>() / n;
-        let variance = trees.iter().map(|value| (value - mean).powi(2)).sum::<f32>() / n;
-        Self { trees, mean, deviation: variance.sqrt() }
-    }
+/// The least cost of all trials; none where all failed.
+fn least_cost(trials: &[SearchTrial]) -> Option<f64> {
+    trials.iter().filter_map(|trial| trial.cost).min_by(f64::total_cmp)
 }
 
 /// The best points, from the best on.

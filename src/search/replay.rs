@@ -42,7 +42,7 @@ pub struct ReplayScore {
     pub points: usize,
     /// The optimum over the best that was found, a mean over repeats: after a quarter, half and all of the evaluations.
     pub fraction: [f64; 3],
-    /// The same after all evaluations, in the worst tenth of the repeats: the best of that tenth.
+    /// What nine of ten repeats reach at least after all evaluations: the tenth percentile of the fraction.
     pub worst_tenth: f64,
     /// Repeats that found something within 1 % of the optimum.
     pub within_percent: u32,
