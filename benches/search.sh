@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Prints the table of docs/search.md: the model tried on spaces of kernel_tuner's public benchmark_hub, of which every point was
+# measured. Needs no GPU. The recordings (110 MB unpacked) are fetched with git at a fixed commit, and are no part of this repository.
+#
+#   benches/search.sh [held-out|training] [OPTION...]
+#
+# Options are those of `ncugate search` (--strategy random, --repeats 20). The settings of the model were chosen on the spaces of
+# `training`; those of `held-out` are for the figure alone. Environment: NCUGATE (target/release/ncugate), SPACES (a folder that
+# keeps the recordings; target/spaces), HUB (a clone of benchmark_hub, or its address).
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+ncugate=${NCUGATE:-$root/target/release/ncugate}
+spaces=${SPACES:-$root/target/spaces}
+hub=${HUB:-https://github.com/AutoTuningAssociation/benchmark_hub}
+commit=8eeb99e7179e6838af95d392ac6c60cebfd8c434
+milo=cachefiles
+others="currently_unused/cachefiles/KernelTuner data"
+
+which=held-out
+case ${1:-} in
+held-out | training)
+    which=$1
+    shift
+    ;;
+esac
+case $which in
+held-out)
+    paths=("$milo/convolution_milo/"{A4000,W7800,MI250X} "$others/convolution/"{RTX_3090,RTX_Titan}
+        "$milo/dedispersion_milo/"{W7800,A4000} "$others/gemm/"{RTX_3090,RTX_Titan} "$others/pnpoly/RTX_3090")
+    ;;
+training)
+    paths=("$milo/convolution_milo/"{A100,A6000,W6600} "$others/convolution/"{RTX_2080_Ti,RTX_3060_laptop}
+        "$milo/dedispersion_milo/"{A100,W6600} "$others/gemm/"{RTX_2080_Ti,RTX_3060_laptop} "$others/pnpoly/RTX_2080_Ti")
+    ;;
+esac
+
+# The file of a space: kernel-chip.json. A file is there whole or not at all.
+name_of() { echo "$spaces/$(basename "$(dirname "$1")")-$(basename "$1").json"; }
+
+mkdir -p "$spaces"
+for path in "${paths[@]}"; do
+    file=$(name_of "$path")
+    [[ -s $file ]] && continue
+    if [[ -d $hub ]]; then
+        clone=$hub
+    else
+        clone=$spaces/hub.git
+        [[ -d $clone ]] || git clone --quiet --bare --filter=blob:none "$hub" "$clone"
+    fi
+    git -C "$clone" show "$commit:$path.json.gz" | gunzip >"$file.part"
+    mv "$file.part" "$file"
+done
+
+files=()
+for path in "${paths[@]}"; do files+=("$(name_of "$path")"); done
+exec "$ncugate" search --simulate "${files[@]}" "$@"
