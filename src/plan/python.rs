@@ -4,7 +4,7 @@ use super::arg::{Arg, ScalarValue};
 use super::program::{LaunchKey, ShapeProgram};
 use crate::config::{Dtype, KernelTemplate, Workload};
 use crate::expr::{Names, Value};
-use crate::model::ShapeName;
+use crate::model::{MAX_BLOCK_THREADS, ShapeName};
 
 /// What pointers and whole numbers are looked at for: Triton compiles wider accesses where addresses and strides are multiples
 /// of it. Every buffer starts at a multiple of 256 bytes.
@@ -13,6 +13,9 @@ const ALIGNMENT: i64 = 16;
 const WARP: u32 = 32;
 /// Warps of a block where the parameters do not say.
 pub(super) const WARPS: u32 = 4;
+
+/// Warps that a block can have.
+pub(super) const WARPS_OF_A_BLOCK: std::ops::RangeInclusive<u32> = 1..=MAX_BLOCK_THREADS / WARP;
 
 /// Threads of a block of so many warps.
 pub(super) const fn threads(warps: u32) -> u32 {

@@ -13,6 +13,7 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import sys
 import traceback
 
@@ -149,6 +150,7 @@ def attempt(request, unit):
         return compiled(request, unit)
     except Exception as error:
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
+        text = re.sub("\x1b\\[[0-9;]*m", "", text)  # colours
         return {"unit": unit["unit"], "error": text}
 
 

@@ -6,6 +6,7 @@ the CPU, with addresses of nothing, and what it would launch is written down.
 
 import ctypes
 import inspect
+import mmap
 import re
 import sys
 import tempfile
@@ -192,6 +193,32 @@ def parameter_sizes(ptx, entry):
     return sizes
 
 
+class Stack:
+    """A stack that is ours, so that it is known what stands where code stores nothing (padding of structs, for one)."""
+
+    BYTES = 4 << 20
+
+    def __init__(self):
+        self.memory = mmap.mmap(-1, self.BYTES)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+        self.libc = ctypes.CDLL(None)
+        self.attributes = ctypes.create_string_buffer(256)
+        self.libc.pthread_attr_init(self.attributes)
+        size = ctypes.c_size_t(self.BYTES)
+        if self.libc.pthread_attr_setstack(self.attributes, ctypes.c_void_p(self.address), size):
+            raise RuntimeError("no thread can have a stack of its own")
+
+    def call(self, code, argument, fill):
+        """Calls `void code(void*)` in a thread whose stack is full of a byte."""
+        ctypes.memset(self.address, fill, self.BYTES)
+        thread = ctypes.c_ulong()
+        created = self.libc.pthread_create(
+            ctypes.byref(thread), self.attributes, ctypes.c_void_p(code), ctypes.c_void_p(argument)
+        )
+        if created or self.libc.pthread_join(thread, None):
+            raise RuntimeError("the host code cannot be run in a thread")
+
+
 class Config(ctypes.Structure):
     """How a kernel is launched (cudaLaunchConfig_t)."""
 
@@ -208,6 +235,7 @@ class Host:
         from cutlass._mlir.execution_engine import ExecutionEngine
 
         self.function, self.sizes, self.launches, self.calls = function, sizes, [], []
+        self.stack = Stack()
         self.engine = ExecutionEngine(function.ir_module, opt_level=2, shared_libs=[])
         self.kept = []
         self.register("_cudaLaunchKernelEx", self.launch, 3)
@@ -228,20 +256,31 @@ class Host:
         for at in range(config.count):
             place = config.attributes + 72 * at
             words = (ctypes.c_uint32 * 3).from_address(place + 8)
-            attributes[ctypes.c_uint32.from_address(place).value] = list(words)
+            number = ctypes.c_uint32.from_address(place).value
+            attributes[number] = list(words)[: 3 if number == CLUSTER else 1]
         pointers = ctypes.cast(arguments, ctypes.POINTER(ctypes.c_void_p)) if self.sizes else []
         values = [ctypes.string_at(pointers[at], size) for at, size in enumerate(self.sizes)]
         self.launches.append((list(config.grid), list(config.block), config.dynamic_shared, attributes, values))
         return 0
 
-    def run(self, values):
+    def defined(self, values):
+        """What a call launches, where bytes of arguments that the code leaves as they were are 0."""
+        *first, one = self.run(values, 0)
+        *second, other = self.run(values, 0xA5)
+        if first != second:
+            raise TypeError("the host function launches by what it never computed")
+        return *first, [bytes(a if a == b else 0 for a, b in zip(*pair)) for pair in zip(one, other)]
+
+    def run(self, values, fill):
         """What a call launches."""
-        pointers, _adapted = self.function.execution_args.generate_execution_args(tuple(values), {})
+        # What the pointers are to lives as long as these two lists.
+        owners, adapted = self.function.execution_args.generate_execution_args(tuple(values), {})
         status = ctypes.c_int32(0)
-        pointers = [getattr(pointer, "value", pointer) for pointer in pointers] + [ctypes.addressof(status)]
+        pointers = [getattr(owner, "value", owner) for owner in owners] + [ctypes.addressof(status)]
         packed = (ctypes.c_void_p * len(pointers))(*pointers)
         self.launches.clear(), self.calls.clear()
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code)(ctypes.addressof(packed))
+        self.stack.call(self.code, ctypes.addressof(packed), fill)
+        del owners, adapted
         if self.calls:
             raise TypeError(f"the host function calls {', '.join(sorted(set(self.calls)))}, which is not done before a launch here")
         if status.value or len(self.launches) != 1:
@@ -295,7 +334,7 @@ def same(unit, launch, said):
 
 def launched(host, unit, launch, names, constants):
     """The launch at a shape."""
-    runs = [host.run(dynamic(unit, launch, names, constants, run)) for run in (0, 1)]
+    runs = [host.defined(dynamic(unit, launch, names, constants, run)) for run in (0, 1)]
     (grid, block, dynamic_shared, found, values), again = runs
     if (grid, block, dynamic_shared) != again[:3]:
         raise TypeError("the host function launches differently for other addresses")

@@ -68,6 +68,8 @@ def compiled(fn, unit, constants, request):
     if "grid" not in unit["given"]:
         raise TypeError("Triton's compiler does not say how many blocks a grid has: give `grid`")
     ast, options = source(own_function(fn), unit, constants)
+    if options.get("num_warps", 4) not in (1, 2, 4, 8, 16, 32):
+        raise ValueError(f"num_warps is a power of two from 1 to 32, not {options['num_warps']}")
     kernel = triton.compile(ast, target=GPUTarget("cuda", request["capability"], 32), options=options)
     about = kernel.metadata
     for name in ("launch_cooperative_grid", "launch_pdl"):

@@ -131,6 +131,10 @@ fn what_triton_refuses_is_the_variants_and_says_why() {
     };
     let unknown = failed(&kernel, "[sweep]\nBLOCK = [256]\nnum_wraps = [4]");
     assert!(unknown.contains("num_wraps: neither a parameter of softmax_row"), "{unknown}");
+    let warps = failed(&kernel, "[sweep]\nBLOCK = [256]\nnum_warps = [3]");
+    assert!(warps.contains("num_warps is a power of two from 1 to 32, not 3"), "{warps}");
+    let block = failed(&format!("{kernel}\nblock = [128]"), "[sweep]\nBLOCK = [256]");
+    assert!(block.contains("Triton's compiler decides `block`: leave it out"), "{block}");
     let constexpr = failed(&kernel, "[sweep]\nnum_warps = [4]");
     assert!(constexpr.contains("BLOCK: a constexpr without a value"), "{constexpr}");
     let power = failed(&kernel, "[sweep]\nBLOCK = [250]");
@@ -381,4 +385,32 @@ fn a_cute_function_over_pointers_is_compiled_and_what_it_cannot_be_is_said() {
     wrong("twice", "[sweep]\nT = [64]", "one kernel named twice was expected; the code has");
     wrong("twice", "", "T: a Constexpr without a value");
     wrong("second_half", "[sweep]\nT = [64]", "T: neither a parameter of the function");
+}
+
+#[test]
+fn numbers_and_tensors_of_one_axis_reach_a_cute_kernel_and_what_the_host_code_leaves_undefined_is_0() {
+    let Some((python, nvcc)) = packages("NCUGATE_TEST_CUTE") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let source = "import cutlass\nimport cutlass.cute as cute\n\n\n\
+                  @cute.kernel\ndef kernel(x: cute.Tensor, y: cute.Tensor, a: cutlass.Float32):\n    \
+                  i = cute.arch.block_idx()[0] * 32 + cute.arch.thread_idx()[0]\n    if i < cute.size(x):\n        y[i] = a * x[i]\n\n\n\
+                  @cute.jit\ndef scaled(x: cute.Tensor, y: cute.Tensor, a: cutlass.Float32):\n    \
+                  kernel(x, y, a).launch(grid=[cute.ceil_div(cute.size(x), 32), 1, 1], block=[32, 1, 1])\n";
+    let file = folder.path().join("k.py");
+    fs::write(&file, source).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let text = phase(&format!("python = \"{}:scaled\"", file.display()), "")
+        .replace("s = { R = 64, C = 250 }", "s = { R = 64, C = 250 }\nt = { R = 33, C = 100 }")
+        .replace("grid = [\"R\"]\nargs = [\"x\", \"y\", \"R\", \"C\"]", "args = [\"x\", \"y\", \"a\"]")
+        .replace("[\"R\", \"C\"]", "[\"R * C\"]")
+        .replace("reference = \"softmax\"", "reference = { python = \"ref.py:scaled\" }")
+        .replace(
+            "[workload.buffers]",
+            "[workload.scalars]\na = { type = \"f32\", value = \"2.5\" }\n[workload.buffers]",
+        );
+    let phase = read(&text);
+    let (records, _) = build_with(&nvcc, "nvidia-cutlass-dsl", &phase, &python, &folder.path().join("cache")).unwrap();
+    let tensor = |name: &str| Arg::Struct(vec![buffer(name), word(3300), word(0)]);
+    let at = launch(&phase, &records[0], "t");
+    assert_eq!((at.grid, at.args), ([104, 1, 1], vec![tensor("x"), tensor("y"), word(2.5_f32.to_bits())]));
 }

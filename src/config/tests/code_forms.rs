@@ -60,8 +60,9 @@ fn keys_that_mean_nothing_for_what_the_file_holds_are_errors() {
     let said = error(&with_kernel(&nameless, "num_warps = [2]\n"));
     assert!(said.contains("`kernel.python` is \"k.py\", which names no function"), "{said}");
     let warps = triton.replace("cluster = [2]\n", "");
-    let phase = read(&with_kernel(&warps, "num_warps = [3]\n")).unwrap();
-    assert!(unroll(&phase).unwrap_err().to_string().contains("num_warps is a power of two"));
+    let wide = kernels(&with_kernel(&warps, "num_warps = [3, 8, 64]\n"));
+    let threads: Vec<u32> = wide.iter().filter_map(|kernel| Some(kernel.launches().next()?.threads())).collect();
+    assert_eq!(threads, [96, 256, 128], "what the compiler refuses is said by it");
 }
 
 #[test]
