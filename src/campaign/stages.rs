@@ -106,8 +106,7 @@ impl Campaign<'_> {
         self.progress.stage("build", self.plan.variants.len());
         let arch = self.tools.arch(self.phase)?;
         let cache = Cache::of_user(self.phase.build.cache.as_deref())?;
-        let builder =
-            Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python(self.phase.build.python.as_deref());
+        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python_of(self.phase);
         let (writer, progress) = (&mut self.writer, self.progress);
         let mut sink = |record: &BuildRecord| {
             progress.step(&record.variant.0);
@@ -115,7 +114,7 @@ impl Campaign<'_> {
         };
         let builds = builder.build(self.plan, &|_| {}, &mut sink)?;
         self.writer.compiled_from(builder.files_read())?;
-        for (variant, _) in self.plan.triton_kernels() {
+        for (variant, _) in self.plan.python_kernels() {
             self.writer.used(variant, builder.software())?;
         }
         for warning in build::warnings(&builds) {
