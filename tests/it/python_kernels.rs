@@ -1,8 +1,13 @@
-//! `check` over phases whose kernels Numba and CuTe DSL compile, without a GPU.
+//! `check` over phases whose kernels Numba and CuTe DSL compile, without a GPU; and what compilers say of a launch, on the double of
+//! the driver.
 
 use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
+use crate::live::{latencies, machine_that_counts};
 use ncugate::build::Nvcc;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// The Python that a variable names, and nvcc.
 fn tools(variable: &str) -> Option<(String, Nvcc)> {
@@ -71,5 +76,62 @@ fn the_examples_of_the_docs_build() {
         assert_eq!(built.status, Some(0), "{built:?}");
         let built_all = ["3 of 3 candidates build", "2 of 2 candidates build"];
         assert!(built_all.iter().any(|said| built.stdout.contains(said)), "{}", built.stdout);
+    }
+}
+
+/// Stands for a Python with a compiler: assembles the double's kernels, and says this of the launch.
+fn answering(place: &Place, launch: &str) -> PathBuf {
+    let source = place.path().join("copy.cu");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$2\" = --version ]; then\n    echo '{{\"python\": \"3.12.1\", \"packages\": {{\"numba-cuda\": \"0.30.4\"}}}}'\n    exit\nfi\n\
+         code=$(sed 's/.*\"code\":\"\\([^\"]*\\)\".*/\\1/' \"$2\")\nunit=$(sed 's/.*\"unit\":\\([0-9]*\\).*/\\1/' \"$2\")\n\
+         cc -c -x assembler {} -o \"$code\"\n\
+         echo '{{\"unit\": '$unit', \"form\": \"cubin\", \"files\": [], \"launch\": {launch}}}'\n",
+        source.display()
+    );
+    let python = place.write("bin/answering", &script);
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    python
+}
+
+#[test]
+fn what_a_compiler_says_of_a_launch_is_launched_and_what_the_kernel_cannot_take_is_not() {
+    let said = |args: &str| {
+        format!(
+            "{{\"shapes\": [{{\"shape\": \"only\", \"args\": {args}, \"launched\": {{\"grid\": [4, 1, 1], \"block\": [64, 1, 1], \
+             \"cluster\": [1, 1, 1], \"dynamic_shared\": 0}}}}]}}"
+        )
+    };
+    // The phase passes `y` first, the kernel takes it second.
+    let right = "[{\"into\": {\"argument\": 1, \"bytes\": 0}}, {\"given\": 0}]";
+    for (args, status, outcome) in [
+        (right, Some(0), "\"grid\":[4,1,1],\"block\":[64,1,1]"),
+        ("[{\"given\": 0}, {\"given\": 1}]", Some(1), "\"grid\":[4,1,1],\"block\":[64,1,1]"),
+        ("[{\"given\": 1}]", Some(1), "1 arguments; the kernel takes 2"),
+        ("[{\"given\": 1}, {\"given\": 7}]", Some(1), "0 arguments; the kernel takes 2"),
+        (
+            "[{\"given\": 1}, {\"whole\": {\"bytes\": 4, \"value\": 0}}]",
+            Some(1),
+            "is 4 bytes; the kernel takes 8 there",
+        ),
+    ] {
+        let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+        let python = answering(&place, &said(args));
+        place.write("k.py", "");
+        let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        let kernel = "kernel = { python = \"k.py:copy_honest\", args = [\"y\", \"x\"] }";
+        let phase = phase.replace("kernel = { entry = \"copy_honest\" }", kernel);
+        assert!(phase.contains(kernel));
+        place.write("phase.toml", &format!("{phase}\n[build]\npython = \"{}\"\n", python.display()));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert_eq!(finished.status, status, "{args}: {finished:?}");
+        let run = std::fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+        let read = |name: &str| std::fs::read_to_string(run.join(name)).unwrap();
+        assert!(read("builds.jsonl").contains(outcome), "{args}: {}", read("builds.jsonl"));
+        assert!(read("manifest.json").contains("0.30.4"), "{}", read("manifest.json"));
+        if args == right {
+            assert_eq!(latencies(&place).remove(0).1["status"].as_str(), Some("timed"));
+        }
     }
 }

@@ -147,6 +147,8 @@ def arguments(unit, launch, names, constants, run):
     values = []
     for parameter in names:
         if parameter.name in constants:
+            if annotation(parameter) != "Constexpr":
+                raise TypeError(f"{parameter.name}: a parameter that is not a cutlass.Constexpr is passed at a launch: name it in `args`")
             values.append(constants[parameter.name])
         elif annotation(parameter) == "CUstream":
             values.append(CUstream(0))
@@ -347,7 +349,7 @@ def launched(host, unit, launch, names, constants):
 def dynamic(unit, launch, names, constants, run):
     """The arguments of a call that are not part of the code."""
     values = arguments(unit, launch, names, constants, run)
-    is_constant = [parameter.name in constants or annotation(parameter) == "Constexpr" for parameter in names]
+    is_constant = [annotation(parameter) == "Constexpr" for parameter in names]
     return [value for value, constant in zip(values, is_constant) if not constant]
 
 

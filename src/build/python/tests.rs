@@ -414,3 +414,62 @@ fn numbers_and_tensors_of_one_axis_reach_a_cute_kernel_and_what_the_host_code_le
     let at = launch(&phase, &records[0], "t");
     assert_eq!((at.grid, at.args), ([104, 1, 1], vec![tensor("x"), tensor("y"), word(2.5_f32.to_bits())]));
 }
+
+/// A tile of 64 by 64 through shared memory by a bulk tensor copy, whose descriptor the host code makes.
+const BULK_COPY: &str = r#"import cutlass
+import cutlass.cute as cute
+from cutlass.cute.nvgpu import cpasync
+
+
+@cute.kernel
+def kernel(atom: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, layout):
+    thread = cute.arch.thread_idx()[0]
+    row, column, _ = cute.arch.block_idx()
+    memory = cutlass.utils.SmemAllocator()
+    tile = memory.allocate_tensor(cutlass.Float32, layout, 128)
+    barrier = memory.allocate_array(cutlass.Int64, 1)
+    if thread == 0:
+        cute.arch.mbarrier_init(barrier, 1)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    source = cute.local_tile(x, (64, 64), (row, column))
+    into, out_of = cpasync.tma_partition(
+        atom, 0, cute.make_layout(1), cute.group_modes(tile, 0, 2), cute.group_modes(source, 0, 2)
+    )
+    if thread == 0:
+        cute.arch.mbarrier_expect_tx(barrier, 64 * 64 * 4)
+        cute.arch.mbarrier_arrive(barrier)
+        cute.copy(atom, out_of, into, tma_bar_ptr=barrier)
+    cute.arch.mbarrier_wait(barrier, 0)
+    target = cute.local_tile(y, (64, 64), (row, column))
+    for i in range(64):
+        if thread < 64:
+            target[i, thread] = tile[i, thread]
+
+
+@cute.jit
+def bulk_copy(x: cute.Tensor, y: cute.Tensor):
+    layout = cute.make_layout((64, 64), stride=(64, 1))
+    atom, tensor = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), x, layout, (64, 64))
+    grid = [cute.size(x, mode=[0]) // 64, cute.size(x, mode=[1]) // 64, 1]
+    kernel(atom, tensor, y, layout).launch(grid=grid, block=[128, 1, 1])
+"#;
+
+#[test]
+fn a_tensor_map_that_the_host_code_of_cute_dsl_makes_is_an_argument_with_the_address_of_the_buffer() {
+    let Some((python, nvcc)) = packages("NCUGATE_TEST_CUTE") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("k.py");
+    fs::write(&file, BULK_COPY).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let text = phase(&format!("python = \"{}:bulk_copy\"", file.display()), "")
+        .replace("s = { R = 64, C = 250 }", "s = { R = 128, C = 256 }")
+        .replace("grid = [\"R\"]\nargs = [\"x\", \"y\", \"R\", \"C\"]", "args = [\"x\", \"y\"]");
+    let phase = read(&text);
+    let (records, _) = build_with(&nvcc, "nvidia-cutlass-dsl", &phase, &python, &folder.path().join("cache")).unwrap();
+    let at = launch(&phase, &records[0], "s");
+    assert!(at.grid == [2, 4, 1] && at.dynamic_shared >= 64 * 64 * 4, "{at:?}");
+    let Arg::Struct(map) = &at.args[0] else { panic!("{:?}", at.args[0]) };
+    // Extents less 1 are in it, the innermost first.
+    assert_eq!((at.args[0].layout().0, &map[0], &map[7..9]), (128, &buffer("x"), [word(255), word(127)].as_slice()));
+}
