@@ -252,13 +252,27 @@ impl Cache {
         Ok(Artifact { cubin, sha256: hash, bytes, log: String::new(), launch: None, cached: false, includes })
     }
 
-    /// A program of our own as a file, named by its contents.
-    pub(super) fn program(&self, text: &str) -> Result<PathBuf, BuildError> {
-        let path = self.root.join("instances").join(format!("{}.py", sha256(text.as_bytes())));
-        if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
-            self.write(&path, text.as_bytes())?;
+    /// A file of our own with this ending, named by its contents.
+    pub(super) fn text(&self, text: &[u8], ending: &str) -> Result<PathBuf, BuildError> {
+        let path = self.root.join("instances").join(format!("{}.{ending}", sha256(text)));
+        if fs::read(&path).ok().as_deref() != Some(text) {
+            self.write(&path, text)?;
         }
         Ok(path)
+    }
+
+    /// A program of our own, of several files with a name each, in a folder that is named by their contents.
+    pub(super) fn program(&self, files: &[(&str, &str)]) -> Result<PathBuf, BuildError> {
+        let digest = files.iter().fold(Digest::default(), |digest, (name, text)| digest.part(name).part(text));
+        let folder = self.root.join("instances").join(digest.hex());
+        private(&self.root, &folder).map_err(|source| BuildError::Cache { path: folder.clone(), source })?;
+        for (name, text) in files {
+            let path = folder.join(name);
+            if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+                self.write(&path, text.as_bytes())?;
+            }
+        }
+        Ok(folder)
     }
 
     /// A folder of the cache for a compiler that has a cache of its own.

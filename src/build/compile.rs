@@ -12,7 +12,7 @@ use super::refuse::Launchable;
 use super::sorted::{Sorted, sorted};
 use super::variable::variables;
 use super::{ptxas, refuse, share};
-use crate::config::CodeForm;
+use crate::config::{CodeForm, Phase, Workload};
 use crate::disk::open;
 use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
 use crate::occupancy::Chip;
@@ -59,8 +59,10 @@ pub struct Builder<'a> {
     pub(super) arch: &'a Arch,
     pub(super) cache: &'a Cache,
     sharing: Sharing,
-    /// The Python whose Triton compiles.
+    /// The Python whose packages compile.
     pub(super) python: PathBuf,
+    /// What kernels in Python are passed.
+    pub(super) workload: Option<&'a Workload>,
     /// Versions of what compiled beside nvcc.
     pub(super) software: Mutex<BTreeMap<String, String>>,
     /// What nvcc said when it could not compile an empty kernel; known once something failed.
@@ -81,18 +83,20 @@ impl<'a> Builder<'a> {
             cache,
             sharing,
             python: PathBuf::from(PYTHON),
+            workload: None,
             software: Mutex::default(),
             trouble: OnceLock::new(),
             read: Mutex::default(),
         }
     }
 
-    /// With another Python than `python3` on `PATH`.
+    /// With the Python of a phase, and with what its kernels in Python are passed.
     #[must_use]
-    pub fn with_python(mut self, python: Option<&Path>) -> Self {
-        if let Some(python) = python {
+    pub fn with_python_of(mut self, phase: &'a Phase) -> Self {
+        if let Some(python) = &phase.build.python {
             python.clone_into(&mut self.python);
         }
+        self.workload = Some(&phase.workload);
         self
     }
 
@@ -127,15 +131,15 @@ impl<'a> Builder<'a> {
             }
             Ok(())
         };
-        let Sorted { known, units, cubins, triton } = sorted(plan, self.arch);
+        let Sorted { known, units, cubins, python } = sorted(plan, self.arch);
         done(known)?;
         for (index, kernel) in cubins {
             done(vec![(index, self.outcome(None, kernel, &self.given(&kernel.source)?)?)])?;
         }
         std::thread::scope(|scope| {
-            // One process compiles all of Triton's kernels, beside nvcc's.
-            let by_triton = scope.spawn(|| {
-                self.compile_by_triton(&triton, &mut |index, kernel, attempt| {
+            // One process compiles all kernels in Python, beside nvcc's.
+            let by_python = scope.spawn(|| {
+                self.compile_by_python(&python, &mut |index, kernel, attempt| {
                     done(vec![(index, self.outcome(None, kernel, attempt)?)])
                 })
             });
@@ -146,8 +150,8 @@ impl<'a> Builder<'a> {
                     done(kernels.into_iter().map(outcome).collect::<Result<_, BuildError>>()?)
                 })
             });
-            let ended = || BuildError::Threads { reason: "the one for Triton ended early".to_owned() };
-            by_nvcc.and(by_triton.join().unwrap_or_else(|_| Err(ended())))
+            let ended = || BuildError::Threads { reason: "the one for kernels in Python ended early".to_owned() };
+            by_nvcc.and(by_python.join().unwrap_or_else(|_| Err(ended())))
         })?;
         Ok(line.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).out)
     }
@@ -199,7 +203,7 @@ impl<'a> Builder<'a> {
     }
 
     /// From the cache, or from nvcc and into the cache.
-    fn cached(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
+    pub(super) fn cached(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
         let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
             Ok(inputs) => inputs,
             Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
@@ -409,10 +413,11 @@ impl Line<'_> {
 
 /// A launch with as many workspaces as the entry takes pointers after its arguments: versions of Triton differ in them.
 fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)]) -> CompiledLaunch {
+    let CompiledLaunch::Everywhere { threads, dynamic_shared, workspace } = launch else { return launch.clone() };
     let given = kernel.launches().next().map_or(0, |launch| launch.args.len());
     let taken = entries.first().map_or(0, |(_, entry)| entry.parameters.len());
-    let trailing = taken.saturating_sub(given).min(launch.workspace.len());
-    CompiledLaunch { workspace: launch.workspace[..trailing].to_vec(), ..launch.clone() }
+    let workspace = workspace.iter().copied().take(taken.saturating_sub(given)).collect();
+    CompiledLaunch::Everywhere { threads: *threads, dynamic_shared: *dynamic_shared, workspace }
 }
 
 /// SHA-256 of the code that is launched: that of the only launch, or of all of them in order.

@@ -31,12 +31,13 @@ pub enum BuildError {
         /// What the system said.
         source: io::Error,
     },
-    /// There is no Triton to compile kernels in Python with.
+    /// There is nothing to compile kernels in Python with.
     #[error(
-        "cannot compile Triton kernels with `{}`: {reason}; hint: name a Python that has Triton 3.2 or later in `[build] python`",
+        "cannot compile kernels in Python with `{}`: {reason}; hint: name a Python that has Triton 3.2 or later, numba-cuda or \
+         nvidia-cutlass-dsl in `[build] python`",
         python.display()
     )]
-    NoTriton {
+    NoPythonCompiler {
         /// The Python.
         python: PathBuf,
         /// What is missing.

@@ -16,12 +16,12 @@ mod message;
 mod nvcc;
 mod nvinfo;
 mod ptxas;
+mod python;
 mod refuse;
 mod share;
 mod sorted;
 #[cfg(test)]
 mod tests;
-mod triton;
 mod variable;
 mod warnings;
 

@@ -23,8 +23,8 @@ pub(super) struct Sorted<'p> {
     pub units: Units<'p>,
     /// Kernels that come as machine code.
     pub cubins: Vec<PlannedKernel<'p>>,
-    /// Kernels that Triton compiles.
-    pub triton: Vec<PlannedKernel<'p>>,
+    /// Kernels in Python.
+    pub python: Vec<PlannedKernel<'p>>,
 }
 
 pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
@@ -43,7 +43,7 @@ pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
                     KernelCode::Cuda => sorted.units.entry(unit(kernel, CodeForm::Cuda)).or_default(),
                     KernelCode::Ptx => sorted.units.entry(unit(kernel, CodeForm::Ptx)).or_default(),
                     KernelCode::Cubin => &mut sorted.cubins,
-                    KernelCode::Triton(_) => &mut sorted.triton,
+                    KernelCode::Python(_) => &mut sorted.python,
                 }
                 .push((index, kernel));
             }

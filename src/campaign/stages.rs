@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 /// Workers of functions that are started before their turn.
-const AHEAD: usize = 2;
+const PRESTARTED: usize = 2;
 
 /// One execution of a plan.
 pub struct Campaign<'a> {
@@ -106,8 +106,7 @@ impl Campaign<'_> {
         self.progress.stage("build", self.plan.variants.len());
         let arch = self.tools.arch(self.phase)?;
         let cache = Cache::of_user(self.phase.build.cache.as_deref())?;
-        let builder =
-            Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python(self.phase.build.python.as_deref());
+        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python_of(self.phase);
         let (writer, progress) = (&mut self.writer, self.progress);
         let mut sink = |record: &BuildRecord| {
             progress.step(&record.variant.0);
@@ -115,7 +114,7 @@ impl Campaign<'_> {
         };
         let builds = builder.build(self.plan, &|_| {}, &mut sink)?;
         self.writer.compiled_from(builder.files_read())?;
-        for (variant, _) in self.plan.triton_kernels() {
+        for (variant, _) in self.plan.python_kernels() {
             self.writer.used(variant, builder.software())?;
         }
         for warning in build::warnings(&builds) {
@@ -229,8 +228,8 @@ impl Campaign<'_> {
         let preload = Preload { python: self.phase.build.python.clone(), functions: functions.collect() };
         if !preload.functions.is_empty() {
             let (worker, logs) = (&self.tools.worker, self.writer.folder().join("logs"));
-            worker.ahead.start(|| worker.command(), &preload, &logs, AHEAD);
-            profile::start_ahead((self.phase, self.plan, self.tools), self.metrics, &preload, self.writer.folder());
+            worker.prestarted.start(|| worker.command(), &preload, &logs, PRESTARTED);
+            profile::prestart((self.phase, self.plan, self.tools), self.metrics, &preload, self.writer.folder());
         }
     }
 

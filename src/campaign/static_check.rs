@@ -54,11 +54,7 @@ pub fn build_for(
         progress.step(&record.variant.0);
         io::Result::Ok(())
     };
-    Builder::new(&nvcc, arch, &cache, Sharing::Share).with_python(phase.build.python.as_deref()).build(
-        plan,
-        &|_| {},
-        &mut sink,
-    )
+    Builder::new(&nvcc, arch, &cache, Sharing::Share).with_python_of(phase).build(plan, &|_| {}, &mut sink)
 }
 
 /// Why the reference entry cannot be built or launched; none where it can, and where there is none.

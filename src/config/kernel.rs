@@ -80,9 +80,9 @@ pub struct LaunchTemplate {
     /// Name of the `__global__` function, over the variant's parameters: `extern "C"`, mangled, or as C++ has it, with
     /// namespaces and template arguments (`ns::reduce<float, {{ THREADS }}>`).
     pub entry: Template,
-    /// Blocks a grid, 1 to 3 expressions.
+    /// Blocks a grid, 1 to 3 expressions; none of a Python function whose compiler says.
     pub grid: Vec<Expr>,
-    /// Threads a block, 1 to 3 expressions; none of a Python function, whose compiler says.
+    /// Threads a block, 1 to 3 expressions; none of a Python function whose compiler says.
     pub block: Vec<Expr>,
     /// Blocks a cluster, 1 to 3 expressions; none for an ordinary launch.
     pub cluster: Vec<Expr>,
@@ -109,7 +109,7 @@ pub enum CodeForm {
     Ptx,
     /// Machine code.
     Cubin,
-    /// A Python module with a function for Triton.
+    /// A Python module with a kernel of Triton, Numba or CuTe DSL.
     Python,
 }
 
@@ -136,9 +136,7 @@ impl CodeForm {
             Self::Python => (
                 &[
                     "entry",
-                    "block",
                     "cluster",
-                    "dynamic_shared",
                     "cooperative",
                     "carveout",
                     "workspace",
@@ -148,7 +146,7 @@ impl CodeForm {
                     "defines",
                     "launch",
                 ],
-                "Triton's compiler decides that",
+                "the function's compiler decides that",
             ),
         }
     }

@@ -221,7 +221,7 @@ pub static BUILD: Spec = spec(
         key(
             "python",
             KeyKind::Text,
-            "The Python whose Triton compiles kernels, and in which Python functions and references run.",
+            "The Python whose Triton, Numba or CuTe DSL compiles kernels, and in which Python functions and references run.",
         )
         .default("`python3` on `PATH`"),
         key("cache", KeyKind::Text, "Folder that keeps what was built; `$NCUGATE_CACHE` goes before it.")
@@ -334,9 +334,10 @@ pub static KERNEL: Spec = spec(
         key(
             "python",
             KeyKind::Template,
-            "`FILE.py:FUNCTION`: a function under `@triton.jit`, compiled by the Triton of `[build] python`. Parameters are its \
-             constexprs by name, or the compiler's options (`num_warps`, `num_stages`, `maxnreg`); `args` are its other parameters \
-             in order. The compiler says how many threads and how much shared memory a block has.",
+            "`FILE.py:FUNCTION`: a function under `@triton.jit`, `@cuda.jit` (Numba) or `@cute.jit` (CuTe DSL), or one that gives such a \
+             kernel, compiled by the packages of `[build] python`. Parameters are its constants by name (constexprs, globals of a \
+             Numba module), or options of the compiler (`num_warps`, `max_registers`); `args` are its other parameters in order. \
+             Triton says what a block has, CuTe DSL how the kernel is launched; for Numba `block` and `grid` are given (python.md).",
         ),
         ENTRY.default("each launch has its own"),
         key("flags", TEMPLATES, "nvcc flags; `{{ NAME }}` is replaced by the parameter.")

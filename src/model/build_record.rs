@@ -53,15 +53,73 @@ pub struct EntryResources {
     pub resources: Resources,
 }
 
-/// What a compiler that chooses how its kernel is launched (Triton's) says of it.
+/// What a compiler of kernels in Python says of how its kernel is launched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CompiledLaunch {
-    /// Threads a block, along the first axis.
-    pub threads: u32,
+#[serde(untagged)]
+pub enum CompiledLaunch {
+    /// The same at every shape (Triton).
+    Everywhere {
+        /// Threads a block, along the first axis.
+        threads: u32,
+        /// Dynamic shared memory a block in bytes.
+        dynamic_shared: u32,
+        /// Memory behind each pointer that follows the arguments, in bytes a block of the grid; 0 for a null pointer.
+        workspace: Vec<u64>,
+    },
+    /// At each shape by itself (Numba, CuTe DSL).
+    ByShape {
+        /// The launches; a shape that is not among them has none.
+        shapes: Vec<ShapeLaunch>,
+    },
+}
+
+/// How a kernel is launched at a shape, as its compiler says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShapeLaunch {
+    /// The shape.
+    pub shape: ShapeName,
+    /// Grid and block, where the compiler says; else those of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launched: Option<LaunchExtents>,
+    /// What the kernel is passed, in the order of its parameters.
+    pub args: Vec<CompiledArg>,
+}
+
+/// What of a launch is not its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchExtents {
+    /// Blocks a grid.
+    pub grid: [u32; 3],
+    /// Threads a block.
+    pub block: [u32; 3],
+    /// Blocks a cluster; `[1, 1, 1]` for an ordinary launch.
+    pub cluster: [u32; 3],
     /// Dynamic shared memory a block in bytes.
     pub dynamic_shared: u32,
-    /// Memory behind each pointer that follows the arguments, in bytes a block of the grid; 0 for a null pointer.
-    pub workspace: Vec<u64>,
+}
+
+/// A parameter of a kernel that a compiler made of the arguments of the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompiledArg {
+    /// The argument of that place, as the plan has it.
+    Given(usize),
+    /// A pointer into the buffer that is the argument of that place.
+    Into {
+        /// The place.
+        argument: usize,
+        /// Bytes from where the argument points to.
+        bytes: u64,
+    },
+    /// A whole number.
+    Whole {
+        /// Bytes that it takes: 1, 2, 4 or 8.
+        bytes: u8,
+        /// The number, without a sign.
+        value: u64,
+    },
+    /// A struct by value, its fields in order.
+    Struct(Vec<CompiledArg>),
 }
 
 /// A variant's machine code, ready to be launched.

@@ -26,7 +26,8 @@ mod verdict;
 pub use audit::Audit;
 pub use better::Better;
 pub use build_record::{
-    BuildOutcome, BuildRecord, BuiltKernel, CompiledLaunch, EntryResources, LeftOutShape, Resources,
+    BuildOutcome, BuildRecord, BuiltKernel, CompiledArg, CompiledLaunch, EntryResources, LaunchExtents, LeftOutShape,
+    Resources, ShapeLaunch,
 };
 pub use capability::ComputeCapability;
 pub use cell::Cell;

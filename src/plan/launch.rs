@@ -3,7 +3,7 @@
 use super::arg::{Arg, ScalarValue};
 use super::fault::Faults;
 use super::program::{BufferCopy, BufferFill, Launch, Step};
-use super::triton;
+use super::python;
 use crate::config::{LaunchTemplate, Scalar, ScalarType, Shape, StepAction, TensorMapTemplate, Workload};
 use crate::expr::{Expr, Names, Value};
 use crate::model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
@@ -66,7 +66,7 @@ impl Launching<'_> {
     fn launch(&self, template: &LaunchTemplate, entry: &str, faults: &mut Faults) -> Option<Launch> {
         let grid = self.axes("grid", &template.grid, MAX_GRID, faults);
         let block = match template.block.is_empty() {
-            true => self.warps(faults).map(|warps| [triton::threads(warps), 1, 1]),
+            true => Some([python::threads(self.warps()), 1, 1]),
             false => self.axes("block", &template.block, MAX_BLOCK, faults),
         };
         let cluster = self.axes("cluster", &template.cluster, MAX_CLUSTER, faults);
@@ -149,16 +149,11 @@ impl Launching<'_> {
         whole
     }
 
-    /// Warps of a block that Triton is asked for; how many it takes is known when it has compiled.
-    fn warps(&self, faults: &mut Faults) -> Option<u32> {
-        let Some(asked) = self.scope.get("num_warps") else { return Some(triton::WARPS) };
-        let warps = asked.whole().and_then(|warps| u32::try_from(warps).ok());
-        let warps = warps.filter(|warps| warps.is_power_of_two() && triton::threads(*warps) <= MAX_BLOCK_THREADS);
-        if warps.is_none() {
-            let help = "num_warps is a power of two from 1 to 32";
-            self.fault(faults, "python", format!("is compiled for num_warps = {asked}"), help);
-        }
-        warps
+    /// Warps of a block that Triton is asked for; how many threads a block has is known when the kernel is compiled. What is not a
+    /// number of warps, Triton refuses; elsewhere the parameter means something else.
+    fn warps(&self) -> u32 {
+        let asked = self.scope.get("num_warps").and_then(Value::whole).and_then(|warps| u32::try_from(warps).ok());
+        asked.filter(|warps| python::WARPS_OF_A_BLOCK.contains(warps)).unwrap_or(python::WARPS)
     }
 
     /// Pointers that follow the arguments.

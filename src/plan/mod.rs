@@ -9,6 +9,7 @@ mod fault;
 mod launch;
 mod narrow;
 mod program;
+mod python;
 mod reference;
 mod shard;
 mod space;
@@ -20,7 +21,6 @@ mod tensor_map;
 mod tests;
 mod texel;
 mod texture;
-mod triton;
 mod unroll;
 mod variants;
 
@@ -29,8 +29,9 @@ pub use base::{is_of_base, unroll};
 pub use fault::PlanErrors;
 pub use narrow::{NarrowError, Narrowing};
 pub use program::{
-    BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, ShapeProgram, Step, SymbolFill, TritonKernel,
+    BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, LaunchKey, PythonKernel, ShapeProgram, Step, SymbolFill,
 };
+pub use python::extents;
 pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
 pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};

@@ -3,10 +3,10 @@
 mod stored;
 
 use self::stored::{StoredKernelPlan, StoredLaunch};
-use super::arg::Arg;
+use super::arg::{Arg, BufferElement, ScalarValue};
 use crate::config::LaunchMode;
 use crate::expr::Value;
-use crate::model::{CompiledLaunch, ShapeName};
+use crate::model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeName};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -37,8 +37,9 @@ pub enum KernelCode {
     Ptx,
     /// Machine code.
     Cubin,
-    /// A Python module with a kernel that Triton compiles.
-    Triton(TritonKernel),
+    /// A Python module with a kernel, which is compiled by the compiler of its decorator.
+    #[serde(rename = "triton")]
+    Python(PythonKernel),
 }
 
 impl KernelCode {
@@ -48,13 +49,37 @@ impl KernelCode {
     }
 }
 
-/// What Triton compiles a function for.
+/// What a function in Python is compiled for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TritonKernel {
+pub struct PythonKernel {
     /// Types of the arguments in Triton's notation, with what their values are known to be multiples of (`*fp16:16`, `i32`).
     pub signature: Vec<String>,
-    /// Parameters of the variant: constexprs of the function, or options of the compiler.
+    /// Parameters of the variant: constants of the function, or options of the compiler.
     pub constants: Vec<(String, Value)>,
+    /// What the phase says of the launch; which of it is needed, the compiler decides.
+    #[serde(default = "grid_alone", skip_serializing_if = "is_grid_alone")]
+    pub given: Vec<LaunchKey>,
+}
+
+/// A part of a launch that the phase or a compiler says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaunchKey {
+    /// Blocks a grid.
+    Grid,
+    /// Threads a block.
+    Block,
+    /// Dynamic shared memory a block.
+    DynamicShared,
+}
+
+/// What plans of earlier versions have, whose kernels in Python were Triton's.
+fn grid_alone() -> Vec<LaunchKey> {
+    vec![LaunchKey::Grid]
+}
+
+fn is_grid_alone(given: &[LaunchKey]) -> bool {
+    given == [LaunchKey::Grid]
 }
 
 impl KernelPlan {
@@ -111,7 +136,7 @@ impl ShapeProgram {
     #[must_use]
     pub fn compiled_as(&self, compiled: Option<&CompiledLaunch>) -> Self {
         let step = |step: &Step| match step {
-            Step::Launch(launch) => Step::Launch(launch.compiled_as(compiled)),
+            Step::Launch(launch) => Step::Launch(launch.compiled_as(&self.shape, compiled)),
             Step::Memset(_) | Step::Memcpy(_) => step.clone(),
         };
         Self { steps: self.steps.iter().map(step).collect(), ..self.clone() }
@@ -225,14 +250,54 @@ impl Launch {
     }
 
     /// The launch as the kernel's compiler says that it has to be, where it says.
-    pub fn compiled_as(&self, compiled: Option<&CompiledLaunch>) -> Self {
-        let Some(compiled) = compiled else { return self.clone() };
-        let workspace = compiled.workspace.iter().map(|bytes| Arg::Workspace(bytes.saturating_mul(self.blocks())));
-        Self {
-            block: [compiled.threads, 1, 1],
-            dynamic_shared: compiled.dynamic_shared,
-            args: self.args.iter().cloned().chain(workspace).collect(),
-            ..self.clone()
+    fn compiled_as(&self, shape: &ShapeName, compiled: Option<&CompiledLaunch>) -> Self {
+        match compiled {
+            None => self.clone(),
+            Some(CompiledLaunch::Everywhere { threads, dynamic_shared, workspace }) => {
+                let workspace = workspace.iter().map(|bytes| Arg::Workspace(bytes.saturating_mul(self.blocks())));
+                Self {
+                    block: [*threads, 1, 1],
+                    dynamic_shared: *dynamic_shared,
+                    args: self.args.iter().cloned().chain(workspace).collect(),
+                    ..self.clone()
+                }
+            }
+            Some(CompiledLaunch::ByShape { shapes }) => {
+                let at = shapes.iter().find(|at| &at.shape == shape);
+                let args = at.and_then(|at| at.args.iter().map(|arg| arg.of(&self.args)).collect::<Option<_>>());
+                // What the compiler does not say leaves a launch without arguments, which is refused.
+                let own = Self { args: args.unwrap_or_default(), ..self.clone() };
+                match at.and_then(|at| at.launched.as_ref()) {
+                    None => own,
+                    Some(LaunchExtents { grid, block, cluster, dynamic_shared }) => {
+                        Self { grid: *grid, block: *block, cluster: *cluster, dynamic_shared: *dynamic_shared, ..own }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl CompiledArg {
+    /// The argument that it is, where the plan has `given`; none where it is of one that the plan does not have.
+    fn of(&self, given: &[Arg]) -> Option<Arg> {
+        match self {
+            Self::Given(at) => given.get(*at).cloned(),
+            Self::Into { argument, bytes } => match given.get(*argument)? {
+                Arg::Buffer(buffer) if *bytes == 0 => Some(Arg::Buffer(buffer.clone())),
+                Arg::Buffer(buffer) => Some(Arg::Element(BufferElement { buffer: buffer.clone(), bytes: *bytes })),
+                Arg::Element(own) => Some(Arg::Element(BufferElement {
+                    buffer: own.buffer.clone(),
+                    bytes: own.bytes.checked_add(*bytes)?,
+                })),
+                _ => None,
+            },
+            Self::Whole { bytes: 1, value } => Some(Arg::Scalar(ScalarValue::U8(u8::try_from(*value).ok()?))),
+            Self::Whole { bytes: 2, value } => Some(Arg::Scalar(ScalarValue::U16(u16::try_from(*value).ok()?))),
+            Self::Whole { bytes: 4, value } => Some(Arg::Scalar(ScalarValue::U32(u32::try_from(*value).ok()?))),
+            Self::Whole { bytes: 8, value } => Some(Arg::Scalar(ScalarValue::U64(*value))),
+            Self::Whole { .. } => None,
+            Self::Struct(fields) => fields.iter().map(|field| field.of(given)).collect::<Option<_>>().map(Arg::Struct),
         }
     }
 }

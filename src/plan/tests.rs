@@ -1,7 +1,8 @@
 //! The shipped phases, from their text to their plan.
 
-use super::{Arg, Method, Plan, ScalarValue, Standing, Step, Swizzle, TensorMap, unroll};
+use super::{Arg, BufferElement, Method, Plan, ScalarValue, Standing, Step, Swizzle, TensorMap, unroll};
 use crate::config::{LaunchMode, Phase, load, parse};
+use crate::model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeLaunch};
 use std::path::Path;
 
 fn phase_d() -> Phase {
@@ -253,4 +254,42 @@ fn steps_that_cannot_be_are_errors() {
     }
     let halves = with_steps(&format!("{entry}[[variant.kernel.launch]]\nmemcpy = {{ from = \"q\", to = \"o\" }}\n"));
     assert!(unroll(&halves.unwrap()).is_ok(), "buffers of one size");
+}
+
+#[test]
+fn a_compilers_launch_at_a_shape_takes_the_place_of_the_plans_and_what_it_does_not_say_has_no_arguments() {
+    let plan = plan(&phase_d());
+    let Method::Kernel(kernel) = &plan.variants[0].method else { panic!("a kernel") };
+    let program = &kernel.programs[0];
+    let own = program.launches().next().unwrap();
+    let Arg::Buffer(first) = &own.args[0] else { panic!("{:?}", own.args) };
+    let compiled = |launched: Option<LaunchExtents>, args: Vec<CompiledArg>| {
+        let shapes = vec![ShapeLaunch { shape: program.shape.clone(), launched, args }];
+        let text = serde_json::to_string(&CompiledLaunch::ByShape { shapes }).unwrap();
+        let read: CompiledLaunch = serde_json::from_str(&text).unwrap();
+        program.compiled_as(Some(&read)).launches().next().unwrap().clone()
+    };
+    let into = CompiledArg::Into { argument: 0, bytes: 64 };
+    let whole = CompiledArg::Whole { bytes: 8, value: 1 << 40 };
+    let launch = compiled(None, vec![CompiledArg::Given(1), CompiledArg::Struct(vec![into, whole])]);
+    let element = Arg::Element(BufferElement { buffer: first.clone(), bytes: 64 });
+    let fields = Arg::Struct(vec![element, Arg::Scalar(ScalarValue::U64(1 << 40))]);
+    assert_eq!((launch.args, launch.grid), (vec![own.args[1].clone(), fields], own.grid));
+    let said = LaunchExtents { grid: [7, 1, 1], block: [96, 1, 1], cluster: [1, 1, 1], dynamic_shared: 512 };
+    let launch = compiled(Some(said), Vec::new());
+    assert_eq!((launch.grid, launch.block, launch.dynamic_shared), ([7, 1, 1], [96, 1, 1], 512));
+    let scalar = own.args.iter().position(|arg| matches!(arg, Arg::Scalar(_))).unwrap();
+    for wrong in [
+        CompiledArg::Given(99),
+        CompiledArg::Into { argument: scalar, bytes: 0 },
+        CompiledArg::Whole { bytes: 4, value: 1 << 40 },
+        CompiledArg::Whole { bytes: 3, value: 1 },
+    ] {
+        assert_eq!(compiled(None, vec![CompiledArg::Given(0), wrong.clone()]).args, [], "{wrong:?}");
+    }
+    let elsewhere = CompiledLaunch::ByShape { shapes: Vec::new() };
+    assert_eq!(program.compiled_as(Some(&elsewhere)).launches().next().unwrap().args, []);
+    let stored = r#"{"threads":128,"dynamic_shared":16,"workspace":[0]}"#;
+    let everywhere: CompiledLaunch = serde_json::from_str(stored).unwrap();
+    assert_eq!(serde_json::to_string(&everywhere).unwrap(), stored, "as earlier versions wrote it");
 }

@@ -2,10 +2,10 @@
 
 use super::fault::{Faults, PlanErrors};
 use super::launch::Launching;
-use super::program::{KernelCode, KernelPlan, ShapeProgram, TritonKernel};
+use super::program::{KernelCode, KernelPlan, PythonKernel, ShapeProgram};
+use super::python;
 use super::reference::check_reference_args;
 use super::space::{ConditionError, Point, Space, Walk};
-use super::triton;
 use super::variants::{CommandPlan, FunctionPlan, Method, Plan, Standing, Variant};
 use crate::config::{
     CodeForm, KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind,
@@ -256,9 +256,10 @@ impl Unrolling<'_> {
             CodeForm::Cuda => KernelCode::Cuda,
             CodeForm::Ptx => KernelCode::Ptx,
             CodeForm::Cubin => KernelCode::Cubin,
-            CodeForm::Python => KernelCode::Triton(TritonKernel {
-                signature: triton::signature(&self.phase.workload, &programs),
+            CodeForm::Python => KernelCode::Python(PythonKernel {
+                signature: python::signature(&self.phase.workload, &programs),
                 constants: params.clone(),
+                given: python::given(kernel),
             }),
         };
         let plan = KernelPlan { source: PathBuf::from(source?), code, flags: flags?, defines: defines?, programs };

@@ -82,10 +82,10 @@ impl Plan {
         self.variants.iter().filter(|v| v.standing == Standing::Candidate)
     }
 
-    /// Kernels that Triton compiles.
-    pub fn triton_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
+    /// Kernels in Python.
+    pub fn python_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Triton(_)) => Some((&variant.id, kernel)),
+            Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Python(_)) => Some((&variant.id, kernel)),
             Method::Kernel(_) | Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
         })
     }

@@ -207,7 +207,7 @@ fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&Buil
         Method::Kernel(plan) => {
             let defines = plan.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
             let constants = match &plan.code {
-                KernelCode::Triton(triton) => triton.constants.clone(),
+                KernelCode::Python(python) => python.constants.clone(),
                 KernelCode::Cuda | KernelCode::Ptx | KernelCode::Cubin => Vec::new(),
             };
             let constants = constants.iter().map(|(name, value)| format!("{name}={value}"));

@@ -316,8 +316,7 @@ impl Searching<'_> {
         let tools = self.of.tools;
         let (arch, cache) =
             (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref()).map_err(CampaignError::from)?);
-        let builder =
-            Builder::new(&tools.nvcc, &arch, &cache, Sharing::Share).with_python(phase.build.python.as_deref());
+        let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Share).with_python_of(phase);
         let mut sink = |record: &BuildRecord| {
             self.of.progress.step(&record.variant.0);
             Ok(())

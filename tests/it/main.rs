@@ -39,6 +39,7 @@ mod occupancies;
 mod pages;
 mod paths;
 mod problems;
+mod python_kernels;
 mod recorded;
 mod safety;
 mod search;

@@ -74,10 +74,11 @@ impl LaunchParts {
         Self { grid: self.grid.clone(), args: self.args.clone(), present, ..Self::default() }
     }
 
-    /// Those of a Python function, whose entry is its name and whose compiler says how large a block is.
+    /// Those of a Python function, whose entry is its name and whose compiler may say how large grid and block are.
     pub fn of_function(&self, name: Option<Placed<Template>>) -> Self {
-        let present = self.present.iter().copied().chain(["entry", "block"]).collect();
-        Self { entry: name, block: Some(Vec::new()), present, ..self.clone() }
+        let present = self.present.iter().copied().chain(["entry", "grid", "block"]).collect();
+        let own = |axes: &Option<Vec<Placed<Expr>>>| Some(axes.clone().unwrap_or_default());
+        Self { entry: name, grid: own(&self.grid), block: own(&self.block), present, ..self.clone() }
     }
 
     /// Its expressions.

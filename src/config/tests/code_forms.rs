@@ -1,7 +1,7 @@
 //! Kernels that are not CUDA C++: which keys they have, and what of `[kernel]` they take over.
 
 use super::{SMALL, read};
-use crate::plan::{Arg, KernelCode, KernelPlan, Method, unroll};
+use crate::plan::{Arg, KernelCode, KernelPlan, LaunchKey, Method, unroll};
 
 const CUDA: &str = r#"source = "copy.cu"
 entry = "copy"
@@ -36,7 +36,8 @@ fn error(text: &str) -> String {
 fn a_python_function_has_its_parameters_and_what_its_arguments_are_multiples_of() {
     let kernel = "python = \"k.py:copy\"\ngrid = [\"N // BLOCK\"]\nargs = [\"x\", \"y\", \"N\", \"scale\"]\n";
     let kernels = kernels(&with_kernel(kernel, "BLOCK = [64]\nnum_warps = [2, 8]\n"));
-    let KernelCode::Triton(triton) = &kernels[1].code else { panic!("{:?}", kernels[1].code) };
+    let KernelCode::Python(triton) = &kernels[1].code else { panic!("{:?}", kernels[1].code) };
+    assert_eq!(triton.given, [LaunchKey::Grid]);
     assert_eq!(triton.signature, ["*fp32:16", "*fp32:16", "i32:16", "fp32"]);
     assert_eq!(triton.constants.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["BLOCK", "num_warps"]);
     assert_eq!((kernels[1].entries(), kernels[1].launches().next().unwrap().block), (vec!["copy"], [256, 1, 1]));
@@ -45,20 +46,23 @@ fn a_python_function_has_its_parameters_and_what_its_arguments_are_multiples_of(
 
 #[test]
 fn keys_that_mean_nothing_for_what_the_file_holds_are_errors() {
-    let triton = "python = \"k.py:copy\"\ngrid = [\"N\"]\nargs = [\"x\", \"y\", \"N\", \"scale\"]\nblock = [128]\n";
+    let triton = "python = \"k.py:copy\"\ngrid = [\"N\"]\nargs = [\"x\", \"y\", \"N\", \"scale\"]\ncluster = [2]\n";
     let said = error(&with_kernel(triton, "num_warps = [2]\n"));
     assert!(
-        said.contains("`kernel.block` has no meaning for a kernel with `python`: Triton's compiler decides that"),
+        said.contains(
+            "`kernel.cluster` has no meaning for a kernel with `python`: the function's compiler decides that"
+        ),
         "{said}"
     );
     let both = with_kernel(&format!("{CUDA}cubin = \"k.cubin\"\n"), "THREADS = [32]\nCAP = [32]\n");
     assert!(error(&both).contains("`kernel` has both `source` and `cubin`"), "{}", error(&both));
-    let nameless = triton.replace("k.py:copy", "k.py").replace("block = [128]\n", "");
+    let nameless = triton.replace("k.py:copy", "k.py").replace("cluster = [2]\n", "");
     let said = error(&with_kernel(&nameless, "num_warps = [2]\n"));
     assert!(said.contains("`kernel.python` is \"k.py\", which names no function"), "{said}");
-    let warps = triton.replace("block = [128]\n", "");
-    let phase = read(&with_kernel(&warps, "num_warps = [3]\n")).unwrap();
-    assert!(unroll(&phase).unwrap_err().to_string().contains("num_warps is a power of two"));
+    let warps = triton.replace("cluster = [2]\n", "");
+    let wide = kernels(&with_kernel(&warps, "num_warps = [3, 8, 64]\n"));
+    let threads: Vec<u32> = wide.iter().filter_map(|kernel| Some(kernel.launches().next()?.threads())).collect();
+    assert_eq!(threads, [96, 256, 128], "what the compiler refuses is said by it");
 }
 
 #[test]
@@ -79,7 +83,7 @@ fn a_variant_of_another_kind_takes_over_grid_and_arguments_alone() {
     let variant = "\n[[variant]]\nname = \"t\"\nparams = { THREADS = 64 }\nkernel = { python = \"k.py:copy\" }\n";
     let kernels = kernels(&format!("{SMALL}{variant}"));
     let last = kernels.last().unwrap();
-    assert!(matches!(last.code, KernelCode::Triton(_)));
+    assert!(matches!(last.code, KernelCode::Python(_)));
     assert_eq!((last.flags.len(), last.defines.len(), last.launches().nth(1).unwrap().grid[0]), (0, 0, 64));
 }
 
@@ -94,4 +98,17 @@ fn a_python_function_is_a_variant_of_its_own() {
     assert!(said.contains("which names no function"), "{said}");
     let both = baseline.replace("params", "command = [\"a\"]\nparams");
     assert!(error(&format!("{SMALL}{both}")).contains("has both `python` and `command`"));
+}
+
+#[test]
+fn a_python_function_may_leave_grid_and_block_to_its_compiler_or_say_them() {
+    let kernel = "python = \"k.py:copy\"\nargs = [\"x\", \"y\", \"N\", \"scale\"]\n";
+    let given = |more: &str, sweep: &str| {
+        let kernels = kernels(&with_kernel(&format!("{kernel}{more}"), sweep));
+        let KernelCode::Python(python) = &kernels[0].code else { panic!("{:?}", kernels[0].code) };
+        (python.given.clone(), kernels[0].launches().next().unwrap().block)
+    };
+    assert_eq!(given("", "TILE = [64]\n").0, []);
+    let said = given("grid = [\"N // T\"]\nblock = [\"T\", 2]\ndynamic_shared = \"4 * T\"\n", "T = [64]\n");
+    assert_eq!(said, (vec![LaunchKey::Grid, LaunchKey::Block, LaunchKey::DynamicShared], [64, 2, 1]));
 }

@@ -1,8 +1,10 @@
-//! What Triton is told of a kernel's arguments.
+//! What the compilers of kernels in Python are told of a kernel's arguments.
 
 use super::arg::{Arg, ScalarValue};
-use super::program::ShapeProgram;
-use crate::config::{Dtype, Workload};
+use super::program::{LaunchKey, ShapeProgram};
+use crate::config::{Dtype, KernelTemplate, Workload};
+use crate::expr::{Names, Value};
+use crate::model::{MAX_BLOCK_THREADS, ShapeName};
 
 /// What pointers and whole numbers are looked at for: Triton compiles wider accesses where addresses and strides are multiples
 /// of it. Every buffer starts at a multiple of 256 bytes.
@@ -11,6 +13,9 @@ const ALIGNMENT: i64 = 16;
 const WARP: u32 = 32;
 /// Warps of a block where the parameters do not say.
 pub(super) const WARPS: u32 = 4;
+
+/// Warps that a block can have.
+pub(super) const WARPS_OF_A_BLOCK: std::ops::RangeInclusive<u32> = 1..=MAX_BLOCK_THREADS / WARP;
 
 /// Threads of a block of so many warps.
 pub(super) const fn threads(warps: u32) -> u32 {
@@ -29,6 +34,25 @@ pub(super) fn signature(workload: &Workload, programs: &[ShapeProgram]) -> Vec<S
         if divides() { format!("{name}:{ALIGNMENT}") } else { name }
     })
     .collect()
+}
+
+/// What of a launch the phase says.
+pub(super) fn given(kernel: &KernelTemplate) -> Vec<LaunchKey> {
+    let Some(launch) = kernel.launches().next() else { return Vec::new() };
+    let said = [
+        (LaunchKey::Grid, launch.grid.is_empty()),
+        (LaunchKey::Block, launch.block.is_empty()),
+        (LaunchKey::DynamicShared, launch.dynamic_shared.is_empty()),
+    ];
+    said.into_iter().filter(|(_, is_empty)| !is_empty).map(|(key, _)| key).collect()
+}
+
+/// Extents of a buffer at a shape, where variants' parameters have these values; none where they give none.
+pub fn extents(workload: &Workload, shape: &ShapeName, params: &[(String, Value)], buffer: &str) -> Option<Vec<u64>> {
+    let shape = workload.shapes.iter().find(|known| &known.name == shape)?;
+    let scope: Names = params.iter().cloned().chain(shape.scope()).collect();
+    let buffer = workload.buffers.iter().find(|known| known.name == buffer)?;
+    buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(&scope).ok()?).ok()).collect()
 }
 
 fn is_aligned(arg: &Arg) -> bool {
@@ -72,7 +96,7 @@ fn type_name(workload: &Workload, arg: &Arg) -> String {
         Arg::Scalar(ScalarValue::F16(_)) => "fp16".to_owned(),
         Arg::Scalar(ScalarValue::Bf16(_)) => "bf16".to_owned(),
         Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) | Arg::Surface(_) => "*i8".to_owned(),
-        // Triton's compiler does not know these, and says so.
+        // No compiler knows these, and each says so.
         Arg::TensorMap(_) | Arg::Struct(_) | Arg::Alignment(_) => "struct".to_owned(),
     }
 }

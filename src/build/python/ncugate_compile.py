@@ -1,0 +1,192 @@
+"""Compiles kernels that are written in Python, for ncugate, with the compilers that this Python has. It needs no GPU.
+
+    python3 ncugate_compile.py --version            prints one JSON object: the versions of Python and of the compilers' packages
+    python3 ncugate_compile.py REQUEST              compiles what the JSON file REQUEST asks for; prints a JSON object a kernel
+
+A compiler is a module beside this one: `takes` says whether a function is one of its kernels, `compiled` gives machine code or PTX
+and how that is launched.
+"""
+
+import ast
+import importlib.metadata
+import importlib.util
+import inspect
+import json
+import os
+import re
+import sys
+import traceback
+
+import ncugate_cute
+import ncugate_numba
+import ncugate_triton
+
+COMPILERS = (ncugate_triton, ncugate_numba, ncugate_cute)
+PACKAGES = ("triton", "numba-cuda", "nvidia-cutlass-dsl")
+
+
+def versions():
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return {"python": sys.version.split()[0], "packages": found}
+
+
+def module(path, values):
+    """The module in a file, with the folder of the file on the path as `python3 FILE` has it. Where the file assigns one of
+    `values` to a name of its own, that name has the value of the variant, and so has what the file computes from it."""
+    folder, name = os.path.split(os.path.abspath(path))
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    stem = os.path.splitext(name)[0]
+    spec = importlib.util.spec_from_file_location(stem, path)
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[stem] = found
+    if not values:
+        spec.loader.exec_module(found)
+        return found
+    with open(path, "rb") as file:
+        tree = ast.parse(file.read(), path)
+    for name, value in values.items():
+        statement = assigned(tree, name)
+        if statement is None:
+            raise TypeError(
+                f"{name}: neither a parameter of the function, nor an option of its compiler, nor a name that the module "
+                f"assigns once, as `{name} = ...` outside of functions"
+            )
+        statement.value = ast.Constant(value)
+    ast.fix_missing_locations(tree)
+    exec(compile(tree, path, "exec"), found.__dict__)
+    return found
+
+
+def assigned(tree, name):
+    """The one statement of a module that gives a global its value; none where there is not one."""
+
+    def targets(statement):
+        return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+
+    kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign)
+    statements = [
+        statement
+        for statement in ast.walk(tree)
+        if isinstance(statement, kinds)
+        and any(isinstance(part, ast.Name) and part.id == name for target in targets(statement) for part in ast.walk(target))
+    ]
+    own = [statement for statement in statements if statement in tree.body]
+    plain = len(own) == 1 and not isinstance(own[0], ast.AugAssign) and [type(target) for target in targets(own[0])] == [ast.Name]
+    return own[0] if plain else None
+
+
+def sources(found):
+    """Files of the modules that were imported from the folder of the kernel or from the working directory."""
+    roots = tuple(os.path.join(os.path.realpath(root), "") for root in (os.getcwd(), os.path.dirname(found.__file__)))
+    own = os.path.join(os.path.dirname(os.path.realpath(__file__)), "")
+    files = {os.path.realpath(found.__file__)}
+    for other in [module for name, module in sys.modules.items() if name != "__main__"]:
+        path = getattr(other, "__file__", None)
+        path = path and os.path.realpath(path)
+        if path and path.startswith(roots) and not path.startswith(own) and "site-packages" not in path:
+            files.add(path)
+    return sorted(files)
+
+
+def made(thing, name, constants):
+    """What a function or class that is not itself a kernel gives for the parameters that it takes by name, and the other parameters."""
+    taken = inspect.signature(thing).parameters
+    own = {key: value for key, value in constants.items() if key in taken}
+    try:
+        inspect.signature(thing).bind(**own)
+    except TypeError as error:
+        raise TypeError(
+            f"`{name}` is not a kernel (under @triton.jit, @cuda.jit or @cute.jit), and cannot be called for one with "
+            f"the parameters of the variant ({', '.join(own) or 'none of them is its'}): {error}"
+        ) from None
+    return thing(**own), {key: value for key, value in constants.items() if key not in own}
+
+
+def kernel(unit, values):
+    """The module, the kernel with its compiler, and the parameters that nothing took yet."""
+    try:
+        found = module(unit["source"], values)
+    except Exception:
+        if not ncugate_numba.deferred():  # a kernel with a signature is compiled where it is written, for the GPU that is there
+            raise
+        found = module(unit["source"], values)
+    name = unit["function"]
+    thing = getattr(found, name, None)
+    if thing is None:
+        raise AttributeError(f"{unit['source']} has no `{name}`")
+    constants = {key: value for key, value in unit["constants"] if key not in values}
+    compiler = next((compiler for compiler in COMPILERS if compiler.takes(thing)), None)
+    if compiler is None and (inspect.isfunction(thing) or inspect.isclass(thing)):
+        thing, constants = made(thing, name, constants)
+        compiler = next((compiler for compiler in COMPILERS if compiler.takes(thing)), None)
+        name = f"{name}(...)"
+    if compiler is None:
+        raise TypeError(f"`{name}` is a {type(thing).__name__}, not a kernel under @triton.jit, @cuda.jit or @cute.jit")
+    return found, thing, compiler, constants
+
+
+def compiled(request, unit):
+    found, thing, compiler, constants = kernel(unit, {})
+    known = compiler.parameters(thing)
+    values = {} if known is None else {name: value for name, value in constants.items() if name not in known}
+    if values:
+        found, thing, compiler, constants = kernel(unit, values)
+    code, launch = compiler.compiled(thing, unit, constants, request)
+    is_text = isinstance(code, str)
+    with open(unit["code"], "wb") as out:
+        out.write(code.encode() if is_text else code)
+    form = "ptx" if is_text else "cubin"
+    return {"unit": unit["unit"], "form": form, "launch": launch, "files": sources(found)}
+
+
+def attempt(request, unit):
+    try:
+        return compiled(request, unit)
+    except Exception as error:
+        text = "".join(traceback.format_exception_only(type(error), error)).strip()
+        text = re.sub("\x1b\\[[0-9;]*m", "", text)  # colours
+        return {"unit": unit["unit"], "error": text}
+
+
+def main(path):
+    sys.path.remove(os.path.dirname(os.path.abspath(__file__)))  # the kernels' modules are not looked for here
+    with open(path) as file:
+        request = json.load(file)
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a module prints while it is imported is not an answer
+    units = request["units"]
+    processes = min(request["processes"], len(units))
+
+    def say(answer):
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
+
+    if processes <= 1:
+        for unit in units:
+            say(attempt(request, unit))
+        return
+    import concurrent.futures
+    import multiprocessing
+
+    if importlib.util.find_spec("triton"):
+        import triton.compiler  # noqa: F401  (imported once, before the processes are forked)
+
+    context = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(processes, mp_context=context) as pool:
+        started = [pool.submit(attempt, request, unit) for unit in units]
+        for done in concurrent.futures.as_completed(started):
+            if done.exception() is None:  # a process that a kernel took down has none: it is tried by itself again
+                say(done.result())
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--version"]:
+        print(json.dumps(versions()))
+    else:
+        main(sys.argv[1])

@@ -1,0 +1,85 @@
+"""Compiles a function under `@triton.jit` for ncugate. It needs neither a GPU nor PyTorch."""
+
+NAME = "Triton"
+OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"}
+
+
+def takes(thing):
+    """Whether it is Triton's: a kernel, or one behind decorators such as `triton.autotune` and `triton.heuristics`."""
+    return type(thing).__module__.split(".")[0] == "triton"
+
+
+def parameters(thing):
+    """Names that parameters of a variant bind to; none where it does not matter, since what is unknown is told by `compiled`."""
+    return None
+
+
+def own_function(fn):
+    """The kernel behind decorators."""
+    decorators = []
+    while not hasattr(fn, "arg_names") or not hasattr(fn, "params"):
+        decorators.append(type(fn).__name__)
+        fn = getattr(fn, "fn", None)
+        if fn is None:
+            raise TypeError("it is not a function under @triton.jit")
+    if decorators:
+        raise TypeError(f"it is decorated with {', '.join(decorators)}: sweep the parameters in the phase instead")
+    return fn
+
+
+def source(fn, unit, constants):
+    """What Triton compiles: a type for each parameter that is passed, a value for each that is not."""
+    from triton.compiler import ASTSource
+
+    constexprs = {name: value for name, value in constants.items() if name in fn.arg_names}
+    options = {name: value for name, value in constants.items() if name not in fn.arg_names}
+    unknown = sorted(set(options) - OPTIONS)
+    if unknown:
+        raise TypeError(
+            f"{', '.join(unknown)}: neither a parameter of {fn.__name__}({', '.join(fn.arg_names)}) nor an option; "
+            f"options: {', '.join(sorted(OPTIONS))}"
+        )
+    passed = [parameter for parameter in fn.params if parameter.name not in constexprs]
+    missing = [parameter.name for parameter in passed if parameter.is_constexpr]
+    if missing:
+        raise TypeError(f"{', '.join(missing)}: a constexpr without a value; give it as a parameter of the sweep or variant")
+    if len(passed) != len(unit["signature"]):
+        names = ", ".join(parameter.name for parameter in passed)
+        raise TypeError(f"`args` has {len(unit['signature'])} values for the {len(passed)} parameters that are passed ({names})")
+    signature = {parameter.name: "constexpr" for parameter in fn.params if parameter.name in constexprs}
+    attributes = {}
+    for parameter, text in zip(passed, unit["signature"]):
+        name, _, divisor = text.partition(":")
+        signature[parameter.name] = name
+        if divisor and not parameter.do_not_specialize and not parameter.do_not_specialize_on_alignment:
+            attributes[(parameter.num,)] = [["tt.divisibility", int(divisor)]]
+    signature = {name: signature[name] for name in fn.arg_names}
+    return ASTSource(fn=fn, signature=signature, constexprs=constexprs, attrs=attributes), options
+
+
+def compiled(fn, unit, constants, request):
+    """The machine code, and how the compiler says that it is launched."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+
+    decided = [key for key in unit["given"] if key != "grid"]
+    if decided:
+        raise TypeError(f"Triton's compiler decides `{'`, `'.join(decided)}`: leave {'it' if len(decided) == 1 else 'them'} out")
+    if "grid" not in unit["given"]:
+        raise TypeError("Triton's compiler does not say how many blocks a grid has: give `grid`")
+    ast, options = source(own_function(fn), unit, constants)
+    if options.get("num_warps", 4) not in (1, 2, 4, 8, 16, 32):
+        raise ValueError(f"num_warps is a power of two from 1 to 32, not {options['num_warps']}")
+    kernel = triton.compile(ast, target=GPUTarget("cuda", request["capability"], 32), options=options)
+    about = kernel.metadata
+    for name in ("launch_cooperative_grid", "launch_pdl"):
+        if getattr(about, name, False):
+            raise ValueError(f"the kernel asks for {name}, which ncugate does not launch")
+    if getattr(about, "num_ctas", 1) != 1:
+        raise ValueError("num_ctas is not 1: clusters of Triton kernels are not launched by ncugate")
+    launch = {
+        "threads": 32 * about.num_warps,
+        "dynamic_shared": about.shared,
+        "workspace": [getattr(about, "global_scratch_size", 0) or 0, getattr(about, "profile_scratch_size", 0) or 0],
+    }
+    return kernel.asm["cubin"], launch

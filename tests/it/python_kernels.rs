@@ -1,0 +1,137 @@
+//! `check` over phases whose kernels Numba and CuTe DSL compile, without a GPU; and what compilers say of a launch, on the double of
+//! the driver.
+
+use crate::command::{Finished, Place, root};
+use crate::kernels::nvcc;
+use crate::live::{latencies, machine_that_counts};
+use ncugate::build::Nvcc;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The Python that a variable names, and nvcc.
+fn tools(variable: &str) -> Option<(String, Nvcc)> {
+    let python = std::env::var(variable).ok();
+    if python.is_none() {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "CI must have {variable}");
+        println!("skipped: {variable} names no Python");
+    }
+    python.zip(nvcc())
+}
+
+/// Checks a phase of this repository with the Python that a variable names.
+fn checked(variable: &str, phase: &str) -> Option<Finished> {
+    let (python, nvcc) = tools(variable)?;
+    let place = Place::new();
+    place.copy("kernels");
+    place.copy("tests/gpu/python_kernels");
+    let file = place.path().join(phase);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let build = format!("\n[build]\nnvcc = \"{}\"\npython = \"{python}\"\n", nvcc.path().display());
+    std::fs::write(&file, text + &build).unwrap();
+    Some(Finished::of(place.ncugate(&["check", phase, "--arch", "sm_90"]).current_dir(place.path())))
+}
+
+#[test]
+fn a_phase_with_a_kernel_of_numba_builds() {
+    let Some(built) = checked("NCUGATE_TEST_NUMBA", "tests/gpu/python_kernels/numba.toml") else { return };
+    assert_eq!(built.status, Some(0), "{built:?}");
+    assert!(built.stdout.contains("2 of 2 candidates build for sm_90"), "{}", built.stdout);
+}
+
+#[test]
+fn a_phase_with_a_kernel_of_cute_dsl_builds() {
+    let Some(built) = checked("NCUGATE_TEST_CUTE", "tests/gpu/python_kernels/cute.toml") else { return };
+    assert_eq!(built.status, Some(0), "{built:?}");
+    assert!(built.stdout.contains("2 of 2 candidates build for sm_90"), "{}", built.stdout);
+}
+
+/// The files of docs/python.md: blocks that begin with a comment that names one.
+fn files_of_the_docs() -> Vec<(String, String)> {
+    let page = std::fs::read_to_string(root().join("docs/python.md")).unwrap();
+    let blocks = page.split("\n```").skip(1).step_by(2);
+    let file = |block: &str| {
+        let text = block.split_once('\n')?.1;
+        let name = text.strip_prefix("# ")?.split([':', '\n']).next()?;
+        let is_file = name.ends_with(".py") || name.ends_with(".toml");
+        is_file.then(|| (name.to_owned(), text.to_owned()))
+    };
+    blocks.filter_map(file).collect()
+}
+
+#[test]
+fn the_examples_of_the_docs_build() {
+    let files = files_of_the_docs();
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["sgemm.py", "sgemm.toml", "vector.py", "vector.toml"]);
+    for (variable, phase) in [("NCUGATE_TEST_NUMBA", "sgemm.toml"), ("NCUGATE_TEST_CUTE", "vector.toml")] {
+        let Some((python, nvcc)) = tools(variable) else { continue };
+        let place = Place::new();
+        place.write("ref.py", "def scaled(x, a):\n    return a * x\n");
+        for (name, text) in &files {
+            let build = format!("[build]\nnvcc = \"{}\"\n", nvcc.path().display());
+            place.write(name, &text.replace("[build]\n", &build).replace("/opt/venv/bin/python3", &python));
+        }
+        let built = Finished::of(place.ncugate(&["check", phase, "--arch", "sm_90"]).current_dir(place.path()));
+        assert_eq!(built.status, Some(0), "{built:?}");
+        let built_all = ["3 of 3 candidates build", "2 of 2 candidates build"];
+        assert!(built_all.iter().any(|said| built.stdout.contains(said)), "{}", built.stdout);
+    }
+}
+
+/// Stands for a Python with a compiler: assembles the double's kernels, and says this of the launch.
+fn answering(place: &Place, launch: &str) -> PathBuf {
+    let source = place.path().join("copy.cu");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$2\" = --version ]; then\n    echo '{{\"python\": \"3.12.1\", \"packages\": {{\"numba-cuda\": \"0.30.4\"}}}}'\n    exit\nfi\n\
+         code=$(sed 's/.*\"code\":\"\\([^\"]*\\)\".*/\\1/' \"$2\")\nunit=$(sed 's/.*\"unit\":\\([0-9]*\\).*/\\1/' \"$2\")\n\
+         cc -c -x assembler {} -o \"$code\"\n\
+         echo '{{\"unit\": '$unit', \"form\": \"cubin\", \"files\": [], \"launch\": {launch}}}'\n",
+        source.display()
+    );
+    let python = place.write("bin/answering", &script);
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    python
+}
+
+#[test]
+fn what_a_compiler_says_of_a_launch_is_launched_and_what_the_kernel_cannot_take_is_not() {
+    let said = |args: &str| {
+        format!(
+            "{{\"shapes\": [{{\"shape\": \"only\", \"args\": {args}, \"launched\": {{\"grid\": [4, 1, 1], \"block\": [64, 1, 1], \
+             \"cluster\": [1, 1, 1], \"dynamic_shared\": 0}}}}]}}"
+        )
+    };
+    // The phase passes `y` first, the kernel takes it second.
+    let right = "[{\"into\": {\"argument\": 1, \"bytes\": 0}}, {\"given\": 0}]";
+    for (args, status, outcome) in [
+        (right, Some(0), "\"grid\":[4,1,1],\"block\":[64,1,1]"),
+        ("[{\"given\": 0}, {\"given\": 1}]", Some(1), "\"grid\":[4,1,1],\"block\":[64,1,1]"),
+        ("[{\"given\": 1}]", Some(1), "1 arguments; the kernel takes 2"),
+        ("[{\"given\": 1}, {\"given\": 7}]", Some(1), "0 arguments; the kernel takes 2"),
+        (
+            "[{\"given\": 1}, {\"whole\": {\"bytes\": 4, \"value\": 0}}]",
+            Some(1),
+            "is 4 bytes; the kernel takes 8 there",
+        ),
+    ] {
+        let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+        let python = answering(&place, &said(args));
+        place.write("k.py", "");
+        let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        let kernel = "kernel = { python = \"k.py:copy_honest\", args = [\"y\", \"x\"] }";
+        let phase = phase.replace("kernel = { entry = \"copy_honest\" }", kernel);
+        assert!(phase.contains(kernel));
+        place.write("phase.toml", &format!("{phase}\n[build]\npython = \"{}\"\n", python.display()));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert_eq!(finished.status, status, "{args}: {finished:?}");
+        let run = std::fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+        let read = |name: &str| std::fs::read_to_string(run.join(name)).unwrap();
+        assert!(read("builds.jsonl").contains(outcome), "{args}: {}", read("builds.jsonl"));
+        assert!(read("manifest.json").contains("0.30.4"), "{}", read("manifest.json"));
+        if args == right {
+            assert_eq!(latencies(&place).remove(0).1["status"].as_str(), Some("timed"));
+        }
+    }
+}
