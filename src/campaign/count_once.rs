@@ -37,7 +37,7 @@ fn count_in(ncu: &Ncu, place: &Path, scratch: &Path) -> Result<f64, String> {
         timeout: LIMIT,
         prefix: "",
         knobs: Knobs::default(),
-        ahead: None,
+        prestarted: None,
     };
     let ran = runner
         .run(&Job {

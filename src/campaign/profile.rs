@@ -281,8 +281,8 @@ impl<'a> Profiling<'a> {
         let scratch = scratch_folder(self.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
         let prefix = self.prefix();
-        let ahead = self.lane.is_none().then_some(&self.tools.ahead);
-        let runner = Runner { ahead, ..folders.runner(ncu, self.phase, &prefix) };
+        let prestarted = self.lane.is_none().then_some(&self.tools.prestarted);
+        let runner = Runner { prestarted, ..folders.runner(ncu, self.phase, &prefix) };
         let mut book = book(ncu, self.device());
         let verify = ByRange;
         let profiler = Profiler::new(runner, &verify, covered);
@@ -376,7 +376,7 @@ fn book(ncu: &Ncu, device: &DeviceAttributes) -> PassBook {
 
 /// Starts ncu over the Python functions of a plan, which load and wait for their job: where one ncu will collect all that is counted of
 /// them. Where it cannot be started, its turn will say why.
-pub(super) fn start_ahead(
+pub(super) fn prestart(
     (phase, plan, tools): (&Phase, &Plan, &Tools),
     metrics: &[String],
     preload: &Preload,
@@ -409,7 +409,7 @@ pub(super) fn start_ahead(
             selection: &selection,
             processes: Processes::Application,
         };
-        folders.runner(ncu, phase, "").start_ahead(&tools.ahead, &job, pipe)
+        folders.runner(ncu, phase, "").prestart(&tools.prestarted, &job, pipe)
     };
     // What fails now fails again at its turn, and is said then.
     let _ = started();

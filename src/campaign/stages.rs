@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 /// Workers of functions that are started before their turn.
-const AHEAD: usize = 2;
+const PRESTARTED: usize = 2;
 
 /// One execution of a plan.
 pub struct Campaign<'a> {
@@ -228,8 +228,8 @@ impl Campaign<'_> {
         let preload = Preload { python: self.phase.build.python.clone(), functions: functions.collect() };
         if !preload.functions.is_empty() {
             let (worker, logs) = (&self.tools.worker, self.writer.folder().join("logs"));
-            worker.ahead.start(|| worker.command(), &preload, &logs, AHEAD);
-            profile::start_ahead((self.phase, self.plan, self.tools), self.metrics, &preload, self.writer.folder());
+            worker.prestarted.start(|| worker.command(), &preload, &logs, PRESTARTED);
+            profile::prestart((self.phase, self.plan, self.tools), self.metrics, &preload, self.writer.folder());
         }
     }
 

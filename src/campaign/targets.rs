@@ -40,7 +40,7 @@ impl Folders {
             timeout: phase.profile.timeout,
             prefix,
             knobs: Knobs::default(),
-            ahead: None,
+            prestarted: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::config::{Counting, Phase};
 use crate::gpu::DeviceAttributes;
 use crate::host::{DeviceProbe, WorkerCommand, find_device};
 use crate::model::Gpu;
-use crate::ncu::{AheadSessions, Knobs, Ncu, ToolError};
+use crate::ncu::{Knobs, Ncu, PrestartedSessions, ToolError};
 use crate::process;
 use crate::store::{Fingerprint, Machine, sha256};
 use std::process::Command;
@@ -36,7 +36,7 @@ pub struct Tools {
     /// Which GPU and host.
     pub machine: Machine,
     /// ncu over Python functions, started before its turn.
-    pub ahead: AheadSessions,
+    pub prestarted: PrestartedSessions,
 }
 
 impl Tools {
@@ -109,20 +109,20 @@ impl Tools {
             other_machines,
             worker,
             machine: measured_on,
-            ahead: AheadSessions::default(),
+            prestarted: PrestartedSessions::default(),
         })
     }
 
     /// Waits for what was started before its turn until all of it is idle: nothing is timed beside a program that still loads.
     pub fn settle(&self) {
-        self.worker.ahead.settle();
-        self.ahead.settle();
+        self.worker.prestarted.settle();
+        self.prestarted.settle();
     }
 
     /// Ends what was started before its turn, and nobody needed.
     pub fn dismiss(&self) {
-        self.worker.ahead.dismiss();
-        self.ahead.dismiss();
+        self.worker.prestarted.dismiss();
+        self.prestarted.dismiss();
     }
 
     /// Every GPU that takes part.

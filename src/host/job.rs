@@ -2,7 +2,7 @@
 //!
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
-use super::ahead::Preload;
+use super::prestarted::Preload;
 use crate::config::Workload;
 use crate::expr::Value;
 use crate::gpu::VariantExtents;

@@ -5,7 +5,6 @@
 //! subcommand) owns the CUDA context. Neither judges gates: they measure. External programs that compute, check and
 //! time by themselves are run and held to their protocol by [`external`].
 
-mod ahead;
 mod case_draw;
 mod check_task;
 mod evaluate;
@@ -20,6 +19,7 @@ mod job;
 mod job_error;
 mod null_test;
 mod phase_job;
+mod prestarted;
 mod python;
 mod reference_check;
 mod supervisor;
@@ -30,13 +30,13 @@ mod worker;
 mod worker_command;
 mod worker_process;
 
-pub use ahead::{AheadWorkers, Preload};
 pub use event::{WorkerEvent, WorkerTask};
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
 pub use null_test::{MutantTable, NullTest, NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases};
+pub use prestarted::{Preload, PrestartedWorkers};
 pub use reference_check::check_reference;
 pub use supervisor::{DeviceProbe, Finish, HUNG, MeasureError, SinkError, exclude, find_device, find_devices, measure};
 pub use trace_task::range_name;

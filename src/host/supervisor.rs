@@ -240,14 +240,14 @@ impl Supervisor<'_> {
         Ok(tail(&said))
     }
 
-    /// Starts a worker, or employs one that was started ahead and has loaded the functions of the job.
+    /// Starts a worker, or employs one that was started before its turn and has loaded the functions of the job.
     fn spawn(&self, job: &Path) -> Result<(Supervised, Drain), MeasureError> {
         let io = |what: String| move |source| MeasureError::Io { what, source };
         let text = serde_json::to_vec(&self.job).map_err(|e| io(format!("write {}", job.display()))(e.into()))?;
         std::fs::write(job, &text).map_err(io(format!("write {}", job.display())))?;
-        let ahead = self.job.preload().and_then(|preload| self.worker.ahead.take(&preload));
-        if let Some(ahead) = ahead {
-            return ahead.employ(&text, SILENCE_TIMEOUT).map_err(io("employ a worker".to_owned()));
+        let prestarted = self.job.preload().and_then(|preload| self.worker.prestarted.take(&preload));
+        if let Some(prestarted) = prestarted {
+            return prestarted.employ(&text, SILENCE_TIMEOUT).map_err(io("employ a worker".to_owned()));
         }
         let mut command = self.worker.command();
         command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,6 +1,6 @@
 //! How a worker is started.
 
-use super::ahead::AheadWorkers;
+use super::prestarted::PrestartedWorkers;
 use crate::process;
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,19 +15,19 @@ pub struct WorkerCommand {
     /// The GPU that it works on, as `CUDA_VISIBLE_DEVICES` names it, where that is not the run's first.
     pub gpu: Option<String>,
     /// Workers that were started already.
-    pub ahead: AheadWorkers,
+    pub prestarted: PrestartedWorkers,
 }
 
 impl WorkerCommand {
     /// A worker on the run's first GPU.
     pub fn new(program: PathBuf, args: Vec<String>) -> Self {
-        Self { program, args, gpu: None, ahead: AheadWorkers::default() }
+        Self { program, args, gpu: None, prestarted: PrestartedWorkers::default() }
     }
 
     /// The worker on another GPU, of which none is started yet.
     #[must_use]
     pub fn on(&self, gpu: String) -> Self {
-        Self { gpu: Some(gpu), ahead: AheadWorkers::default(), ..self.clone() }
+        Self { gpu: Some(gpu), prestarted: PrestartedWorkers::default(), ..self.clone() }
     }
 
     /// The command, to which the job file is added.

@@ -2,10 +2,10 @@
 //!
 //! Between checking and timing it waits for its standard input to be closed: the parent may have programs that still load.
 
-use super::ahead::Preload;
 use super::event::WorkerEvent;
 use super::hidden_draws::{HiddenCases, HiddenDraws};
 use super::job::{JobMode, WorkerJob};
+use super::prestarted::Preload;
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLost, Reporter, WorkError, Worker, chain};
 use crate::gpu::{Copier, Device, query_attributes};

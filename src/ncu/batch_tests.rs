@@ -121,7 +121,7 @@ impl Bench {
             timeout: Duration::from_secs(20),
             prefix: "",
             knobs: Knobs::default(),
-            ahead: None,
+            prestarted: None,
         };
         let profiler = Profiler { probes: self.probes, ..Profiler::new(runner, &self.reader, &self.covered) };
         let subject = Subject {
@@ -350,7 +350,7 @@ fn a_hang_is_ended_by_the_deadline() {
         timeout: Duration::from_millis(300),
         prefix: "",
         knobs: Knobs::default(),
-        ahead: None,
+        prestarted: None,
     };
     let target = bench.worker.command(&cases(1)).unwrap();
     let metrics = ["sm__cycles_active.avg".to_owned()];
@@ -409,7 +409,7 @@ fn a_sink_that_cannot_keep_a_record_stops_everything() {
         timeout: Duration::from_secs(20),
         prefix: "",
         knobs: Knobs::default(),
-        ahead: None,
+        prestarted: None,
     };
     let subject = Subject {
         cases: cases(3),

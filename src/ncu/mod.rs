@@ -2,7 +2,6 @@
 //!
 //! Reading what it wrote is [`ncu_rep`]'s.
 
-mod ahead;
 mod batch;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -13,12 +12,12 @@ mod group;
 mod job;
 mod pass_book;
 pub mod preflight;
+mod prestarted;
 mod session;
 mod subject;
 mod tool;
 mod unit;
 
-pub use ahead::AheadSessions;
 pub use batch::{Profiler, Sink};
 pub use command::{
     CacheControl, ClockControl, Knobs, LaunchSelection, LifeSampling, NcuSession, Processes, ProfileDetail, ReplayMode,
@@ -27,6 +26,7 @@ pub use failure::{NcuFailure, Reach};
 pub use group::{Effort, Group, NcuMetric, PROBES, plan_groups};
 pub use job::Job;
 pub use pass_book::{Counters, Known, PassBook, cache_folder};
+pub use prestarted::PrestartedSessions;
 pub use session::{Ran, Runner, scratch_folder};
 pub use subject::{
     Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Target, Unprofilable, Verify,

@@ -1,9 +1,9 @@
 //! One ncu process, from files to be written to what came of it. It judges nothing beyond how the process ended.
 
-use super::ahead::{AheadSession, AheadSessions};
 use super::command::{Knobs, NcuSession, argv, written};
 use super::failure::NcuFailure;
 use super::job::Job;
+use super::prestarted::{PrestartedSession, PrestartedSessions};
 use super::tool::Ncu;
 use crate::disk::open;
 use crate::process::{Ending, Output, Piped, RequestPipe};
@@ -39,7 +39,7 @@ pub struct Runner<'a> {
     /// Knobs.
     pub knobs: Knobs,
     /// Sessions that were started before their turn.
-    pub ahead: Option<&'a AheadSessions>,
+    pub prestarted: Option<&'a PrestartedSessions>,
 }
 
 /// What came of a session.
@@ -71,8 +71,8 @@ impl Runner<'_> {
     /// Runs `job` to its end, in the session that was started for it where there is one. An ncu that cannot be started is a [`Ran`] with
     /// that failure; an `Err` is ours.
     pub fn run(&self, job: &Job) -> io::Result<Ran> {
-        if let Some(ahead) = self.ahead.and_then(|ahead| ahead.take(job)) {
-            return self.employ(ahead, job);
+        if let Some(prestarted) = self.prestarted.and_then(|prestarted| prestarted.take(job)) {
+            return self.employ(prestarted, job);
         }
         let session = self.session(job)?;
         let mut command = session.command(&self.ncu.path, job.target);
@@ -87,14 +87,14 @@ impl Runner<'_> {
         self.conclude(&session, child.finish()?)
     }
 
-    /// Starts ncu over a program that reads its job from `pipe`, with the metrics, launches and processes of `job`. It waits among `ahead`.
+    /// Starts ncu over a program that reads its job from `pipe`, with the metrics, launches and processes of `job`. It waits among `prestarted`.
     ///
     /// # Errors
     /// It cannot be started; its turn will say why.
-    pub fn start_ahead(&self, ahead: &AheadSessions, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
+    pub fn prestart(&self, prestarted: &PrestartedSessions, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
         let session = self.session(job)?;
         let child = Piped::spawn(&mut session.command(&self.ncu.path, job.target), None)?;
-        ahead.push(AheadSession { session, child, pipe });
+        prestarted.push(PrestartedSession { session, child, pipe });
         Ok(())
     }
 
@@ -115,8 +115,8 @@ impl Runner<'_> {
     }
 
     /// Hands a session that waits the file that the program of `job` is called with, and runs it to its end.
-    fn employ(&self, ahead: AheadSession, job: &Job) -> io::Result<Ran> {
-        let AheadSession { session, mut child, pipe } = ahead;
+    fn employ(&self, prestarted: PrestartedSession, job: &Job) -> io::Result<Ran> {
+        let PrestartedSession { session, mut child, pipe } = prestarted;
         let file = job.target.get_args().last().map(Path::new).unwrap_or(Path::new(""));
         let text = fs::read(file)?;
         child.extend(self.timeout);
@@ -222,7 +222,7 @@ mod tests {
             timeout: Duration::from_secs(5),
             prefix: "",
             knobs: Knobs::default(),
-            ahead: None,
+            prestarted: None,
         };
         assert_eq!(runner.free_name("core").unwrap(), "core-1");
         for name in ["core-1.ncu-rep", "core-7.log", "core2-9.log", "core-x.log"] {

@@ -6,9 +6,8 @@ use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::trust::is_graded_by_itself;
 use super::variant_row::GRADED;
-use super::{number, text};
+use super::{number, text, timed_anew};
 use crate::frame::Quantities;
-use crate::judge::reference_runs::confirmed;
 use crate::judge::{GateResult, base_of};
 use crate::model::{Level, ShapeName, VariantId, Verdict};
 use crate::plan::{Variant, is_of_base};
@@ -121,12 +120,14 @@ fn row(
     (variant, shape): (&VariantId, &ShapeName),
     reference: &Reference<'_>,
 ) -> Option<MetricChange> {
-    // stored runs keep the samples of their confirmation
-    let ours = match reference.pairing {
-        Pairing::Rounds => inputs.quantities.read(variant, shape, &metric.name).value()?,
-        Pairing::Independent => confirmed(inputs.quantities, variant, shape, &metric.name)?,
+    let (ours, theirs) = match reference.pairing {
+        Pairing::Rounds => timed_anew::pair(inputs.quantities, (variant, reference.variant), shape, &metric.name)?,
+        // Stored runs keep the samples of their confirmation.
+        Pairing::Independent => (
+            timed_anew::value(inputs.quantities, variant, shape, &metric.name)?,
+            reference.quantities.read(reference.variant, shape, &metric.name).value()?,
+        ),
     };
-    let theirs = reference.quantities.read(reference.variant, shape, &metric.name).value()?;
     let noise = match metric.name.as_str() {
         "latency_p50" => noise(inputs, variant, shape, reference),
         _ => ChangeNoise::Unknown,
@@ -165,7 +166,7 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
         let variant = used.or(in_use::shown(inputs.judgement))?;
         let name =
             inputs.phase.workload.shapes.iter().map(|s| &s.name).find(|name| text::line(&name.0) == shape.shape)?;
-        let value = inputs.quantities.read(variant, name, &metric.name).value()?;
+        let value = timed_anew::value(inputs.quantities, variant, name, &metric.name)?;
         let change = reference.as_ref().and_then(|(_, reference)| row(inputs, metric, (variant, name), reference));
         let code = |id: &VariantId, of: &Quantities| of.sampling_at(of.row(id, name)?)?.code.clone();
         let same_code = base.as_ref().zip(code(variant, inputs.quantities));
@@ -195,8 +196,15 @@ fn gates_at(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName) -
 
 /// What is known of the noise of the ratio of median latencies.
 fn noise(inputs: &ReportInputs<'_>, selected: &VariantId, shape: &ShapeName, reference: &Reference<'_>) -> ChangeNoise {
-    let samples =
-        inputs.quantities.samples(selected, shape).zip(reference.quantities.samples(reference.variant, shape));
+    let samples = match reference.pairing {
+        Pairing::Rounds => timed_anew::samples(inputs.quantities, (selected, reference.variant), shape),
+        Pairing::Independent => {
+            let swept = || inputs.quantities.samples(selected, shape);
+            let ours = timed_anew::fresh(inputs.quantities, selected, shape).or_else(swept);
+            ours.zip(reference.quantities.samples(reference.variant, shape))
+                .map(|(ours, theirs)| (&ours[..], &theirs[..]))
+        }
+    };
     let change = samples
         .and_then(|(ours, theirs)| LatencyChange::new(theirs, ours, reference.pairing, &Resampler::default()).ok());
     change.map_or(ChangeNoise::Unknown, |change| ChangeNoise::Interval(change.interval))

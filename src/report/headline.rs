@@ -4,7 +4,7 @@ use super::in_use;
 use super::inputs::{ReportInputs, RunSource};
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
-use super::{number, text};
+use super::{number, text, timed_anew};
 use crate::expr::{Comparison, Reference};
 use crate::judge::{Correctness, GateResult, Judgement, StageResult, VariantResult};
 use crate::metric::{Catalogue, ShownIn};
@@ -204,7 +204,7 @@ pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<
     let objective = &inputs.phase.objective;
     let metric = metrics.iter().find(|m| m.name == objective.metric)?;
     let selected = in_use::shown(inputs.judgement);
-    let value = selected.and_then(|id| inputs.quantities.read(id, &objective.shape, &metric.name).value());
+    let value = selected.and_then(|id| timed_anew::value(inputs.quantities, id, &objective.shape, &metric.name));
     Some(ObjectiveRow {
         metric: metric.name.clone(),
         title: metric.title.clone(),
@@ -223,7 +223,7 @@ fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
     names
         .filter_map(|name| {
             let metric = metrics.iter().find(|m| m.name == name)?;
-            let value = inputs.quantities.read(selected, &inputs.phase.objective.shape, name).value()?;
+            let value = timed_anew::value(inputs.quantities, selected, &inputs.phase.objective.shape, name)?;
             Some(Fact {
                 label: metric.title.clone(),
                 text: number::with_unit(value, &metric.unit),
@@ -236,14 +236,14 @@ fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
 /// The speed beside the default baseline for the objective, else the gate's limit.
 fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, value: f64) -> String {
     if metric.name == inputs.phase.objective.metric {
-        let baseline = inputs.plan.baselines().next();
-        let theirs = baseline.and_then(|b| {
-            let value = inputs.quantities.read(&b.id, &inputs.phase.objective.shape, &metric.name).value()?;
-            Some((text::clip(&b.id.0, 24), value))
-        });
-        return match theirs {
-            Some((name, theirs)) => in_use::against_baseline(metric, value, theirs, &name),
-            None => format!("at shape {}", text::line(&inputs.phase.objective.shape.0)),
+        let shape = &inputs.phase.objective.shape;
+        let note = in_use::beside_baseline(inputs, metric, selected)
+            .unwrap_or_else(|| format!("at shape {}", text::line(&shape.0)));
+        let said = |value| number::with_unit(value, &metric.unit);
+        let swept = inputs.quantities.read(selected, shape, &metric.name).value().map(said);
+        return match swept.filter(|swept| *swept != said(value)) {
+            Some(swept) => format!("{note}; {swept} in the sweep"),
+            None => note,
         };
     }
     let gates = inputs.judgement.gates.iter().filter(|g| g.metric.as_deref() == Some(metric.name.as_str()));

@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::number::{self, Number};
-use super::text;
+use super::{text, timed_anew};
 use crate::judge::{Correctness, GateResult, Judgement};
 use crate::model::{Better, Level, Scope, ShapeName, VariantId, Verdict};
 use schemars::JsonSchema;
@@ -50,13 +50,13 @@ pub struct ShapeUse {
     pub dimensions: BTreeMap<String, i64>,
     /// The variant to use; null where nothing is.
     pub variant: Option<String>,
-    /// Its value of the metric; null where it was not measured here.
+    /// Its value of the metric, of the confirmation where it was timed anew; null where it was not measured here.
     pub value: Option<Number>,
     /// Required gates that judged its time at this shape and that it passes.
     pub judged_by: Vec<String>,
     /// The best proven candidate here; not judged by any gate unless it is the one to use.
     pub best: Option<String>,
-    /// Value of the best.
+    /// Value of the best in the sweep; of the one to use its own.
     pub best_value: Option<Number>,
 }
 
@@ -128,6 +128,10 @@ impl<'a> Chooser<'a> {
         self.inputs.quantities.read(id, shape, self.metric).value().filter(|value| value.is_finite())
     }
 
+    fn anew(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
+        timed_anew::value(self.inputs.quantities, id, shape, self.metric).filter(|value| value.is_finite())
+    }
+
     fn is_proven(&self, id: &VariantId) -> bool {
         let result = self.inputs.judgement.variants.iter().find(|result| result.variant == *id);
         result.is_some_and(|result| matches!(result.correctness, Correctness::Proven { .. }))
@@ -158,10 +162,12 @@ impl<'a> Chooser<'a> {
             shape: text::line(&name.0),
             dimensions: shape.dims.iter().cloned().collect(),
             variant: chosen.map(|id| text::line(&id.0)),
-            value: chosen.and_then(|id| self.value(id, name)).map(Number::new),
+            value: chosen.and_then(|id| self.anew(id, name)).map(Number::new),
             judged_by: chosen.and_then(|id| judged.get(id)).cloned().unwrap_or_default(),
             best: best.map(|(id, _)| text::line(&id.0)),
-            best_value: best.map(|(_, value)| Number::new(value)),
+            best_value: best
+                .map(|(id, value)| if chosen == Some(id) { self.anew(id, name).unwrap_or(value) } else { value })
+                .map(Number::new),
         }
     }
 
@@ -219,7 +225,10 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
         true => found.variant.as_deref().map_or_else(String::new, |id| format!("Use {fallback}{id}.")),
         false => format!("Use {fallback}{}.", said.join("; ")),
     };
-    if let Some(note) = shown(judgement).and_then(|id| beside_baseline(inputs, metrics, id)) {
+    let objective = metrics.iter().find(|metric| metric.name == inputs.phase.objective.metric);
+    let note = shown(judgement).zip(objective).and_then(|(id, metric)| beside_baseline(inputs, metric, id));
+    if let Some(note) = note {
+        let note = format!("{note} at {}", text::line(&inputs.phase.objective.shape.0));
         let of = if whole { "It" } else { "The first" };
         sentence.push_str(&match note.starts_with("takes ") {
             true => format!(" {of} {note}."),
@@ -239,18 +248,16 @@ fn joined<T: AsRef<str>>(parts: &[T]) -> String {
     }
 }
 
-/// The objective of a variant beside the first baseline: `2.04× as fast as sdpa_default`; none where either has no value.
-fn beside_baseline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], id: &VariantId) -> Option<String> {
-    let objective = &inputs.phase.objective;
-    let metric = metrics.iter().find(|m| m.name == objective.metric)?;
-    let baseline = inputs.plan.baselines().next()?;
-    let read = |id: &VariantId| inputs.quantities.read(id, &objective.shape, &metric.name).value();
-    let words = against_baseline(metric, read(id)?, read(&baseline.id)?, &text::clip(&baseline.id.0, 24));
-    Some(format!("{words} at {}", text::line(&objective.shape.0)))
+/// The objective's metric of a variant beside the first baseline: `2.04× as fast as sdpa_default`; none where either has no value.
+pub fn beside_baseline(inputs: &ReportInputs<'_>, metric: &MetricColumn, id: &VariantId) -> Option<String> {
+    let baseline = &inputs.plan.baselines().next()?.id;
+    let shape = &inputs.phase.objective.shape;
+    let (value, theirs) = timed_anew::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;
+    Some(against_baseline(metric, value, theirs, &text::clip(&baseline.0, 24)))
 }
 
 /// A value beside a baseline's, in words.
-pub fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) -> String {
+fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) -> String {
     match metric.better {
         Better::Lower => beside(metric, theirs / value, name),
         Better::Higher | Better::Context => format!("{} against {name}", number::change(value / theirs)),

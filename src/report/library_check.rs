@@ -3,7 +3,7 @@
 use super::error::RenderError;
 use super::{number, text};
 use crate::judge::kernel_ratchet::{KernelChange, KernelUse, LibraryUse, RatchetResult};
-use crate::model::Verdict;
+use crate::model::{KernelName, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub fn kernels(library: &LibraryUse) -> String {
     most.sort_by(|a, b| {
         (b.spills, b.local, b.registers).cmp(&(a.spills, a.local, a.registers)).then(a.name.cmp(&b.name))
     });
-    let names: Vec<String> = most.iter().take(SHOWN).map(|kernel| text::clip_middle(&kernel.title(), NAME)).collect();
+    let names = names(&most[..most.len().min(SHOWN)]);
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(6).max(6);
     let mut out = format!(
         "{:<width$}  {:<7} {:>9} {:>6} {:>6} {:>6} {:>9} {:>10}\n",
@@ -39,6 +39,17 @@ pub fn kernels(library: &LibraryUse) -> String {
     }
     let _ = writeln!(out, "\n{}\nnothing was compared: --baseline FILE --update writes a baseline", summary(library));
     out
+}
+
+/// What each kernel of a table is called: scopes, function and template arguments; the parameters too where kernels of one architecture
+/// differ in nothing else.
+fn names(kernels: &[&KernelUse]) -> Vec<String> {
+    let short = |kernel: &KernelUse| KernelName::parse(&kernel.name).to_string();
+    let is_alone = |kernel: &KernelUse| {
+        kernels.iter().filter(|other| other.arch == kernel.arch && short(other) == short(kernel)).count() == 1
+    };
+    let called = |kernel: &&KernelUse| if is_alone(kernel) { short(kernel) } else { kernel.title() };
+    kernels.iter().map(|kernel| text::clip_middle(&called(kernel), NAME)).collect()
 }
 
 /// `414 kernels in 12 entries of machine code; 11 entries of PTX are not judged`
@@ -110,4 +121,33 @@ pub fn json(library: &LibraryUse) -> Result<String, RenderError> {
 /// A value that JSON cannot hold.
 pub fn result_json(result: &RatchetResult) -> Result<String, RenderError> {
     Ok(serde_json::to_string(result)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(name: &str, arch: &str) -> KernelUse {
+        let (registers, stack, spills, local, shared, threads) = (32, 0, 0, 0, 0, 256);
+        KernelUse {
+            name: name.to_owned(),
+            arch: arch.to_owned(),
+            registers,
+            stack,
+            spills,
+            local,
+            shared,
+            occupancy: None,
+            threads,
+        }
+    }
+
+    #[test]
+    fn kernels_are_told_apart_by_template_arguments_and_by_parameters_where_nothing_else_differs() {
+        let reduce = "_ZN2ns7reduce6IfLj512ELb1EEEvPT_S2_j";
+        let kernels =
+            [used(reduce, "sm_90"), used("_Z3addPfi", "sm_90"), used("_Z3addPdi", "sm_90"), used("_Z3addPfi", "sm_80")];
+        let named = names(&kernels.iter().collect::<Vec<_>>());
+        assert_eq!(named, ["ns::reduce6<float, 512, 1>", "add(float*, int)", "add(double*, int)", "add"]);
+    }
 }

@@ -53,6 +53,7 @@ pub mod static_check;
 mod steps;
 pub mod sweep;
 pub mod terminal;
+mod timed_anew;
 mod trust;
 mod variant_row;
 mod variants;

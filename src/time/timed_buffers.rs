@@ -5,8 +5,8 @@ mod verification;
 use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
-    ArenaLayout, BufferSet, BufferSpec, CacheWarmer, ClosedGate, Copier, Device, DeviceError, DeviceMemory, Digester,
-    LaunchGate, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
+    ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheWarmer, Copier, Device, DeviceError,
+    DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
 };
 use crate::model::Tolerance;
 use crate::prove::{CaseDraw, CaseInputs, ShapeSpec};
@@ -70,7 +70,7 @@ pub struct TimedBuffers {
     digester: Digester,
     copier: Copier,
     warmer: CacheWarmer,
-    gate: LaunchGate,
+    blocking: BlockingKernel,
     /// An image of one set on the host: what is uploaded to the contents, and where outputs are downloaded to.
     image: PinnedMemory,
     /// The content that each set holds; none of a set whose contents are not known.
@@ -117,7 +117,7 @@ impl TimedBuffers {
             digester: Digester::new(device, settings.hidden.schedule)?,
             copier: Copier::new(device)?,
             warmer: CacheWarmer::new(device)?,
-            gate: LaunchGate::new(device)?,
+            blocking: BlockingKernel::new(device)?,
             image: device.pinned(layout.bytes())?,
             flush,
             snapshots,
@@ -260,8 +260,8 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn close_gate(&self, device: &Device) -> Result<ClosedGate, DeviceError> {
-        self.gate.close(device)
+    pub fn block(&self, device: &Device) -> Result<BlockedDevice, DeviceError> {
+        self.blocking.block(device)
     }
 
     /// Queues that the L2 cache is written over, where it is to be cold.

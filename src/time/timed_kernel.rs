@@ -203,13 +203,13 @@ impl TimedKernel {
     ) -> Result<Option<String>, DeviceError> {
         if self.effort == AuditEffort::None {
             buffers.renew(device)?;
-            let closed = buffers.close_gate(device)?;
+            let blocked = buffers.block(device)?;
             device.replay(&self.lead_in)?;
-            let opened = || {
-                drop(closed);
+            let unblocked = || {
+                drop(blocked);
                 Ok(())
             };
-            let elapsed = device.time_before(|| device.replay(&self.graph), opened)?;
+            let elapsed = device.time_before(|| device.replay(&self.graph), unblocked)?;
             self.samples.push(elapsed / f64::from(self.extent.launches));
             return Ok(None);
         }
@@ -256,12 +256,12 @@ impl TimedKernel {
         self.surfaces.fill(device, sets)?;
         buffers.warm(device, sets)?;
         buffers.clear_digests();
-        let closed = buffers.close_gate(device)?;
+        let blocked = buffers.block(device)?;
         device.replay(&self.lead_in)?;
         buffers.flush(device)?;
         let mut pending = Vec::new();
         let asked = || {
-            drop(closed);
+            drop(blocked);
             device.deliver(&self.graph)?;
             device.deliver(&self.lead_in)?;
             self.surfaces.write_back(device, sets)?;

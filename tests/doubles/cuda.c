@@ -289,7 +289,7 @@ static Result run(const Node *node) {
             memcpy((void *)node->parameters[0], (void *)node->parameters[1], node->parameters[2]);
         else if (!strcmp(node->function->name, "ncugate_warm"))
             ; /* there is no cache */
-        else if (!strcmp(node->function->name, "ncugate_gate"))
+        else if (!strcmp(node->function->name, "ncugate_blocking"))
             ; /* what is queued is done at once */
         else if (node->function->module->is_text)
             digest(node->grid, node->parameters);
@@ -368,7 +368,7 @@ Result cuLaunchKernelEx(const Config *config, void *function, void **parameters,
     int count = !node.function->module->is_text                  ? 2
                 : !strcmp(node.function->name, "ncugate_copy") ? 3
                 : !strcmp(node.function->name, "ncugate_warm") ? 4
-                : !strcmp(node.function->name, "ncugate_gate") ? 2
+                : !strcmp(node.function->name, "ncugate_blocking") ? 2
                                                                : 5;
     for (int i = 0; i < count; i++)
         memcpy(&node.parameters[i], parameters[i], 8);

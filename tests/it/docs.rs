@@ -91,6 +91,18 @@ fn every_relative_link_leads_to_a_file_and_a_heading() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
+/// A book is published without the repository around it.
+#[test]
+fn no_page_of_the_book_links_to_a_file_outside_of_it() {
+    let of_book = pages().into_iter().filter(|page| page.parent() == Some(&root().join("docs")));
+    let outside = |page: &std::path::PathBuf| {
+        let found = links(&fs::read_to_string(page).unwrap()).into_iter().filter(|link| link.starts_with("../"));
+        found.map(|link| format!("{}: {link}", page.display())).collect::<Vec<_>>()
+    };
+    let outside: Vec<String> = of_book.flat_map(|page| outside(&page)).collect();
+    assert!(outside.is_empty(), "{outside:#?}");
+}
+
 #[test]
 fn the_book_lists_every_page_of_its_folder_once() {
     let mut listed = links(&fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap());

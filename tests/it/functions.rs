@@ -214,7 +214,8 @@ fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
     let lines: Vec<(&str, &str)> = log.lines().map(|line| line.split_once(' ').unwrap()).collect();
     let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
     // what was handed to each lies where its pipe was
-    let jobs = ["ahead-0.json", "ahead-1.json"].map(|name| fs::read_to_string(run.join("logs").join(name)).unwrap());
+    let jobs =
+        ["prestarted-0.json", "prestarted-1.json"].map(|name| fs::read_to_string(run.join("logs").join(name)).unwrap());
     let names = |job: &str| serde_json::from_str::<Value>(job).unwrap()["kernels"].as_array().unwrap().len();
     assert_eq!(jobs.map(|job| names(&job)).into_iter().max(), Some(2), "{log}");
     // and so for ncu, which was started over a program that waited

@@ -32,7 +32,7 @@ setpriv --reuid munge --regid munge --clear-groups munged --foreground --key-fil
 pids+=($!)
 cat > "$SLURM_CONF" << END
 ClusterName=test
-SlurmctldHost=$(hostname -s)
+SlurmctldHost=$(hostname -s)(127.0.0.1)
 SlurmctldPort=16817
 AuthType=auth/munge
 AuthInfo=socket=$place/munge/socket
@@ -68,7 +68,7 @@ slurmctld -D > "$place/ctld.out" 2>&1 & pids+=($!)
 node() { slurmd -D -N "$1" > "$place/$1.out" 2>&1 & eval "slurmd_$1=$!"; pids+=($!); }
 node n1; node n2; node n3
 for _ in $(seq 30); do [ "$(sinfo -h -o %D -t idle 2> /dev/null)" = 3 ] && break; sleep 1; done
-sinfo -h || { echo "the cluster does not start:"; tail -5 "$place"/*.out "$place"/*.txt; exit 2; }
+sinfo -h && [ "$(sinfo -h -o %D -t idle)" = 3 ] || { echo "the cluster does not start:"; tail -n 5 "$place"/*.out "$place"/*.txt; exit 2; }
 
 # ---- a phase of four programs, each as slow as the file 'slow' says ----
 cc -shared -fPIC -w -o "$place/driver/libcuda.so.1" "$root/tests/doubles/cuda.c"

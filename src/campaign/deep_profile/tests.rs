@@ -77,7 +77,7 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
         other_machines: Vec::new(),
         worker: WorkerCommand::new("true".into(), Vec::new()),
         machine: Machine::default(),
-        ahead: crate::ncu::AheadSessions::default(),
+        prestarted: crate::ncu::PrestartedSessions::default(),
     }
 }
 

@@ -23,21 +23,21 @@ pub struct Preload {
 
 /// Workers that wait for a job; clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct AheadWorkers(Arc<Mutex<Vec<AheadWorker>>>);
+pub struct PrestartedWorkers(Arc<Mutex<Vec<PrestartedWorker>>>);
 
 /// A worker that was started early. Dropped, it is ended.
 #[derive(Debug)]
-pub(super) struct AheadWorker {
+pub(super) struct PrestartedWorker {
     child: Supervised,
     said: Drain,
     pipe: RequestPipe,
     preload: Preload,
 }
 
-impl AheadWorkers {
+impl PrestartedWorkers {
     /// Starts so many workers by a command; their files go to `folder`. One that cannot be started is left for its turn.
     pub fn start(&self, worker: impl Fn() -> Command, preload: &Preload, folder: &Path, count: usize) {
-        let new = (0..count).filter_map(|number| AheadWorker::start(worker(), preload, folder, number).ok());
+        let new = (0..count).filter_map(|number| PrestartedWorker::start(worker(), preload, folder, number).ok());
         self.lock().extend(new);
     }
 
@@ -48,7 +48,7 @@ impl AheadWorkers {
     }
 
     /// A worker that has loaded this, once it is ready.
-    pub(super) fn take(&self, preload: &Preload) -> Option<AheadWorker> {
+    pub(super) fn take(&self, preload: &Preload) -> Option<PrestartedWorker> {
         let deadline = Instant::now() + LOAD_TIMEOUT;
         loop {
             let at = self.lock().iter().position(|waiting| waiting.preload.serves(preload))?;
@@ -64,7 +64,7 @@ impl AheadWorkers {
         self.lock().clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<AheadWorker>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<PrestartedWorker>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,9 +76,9 @@ impl Preload {
     }
 }
 
-impl AheadWorker {
+impl PrestartedWorker {
     fn start(mut command: Command, preload: &Preload, folder: &Path, number: usize) -> io::Result<Self> {
-        let place = |ending: &str| folder.join(format!("ahead-{number}.{ending}"));
+        let place = |ending: &str| folder.join(format!("prestarted-{number}.{ending}"));
         let about = place("preload.json");
         std::fs::write(&about, serde_json::to_vec(preload)?)?;
         let pipe = RequestPipe::make(&place("json"))?;

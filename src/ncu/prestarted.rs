@@ -13,18 +13,18 @@ const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Sessions that wait for their job; clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct AheadSessions(Arc<Mutex<Vec<AheadSession>>>);
+pub struct PrestartedSessions(Arc<Mutex<Vec<PrestartedSession>>>);
 
 /// An ncu whose program waits. Dropped, both are ended.
 #[derive(Debug)]
-pub(super) struct AheadSession {
+pub(super) struct PrestartedSession {
     pub session: NcuSession,
     pub child: Piped,
     pub pipe: RequestPipe,
 }
 
-impl AheadSessions {
-    pub(super) fn push(&self, waiting: AheadSession) {
+impl PrestartedSessions {
+    pub(super) fn push(&self, waiting: PrestartedSession) {
         self.lock().push(waiting);
     }
 
@@ -35,7 +35,7 @@ impl AheadSessions {
     }
 
     /// The session that collects what this job wants, once its program is idle.
-    pub(super) fn take(&self, job: &Job<'_>) -> Option<AheadSession> {
+    pub(super) fn take(&self, job: &Job<'_>) -> Option<PrestartedSession> {
         let at = self.lock().iter().position(|waiting| waiting.serves(job))?;
         let mut waiting = self.lock().swap_remove(at);
         waiting.settle(Instant::now() + LOAD_TIMEOUT).then_some(waiting)
@@ -46,12 +46,12 @@ impl AheadSessions {
         self.lock().clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<AheadSession>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<PrestartedSession>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl AheadSession {
+impl PrestartedSession {
     /// Whether it collects the very metrics of the job, of its launches at least, and runs the same program up to the job's file.
     fn serves(&self, job: &Job<'_>) -> bool {
         let metrics = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();

@@ -1,5 +1,5 @@
-//! A gate before what is timed: the device waits in a kernel until the host has queued everything, so that no time of the host is in a
-//! sample, however slow or busy the host is. `nvbench` has the same, as its blocking kernel.
+//! The blocking kernel, as `nvbench` has it: before what is timed the device waits in a kernel until the host has queued everything, so
+//! that no time of the host is in a sample, however slow or busy the host is.
 
 use super::device::Device;
 use super::error::DeviceError;
@@ -10,24 +10,24 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The kernel; ends with NUL, as the driver wants it.
-const PTX: &str = concat!(include_str!("gate.ptx"), "\0");
+const PTX: &str = concat!(include_str!("blocking.ptx"), "\0");
 /// Its entry.
-const ENTRY: &str = "ncugate_gate";
+const ENTRY: &str = "ncugate_blocking";
 /// Nanoseconds after which the device goes on by itself, should the host never get there.
 const LIMIT_NS: u64 = 1_000_000_000;
 
 /// The kernel that waits, on a device, and the word of the host that it looks at.
 #[derive(Debug)]
-pub struct LaunchGate {
+pub struct BlockingKernel {
     kernel: LoadedKernel,
     word: Rc<PinnedMemory>,
 }
 
-/// A gate that the device is held at, or will be; it opens when this is dropped.
+/// A device that waits, or will; it goes on when this is dropped.
 #[derive(Debug)]
-pub struct ClosedGate(Rc<PinnedMemory>);
+pub struct BlockedDevice(Rc<PinnedMemory>);
 
-impl LaunchGate {
+impl BlockingKernel {
     /// Loads the kernel.
     ///
     /// # Errors
@@ -36,20 +36,20 @@ impl LaunchGate {
         Ok(Self { kernel: device.load_text(PTX, ENTRY)?, word: Rc::new(device.pinned(size_of::<u32>())?) })
     }
 
-    /// Queues that the device waits until the gate opens. The one before was waited for.
+    /// Queues that the device waits until what is given is dropped. The wait before has ended.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn close(&self, device: &Device) -> Result<ClosedGate, DeviceError> {
+    pub fn block(&self, device: &Device) -> Result<BlockedDevice, DeviceError> {
         write(&self.word, 0);
         let (mut flag, mut limit) = (self.word.address(), LIMIT_NS);
         let mut parameters = [&mut flag, &mut limit].map(|value| std::ptr::from_mut(value).cast::<c_void>());
         device.launch_plain(&self.kernel, [1, 1, 1], [1, 1, 1], &mut parameters)?;
-        Ok(ClosedGate(Rc::clone(&self.word)))
+        Ok(BlockedDevice(Rc::clone(&self.word)))
     }
 }
 
-impl Drop for ClosedGate {
+impl Drop for BlockedDevice {
     fn drop(&mut self) {
         write(&self.0, 1);
     }
