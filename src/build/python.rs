@@ -35,8 +35,8 @@ const VERSION_LIMIT: Duration = Duration::from_secs(60);
 const LIMIT: Duration = Duration::from_secs(3600);
 /// Most lines of an error that are kept.
 const LINES: usize = 20;
-/// Variables that change what the compilers do begin with one of these.
-const ENVIRONMENT: [&str; 4] = ["TRITON_", "NUMBA_", "CUTE_DSL_", "CUTLASS_"];
+/// Variables that change what the compilers do begin with one of these; the last two say where Numba finds NVVM.
+const ENVIRONMENT: [&str; 6] = ["TRITON_", "NUMBA_", "CUTE_DSL_", "CUTLASS_", "CUDA_HOME", "CUDA_PATH"];
 /// First bytes of machine code; what does not begin with them is PTX.
 const ELF: &[u8] = b"\x7fELF";
 /// How PTX is assembled: lines of the source are in it where its compiler wrote them.

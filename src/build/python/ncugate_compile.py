@@ -22,17 +22,26 @@ import ncugate_numba
 import ncugate_triton
 
 COMPILERS = (ncugate_triton, ncugate_numba, ncugate_cute)
-PACKAGES = ("triton", "numba-cuda", "nvidia-cutlass-dsl")
+# Packages of the compilers, and packages that code is made by beside each.
+PACKAGES = {
+    "triton": (),
+    "numba-cuda": ("numba", "llvmlite", "nvidia-nvvm", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"),
+    "nvidia-cutlass-dsl": tuple(f"nvidia-cutlass-dsl-libs-{part}" for part in ("base", "core", "cu12", "cu13")),
+}
+
+
+def version(package):
+    """The version of a package; none where it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def versions():
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            pass
-    return {"python": sys.version.split()[0], "packages": found}
+    names = [name for package, parts in PACKAGES.items() if version(package) for name in (package, *parts)]
+    found = {name: version(name) for name in names}
+    return {"python": sys.version.split()[0], "packages": {name: own for name, own in found.items() if own}}
 
 
 def module(path, values):

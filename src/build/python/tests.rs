@@ -76,7 +76,10 @@ fn build_with(
     phase.build.python = Some(python.to_owned());
     let builder = Builder::new(nvcc, &arch, &cache, Sharing::Each).with_python_of(&phase);
     let records = builder.build(plan, &|_| {}, &mut |_| Ok(()))?;
-    assert!(builder.software().contains_key(package));
+    let software = builder.software();
+    assert!(software.contains_key(package) && software.contains_key("python"), "{software:?}");
+    // NVVM makes Numba's PTX.
+    assert!(package != "numba-cuda" || software.contains_key("nvidia-nvvm"), "{software:?}");
     Ok((records, builder.files_read()))
 }
 
