@@ -209,6 +209,8 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
             let at: Vec<String> = shapes
                 .iter()
                 .map(|shape| match &shape.value {
+                    // Its shape stands before it.
+                    Some(value) if !whole && shapes.len() == 1 => number::with_unit(value.value, &found.unit),
                     Some(value) => format!("{} at {}", number::with_unit(value.value, &found.unit), shape.shape),
                     None => format!("not measured at {}", shape.shape),
                 })
