@@ -134,6 +134,24 @@ fn a_metric_that_was_not_recorded_is_named() {
 }
 
 #[test]
+fn what_to_use_has_the_numbers_that_gates_judge() {
+    let place = Place::new();
+    let folder = |name: &str| root().join(name).to_str().unwrap().to_owned();
+    let (config, profile) = (folder("configs/sdpa_fast.toml"), folder("profiles/sdpa_fast/h200"));
+    let judged = place.run(&["gate", &config, "--profile", &profile, "--format", "json"]);
+    let results: Value = serde_json::from_str(&judged.stdout).unwrap();
+    let gates = results["gates"].as_array().unwrap();
+    let speedup = gates.iter().find(|gate| gate["name"] == "10 % faster than PyTorch, mission").unwrap();
+    let times = (speedup["measured"].as_f64().unwrap() * 1000.0).round() / 1000.0;
+    let sentence = results["use"]["sentence"].as_str().unwrap();
+    assert!(sentence.ends_with(&format!("The first is {times}× as fast as sdpa_default at mission.")), "{sentence}");
+    assert!(
+        sentence.contains("at mission (4.498 µs); wide_grid at medium and large (13.55 µs at medium"),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn gates_may_change_after_the_measurement() {
     let place = phase_d();
     edit(
