@@ -16,6 +16,9 @@ work=$(mktemp -d)
 # Paths in a phase are relative to the project's folder, so the phases lie inside of it.
 place=$(mktemp -d tests/gpu/kills.XXXXXX)
 trap 'rm -rf "$work" "$place"' EXIT
+# Under a name of its own, so that processes of other runs on this machine are not taken for ours.
+cp "$binary" "$work/ncugate"
+binary=$work/ncugate
 failed=0
 expect() { # what, got, wanted
     if [[ $2 == $3 ]]; then echo "ok      $1: $2"; else echo "FAILED  $1: $2, wanted $3"; failed=1; fi

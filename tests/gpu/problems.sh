@@ -3,7 +3,8 @@
 #
 #     tests/gpu/problems.sh [NCUGATE]
 #
-# Needs an NVIDIA GPU, PyTorch and NumPy for python3 (with its shared library). ncu is used where it is there.
+# Needs an NVIDIA GPU, PyTorch and NumPy for python3 (with its shared library). ncu is used where it is there. Phases are spread over all GPUs
+# of the machine, or over those that the variable GPUS names (GPUS="0 2").
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ncugate=$(realpath "$(command -v "${1:-ncugate}")")
@@ -31,12 +32,17 @@ done
 import gpumode problems/gpumode/doubling/task.yml -o gm_doubling.toml
 
 # a solution that is the reference is not faster than it, so phases end with 1 or 4; what counts is that solutions are right
-for phase in kb_*.toml fi_*.toml gm_*.toml; do
-    status=0
-    "$ncugate" run "$phase" --source gpu > run.log 2>&1 || status=$?
-    [ "$status" = 0 ] || [ "$status" = 1 ] || [ "$status" = 4 ] || { cat run.log; exit 1; }
-    echo "$phase: status $status"
-done
+measure() { # phase; each of the machine's GPUs takes one at a time
+    local devices=($gpus) status=0 began=$SECONDS
+    export CUDA_VISIBLE_DEVICES=${devices[lane]} TMPDIR="$work/tmp.$lane"
+    mkdir -p "$TMPDIR"
+    "$ncugate" run "$1" --source gpu > "$1.log" 2>&1 || status=$?
+    echo "$1: status $status in $((SECONDS - began)) s"
+    [ "$status" = 0 ] || [ "$status" = 1 ] || [ "$status" = 4 ] || { cat "$1.log"; exit 1; }
+}
+export -f measure
+export ncugate work gpus=${GPUS:-$(nvidia-smi --query-gpu=index --format=csv,noheader | xargs)}
+printf '%s\n' kb_*.toml fi_*.toml gm_*.toml | xargs -P "$(wc -w <<< "$gpus")" -L 1 --process-slot-var=lane bash -c 'measure "$0"'
 for run in profiles/*/2*; do
     "$ncugate" export flashinfer "$run" >> traces.jsonl
 done

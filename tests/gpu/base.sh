@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# A change beside its base on a GPU: an edited comment, a change that is slower, and one that is faster, each against the commit before it.
+#
+#     tests/gpu/base.sh [NCUGATE]
+#
+# A line a change: status, the row of the base in the comment. Fails where the comment changes anything, the slower passes or the faster does not.
+# Needs an NVIDIA GPU, nvcc, ncu and git; less than a minute.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+ncugate=$(realpath "$(command -v "${1:-ncugate}")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export NCUGATE_CACHE="$work/cache" GIT_CONFIG_GLOBAL=/dev/null
+export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost
+mkdir "$work/repository"
+kernel=$work/repository/softmax.cu
+cp kernels/softmax/softmax.cu "$kernel"
+cd "$work/repository"
+touch ncugate.toml
+cat > change.toml <<'TOML'
+[phase]
+name = "change"
+
+[bench]
+shapes = ["wide"]
+
+[workload]
+reference = "softmax"
+tolerance = { max_abs = 2e-6, rel_l2 = 1e-5 }
+bytes = "2 * R * C * 4"
+
+[workload.shapes]
+ragged = { R = 1021, C = 260 }
+wide = { R = 4096, C = 4096 }
+
+[workload.buffers]
+x = { dtype = "f32", shape = ["R", "C"], init = { normal = { mean = 0, std = 3 } } }
+y = { dtype = "f32", shape = ["R", "C"], role = "output" }
+
+[kernel]
+source = "softmax.cu"
+entry = "softmax_rows"
+flags = ["-O3", "-lineinfo"]
+defines = ["THREADS", "ROWS_PER_BLOCK", "VEC"]
+grid = ["(R + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK"]
+block = ["THREADS"]
+args = ["x", "y", "R", "C"]
+
+[[variant]]
+name = "fast"
+params = { THREADS = 256, ROWS_PER_BLOCK = 1, VEC = 4 }
+
+[[gate]]
+name = "no slower than the base"
+require = "latency_p50 <= 1.01 * base.latency_p50"
+TOML
+git init --quiet .
+failed=0
+commit() { git add --all && git commit --quiet --message "$1"; }
+run() { # change, status that is wanted
+    local status=0
+    "$ncugate" run change.toml --base HEAD~1 --source gpu --comment comment.md --profiles "$work/p" --reports "$work/r" > "$work/out" 2>&1 || status=$?
+    echo "$1: status $status"
+    grep -F '| wide' comment.md | head -n 1 || true
+    [ "$status" = "$2" ] || { failed=1; echo "FAILED: wanted status $2"; tail -n 15 "$work/out"; }
+    rm -f comment.md
+}
+commit 'the kernel'
+sed -i '1i // What the kernel is said to do is no part of it.' "$kernel"
+commit 'a comment'
+run 'a comment' 0
+sed -i '1i #undef VEC\n#define VEC 1' "$kernel"
+commit 'one element at a time'
+run 'one element at a time' 1
+git revert --no-edit HEAD > /dev/null
+run 'the same taken back' 0
+exit $failed
