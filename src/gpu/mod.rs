@@ -27,7 +27,7 @@ mod transfer;
 
 pub use arena::{ArenaLayout, copy};
 pub use attributes::{DeviceAttributes, query_attributes};
-pub use blocking_kernel::{BlockedDevice, BlockingKernel};
+pub use blocking_kernel::{BlockedDevice, BlockingKernel, Waited};
 pub use buffer::{BufferSpec, PartialBuffer, VariantExtents};
 pub use buffer_set::BufferSet;
 pub use cache_warmer::CacheWarmer;

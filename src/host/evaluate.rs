@@ -117,9 +117,9 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
         WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Program(_)
             if !in_files =>
         {
-            (0..settings.contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
+            (0..settings.most_contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
         }
-        _ => seeds.iter().copied().cycle().take(settings.contents() as usize).collect(),
+        _ => seeds.iter().copied().cycle().take(settings.most_contents() as usize).collect(),
     };
     Ok(settings)
 }

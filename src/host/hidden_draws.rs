@@ -7,15 +7,14 @@ use crate::model::{Law, ShapeName, Tolerance};
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
 };
-use crate::time::{HiddenCase, TimingSettings};
+use crate::gpu::ArenaLayout;
+use crate::time::{HiddenCase, LEAST_CONTENTS, TimingSettings};
 use std::collections::HashMap;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Contents that the sets of buffers take turns at, however long it takes to know what is right for them.
-const LEAST_CONTENTS: usize = 2;
 /// How long the right answers for the contents of a shape may take before sets share contents.
-const REFERENCE_TIME: Duration = Duration::from_millis(200);
+const REFERENCE_TIME: Duration = Duration::from_millis(100);
 /// Most bytes of what is made beside the checks, over all shapes; what is beyond is made when its shape is timed.
 const AHEAD_BYTES: usize = 2 << 30;
 
@@ -27,15 +26,15 @@ pub(super) struct HiddenDraws(Option<JoinHandle<HashMap<ShapeName, HiddenCases>>
 
 impl HiddenDraws {
     /// Begins with the shapes that a job times.
-    pub(super) fn begin(job: &WorkerJob, settings: &TimingSettings) -> Self {
+    pub(super) fn begin(job: &WorkerJob, settings: &TimingSettings, l2_bytes: u64) -> Self {
         let shapes = shapes_ahead(job, settings);
         if shapes.is_empty() {
             return Self(None);
         }
-        let (reference, tolerance, seeds) = (job.reference.clone(), job.tolerance, settings.hidden.inputs.clone());
+        let (reference, tolerance, settings) = (job.reference.clone(), job.tolerance, settings.clone());
         let made = move || {
             let of_shape = |shape: ShapeSpec| {
-                let cases = cases(&shape, &seeds, |seed| draw(&reference, &tolerance, &shape, seed));
+                let cases = cases(&shape, seeds(&shape, &settings, l2_bytes), |seed| draw(&reference, &tolerance, &shape, seed));
                 (shape.name, cases)
             };
             shapes.into_iter().map(of_shape).collect()
@@ -63,7 +62,7 @@ pub(super) fn cases(
     let started = Instant::now();
     let mut cases = Vec::with_capacity(seeds.len());
     for &seed in seeds {
-        if cases.len() >= LEAST_CONTENTS && started.elapsed() > REFERENCE_TIME {
+        if cases.len() >= LEAST_CONTENTS as usize && started.elapsed() > REFERENCE_TIME {
             break;
         }
         let draw = draw(seed).map_err(|error| (seed, error))?;
@@ -71,6 +70,13 @@ pub(super) fn cases(
         cases.push(HiddenCase { seed, draw });
     }
     Ok(cases)
+}
+
+/// The hidden seeds of a shape.
+pub(super) fn seeds<'s>(shape: &ShapeSpec, settings: &'s TimingSettings, l2_bytes: u64) -> &'s [u64] {
+    let all = &settings.hidden.inputs;
+    let contents = settings.contents(ArenaLayout::new(&shape.buffers).bytes(), l2_bytes) as usize;
+    &all[..contents.min(all.len())]
 }
 
 /// The shapes whose cases the host can make alone, and that there is memory for.
@@ -136,11 +142,11 @@ mod tests {
     #[test]
     fn the_cases_of_timed_shapes_are_made_with_their_answers() {
         let (job, settings) = job();
-        let mut made = HiddenDraws::begin(&job, &settings).wait();
+        let mut made = HiddenDraws::begin(&job, &settings, 0).wait();
         assert_eq!(made.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["l"], "the other shape is not timed");
         let cases = made.remove(&ShapeName("l".to_owned())).unwrap().unwrap();
         assert_eq!(cases.iter().map(|case| case.seed).collect::<Vec<_>>(), settings.hidden.inputs);
-        assert!(cases.len() >= LEAST_CONTENTS && cases.iter().all(|case| case.draw.expected[0].values.len() == 64));
+        assert!(cases.len() >= LEAST_CONTENTS as usize && cases.iter().all(|case| case.draw.expected[0].values.len() == 64));
         assert_ne!(cases[0].draw.inputs, cases[1].draw.inputs);
     }
 
@@ -156,6 +162,6 @@ mod tests {
         assert!(shapes_ahead(&job, &settings).is_empty());
         settings.hidden.inputs.clear();
         let (job, _) = self::job();
-        assert!(HiddenDraws::begin(&job, &settings).wait().is_empty(), "nothing is verified");
+        assert!(HiddenDraws::begin(&job, &settings, 0).wait().is_empty(), "nothing is verified");
     }
 }

@@ -1,7 +1,7 @@
 //! The worker's latency rounds, over variants that are correct.
 
 use super::event::{WorkerEvent, WorkerTask};
-use super::hidden_draws::cases;
+use super::hidden_draws::{cases, seeds};
 use super::worker::{DeviceLost, WorkError, Worker};
 use crate::gpu::{BoundProgram, BufferSet, DeviceError};
 use crate::model::{LatencyOutcome, LatencyRecord, VariantId};
@@ -136,7 +136,7 @@ impl Worker<'_> {
         .map_err(|source| WorkError::buffers(shape, source))?;
         let cases = match self.hidden.remove(&shape.name) {
             Some(cases) => cases,
-            None => cases(shape, &settings.hidden.inputs, |hidden| {
+            None => cases(shape, seeds(shape, settings, self.device.attributes().l2_bytes), |hidden| {
                 // A parent that is gone is found out by the next report that matters.
                 let _ = self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed });
                 self.declared_draw(shape, hidden, references.as_mut())

@@ -162,7 +162,7 @@ fn run(
     }
     match worker.job.mode.clone() {
         JobMode::Bench(timing) => {
-            let draws = HiddenDraws::begin(&worker.job, &timing);
+            let draws = HiddenDraws::begin(&worker.job, &timing, worker.device.attributes().l2_bytes);
             if let lost @ ControlFlow::Break(_) = worker.check()? {
                 return Ok(lost);
             }

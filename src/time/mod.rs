@@ -11,6 +11,6 @@ mod timed_kernel;
 
 pub use round::order;
 pub use schedule::{AuditSchedule, VERIFIED_LAUNCHES};
-pub use settings::{AuditEffort, HiddenSeeds, TimingSettings};
+pub use settings::{AuditEffort, HiddenSeeds, LEAST_CONTENTS, TimingSettings};
 pub use timed_buffers::{HiddenCase, TimedBuffers};
 pub use timed_kernel::{TimedKernel, TimedProgram};

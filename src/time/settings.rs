@@ -3,6 +3,12 @@
 use crate::config::L2State;
 use serde::{Deserialize, Serialize};
 
+/// How many times the L2 cache a set of buffers takes, of which two are enough: what a launch on the other read and wrote has taken all of
+/// the cache.
+const LARGE_SET: u64 = 2;
+/// Least contents, so that what is behind a pointer changes.
+pub const LEAST_CONTENTS: u32 = 2;
+
 /// How latency is measured; see [`crate::config::BenchSettings`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimingSettings {
@@ -58,17 +64,25 @@ pub struct HiddenSeeds {
 }
 
 impl TimingSettings {
-    /// Sets of buffers that a graph rotates over: one where the cache is to be cold or warm.
-    pub fn sets(&self) -> u32 {
+    /// Sets of buffers that a graph rotates over, where one takes `bytes`: one where the cache is to be cold or warm; at most two where
+    /// one is more than [`LARGE_SET`] times an L2 cache of `l2_bytes`.
+    pub fn sets(&self, bytes: usize, l2_bytes: u64) -> u32 {
+        let large = l2_bytes > 0 && bytes as u64 > LARGE_SET * l2_bytes;
         match self.l2 {
+            L2State::Rotate if large => self.buffer_sets.clamp(1, 2),
             L2State::Rotate => self.buffer_sets.max(1),
             L2State::Cold | L2State::Warm => 1,
         }
     }
 
-    /// Contents that sets take turns at: one for each set, and at least two, so that what is behind a pointer changes.
-    pub fn contents(&self) -> u32 {
-        self.sets().max(2)
+    /// Contents that those sets take turns at: one for each set, and at least two, so that what is behind a pointer changes.
+    pub fn contents(&self, bytes: usize, l2_bytes: u64) -> u32 {
+        self.sets(bytes, l2_bytes).max(LEAST_CONTENTS)
+    }
+
+    /// Contents of the shape that takes most of them.
+    pub fn most_contents(&self) -> u32 {
+        self.contents(0, 0)
     }
 
     /// Most launches in one graph, and the least microseconds of a sample: a launch on a cold cache is a sample by itself.
@@ -83,6 +97,25 @@ impl TimingSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_sets_are_enough_where_one_is_larger_than_the_cache_twice() {
+        let rotating = |buffer_sets| TimingSettings {
+            warmup: 0,
+            rounds: 1,
+            min_sample_us: 1.0,
+            max_launches: 1,
+            buffer_sets,
+            l2: L2State::Rotate,
+            effort: AuditEffort::None,
+            hidden: HiddenSeeds::default(),
+        };
+        let sets = |bytes, cache| (rotating(4).sets(bytes, cache), rotating(4).contents(bytes, cache));
+        assert_eq!([sets(200, 100), sets(201, 100), sets(1 << 40, 0)], [(4, 4), (2, 2), (4, 4)]);
+        assert_eq!((rotating(1).sets(201, 100), rotating(1).contents(201, 100)), (1, 2));
+        assert_eq!(rotating(4).most_contents(), 4);
+        assert_eq!(TimingSettings { l2: L2State::Cold, ..rotating(4) }.sets(1, 100), 1);
+    }
 
     #[test]
     fn audits_of_a_sweep_take_a_tenth_of_the_samples_and_those_of_a_verdict_what_they_need() {

@@ -6,7 +6,7 @@ use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
     ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheWarmer, Copier, Device, DeviceError,
-    DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
+    DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents, Waited,
 };
 use crate::model::Tolerance;
 use crate::prove::{CaseDraw, CaseInputs, ShapeSpec};
@@ -94,7 +94,8 @@ impl TimedBuffers {
         known: &CaseInputs,
     ) -> Result<Self, DeviceError> {
         let has_state = shape.buffers.iter().any(BufferSpec::is_state);
-        let count = if has_state { sets_with_state(settings, shape) } else { settings.sets() };
+        let usual = settings.sets(ArenaLayout::new(&shape.buffers).bytes(), device.attributes().l2_bytes);
+        let count = if has_state { sets_with_state(settings, shape, usual) } else { usual };
         let mut sets = BufferSet::several(device, &shape.buffers, &known.bytes, count + 1 + u32::from(has_state))?;
         let absent = || DeviceError::Launch("no sets of buffers".to_owned());
         let lead_in_state = if has_state { Some(sets.pop().ok_or_else(absent)?) } else { None };
@@ -264,6 +265,11 @@ impl TimedBuffers {
         self.blocking.block(device)
     }
 
+    /// How long the device waited last, once it was waited for.
+    pub fn waited(&self) -> Waited {
+        self.blocking.waited()
+    }
+
     /// Queues that the L2 cache is written over, where it is to be cold.
     ///
     /// # Errors
@@ -408,12 +414,12 @@ fn is_compared(buffer: &BufferSpec) -> bool {
     buffer.role.is_compared()
 }
 
-/// Sets of buffers where launches change what they read: as many as a graph has launches, in the memory there is for them; one
-/// where a launch is a sample by itself.
-fn sets_with_state(settings: &TimingSettings, shape: &ShapeSpec) -> u32 {
+/// Sets of buffers where launches change what they read: as many as a graph has launches, in the memory there is for them, and at
+/// least the usual number; one where a launch is a sample by itself.
+fn sets_with_state(settings: &TimingSettings, shape: &ShapeSpec, usual: u32) -> u32 {
     let fit = STATE_BYTES / ArenaLayout::new(&shape.buffers).bytes().max(1);
     let (most, _) = settings.extent();
-    most.min(u32::try_from(fit).unwrap_or(u32::MAX)).max(settings.sets().min(most))
+    most.min(u32::try_from(fit).unwrap_or(u32::MAX)).max(usual.min(most))
 }
 
 /// Bytes of a snapshot of outputs of these lengths: each starts at a multiple of 16.

@@ -7,7 +7,7 @@ use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::{AuditEffort, TimingSettings};
 use super::timed_buffers::{Restored, TimedBuffers};
 use crate::gpu::{
-    BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, Surface, SurfaceCopy, VariantExtents,
+    BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, Surface, SurfaceCopy, VariantExtents, Waited,
 };
 use crate::model::{Audit, LatencyOutcome, VariantId};
 
@@ -70,6 +70,8 @@ pub struct TimedKernel {
     /// Whether all sets have to hold one content: variables of the module are filled from it.
     uniform: bool,
     samples: Vec<f64>,
+    /// How long the device waited for samples to be queued.
+    waited: Waited,
     /// None where nothing is verified.
     audit_graph: Option<AuditGraph>,
     schedule: AuditSchedule,
@@ -180,6 +182,7 @@ impl TimedKernel {
             surfaces,
             uniform: timed.lead_in.has_symbols(),
             samples: Vec::with_capacity(settings.rounds as usize),
+            waited: Waited::default(),
             audits: schedule.audits_by_round(audits, settings.rounds),
             audit_graph,
             schedule,
@@ -210,6 +213,7 @@ impl TimedKernel {
                 Ok(())
             };
             let elapsed = device.time_before(|| device.replay(&self.graph), unblocked)?;
+            self.waited = self.waited.and(buffers.waited());
             self.samples.push(elapsed / f64::from(self.extent.launches));
             return Ok(None);
         }
@@ -270,6 +274,7 @@ impl TimedKernel {
             (0..places).try_for_each(|at| buffers.ask_outputs(device, set(at)).map(|digests| pending.push(digests)))
         };
         let elapsed = device.time_before(|| device.replay(&self.graph), asked)?;
+        self.waited = self.waited.and(buffers.waited());
         let sample = elapsed / f64::from(self.extent.launches);
         let wrong = self.compare(device, buffers, (&contents, lead_in), &pending)?;
         if wrong.is_none() {
@@ -448,10 +453,10 @@ mod tests {
     #[test]
     fn a_launch_on_a_cold_cache_is_a_sample_by_itself() {
         let cold = TimingSettings { l2: L2State::Cold, ..TIMING };
-        assert_eq!((sample_launches(&cold, 4.0, 4), cold.sets(), cold.contents()), (1, 1, 2));
+        assert_eq!((sample_launches(&cold, 4.0, 4), cold.sets(1, 0), cold.contents(1, 0)), (1, 1, 2));
         assert_eq!(lead_in_launches(&cold, 4.0, 4), 60);
         let warm = TimingSettings { l2: L2State::Warm, ..TIMING };
-        assert_eq!((sample_launches(&warm, 400.0, 4), warm.sets(), warm.contents()), (10, 1, 2));
-        assert_eq!((TIMING.sets(), TIMING.contents()), (2, 2));
+        assert_eq!((sample_launches(&warm, 400.0, 4), warm.sets(1, 0), warm.contents(1, 0)), (10, 1, 2));
+        assert_eq!((TIMING.sets(1, 0), TIMING.contents(1, 0)), (2, 2));
     }
 }
