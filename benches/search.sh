@@ -6,7 +6,8 @@
 #
 # Options are those of `ncugate search` (--strategy random, --repeats 20). The settings of the model were chosen on the spaces of
 # `training`; those of `held-out` are for the figure alone. Environment: NCUGATE (target/release/ncugate), SPACES (a folder that
-# keeps the recordings; target/spaces), HUB (a clone of benchmark_hub, or its address).
+# keeps the recordings; target/spaces), HUB (a clone of benchmark_hub, or its address), KERNEL_TUNER (a Python with kernel_tuner: its strategies
+# are run on the same spaces, over an hour on two cores; SEEDS=10 takes a tenth of it. Ends with 1 where one of them is better).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 ncugate=${NCUGATE:-$root/target/release/ncugate}
@@ -53,4 +54,10 @@ done
 
 files=()
 for path in "${paths[@]}"; do files+=("$(name_of "$path")"); done
-exec "$ncugate" search --simulate "${files[@]}" "$@"
+if [[ -z ${KERNEL_TUNER:-} ]]; then
+    exec "$ncugate" search --simulate "${files[@]}" "$@"
+fi
+ours=$(mktemp)
+trap 'rm -f "$ours"' EXIT
+"$ncugate" search --simulate "${files[@]}" "$@" --format json > "$ours"
+"$KERNEL_TUNER" "$root/benches/search_beside.py" "$ours" "${files[@]}"

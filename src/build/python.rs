@@ -416,7 +416,7 @@ impl<'a> Compilers<'a> {
             .list(about.signature.iter())
             .list(constants)
             .part(format!("{:?}", about.given))
-            .part(serde_json::to_vec(launches).unwrap_or_default())
+            .part(format!("{launches:?}"))
             .list(environment.iter());
         Cache::key(digest)
     }

@@ -256,7 +256,7 @@ pub static BENCH: Spec = spec(
         )
         .default("200"),
         key("max_launches", KeyKind::Whole(1), "Most launches in one graph.").default("50"),
-        key("buffer_sets", KeyKind::Whole(1), "Sets of buffers that a graph rotates over, each with its own inputs; where `l2` is `rotate`.").default("4"),
+        key("buffer_sets", KeyKind::Whole(1), "Sets of buffers that a graph rotates over, each with its own inputs; where `l2` is `rotate`. At most two where one set takes more than twice the L2 cache.").default("4"),
         key(
             "l2",
             KeyKind::OneOf(&["cold", "rotate", "warm"]),
