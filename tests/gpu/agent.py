@@ -37,6 +37,8 @@ for mutation in MUTATIONS:
     if answer["result"]["isError"]:
         sys.exit("the call failed")
     said = json.loads(text)
+    with open(f"{said['run']}/manifest.json") as manifest:
+        print("  " + ", ".join(f"{stage} {spent:.1f} s" for stage, spent in json.load(manifest)["stage_seconds"]))
     if said["accepted"]:
         for shape, speedup in said["speedup"].items():
             total[shape] = total.get(shape, 1.0) * speedup
