@@ -4,6 +4,7 @@
 //! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
 
 mod aa_test;
+mod activity;
 mod base_checkout;
 mod base_error;
 mod base_phase;
