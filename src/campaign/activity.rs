@@ -1,6 +1,7 @@
 //! Launches traced by CUPTI, where ncu may not count: a pass of its own after everything was timed, in workers of its own.
 
 use super::error::CampaignError;
+use super::tools::worker;
 use crate::host::{
     ActivityLibrary, ActivityOutcome, Finish, JobMode, SinkError, WorkerCommand, WorkerEvent, WorkerJob, find_activity,
     measure,
@@ -12,9 +13,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Finding a library and tracing one launch takes a second; a library that hangs takes forever.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The Python where the phase names none.
+const PYTHON: &str = "python3";
 /// Workers that may crash or hang before the rest is not tried: the library is the likelier cause then.
 const MOST_CRASHES: usize = 2;
+
+/// The CUPTI that launches can be traced with, in words, or why there is none. With `launch` one small kernel is traced.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn cupti(launch: bool) -> Result<String, String> {
+    let worker = worker().map_err(|error| error.to_string())?;
+    let found =
+        find_activity(&worker, Path::new(PYTHON), launch, PROBE_TIMEOUT).map_err(|error| error.to_string())??;
+    Ok(format!("{} at {}", found.release, found.path.display()))
+}
 
 /// What tracing came to, by case: launches, or why there are none.
 pub(super) type Traced = BTreeMap<ProfiledCase, Result<ActivityTrace, String>>;
@@ -36,7 +50,7 @@ pub(super) struct Tracing {
 impl Tracing {
     /// Looks for nothing yet. Files of workers go to folders below `logs` whose names begin with `prefix`.
     pub fn new(job: WorkerJob, worker: WorkerCommand, timeout: Duration, logs: &Path, prefix: &str) -> Self {
-        let python = job.python.clone().unwrap_or_else(|| "python3".into());
+        let python = job.python.clone().unwrap_or_else(|| PYTHON.into());
         let logs = logs.join(format!("{prefix}cupti"));
         Self { job, worker, timeout, logs, python, library: None, passes: 0 }
     }

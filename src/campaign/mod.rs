@@ -27,6 +27,7 @@ mod targets;
 mod tools;
 
 pub use aa_test::{CalibrationError, calibrate};
+pub use activity::cupti;
 pub use base_checkout::BaseCheckout;
 pub use base_error::BaseError;
 pub use base_phase::with_base;

@@ -74,7 +74,12 @@ impl Cupti {
         // installed it, and this is a process that measures nothing else.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
         // Never unloaded: CUPTI has threads that call back.
-        let library: &'static Library = Box::leak(Box::new(library.map_err(|error| unfit(error.to_string()))?));
+        let absent = |error: libloading::Error| match path.is_absolute() {
+            true => unfit(error.to_string()),
+            // The loader does not say whether it knows no such name or could not read the file.
+            false => ActivityError::NotFound { looked: error.to_string() },
+        };
+        let library: &'static Library = Box::leak(Box::new(library.map_err(absent)?));
         let version: unsafe extern "C" fn(*mut u32) -> Status = symbol(library, "cuptiGetVersion").map_err(&unfit)?;
         let mut api = 0;
         // SAFETY: it writes one `uint32_t`.
@@ -155,8 +160,8 @@ pub fn find_cupti(cuda: (u32, u32), python: &Path) -> Result<(PathBuf, &'static 
                 let reason = format!("CUPTI {} with a driver of CUDA {}.{}", found.release.name, cuda.0, cuda.1);
                 refused = refused.or(Some(ActivityError::Unfit { library: path, reason }));
             }
-            // A name that the loader does not know is not a library that is broken.
-            Err(error) => refused = refused.or_else(|| path.is_absolute().then_some(error)),
+            Err(ActivityError::NotFound { .. }) => {}
+            Err(error) => refused = refused.or(Some(error)),
         }
     }
     let looked =
