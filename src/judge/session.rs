@@ -2,8 +2,8 @@
 
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
-use super::uncounted;
 use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, unresolved};
+use super::{traced, uncounted};
 use crate::config::{Phase, Waiver};
 use crate::expr::Owner;
 use crate::model::{ShapeName, VariantId, Verdict};
@@ -138,6 +138,7 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
         judgement.withhold_pass(&part);
     }
     if measurements.evidence() == Evidence::Measured {
+        judgement.cautions.extend(traced::caution(measurements));
         judgement.cautions.extend(uncounted::cautions(measurements));
     }
     match measurements.run().manifest.state {

@@ -99,6 +99,8 @@ pub struct Facts {
     pub locks: Vec<LockFile>,
     /// What came of counting one counter of one launch, where that was tried: the count, or why there is none.
     pub trial: Option<Result<f64, String>>,
+    /// The CUPTI that launches are traced with where ncu may not count, or why there is none; not looked for without a GPU.
+    pub cupti: Option<Result<String, String>>,
     /// Environment variables that change what is measured, with their values.
     pub environment: Vec<(String, String)>,
 }
@@ -134,6 +136,7 @@ impl Facts {
             scratch: super::session::scratch_folder(None).map_err(|error| error.to_string()),
             locks: locks_in(&std::env::temp_dir()),
             trial: None,
+            cupti: None,
             environment: environment.collect(),
         }
     }
@@ -180,6 +183,7 @@ pub fn doctor(facts: &Facts) -> Vec<Check> {
         check_ncu_fits(facts),
         Some(check_permission(facts)),
         check_trial(facts),
+        check_cupti(facts),
         Some(check_scratch(facts)),
         check_locks(facts),
         Some(check_environment(facts)),
@@ -312,6 +316,22 @@ fn check_trial(facts: &Facts) -> Option<Check> {
     })
 }
 
+/// What stands in for ncu where it may not count.
+fn check_cupti(facts: &Facts) -> Option<Check> {
+    let name = "CUPTI";
+    let counts = facts.ncu.is_ok() && check_permission(facts).status == Status::Ok;
+    Some(match facts.cupti.as_ref()? {
+        Ok(found) if counts => ok(name, found.clone()),
+        Ok(found) => ok(name, format!("{found}, which times launches where ncu may not count")),
+        Err(reason) if counts => ok(name, format!("{reason}; it is not needed, ncu counts")),
+        Err(reason) => {
+            let advice = "install libcupti of the CUDA toolkit (extras/CUPTI) or the package nvidia-cuda-cupti: with it \
+                          latencies have a witness where ncu may not count";
+            warning(name, reason.clone(), advice)
+        }
+    })
+}
+
 fn check_scratch(facts: &Facts) -> Check {
     let name = "temporary folder";
     match &facts.scratch {
@@ -377,6 +397,7 @@ pub(crate) mod tests {
             scratch: Ok("/tmp/ncugate-0".into()),
             locks: Vec::new(),
             trial: None,
+            cupti: Some(Ok("13.0 at libcupti.so.13".into())),
             environment: Vec::new(),
         }
     }
@@ -387,6 +408,7 @@ pub(crate) mod tests {
             driver: None,
             nvcc: Err("nvcc is not on PATH".into()),
             ncu: Err(ToolError::NotFound { searched: "PATH".into() }),
+            cupti: None,
             admin_only: None,
             privileges: Privileges { user: 1000, sys_admin: false },
             ..healthy()
@@ -401,7 +423,7 @@ pub(crate) mod tests {
     fn a_healthy_machine_has_nothing_to_do() {
         let checks = doctor(&healthy());
         assert!(checks.iter().all(|check| check.status == Status::Ok && check.advice.is_empty()), "{checks:?}");
-        assert_eq!(checks.len(), 9);
+        assert_eq!(checks.len(), 10);
     }
 
     #[test]
@@ -437,6 +459,17 @@ pub(crate) mod tests {
         assert_eq!(status(&with(Some(true), 1000, true), "counter permission"), Status::Ok);
         assert_eq!(status(&with(Some(false), 1000, false), "counter permission"), Status::Ok);
         assert_eq!(status(&with(None, 1000, false), "counter permission"), Status::Warning);
+    }
+
+    #[test]
+    fn cupti_is_asked_for_where_ncu_may_not_count() {
+        let gone = || Some(Err("libcupti was not found".to_owned()));
+        assert_eq!(status(&Facts { cupti: gone(), ..healthy() }, "CUPTI"), Status::Ok);
+        let denied = Privileges { user: 1000, sys_admin: false };
+        assert_eq!(status(&Facts { cupti: gone(), privileges: denied, ..healthy() }, "CUPTI"), Status::Warning);
+        let absent = || Err(ToolError::NotFound { searched: "PATH".into() });
+        assert_eq!(status(&Facts { cupti: gone(), ncu: absent(), ..healthy() }, "CUPTI"), Status::Warning);
+        assert_eq!(status(&Facts { ncu: absent(), ..healthy() }, "CUPTI"), Status::Ok);
     }
 
     #[test]

@@ -54,6 +54,7 @@ fn agreement(latency: f64, counted: &[(&str, f64)]) -> Agreement {
         counters: &counters,
         latency,
         sets: 4.0,
+        is_traced: false,
     };
     case.agreement()
 }
@@ -162,6 +163,7 @@ fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
             counters: &counters,
             latency,
             sets,
+            is_traced: false,
         }
         .floors()
     };
