@@ -148,7 +148,7 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
         judgement.withhold_pass(&part);
     }
     if measurements.evidence() == Evidence::Measured {
-        judgement.cautions.extend(traced::caution(measurements));
+        judgement.cautions.extend(traced::caution(measurements.run()));
         judgement.cautions.extend(uncounted::cautions(measurements));
     }
     match measurements.run().manifest.state {

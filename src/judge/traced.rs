@@ -1,6 +1,5 @@
 //! What is said of values that are CUPTI's, because ncu might not count.
 
-use super::measurements::Measurements;
 use crate::frame::{Quantities, traced_cases};
 use crate::metric::id;
 use crate::model::{Cell, ProfileOutcome, ShapeName, VariantId};
@@ -32,8 +31,8 @@ pub fn without_durations(quantities: &Quantities) -> Quantities {
 }
 
 /// A sentence where durations are CUPTI's: whose they are, and what they do not say.
-pub fn caution(measurements: &Measurements<'_>) -> Option<String> {
-    let cases = traced_cases(&measurements.run().profiles);
+pub fn caution(run: &Run) -> Option<String> {
+    let cases = traced_cases(&run.profiles);
     let releases: BTreeSet<&str> = cases.values().map(|case| case.trace.cupti.as_str()).collect();
     let variants: BTreeSet<&VariantId> = cases.keys().map(|(variant, _)| *variant).collect();
     let shapes: BTreeSet<&ShapeName> = cases.keys().map(|(_, shape)| *shape).collect();
