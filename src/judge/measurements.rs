@@ -5,7 +5,7 @@ use super::{Correctness, Evidence, JudgeError, correctness, name_cheats};
 use crate::config::Phase;
 use crate::frame::launches::{Capture, FrameError, LaunchFrames, Origin};
 use crate::frame::{Counted, Measured, Ownership, ProfiledCases, Quantities, quantities, traced_cases, wanted};
-use crate::model::{ComputeCapability, ProfileOutcome, VariantId};
+use crate::model::{ComputeCapability, VariantId};
 use crate::plan::Plan;
 use crate::store::{Run, open_reports};
 use ncu_rep::{MetricSelection, Report};
@@ -234,8 +234,7 @@ impl Measurements<'_> {
 
 /// Counters out of the frames of reports, and what CUPTI traced where there are none.
 fn counted(frames: &LaunchFrames, run: &Run, plan: &Plan, ownership: Ownership<'_>) -> Result<Counted, FrameError> {
-    let is_traced = run.profiles.iter().any(|record| matches!(record.outcome, ProfileOutcome::Traced { .. }));
-    if !is_traced {
+    if !super::traced::is_traced(run) {
         return Ok(Counted::of_frames(frames, plan, ownership)?);
     }
     let mut all = frames.clone();

@@ -11,7 +11,9 @@ set -uo pipefail
 binary=$(realpath "${1:?usage: cupti.sh BINARY}")
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# Paths in a phase are relative to the project, which is found from where the phase lies.
+phases=$(mktemp -d tests/gpu/cupti/made.XXXXXX)
+trap 'rm -rf "$work" "$phases"' EXIT
 failed=0
 expect() { # what, got, wanted
     if [[ $2 == "$3" ]]; then echo "ok      $1: $2"; else echo "FAILED  $1: $2, wanted $3"; failed=1; fi
@@ -85,12 +87,12 @@ sys.exit(failed)
 PY
 
 compare() { # phase, config, launches of an evaluation by variant; 0: they overlap
-    cp "$2" "$work/with.toml"
-    grep -q '^\[profile\]' "$2" || printf '\n[profile]\nclose_look = "none"\n' >> "$work/with.toml"
-    measure "$1-ncu" "$work/with.toml" "$1"
+    cp "$2" "$phases/with.toml"
+    grep -q '^\[profile\]' "$2" || printf '\n[profile]\nclose_look = "none"\n' >> "$phases/with.toml"
+    measure "$1-ncu" "$phases/with.toml" "$1"
     local with=$results with_status=$status
-    sed 's/^\[profile\]/[profile]\nncu = "no-such-ncu"/' "$work/with.toml" > "$work/hidden.toml"
-    measure "$1-cupti" "$work/hidden.toml" "$1"
+    sed 's/^\[profile\]/[profile]\nncu = "no-such-ncu"/' "$phases/with.toml" > "$phases/hidden.toml"
+    measure "$1-cupti" "$phases/hidden.toml" "$1"
     expect "$1 with ncu" "$with_status" 0
     expect "$1 without ncu, of which a gate needs a counter" "$status" 4
     python3 "$work/compare.py" "$with" "$results" "$3" || failed=1
@@ -100,13 +102,13 @@ compare cupti tests/gpu/cupti/cupti.toml '{}'
 compare two_pass tests/gpu/traits/two_pass.toml '{"two_launches": 2, "dependent": 0}'
 
 # Without the gate that needs a counter the latencies pass: CUPTI's durations are what they are held against.
-python3 - tests/gpu/cupti/cupti.toml > "$work/latency.toml" <<'PY'
+python3 - tests/gpu/cupti/cupti.toml > "$phases/latency.toml" <<'PY'
 import re, sys
 
 text = re.sub(r'\[\[gate\]\]\nname = "dram"\n.*?\n\n', "", open(sys.argv[1]).read(), flags=re.S)
 print(text.replace("[profile]", '[profile]\nncu = "no-such-ncu"'))
 PY
-measure latency "$work/latency.toml" cupti
+measure latency "$phases/latency.toml" cupti
 expect "latencies and durations without ncu" "$status" 0
 echo "took $SECONDS s"
 exit $failed

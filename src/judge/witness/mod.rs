@@ -181,6 +181,9 @@ impl WitnessInput<'_> {
             (Method::Captured(_), _) => Agreement::Doubtful("a launch of another program".into()),
             (Method::Command(_), Standing::Candidate) => Agreement::Doubtful(GRADED_BY_ITSELF.into()),
             (Method::Command(_), Standing::Baseline) => self.seen(variant),
+            (Method::Function(_), _) if self.is_traced(&variant.id, &shape.name) => {
+                Agreement::Doubtful("its own code ran in the process that traced it".into())
+            }
             (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
                 Agreement::Doubtful("outputs of its timed launches were not verified".into())
             }
@@ -193,10 +196,15 @@ impl WitnessInput<'_> {
                     Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
                 };
                 let variant = &variant.id;
-                let is_traced = self.traced.contains(&(self.run.measured_as(variant), &shape.name));
+                let is_traced = self.is_traced(variant, &shape.name);
                 CaseCounters { phase, chip, shape, variant, program, counters, latency, sets, is_traced }.agreement()
             }
         }
+    }
+
+    /// Whether its duration is CUPTI's.
+    fn is_traced(&self, variant: &VariantId, shape: &ShapeName) -> bool {
+        self.traced.contains(&(self.run.measured_as(variant), shape))
     }
 
     /// The median of the samples that were taken anew: those judge, so the counters have to agree with them too.
