@@ -43,7 +43,10 @@ impl Waited {
     /// Both together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
-        Self { cycles: self.cycles.saturating_add(other.cycles), nanoseconds: self.nanoseconds.saturating_add(other.nanoseconds) }
+        Self {
+            cycles: self.cycles.saturating_add(other.cycles),
+            nanoseconds: self.nanoseconds.saturating_add(other.nanoseconds),
+        }
     }
 
     /// The clock of the multiprocessor meanwhile, in megahertz; none where it did not wait.
@@ -76,7 +79,8 @@ impl BlockingKernel {
     pub fn block(&self, device: &Device) -> Result<BlockedDevice, DeviceError> {
         write(&self.word, 0);
         let (mut flag, mut limit, mut waited) = (self.word.address(), LIMIT_NS, self.waited.address());
-        let mut parameters = [&mut flag, &mut limit, &mut waited].map(|value| std::ptr::from_mut(value).cast::<c_void>());
+        let mut parameters =
+            [&mut flag, &mut limit, &mut waited].map(|value| std::ptr::from_mut(value).cast::<c_void>());
         device.launch_plain(&self.kernel, [1, 1, 1], [1, 1, 1], &mut parameters)?;
         Ok(BlockedDevice(Rc::clone(&self.word)))
     }

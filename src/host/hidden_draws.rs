@@ -3,11 +3,11 @@
 
 use super::case_draw::comparable;
 use super::job::WorkerJob;
+use crate::gpu::ArenaLayout;
 use crate::model::{Law, ShapeName, Tolerance};
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
 };
-use crate::gpu::ArenaLayout;
 use crate::time::{HiddenCase, LEAST_CONTENTS, TimingSettings};
 use std::collections::HashMap;
 use std::thread::JoinHandle;
@@ -34,7 +34,9 @@ impl HiddenDraws {
         let (reference, tolerance, settings) = (job.reference.clone(), job.tolerance, settings.clone());
         let made = move || {
             let of_shape = |shape: ShapeSpec| {
-                let cases = cases(&shape, seeds(&shape, &settings, l2_bytes), |seed| draw(&reference, &tolerance, &shape, seed));
+                let cases = cases(&shape, seeds(&shape, &settings, l2_bytes), |seed| {
+                    draw(&reference, &tolerance, &shape, seed)
+                });
                 (shape.name, cases)
             };
             shapes.into_iter().map(of_shape).collect()
@@ -146,7 +148,9 @@ mod tests {
         assert_eq!(made.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["l"], "the other shape is not timed");
         let cases = made.remove(&ShapeName("l".to_owned())).unwrap().unwrap();
         assert_eq!(cases.iter().map(|case| case.seed).collect::<Vec<_>>(), settings.hidden.inputs);
-        assert!(cases.len() >= LEAST_CONTENTS as usize && cases.iter().all(|case| case.draw.expected[0].values.len() == 64));
+        assert!(
+            cases.len() >= LEAST_CONTENTS as usize && cases.iter().all(|case| case.draw.expected[0].values.len() == 64)
+        );
         assert_ne!(cases[0].draw.inputs, cases[1].draw.inputs);
     }
 

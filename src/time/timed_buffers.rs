@@ -6,7 +6,7 @@ use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
     ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheWarmer, Copier, Device, DeviceError,
-    DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents, Waited,
+    DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
 };
 use crate::model::Tolerance;
 use crate::prove::{CaseDraw, CaseInputs, ShapeSpec};
@@ -263,11 +263,6 @@ impl TimedBuffers {
     /// The driver refuses.
     pub fn block(&self, device: &Device) -> Result<BlockedDevice, DeviceError> {
         self.blocking.block(device)
-    }
-
-    /// How long the device waited last, once it was waited for.
-    pub fn waited(&self) -> Waited {
-        self.blocking.waited()
     }
 
     /// Queues that the L2 cache is written over, where it is to be cold.

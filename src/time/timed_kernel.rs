@@ -7,7 +7,7 @@ use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::{AuditEffort, TimingSettings};
 use super::timed_buffers::{Restored, TimedBuffers};
 use crate::gpu::{
-    BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, Surface, SurfaceCopy, VariantExtents, Waited,
+    BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, Surface, SurfaceCopy, VariantExtents,
 };
 use crate::model::{Audit, LatencyOutcome, VariantId};
 
@@ -70,8 +70,6 @@ pub struct TimedKernel {
     /// Whether all sets have to hold one content: variables of the module are filled from it.
     uniform: bool,
     samples: Vec<f64>,
-    /// How long the device waited for samples to be queued.
-    waited: Waited,
     /// None where nothing is verified.
     audit_graph: Option<AuditGraph>,
     schedule: AuditSchedule,
@@ -182,7 +180,6 @@ impl TimedKernel {
             surfaces,
             uniform: timed.lead_in.has_symbols(),
             samples: Vec::with_capacity(settings.rounds as usize),
-            waited: Waited::default(),
             audits: schedule.audits_by_round(audits, settings.rounds),
             audit_graph,
             schedule,
@@ -213,7 +210,6 @@ impl TimedKernel {
                 Ok(())
             };
             let elapsed = device.time_before(|| device.replay(&self.graph), unblocked)?;
-            self.waited = self.waited.and(buffers.waited());
             self.samples.push(elapsed / f64::from(self.extent.launches));
             return Ok(None);
         }
@@ -274,7 +270,6 @@ impl TimedKernel {
             (0..places).try_for_each(|at| buffers.ask_outputs(device, set(at)).map(|digests| pending.push(digests)))
         };
         let elapsed = device.time_before(|| device.replay(&self.graph), asked)?;
-        self.waited = self.waited.and(buffers.waited());
         let sample = elapsed / f64::from(self.extent.launches);
         let wrong = self.compare(device, buffers, (&contents, lead_in), &pending)?;
         if wrong.is_none() {
