@@ -35,9 +35,6 @@ const BACK_OFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2),
 /// counts.
 const NEEDS_NO_PERMISSION: [&str; 3] = ["launch__", "smsp__sass_", "sass__"];
 
-/// Most sessions over kernels that are started before their turn on a GPU: a phase has one to three groups of counters.
-const MOST_SESSIONS: usize = 3;
-
 /// Profiling of the variants of a campaign.
 pub(super) struct Profiling<'a> {
     /// The phase.
@@ -327,7 +324,8 @@ impl<'a> Profiling<'a> {
         let scratch = scratch_folder(self.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
         let prefix = self.prefix();
-        let runner = Runner { prestarted: Some(&self.tools.prestarted), ..folders.runner(ncu, self.phase, &prefix) };
+        let prestarted = self.lane.is_none().then_some(&self.tools.prestarted);
+        let runner = Runner { prestarted, ..folders.runner(ncu, self.phase, &prefix) };
         let mut book = book(ncu, self.device());
         let verify = ByRange;
         let profiler = Profiler::new(runner, &verify, covered);
@@ -419,20 +417,12 @@ fn book(ncu: &Ncu, device: &DeviceAttributes) -> PassBook {
     }
 }
 
-/// What a session that is started before its turn waits with.
-pub(super) enum Awaited<'p> {
-    /// Python functions, which load under it.
-    Functions(&'p Preload),
-    /// Kernels: ncu itself starts meanwhile.
-    Kernels,
-}
-
-/// Starts ncu over what will be profiled, to wait for its job: a session for each group of counters of kernels, on every GPU; one for Python
-/// functions, where one collects all that is counted of them. What cannot be started says why at its turn.
+/// Starts ncu over the Python functions of a plan, which load and wait for their job: where one ncu will collect all that is counted of
+/// them. Where it cannot be started, its turn will say why.
 pub(super) fn prestart(
     (phase, plan, tools): (&Phase, &Plan, &Tools),
     metrics: &[String],
-    awaited: &Awaited<'_>,
+    preload: &Preload,
     folder: &Path,
 ) {
     let Ok(ncu) = &tools.ncu else { return };
@@ -441,66 +431,29 @@ pub(super) fn prestart(
     let effort = Effort { launches: plan.variants.len() * shapes, probes: 0 };
     let unasked = |_: &[String]| Err(());
     let Ok(groups) = plan_groups(&counted, effort, &mut { unasked }, &mut book(ncu, &tools.device)) else { return };
-    let first = Prestart { phase, tools, ncu, folder, lane: None };
-    // What fails now fails again at its turn, and is said then.
-    match awaited {
-        Awaited::Functions(preload) => {
-            let [group] = groups.as_slice() else { return };
-            let functions = plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
-            let ranges = cases(functions.map(|variant| &variant.id), &phase.profile.shapes);
-            let selection = LaunchSelection::Ranges(ranges.iter().map(|(id, shape)| range_name(id, shape)).collect());
-            let _ = first.start("called", &group.metrics, &selection, preload);
-        }
-        Awaited::Kernels => {
-            let nothing = Preload { python: None, functions: Vec::new() };
-            let lanes = tools.others.iter().enumerate().map(|lane| Prestart { lane: Some(lane), ..first });
-            for gpu in std::iter::once(first).chain(lanes) {
-                for group in groups.iter().take(MOST_SESSIONS) {
-                    let _ = gpu.start(
-                        &format!("launched-{}", group.name),
-                        &group.metrics,
-                        &LaunchSelection::Everything,
-                        &nothing,
-                    );
-                }
-            }
-        }
-    }
-}
-
-/// Where a session is started before its turn.
-#[derive(Clone, Copy)]
-struct Prestart<'a> {
-    phase: &'a Phase,
-    tools: &'a Tools,
-    ncu: &'a Ncu,
-    folder: &'a Path,
-    /// As in [`Profiling`].
-    lane: Option<(usize, &'a Lane)>,
-}
-
-impl Prestart<'_> {
-    fn start(&self, stem: &str, metrics: &[String], selection: &LaunchSelection, preload: &Preload) -> io::Result<()> {
-        let (prefix, device, worker) = match self.lane {
-            Some((number, lane)) => (Lane::prefix(number), &lane.device, self.tools.worker_on(lane)),
-            None => (String::new(), &self.tools.device, self.tools.worker.clone()),
-        };
-        let scratch = scratch_folder(device.uuid.as_deref())?;
-        let logs = self.folder.join("logs");
-        let folders = Folders { reports: self.folder.join("reports"), logs: logs.clone(), scratch };
-        let about = logs.join(format!("{prefix}{stem}.preload.json"));
+    let [group] = groups.as_slice() else { return };
+    let functions = plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
+    let ranges = cases(functions.map(|variant| &variant.id), &phase.profile.shapes);
+    let selection = LaunchSelection::Ranges(ranges.iter().map(|(id, shape)| range_name(id, shape)).collect());
+    let logs = folder.join("logs");
+    let started = || -> io::Result<()> {
+        let scratch = scratch_folder(tools.device.uuid.as_deref())?;
+        let folders = Folders { reports: folder.join("reports"), logs: logs.clone(), scratch };
+        let about = logs.join("called.preload.json");
         std::fs::write(&about, serde_json::to_vec(preload)?)?;
-        let pipe = RequestPipe::make(&logs.join(format!("{prefix}{stem}.json")))?;
-        let mut target = worker.command();
+        let pipe = RequestPipe::make(&logs.join("called.json"))?;
+        let mut target = tools.worker.command();
         target.arg("--preload").arg(&about).arg(pipe.path());
         let job = Job {
-            stem,
-            metrics,
+            stem: "called",
+            metrics: &group.metrics,
             detail: ProfileDetail::Counters,
             target: &target,
-            selection,
+            selection: &selection,
             processes: Processes::Application,
         };
-        folders.runner(self.ncu, self.phase, &prefix).prestart(&self.tools.prestarted, &job, pipe)
-    }
+        folders.runner(ncu, phase, "").prestart(&tools.prestarted, &job, pipe)
+    };
+    // What fails now fails again at its turn, and is said then.
+    let _ = started();
 }

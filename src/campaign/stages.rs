@@ -3,12 +3,11 @@
 use super::cubins::cubins;
 use super::error::CampaignError;
 use super::gpu_turn::GpuTurn;
-use super::profile::{self, Awaited};
 use super::progress::Progress;
-use super::prove_apart;
 use super::reference_cubin::reference_cubin;
 use super::targets;
 use super::tools::Tools;
+use super::{profile, prove_apart};
 use crate::build::{self, Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
@@ -78,9 +77,6 @@ impl Campaign<'_> {
         self.writer.compiled_from(reference.files)?;
         cubins.extend(reference.cubin);
         self.turn.take()?;
-        if !cubins.is_empty() {
-            self.prestart(&Awaited::Kernels);
-        }
         let verified =
             self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &earlier_records, &mut prestarted))?;
         self.keep_unprofiled(&builds, &verified)?;
@@ -236,13 +232,8 @@ impl Campaign<'_> {
         if !preload.functions.is_empty() {
             let (worker, logs) = (&self.tools.worker, self.writer.folder().join("logs"));
             worker.prestarted.start(|| worker.command(), &preload, &logs, PRESTARTED);
-            self.prestart(&Awaited::Functions(&preload));
+            profile::prestart((self.phase, self.plan, self.tools), self.metrics, &preload, self.writer.folder());
         }
-    }
-
-    /// Starts what will count, to wait for its turn.
-    fn prestart(&self, awaited: &Awaited<'_>) {
-        profile::prestart((self.phase, self.plan, self.tools), self.metrics, awaited, self.writer.folder());
     }
 
     /// Starts every external command that has something to measure, to load while variants are built.

@@ -37,7 +37,7 @@ pub fn work(job: &Path) -> Result<(), WorkError> {
     conclude(outcome, &mut reporter)
 }
 
-/// Loads Python and the modules of functions, where there are any, waits for the job that will be at `job`, and does it. As [`work`] otherwise.
+/// Loads Python and the modules of functions, waits for the job that will be at `job`, and does it. As [`work`] otherwise.
 pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let mut own = reporter.another()?;
@@ -45,10 +45,6 @@ pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let about: Result<Preload, String> =
         about.and_then(|text| serde_json::from_slice(&text).map_err(|e| e.to_string()));
     let python = match about {
-        Ok(about) if about.functions.is_empty() => {
-            let outcome = read(job).and_then(|work| run(work, None, &mut reporter));
-            return conclude(outcome, &mut reporter);
-        }
         Ok(about) => about.python.unwrap_or_else(|| PYTHON.into()),
         Err(reason) => {
             return conclude(Err(WorkError::Job { path: preload.to_owned(), reason }), &mut reporter);

@@ -1,16 +1,30 @@
 #!/bin/bash
-# The counters of a phase on one GPU and on all of a machine: how long each takes, and that both say the same.
+# The counters of a phase's kernels on one GPU and on two of a machine: how long each takes, and that both say the same.
 #
 #   tests/gpu/lanes.sh BINARY [CONFIG]
 #
-# Needs two GPUs of one kind, nvcc, ncu and what the phase's baselines need; three runs, some three minutes. Prints the seconds of
-# checking and of profiling; ends with 1 where profiling on two takes more than 0.6 times as long as on one, or where the verdict
-# or what became of a variant differs.
+# Needs two GPUs of one kind, nvcc and ncu; three runs, some forty seconds. Baselines that are commands are left out: each counts by itself. Prints the
+# seconds of checking and of profiling; ends with 1 where profiling on two takes more than 0.6 times as long as on one, or where the
+# verdict or what became of a variant differs.
 set -eu
 binary=$(realpath "${1:?usage: lanes.sh BINARY [CONFIG]}")
-config=$(realpath "${2:-configs/phase_d.toml}")
+phase=$(realpath "${2:-configs/phase_d.toml}")
+cd "$(dirname "$0")/../.."
 place=$(mktemp -d /tmp/ncugate-lanes.XXXXXX)
-trap 'rm -rf "$place"' EXIT
+config=configs/lanes_here.toml # paths of a phase are relative to the repository
+trap 'rm -rf "$place" "$config"' EXIT
+python3 - "$phase" > "$config" << 'END'
+import re, sys
+
+keep, name, lines = True, "", []
+for line in open(sys.argv[1]):
+    if table := re.match(r"\[+\s*(\w+)", line):
+        name = table.group(1)
+        keep = name in {"phase", "build", "bench", "profile", "workload", "tolerance", "kernel", "sweep", "variant"}
+    if keep and not (name == "phase" and re.match(r"(recording|name)\s*=", line)):
+        lines.append(line.replace("[phase]", '[phase]\nname = "lanes_here"'))
+print("".join(lines) + '\n[[gate]]\nname = "counted"\nrequire = "achieved_occupancy >= 1 %"')
+END
 export NCUGATE_CACHE="$place/cache"
 for gpus in 0,1 0 0,1; do # the first fills the caches of code and of passes
     rm -rf "$place/$gpus"
