@@ -4,6 +4,7 @@
 //! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
 
 mod aa_test;
+mod activity;
 mod base_checkout;
 mod base_error;
 mod base_phase;
@@ -26,6 +27,7 @@ mod targets;
 mod tools;
 
 pub use aa_test::{CalibrationError, calibrate};
+pub use activity::cupti;
 pub use base_checkout::BaseCheckout;
 pub use base_error::BaseError;
 pub use base_phase::with_base;

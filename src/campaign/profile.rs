@@ -1,5 +1,6 @@
 //! Profiling as a stage of a campaign.
 
+use super::activity::{Traced, Tracing};
 use super::error::CampaignError;
 use super::lanes::{GpuName, Lane};
 use super::progress::Progress;
@@ -13,11 +14,12 @@ use crate::metric::id;
 use crate::model::BuiltKernel;
 use crate::model::ShapeName;
 use crate::model::VariantId;
-use crate::model::{ProfileOutcome, ProfileRecord};
+use crate::model::{ProfileOutcome, ProfileRecord, TracedLaunch};
 use crate::ncu::{
     Collected, Counters, Covered, Effort, Expect, Job, LaunchSelection, Ncu, NcuFailure, PassBook, Processes,
     ProfileDetail, ProfileError, ProfiledCase, Profiler, Runner, Subject, cache_folder, plan_groups, scratch_folder,
 };
+use crate::number;
 use crate::plan::{Method, Plan, Standing, Variant};
 use crate::process::{self, RequestPipe};
 use crate::store::RunWriter;
@@ -51,6 +53,8 @@ pub(super) struct Profiling<'a> {
     pub lane: Option<(usize, &'a Lane)>,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
+    /// What stands in where ncu may not count, once it is known what is profiled.
+    pub tracing: Option<Tracing>,
 }
 
 /// Profiles on all GPUs at once: each takes its share of the variants, with a worker, an ncu and locks of ncu of its own.
@@ -77,11 +81,13 @@ pub(super) fn over_lanes(
             let own = share(number + 1);
             let lane = Some((number, lane));
             scope.spawn(move || {
-                Profiling { phase, plan, tools, metrics, writer, folder, lane, progress }.run(cubins, &own, earlier)
+                let tracing = None;
+                Profiling { phase, plan, tools, metrics, writer, folder, lane, progress, tracing }
+                    .run(cubins, &own, earlier)
             })
         });
         let others: Vec<_> = others.collect();
-        let mut home = Profiling { phase, plan, tools, metrics, writer, folder, lane: None, progress };
+        let mut home = Profiling { phase, plan, tools, metrics, writer, folder, lane: None, progress, tracing: None };
         let ended = home.run(cubins, &share(0), earlier);
         others.into_iter().fold(ended, |ended, other| ended.and(other.join().unwrap_or(Err(CampaignError::LaneLost))))
     })
@@ -104,7 +110,9 @@ impl<'a> Profiling<'a> {
         for kernel in &mut job.kernels {
             kernel.shapes = self.phase.workload.shapes.iter().map(|shape| shape.name.clone()).collect();
         }
-        let worker = WorkerTarget::new(job, folder.join("logs"), self.worker(), &self.prefix());
+        let (logs, prefix) = (folder.join("logs"), self.prefix());
+        self.tracing = Some(Tracing::new(job.clone(), self.worker(), self.phase.bench.timeout, &logs, &prefix));
+        let worker = WorkerTarget::new(job, logs, self.worker(), &prefix);
         let commands = self.command_targets(verified, &folder.join("logs"));
         let shapes = &self.phase.profile.shapes;
         let is_launched =
@@ -207,7 +215,7 @@ impl<'a> Profiling<'a> {
     ) -> Result<(), CampaignError> {
         let ncu = match &self.tools.ncu {
             Ok(ncu) => ncu,
-            Err(absent) => return self.absent(subjects, counters, &absent.to_string()),
+            Err(absent) => return self.absent(subjects, (counters, &[]), &absent.to_string()),
         };
         let failure = match self.patiently(ncu, (subjects, counters), covered, folder) {
             Err(CampaignError::Profile(ProfileError::Environment(failure)))
@@ -224,29 +232,64 @@ impl<'a> Profiling<'a> {
             match self.started(ncu, (subjects, &free), covered, folder) {
                 Ok(collected) => self.warn(&collected)?,
                 Err(CampaignError::Profile(ProfileError::Environment(again))) if again.denies_counters() => {
-                    return self.absent(subjects, counters, &failure.to_string());
+                    return self.absent(subjects, (counters, &[]), &failure.to_string());
                 }
                 Err(error) => return Err(error),
             }
         }
-        self.absent(subjects, &denied, &failure.to_string())
+        self.absent(subjects, (&denied, &free), &failure.to_string())
     }
 
-    /// Records that nobody has these counters, and why.
-    fn absent(&mut self, subjects: &[Subject<'_>], counters: &[String], why: &str) -> Result<(), CampaignError> {
+    /// Records why ncu has none of these counters, and what CUPTI has in their place; of `counted` ncu has them.
+    fn absent(
+        &mut self,
+        subjects: &[Subject<'_>],
+        (counters, counted): (&[String], &[String]),
+        why: &str,
+    ) -> Result<(), CampaignError> {
         let cases: Vec<&ProfiledCase> = subjects.iter().flat_map(|subject| &subject.cases).collect();
         if cases.is_empty() || counters.is_empty() {
             return Ok(());
         }
-        for (variant, shape) in cases {
-            self.writer().profile(&ProfileRecord {
-                variant: variant.clone(),
-                shape: shape.clone(),
-                metrics: counters.to_vec(),
-                outcome: ProfileOutcome::Failed { reason: why.to_owned() },
-            })?;
+        let mut traced = self.traced(&cases)?;
+        for case in &cases {
+            let record = |metrics: Vec<String>, outcome| {
+                let (variant, shape) = (*case).clone();
+                self.writer().profile(&ProfileRecord { variant, shape, metrics, outcome })
+            };
+            let trace = match traced.remove(*case) {
+                Some(Ok(trace)) => trace,
+                Some(Err(reason)) => {
+                    let reason = format!("{why}; nor was it traced by CUPTI: {reason}");
+                    record(counters.to_vec(), ProfileOutcome::Failed { reason })?;
+                    continue;
+                }
+                None => {
+                    record(counters.to_vec(), ProfileOutcome::Failed { reason: why.to_owned() })?;
+                    continue;
+                }
+            };
+            let given = TracedLaunch::COUNTERS.map(str::to_owned).into_iter().filter(|name| !counted.contains(name));
+            let given: Vec<String> = given.collect();
+            let denied: Vec<String> = counters.iter().filter(|name| !given.contains(name)).cloned().collect();
+            record(given, ProfileOutcome::Traced { trace })?;
+            if !denied.is_empty() {
+                record(denied, ProfileOutcome::Failed { reason: why.to_owned() })?;
+            }
         }
         Ok(self.writer().warn(&format!("counters were not collected: {why}"))?)
+    }
+
+    /// What CUPTI has of the cases that are kernels of this program's own.
+    fn traced(&mut self, cases: &[&ProfiledCase]) -> Result<Traced, CampaignError> {
+        let progress = self.progress;
+        let Some(tracing) = self.tracing.as_mut() else { return Ok(Traced::new()) };
+        let traced = tracing.trace(cases)?;
+        let count = traced.values().filter(|outcome| outcome.is_ok()).count();
+        if let Some(release) = tracing.release().filter(|_| count > 0) {
+            progress.say(&format!("ncu may not count here: CUPTI {release} traced {}", number::counted(count, "case")));
+        }
+        Ok(traced)
     }
 
     /// Starts again where another tool holds the counters: it may let them go.

@@ -206,6 +206,9 @@ impl Campaign<'_> {
             }
             WorkerEvent::Uses { variant, software } => self.writer.used(&variant, software)?,
             WorkerEvent::Device(_)
+            | WorkerEvent::Traced { .. }
+            | WorkerEvent::Activity { .. }
+            | WorkerEvent::NoActivity { .. }
             | WorkerEvent::DeviceLost { .. }
             | WorkerEvent::NoDevice { .. }
             | WorkerEvent::Preparing { .. }

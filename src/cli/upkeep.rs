@@ -121,7 +121,7 @@ pub struct ManArgs {
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
     /// The job
-    #[arg(value_name = "JOB", required_unless_present_any = ["probe", "launch"])]
+    #[arg(value_name = "JOB", required_unless_present_any = ["probe", "launch", "activity"])]
     pub job: Option<PathBuf>,
     /// Load what this file says first, and wait for the job
     #[arg(long, value_name = "FILE", requires = "job")]
@@ -132,4 +132,7 @@ pub struct WorkerArgs {
     /// Launch one small kernel instead
     #[arg(long)]
     pub launch: bool,
+    /// Say which CUPTI there is instead, also among the packages of this Python
+    #[arg(long, value_name = "PYTHON")]
+    pub activity: Option<PathBuf>,
 }

@@ -28,7 +28,8 @@ pub fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome, Command
         _ if args.probe => Some(Err("there is no GPU or no ncu to try it with".to_owned())),
         _ => None,
     };
-    let facts = Facts { trial, ..facts };
+    let cupti = facts.device.is_ok().then(|| campaign::cupti(args.probe));
+    let facts = Facts { trial, cupti, ..facts };
     let is_json = args.json || args.format == OutputFormat::Json;
     Ok(if is_json { write_json(&facts, out)? } else { say(&facts, out)? })
 }

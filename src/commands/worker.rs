@@ -7,6 +7,10 @@ use crate::host;
 
 /// Does the job, or says what GPU is here.
 pub fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {
+    if let Some(python) = &args.activity {
+        host::report_activity(python, args.launch)?;
+        return Ok(Outcome::Passed);
+    }
     match &args.job {
         _ if args.launch => host::launch_once()?,
         Some(job) if !args.probe => match &args.preload {

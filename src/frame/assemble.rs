@@ -6,7 +6,9 @@ use super::launch_facts::{Fact, FactGpu, built, together};
 use super::quantities::{FreshSamples, Program, Quantities, Sampling};
 use super::steps::Misfit;
 use crate::config::{Phase, Shape};
-use crate::metric::{Catalogue, CheckFact, Combination, Derivation, LatencyForm, LatencyMetric, most_operations};
+use crate::metric::{
+    Catalogue, CheckFact, Combination, Definition, Derivation, LatencyForm, LatencyMetric, most_operations,
+};
 use crate::model::Cell;
 use crate::model::ComputeCapability;
 use crate::model::ShapeName;
@@ -266,7 +268,29 @@ impl MetricSource<'_> {
         let steps = self.measured.counted.evaluate_steps(&definition, keys).into_iter().enumerate();
         let steps = steps.filter(|(_, cells)| !cells.is_empty());
         let steps = steps.map(|(row, cells)| (row, cells.into_iter().map(possible).collect())).collect();
-        Column { values: CaseValues { cells: cells.gather(self.places, why), repeats }, steps }
+        let cells = cells.gather(self.places, why);
+        let denied = self.denied(&cells, &definition);
+        let cells = if denied.is_empty() { cells } else { cells.without(&denied) };
+        Column { values: CaseValues { cells, repeats }, steps }
+    }
+
+    /// Why counters of cases that were profiled or traced otherwise are absent, by row: nobody might count them.
+    fn denied(&self, cells: &MetricCells, definition: &Definition) -> HashMap<usize, Arc<str>> {
+        let of_row = |(row, cell): (usize, Cell)| {
+            let (variant, shape) = self.rows.get(row).filter(|_| cell.value().is_none())?;
+            let records = self.index.profiles.get(&(self.index.measured_as(&variant.id), &shape.name))?;
+            let failed = |record: &&ProfileRecord| matches!(record.outcome, ProfileOutcome::Failed { .. });
+            let has = |record: &ProfileRecord, name: &str| record.metrics.iter().any(|metric| metric == name);
+            let given = |name: &str| records.iter().filter(|record| !failed(record)).any(|record| has(record, name));
+            let lacks: Vec<&str> = definition.metrics().into_iter().filter(|name| !given(name)).collect();
+            records.iter().find_map(|record| match &record.outcome {
+                ProfileOutcome::Failed { reason } if lacks.iter().any(|name| has(record, name)) => {
+                    Some((row, reason.as_str().into()))
+                }
+                ProfileOutcome::Failed { .. } | ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
+            })
+        };
+        cells.iter().enumerate().filter_map(of_row).collect()
     }
 
     fn resources(&self, variant: &Variant) -> Result<Resources, Cell> {
@@ -385,7 +409,7 @@ impl MetricSource<'_> {
         let records = self.index.profiles.get(&key).map(Vec::as_slice).unwrap_or_default();
         let failure = records.iter().find_map(|r| match &r.outcome {
             ProfileOutcome::Failed { reason } => Some(reason.clone()),
-            ProfileOutcome::Profiled { .. } => None,
+            ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
         });
         let misfit = || self.measured.counted.misfit(self.index.measured_as(variant), &shape.name).map(Misfit::words);
         failure.or_else(misfit).unwrap_or_else(|| format!("was not profiled at shape '{}'", shape.name))

@@ -34,6 +34,7 @@ use super::schema::counters::{REPEAT, ROW, SHAPE, STEP, VARIANT};
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
 use super::schema::metrics::{METRIC, VALUE};
 use super::steps::{Case, Misfit, SeenLaunch, owned as owned_launches};
+use super::traced;
 use crate::metric::Definition;
 use crate::model::{Cell, ProfileOutcome, ShapeName, VariantId};
 use crate::plan::Plan;
@@ -54,13 +55,16 @@ pub enum Ownership<'a> {
 pub struct ProfiledCases(HashMap<String, HashSet<Case>>);
 
 impl ProfiledCases {
-    /// Of records of profiles; those that failed have no report.
+    /// Of records of profiles; those that failed have no report, and what CUPTI traced has one of its own.
     pub fn of<'a>(records: impl Iterator<Item = (&'a VariantId, &'a ShapeName, &'a ProfileOutcome)>) -> Self {
         let mut cases: HashMap<String, HashSet<Case>> = HashMap::new();
         for (variant, shape, outcome) in records {
-            if let ProfileOutcome::Profiled { report } = outcome {
-                cases.entry(report.clone()).or_default().insert((variant.clone(), shape.clone()));
-            }
+            let report = match outcome {
+                ProfileOutcome::Profiled { report } => report,
+                ProfileOutcome::Traced { .. } => traced::REPORT,
+                ProfileOutcome::Failed { .. } => continue,
+            };
+            cases.entry(report.to_owned()).or_default().insert((variant.clone(), shape.clone()));
         }
         Self(cases)
     }

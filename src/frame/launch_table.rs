@@ -8,6 +8,7 @@ use super::decode::{self, Attribute, Attributes};
 use super::nvtx::nvtx_text;
 use super::schema::launches as l;
 use super::texts::Texts;
+use crate::model::{KernelName, ShapeName, TracedLaunch, VariantId, demangled};
 use ncu_rep::csv::CsvReport;
 use ncu_rep::{Launch, Report, ReportError, ResultKind};
 
@@ -98,6 +99,31 @@ impl LaunchTable {
         self.clock_locked.push(launch.clock_status().map(|status| status.locked));
         self.created.push(launch.created());
         Ok(())
+    }
+
+    /// Adds a launch that CUPTI traced; its id is its place.
+    pub fn push_traced(&mut self, report: &str, (variant, shape): (&VariantId, &ShapeName), launch: &TracedLaunch) {
+        let name = KernelName::parse(&launch.kernel);
+        self.report.push(Some(report));
+        self.launch.push(self.launch.len() as u32);
+        self.kind.push(Some(kind_name(ResultKind::Kernel)));
+        self.kernel.push(Some(name.function()));
+        self.demangled.push(Some(&demangled(&launch.kernel)));
+        self.pid.push(None);
+        self.process.push(None);
+        self.context.push(None);
+        self.stream.push(None);
+        self.device.push(None);
+        self.device_name.push(None);
+        self.capability.push(None);
+        self.sm_count.push(None);
+        self.grid.push(Some(launch.grid));
+        self.block.push(Some(launch.block));
+        self.cluster.push((launch.cluster.iter().product::<u32>() > 1).then_some(launch.cluster));
+        self.nvtx.push(Some(&format!("{variant}@{shape}")));
+        self.clock_requested.push(None);
+        self.clock_locked.push(None);
+        self.created.push(None);
     }
 
     pub fn push_csv(&mut self, report: &str, csv: &CsvReport) {

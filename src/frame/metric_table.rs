@@ -13,7 +13,7 @@ use super::decode::{Decoded, Piece};
 use super::schema::metrics as m;
 use super::texts::{Texts, constant};
 use ncu_rep::csv::CsvReport;
-use ncu_rep::{MetricSelection, Report, unit_of};
+use ncu_rep::{MetricSelection, MetricValue, Report, unit_of};
 
 /// Most rows whose columns are built side by side. The allocator keeps for each thread what a column needed on its way.
 const SIDE_BY_SIDE_ROWS: usize = 1 << 20;
@@ -83,6 +83,28 @@ pub(super) fn of_csv(
         piece.counts.push(piece.rows() - before);
     }
     let ids = csv.launches.iter().map(|launch| launch.id).collect();
+    MetricTable::new(name, ids, kernels, metrics.into_iter().collect(), &[piece]).frame()
+}
+
+/// The metrics frame of launches with these values: name, unit and number of each.
+///
+/// # Errors
+/// polars refuses a column.
+pub(super) fn of_values(
+    name: &str,
+    launches: &[Vec<(&str, &str, f64)>],
+    kernels: &Texts,
+) -> Result<DataFrame, PolarsError> {
+    let mut metrics: IndexSet<(&str, &str)> = IndexSet::new();
+    let mut piece = Piece::default();
+    for values in launches {
+        for (name, unit, value) in values {
+            let slot = metrics.insert_full((*name, *unit)).0;
+            piece.push(slot as u32, &MetricValue::Double(*value));
+        }
+        piece.counts.push(values.len());
+    }
+    let ids = (0..launches.len() as u32).collect();
     MetricTable::new(name, ids, kernels, metrics.into_iter().collect(), &[piece]).frame()
 }
 

@@ -22,6 +22,7 @@ mod run_table;
 pub mod schema;
 mod steps;
 mod texts;
+mod traced;
 pub mod wanted;
 
 pub use assemble::{Measured, quantities};
@@ -33,3 +34,4 @@ pub use nvtx::{case_of, nvtx_text};
 pub use quantities::{FreshSamples, Program, Quantities, Sampling, Spreads};
 pub use run_table::{TableFormat, run_table, write_table};
 pub use steps::Misfit;
+pub use traced::{TracedCase, traced_cases};

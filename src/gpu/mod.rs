@@ -1,7 +1,11 @@
-//! The CUDA driver: memory, launches, graphs, events, tensor maps, what a device is, and NVTX ranges.
+//! The CUDA driver: memory, launches, graphs, events, tensor maps, what a device is, NVTX ranges, and CUPTI's
+//! activity records.
 //!
 //! What is launched, and what comes of it, is the business of others.
 
+mod activity;
+mod activity_library;
+mod activity_record;
 mod arena;
 mod arguments;
 mod attributes;
@@ -25,6 +29,8 @@ mod surface_array;
 mod texture;
 mod transfer;
 
+pub use activity::ActivityTracer;
+pub use activity_library::{ActivityError, find_cupti};
 pub use arena::{ArenaLayout, copy};
 pub use attributes::{DeviceAttributes, query_attributes};
 pub use blocking_kernel::{BlockedDevice, BlockingKernel};

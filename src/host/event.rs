@@ -1,11 +1,13 @@
 //! What a worker reports while it works: one JSON object a line.
 
 use crate::gpu::DeviceAttributes;
+use crate::model::ActivityTrace;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{CheckRecord, LatencyRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A line of a worker's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,6 +67,27 @@ pub enum WorkerEvent {
         /// What the driver said.
         reason: String,
     },
+    /// Tracing of a variant at a shape ended.
+    Traced {
+        /// The variant.
+        variant: VariantId,
+        /// The shape.
+        shape: ShapeName,
+        /// What came of it.
+        outcome: ActivityOutcome,
+    },
+    /// The CUPTI that launches can be traced with (asked by a probe).
+    Activity {
+        /// The library.
+        library: PathBuf,
+        /// The CUDA release that it came with.
+        release: String,
+    },
+    /// There is no CUPTI to trace with (asked by a probe).
+    NoActivity {
+        /// Why not.
+        reason: String,
+    },
     /// The device no longer works after what was just reported of this variant; the worker ends.
     DeviceLost {
         /// The variant.
@@ -79,6 +102,22 @@ pub enum WorkerEvent {
     },
     /// It did everything it was asked.
     Done,
+}
+
+/// What tracing a variant at a shape gave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum ActivityOutcome {
+    /// Its launches.
+    Traced {
+        /// The launches.
+        trace: ActivityTrace,
+    },
+    /// None, and why.
+    Failed {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// What a worker does with one variant.

@@ -50,6 +50,13 @@ pub enum JobMode {
         /// Launches of each variant and shape.
         repeat: u32,
     },
+    /// Launch while CUPTI writes down each launch.
+    Activity {
+        /// Evaluations of each variant and shape.
+        repeat: u32,
+        /// The library of CUPTI.
+        library: PathBuf,
+    },
 }
 
 /// A correctness case of one variant.
@@ -189,6 +196,13 @@ impl WorkerJob {
             {
                 kernel.unverified = Some(format!("not timed: cheats at {} ({reason})", record.shape));
             }
+        }
+    }
+
+    /// Takes a case that was traced off the list.
+    pub fn settle_trace(&mut self, variant: &VariantId, shape: &ShapeName) {
+        if let Some(kernel) = self.kernel_mut(variant) {
+            kernel.shapes.retain(|other| other != shape);
         }
     }
 

@@ -5,6 +5,7 @@
 //! subcommand) owns the CUDA context. Neither judges gates: they measure. External programs that compute, check and
 //! time by themselves are run and held to their protocol by [`external`].
 
+mod activity_task;
 mod case_draw;
 mod check_task;
 mod evaluate;
@@ -30,7 +31,8 @@ mod worker;
 mod worker_command;
 mod worker_process;
 
-pub use event::{WorkerEvent, WorkerTask};
+pub use activity_task::report_activity;
+pub use event::{ActivityOutcome, WorkerEvent, WorkerTask};
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
@@ -38,8 +40,11 @@ pub use null_test::{MutantTable, NullTest, NullTestError, mutant_table, null_tes
 pub use phase_job::{JobPurpose, cases};
 pub use prestarted::{Preload, PrestartedWorkers};
 pub use reference_check::check_reference;
-pub use supervisor::{DeviceProbe, Finish, HUNG, MeasureError, SinkError, exclude, find_device, find_devices, measure};
+pub use supervisor::{
+    ActivityLibrary, DeviceProbe, Finish, HUNG, MeasureError, SinkError, exclude, find_activity, find_device,
+    find_devices, measure,
+};
 pub use trace_task::range_name;
-pub use worker::WorkError;
+pub use worker::{WorkError, chain as error_chain};
 pub use worker_command::WorkerCommand;
 pub use worker_process::{launch_once, report_devices, work, work_ahead};

@@ -13,7 +13,7 @@ use crate::process::{self, Drain, Ending, KeptOutput, Supervised};
 use nix::sys::signal::Signal;
 use std::error::Error;
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -112,6 +112,41 @@ pub fn find_devices(
         Some(WorkerEvent::Failed { reason }) => Err(MeasureError::Worker { reason }),
         Some(_) | None => Err(MeasureError::Died { ending: output.ending, stderr: tail(&output.stderr) }),
     }
+}
+
+/// A CUPTI that launches can be traced with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActivityLibrary {
+    /// The library.
+    pub path: PathBuf,
+    /// The CUDA release that it came with.
+    pub release: String,
+}
+
+/// Asks a worker which CUPTI there is, or why there is none; packages are looked for beside `python`. With `launch` it traces a kernel.
+///
+/// # Errors
+/// The worker cannot be started.
+pub fn find_activity(
+    worker: &WorkerCommand,
+    python: &Path,
+    launch: bool,
+    limit: Duration,
+) -> Result<Result<ActivityLibrary, String>, MeasureError> {
+    let mut command = worker.command();
+    command.arg("--activity").arg(python).args(launch.then_some("--launch"));
+    let output = process::run(&mut command, limit)
+        .map_err(|source| MeasureError::Io { what: format!("start {}", worker.program.display()), source })?;
+    Ok(match output.stdout.lines().find_map(WorkerEvent::parse) {
+        Some(WorkerEvent::Activity { library, release }) if output.ending.completed() => {
+            Ok(ActivityLibrary { path: library, release })
+        }
+        Some(WorkerEvent::NoActivity { reason }) => Err(reason),
+        Some(_) | None => {
+            let said = quoted(&tail(&output.stderr));
+            Err(format!("libcupti was tried in a process of its own, which {}{said}", output.ending))
+        }
+    })
 }
 
 /// Does `job` in worker processes and hands every event to `sink` before the worker's next is looked at; a worker times
@@ -300,11 +335,14 @@ impl Supervisor<'_> {
             }
             WorkerEvent::Checked(record) => self.job.settle_check(record),
             WorkerEvent::Timed(record) => self.job.settle_latency(record),
+            WorkerEvent::Traced { variant, shape, .. } => self.job.settle_trace(variant, shape),
             WorkerEvent::DeviceLost { variant, reason } => events.lost = Some((variant.clone(), reason.clone())),
             WorkerEvent::Failed { reason } => events.failed = Some(reason.clone()),
             WorkerEvent::Done => events.done = true,
             WorkerEvent::Device(_)
             | WorkerEvent::NoDevice { .. }
+            | WorkerEvent::Activity { .. }
+            | WorkerEvent::NoActivity { .. }
             | WorkerEvent::Uses { .. }
             | WorkerEvent::Preparing { .. }
             | WorkerEvent::Proven

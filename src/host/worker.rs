@@ -6,7 +6,7 @@
 use super::event::{WorkerEvent, WorkerTask};
 use super::hidden_draws::HiddenCases;
 use super::job::WorkerJob;
-use crate::gpu::{ArenaLayout, BufferSet, Device, DeviceError, LoadedProgram, PinnedMemory};
+use crate::gpu::{ActivityError, ArenaLayout, BufferSet, Device, DeviceError, LoadedProgram, PinnedMemory};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::plan::ShapeProgram;
@@ -40,6 +40,9 @@ pub enum WorkError {
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// Launches cannot be traced.
+    #[error("CUPTI: {0}")]
+    Activity(#[from] ActivityError),
     /// Buffers of a shape cannot be allocated.
     #[error("cannot allocate buffers of {bytes} bytes for shape '{shape}'")]
     Buffers {
@@ -82,7 +85,7 @@ impl WorkError {
 }
 
 /// An error with its causes, on one line.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+pub fn chain(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&e| e.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

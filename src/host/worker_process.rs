@@ -8,7 +8,7 @@ use super::job::{JobMode, WorkerJob};
 use super::prestarted::Preload;
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLost, Reporter, WorkError, Worker, chain};
-use crate::gpu::{Copier, Device, query_attributes};
+use crate::gpu::{ActivityTracer, Copier, Device, query_attributes};
 use crate::model::ShapeName;
 use std::collections::HashMap;
 use std::io;
@@ -150,6 +150,11 @@ fn run(
     functions: Option<PythonFunctions>,
     reporter: &mut Reporter,
 ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    // CUPTI sees what is launched in contexts that are made after it has begun.
+    let tracer = match &job.mode {
+        JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
+        JobMode::Bench(_) | JobMode::Profile { .. } => None,
+    };
     let device = Device::open(job.device)?;
     let device = match functions {
         Some(functions) => device.with_functions(functions),
@@ -174,5 +179,8 @@ fn run(
             worker.time(&timing)
         }
         JobMode::Profile { repeat } => worker.trace(repeat),
+        JobMode::Activity { repeat, .. } => {
+            tracer.as_ref().map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, repeat))
+        }
     }
 }

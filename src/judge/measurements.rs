@@ -3,8 +3,8 @@
 use super::witness::{ChipFacts, Witness, WitnessInput};
 use super::{Correctness, Evidence, JudgeError, correctness, name_cheats};
 use crate::config::Phase;
-use crate::frame::launches::{Capture, LaunchFrames, Origin};
-use crate::frame::{Counted, Measured, Ownership, ProfiledCases, Quantities, quantities, wanted};
+use crate::frame::launches::{Capture, FrameError, LaunchFrames, Origin};
+use crate::frame::{Counted, Measured, Ownership, ProfiledCases, Quantities, quantities, traced_cases, wanted};
 use crate::model::{ComputeCapability, VariantId};
 use crate::plan::Plan;
 use crate::store::{Run, open_reports};
@@ -175,9 +175,7 @@ impl<'a> Measurements<'a> {
             }
         };
         let counted = match &self.frames {
-            Some(frames) => {
-                Counted::of_frames(frames, plan, ownership).map_err(crate::frame::launches::FrameError::from)?
-            }
+            Some(frames) => counted(frames, run, plan, ownership)?,
             None => Counted::default(),
         };
         let (capability, sms) = (self.capability(), self.sms());
@@ -216,7 +214,11 @@ impl<'a> Measurements<'a> {
 impl Measurements<'_> {
     /// Holds every latency against the counters.
     fn held_against_counters(&self, measured: &Measured<'_>) -> Result<Witness, JudgeError> {
-        let chip = ChipFacts::read(&self.reports, measured.capability)?;
+        let traced = traced_cases(&self.run.profiles);
+        let chip = match self.reports.is_empty().then(|| traced.values().next()).flatten() {
+            Some(case) => ChipFacts::of_traced(&case.trace.chip, measured.capability),
+            None => ChipFacts::read(&self.reports, measured.capability)?,
+        };
         let counters = quantities(measured, &wanted::witness_metrics(self.phase));
         Ok(Witness::compare(&WitnessInput {
             phase: self.phase,
@@ -225,8 +227,19 @@ impl Measurements<'_> {
             latencies: &self.quantities,
             counters: &counters,
             chip: &chip,
+            traced: &traced.into_keys().collect(),
         }))
     }
+}
+
+/// Counters out of the frames of reports, and what CUPTI traced where there are none.
+fn counted(frames: &LaunchFrames, run: &Run, plan: &Plan, ownership: Ownership<'_>) -> Result<Counted, FrameError> {
+    if !super::traced::is_traced(run) {
+        return Ok(Counted::of_frames(frames, plan, ownership)?);
+    }
+    let mut all = frames.clone();
+    all.append(&LaunchFrames::of_traces(&run.profiles)?)?;
+    Ok(Counted::of_frames(&all, plan, ownership)?)
 }
 
 /// One answer for launches whose results were not checked.

@@ -46,6 +46,7 @@ mod tests;
 mod tiers;
 mod to_confirm;
 mod together;
+mod traced;
 mod unchanged;
 mod uncounted;
 mod unresolved;

@@ -2,14 +2,15 @@
 
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
-use super::uncounted;
 use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, unresolved};
+use super::{traced, uncounted};
 use crate::config::{Phase, Waiver};
 use crate::expr::Owner;
+use crate::frame::Quantities;
 use crate::model::{ShapeName, VariantId, Verdict};
 use crate::plan::Plan;
 use crate::store::{Run, RunState, RunVerdict};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Why a run that does not list its files cannot pass.
@@ -121,6 +122,15 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
     let mut context = Context::new(measurements.capability(), Waiver::today());
     context.witness = Some(measurements.witness());
     references.add_to(&mut context);
+    let traced = traced::is_traced(measurements.run());
+    let others: BTreeMap<String, Quantities> = (context.stored.iter().filter(|_| traced))
+        .map(|(name, stored)| (name.clone(), traced::without_durations(stored.quantities)))
+        .collect();
+    for (name, quantities) in &others {
+        if let Some(stored) = context.stored.get_mut(name) {
+            stored.quantities = quantities;
+        }
+    }
     let (phase, plan) = (measurements.phase(), measurements.plan());
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
     judgement.warnings.extend(references.warnings.iter().cloned());
@@ -138,6 +148,7 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
         judgement.withhold_pass(&part);
     }
     if measurements.evidence() == Evidence::Measured {
+        judgement.cautions.extend(traced::caution(measurements.run()));
         judgement.cautions.extend(uncounted::cautions(measurements));
     }
     match measurements.run().manifest.state {

@@ -1,6 +1,7 @@
 //! What all rooms share: names, the chip, values, verdicts, and the records of a run. Data without behaviour of any
 //! stage; every other room may use it, and it uses none.
 
+mod activity;
 mod audit;
 mod better;
 mod build_record;
@@ -23,6 +24,7 @@ mod search_record;
 mod tolerance;
 mod verdict;
 
+pub use activity::{ActivityTrace, TracedChip, TracedLaunch};
 pub use audit::Audit;
 pub use better::Better;
 pub use build_record::{

@@ -1,5 +1,6 @@
 //! What profiling a variant gave.
 
+use crate::model::ActivityTrace;
 use crate::model::Listing;
 use crate::model::ShapeName;
 use crate::model::VariantId;
@@ -13,6 +14,12 @@ pub enum ProfileOutcome {
     Profiled {
         /// File name in the run's `reports` folder (`.ncu-rep`, or `.ncu-repz` in a recording).
         report: String,
+    },
+    /// No report has it: ncu could not count here. Its launches were traced by CUPTI instead, which says how long they took and
+    /// with what they were launched.
+    Traced {
+        /// The launches.
+        trace: ActivityTrace,
     },
     /// It has no launch in any report, and why.
     Failed {

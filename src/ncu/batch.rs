@@ -347,7 +347,7 @@ fn hand_over(
     collected: &mut Collected,
 ) -> Result<(), ProfileError> {
     match outcome {
-        ProfileOutcome::Profiled { .. } => collected.profiled += 1,
+        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => collected.profiled += 1,
         ProfileOutcome::Failed { .. } => collected.failed += 1,
     }
     let (variant, shape) = case.clone();
@@ -366,6 +366,7 @@ fn without_unknown(metrics: &mut Vec<NcuMetric>, failure: &NcuFailure) -> Result
         | NcuFailure::DriverResourceUnavailable
         | NcuFailure::Lock { .. }
         | NcuFailure::DriverIncompatible
+        | NcuFailure::UnknownGpu
         | NcuFailure::UnableToWrite { .. }
         | NcuFailure::OutOfMemory
         | NcuFailure::TargetExit { .. }

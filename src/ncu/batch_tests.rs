@@ -145,7 +145,7 @@ impl Bench {
     fn reason(&self, of: &ProfiledCase) -> String {
         let failed = self.records.iter().find_map(|record| match &record.outcome {
             ProfileOutcome::Failed { reason } if record.variant == of.0 => Some(reason.clone()),
-            ProfileOutcome::Failed { .. } | ProfileOutcome::Profiled { .. } => None,
+            ProfileOutcome::Failed { .. } | ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
         });
         failed.unwrap()
     }

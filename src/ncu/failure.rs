@@ -57,6 +57,12 @@ pub enum NcuFailure {
          (2025.2 for driver 570 or 575) or update the driver"
     )]
     DriverIncompatible,
+    /// This ncu does not know the GPU.
+    #[error(
+        "this ncu does not know this GPU (`ncu --list-chips` lists those that it does); use the Nsight Compute of the \
+         CUDA release that supports it"
+    )]
+    UnknownGpu,
     /// A report or log cannot be written.
     #[error("ncu is unable to write '{file}'; check that the folder exists, is writable and has space")]
     UnableToWrite {
@@ -119,9 +125,11 @@ impl NcuFailure {
     /// Whether no counter can be collected here, by no fault of what is profiled.
     pub const fn denies_counters(&self) -> bool {
         match self {
-            Self::NotStarted { .. } | Self::Permission | Self::DriverResourceUnavailable | Self::DriverIncompatible => {
-                true
-            }
+            Self::NotStarted { .. }
+            | Self::Permission
+            | Self::DriverResourceUnavailable
+            | Self::DriverIncompatible
+            | Self::UnknownGpu => true,
             Self::NoKernelsProfiled
             | Self::UnknownMetric { .. }
             | Self::Lock { .. }
@@ -165,6 +173,8 @@ impl NcuFailure {
             || says("Failed to load Nsight Compute CUDA modules")
         {
             Some(Self::DriverIncompatible)
+        } else if says("Profiling is not supported on device") {
+            Some(Self::UnknownGpu)
         } else if says("a driver resource was unavailable") {
             Some(Self::DriverResourceUnavailable)
         } else if says("InterprocessLockFailed") || says("Failed to open/create lock file") {
@@ -194,6 +204,7 @@ impl NcuFailure {
             | Self::DriverResourceUnavailable
             | Self::Lock { .. }
             | Self::DriverIncompatible
+            | Self::UnknownGpu
             | Self::UnableToWrite { .. } => Reach::Environment,
             Self::UnknownMetric { .. } => Reach::Group,
             Self::NoKernelsProfiled
@@ -297,6 +308,15 @@ mod tests {
         assert_eq!(of(1, text), Permission);
         assert_eq!(Permission.reach(), Reach::Environment);
         assert!(Permission.to_string().contains("NVreg_RestrictProfilingToAdminUsers=0"));
+    }
+
+    #[test]
+    fn a_gpu_that_this_ncu_does_not_know_denies_counters() {
+        let text = "==PROF== Connected to process 41 (/usr/local/bin/worker)\n==ERROR== Profiling is not supported on \
+            device 0. To find out supported GPUs refer --list-chips option.\n==PROF== Disconnected from process 41\n\
+            ==WARNING== No kernels were profiled.\n";
+        assert_eq!((of(0, text), UnknownGpu.reach()), (UnknownGpu, Reach::Environment));
+        assert!(UnknownGpu.denies_counters() && !NoKernelsProfiled.denies_counters());
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub struct Subject<'a> {
 pub struct Covered(BTreeMap<ProfiledCase, BTreeSet<NcuMetric>>);
 
 impl Covered {
-    /// From the run's records. Failures are not covered: they are tried again when a run goes on.
+    /// From the run's records. Failures, and what CUPTI stands in for, are not covered: they are tried again when a run goes on.
     pub fn by(records: &[ProfileRecord]) -> Self {
         let mut covered: BTreeMap<ProfiledCase, BTreeSet<NcuMetric>> = BTreeMap::new();
         for record in records {
@@ -114,7 +114,7 @@ impl Covered {
                     let case = (record.variant.clone(), record.shape.clone());
                     covered.entry(case).or_default().extend(record.metrics.iter().cloned());
                 }
-                ProfileOutcome::Failed { .. } => {}
+                ProfileOutcome::Failed { .. } | ProfileOutcome::Traced { .. } => {}
             }
         }
         Self(covered)

@@ -97,7 +97,7 @@ fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepPro
     let stands_for = selected.map(|id| shares(id).unwrap_or_else(|| id.clone()));
     let profiled = |profile: &&DeepProfile| match profile.outcome {
         ProfileOutcome::Profiled { .. } => true,
-        ProfileOutcome::Failed { .. } => false,
+        ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => false,
     };
     let shown = |profile: &'a DeepProfile| match selected.filter(|_| stands_for.as_ref() == Some(&profile.variant)) {
         Some(selected) => (selected, profile),
@@ -196,7 +196,7 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
         None => {
             let failed = inputs.deep.profiles.iter().find_map(|profile| match &profile.outcome {
                 ProfileOutcome::Failed { reason } => Some(reason.as_str()),
-                ProfileOutcome::Profiled { .. } => None,
+                ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
             });
             say(failed.unwrap_or("the run has none; measure again"))
         }

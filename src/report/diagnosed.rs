@@ -88,7 +88,7 @@ pub fn with_diagnosis<T>(
 fn reports(run: &Run) -> HashMap<(VariantId, ShapeName), String> {
     let named = run.profiles.iter().filter_map(|record| match &record.outcome {
         ProfileOutcome::Profiled { report } => Some(((record.variant.clone(), record.shape.clone()), report.clone())),
-        ProfileOutcome::Failed { .. } => None,
+        ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => None,
     });
     named.collect()
 }

@@ -32,7 +32,7 @@ pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, counters: &[String]) -> Vec<
     let counted: BTreeSet<&String> = run
         .profiles
         .iter()
-        .filter(|record| matches!(record.outcome, ProfileOutcome::Profiled { .. }))
+        .filter(|record| !matches!(record.outcome, ProfileOutcome::Failed { .. }))
         .flat_map(|record| &record.metrics)
         .collect();
     let uncounted = counters.iter().filter(|name| !counted.contains(name)).map(String::as_str);

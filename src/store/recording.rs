@@ -162,6 +162,7 @@ fn rename(outcome: &mut ProfileOutcome, names: &BTreeMap<String, String>) {
                 report.clone_from(new);
             }
         }
+        ProfileOutcome::Traced { .. } => {}
         ProfileOutcome::Failed { reason } => *reason = without_folders(reason),
     }
 }

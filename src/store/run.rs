@@ -100,7 +100,7 @@ impl Run {
     fn paths<'a>(&self, outcomes: impl Iterator<Item = &'a ProfileOutcome>) -> Vec<PathBuf> {
         let named = outcomes.filter_map(|outcome| match outcome {
             ProfileOutcome::Profiled { report } => Some(report.as_str()),
-            ProfileOutcome::Failed { .. } => None,
+            ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => None,
         });
         let names: BTreeSet<&str> = named.collect();
         names.iter().map(|name| self.folder.join("reports").join(name)).collect()

@@ -175,6 +175,9 @@ Result cuFuncSetAttribute(void *function, int attribute, int value) { return OK;
 
 static uint64_t microseconds;
 
+/* What a double of CUPTI hears of every kernel: its name, grid, block and shared memory, and when it began and ended. */
+void (*doubleLaunched)(const char *name, const unsigned launch[7], uint64_t begun, uint64_t ended);
+
 static void add(uint64_t sums[2], uint64_t key, uint64_t index, uint64_t word) {
     uint64_t a = (word ^ key) + (index + 1) * 0x9e3779b97f4a7c15u;
     a = (a ^ (a >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -270,6 +273,7 @@ typedef struct {
     enum { LAUNCH, COPY, FILL, WORK } kind;
     const Function *function;
     unsigned grid[2];
+    unsigned launch[7];
     uint64_t parameters[PARAMETERS];
     unsigned char *to, *from, byte;
     size_t bytes;
@@ -283,6 +287,7 @@ typedef struct {
 static Graph *captured;
 
 static Result run(const Node *node) {
+    uint64_t begun = microseconds;
     switch (node->kind) {
     case LAUNCH:
         if (!strcmp(node->function->name, "ncugate_copy"))
@@ -295,6 +300,8 @@ static Result run(const Node *node) {
             digest(node->grid, node->parameters);
         else
             copy(node->function, node->parameters);
+        if (doubleLaunched)
+            doubleLaunched(node->function->name, node->launch, begun, microseconds);
         break;
     case COPY: memcpy(node->to, node->from, node->bytes); break;
     case WORK:
@@ -372,6 +379,7 @@ Result cuLaunchKernelEx(const Config *config, void *function, void **parameters,
                                                                : 5;
     for (int i = 0; i < count; i++)
         memcpy(&node.parameters[i], parameters[i], 8);
+    memcpy(node.launch, config, sizeof node.launch);
     return queue(node);
 }
 

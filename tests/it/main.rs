@@ -11,6 +11,7 @@ mod concurrent;
 mod confirmed;
 #[path = "../../crates/ncu-rep/tests/crafted/mod.rs"]
 mod crafted;
+mod cupti;
 mod damage;
 mod deep_profile;
 mod demo;

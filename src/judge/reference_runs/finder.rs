@@ -5,6 +5,7 @@ use crate::config::{self, Phase, Waiver};
 use crate::disk;
 use crate::frame::wanted;
 use crate::judge::measurements::Measurements;
+use crate::judge::traced::{is_traced, without_durations};
 use crate::judge::{Context, JudgeError, Judgement, PhaseRun, judge};
 use crate::store::{MANIFEST, Manifest, Run, RunState, RunVerdict};
 use std::path::{Path, PathBuf};
@@ -51,6 +52,8 @@ pub fn entry_of_run(
     let judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
     let selected = judgement.selected.as_ref();
     let selected = selected.ok_or_else(|| lacking("no variant of it is both correct and measured by its objective"))?;
+    // Later runs may have durations of ncu, which are not compared with CUPTI's.
+    let own = is_traced(&run).then(|| without_durations(measured.quantities()));
     let entry = LeaderboardEntry::new(
         name,
         EntrySource {
@@ -59,7 +62,7 @@ pub fn entry_of_run(
             objective: &phase.objective,
             variant: &selected.variant,
             value: selected.value,
-            quantities: measured.quantities(),
+            quantities: own.as_ref().unwrap_or_else(|| measured.quantities()),
         },
     );
     Ok((entry, judgement))

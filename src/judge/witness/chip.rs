@@ -1,7 +1,7 @@
 //! What a chip can do at best, from what ncu reports of the device.
 
 use crate::frame::launches::FrameError;
-use crate::model::ComputeCapability;
+use crate::model::{ComputeCapability, TracedChip};
 use ncu_rep::{Launch, Report, ReportError};
 
 /// Bytes that a multiprocessor and L2 exchange in a clock, both ways together: 64 in and 64 out. It is the width of the
@@ -36,6 +36,19 @@ impl ChipFacts {
             Some((_, Ok(facts))) => Ok(Self { capability, ..facts }),
             Some((report, Err(source))) => Err(FrameError::Report { report, source }),
             None => Ok(Self { capability, ..Self::default() }),
+        }
+    }
+
+    /// Those that the driver gave where CUPTI traced and ncu wrote no report.
+    pub fn of_traced(chip: &TracedChip, capability: Option<ComputeCapability>) -> Self {
+        let hertz = |khz: Option<u32>| khz.filter(|khz| *khz > 0).map(|khz| f64::from(khz) * 1e3);
+        Self {
+            l2_bytes: (chip.l2_bytes > 0).then_some(chip.l2_bytes as f64),
+            memory_hz: hertz(chip.memory_clock_khz),
+            bus_bits: chip.memory_bus_bits.filter(|bits| *bits > 0).map(f64::from),
+            sm_hz: hertz(chip.clock_khz),
+            sms: (chip.sms > 0).then_some(f64::from(chip.sms)),
+            capability,
         }
     }
 

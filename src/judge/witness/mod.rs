@@ -20,7 +20,7 @@ use crate::model::{Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, Metr
 use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, Step, Variant};
 use crate::stats;
 use crate::store::Run;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 pub use chip::ChipFacts;
@@ -72,6 +72,8 @@ pub struct WitnessInput<'a> {
     pub counters: &'a Quantities,
     /// What the chip can do at best.
     pub chip: &'a ChipFacts,
+    /// Cases whose duration is CUPTI's, because ncu might not count.
+    pub traced: &'a HashSet<(&'a VariantId, &'a ShapeName)>,
 }
 
 /// A variant at a shape whose latency is looked at.
@@ -87,6 +89,8 @@ pub(super) struct CaseCounters<'a> {
     latency: f64,
     /// Sets of buffers that its launches rotate over.
     sets: f64,
+    /// Whether its duration is CUPTI's.
+    is_traced: bool,
 }
 
 impl Witness {
@@ -177,6 +181,9 @@ impl WitnessInput<'_> {
             (Method::Captured(_), _) => Agreement::Doubtful("a launch of another program".into()),
             (Method::Command(_), Standing::Candidate) => Agreement::Doubtful(GRADED_BY_ITSELF.into()),
             (Method::Command(_), Standing::Baseline) => self.seen(variant),
+            (Method::Function(_), _) if self.is_traced(&variant.id, &shape.name) => {
+                Agreement::Doubtful("its own code ran in the process that traced it".into())
+            }
             (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
                 Agreement::Doubtful("outputs of its timed launches were not verified".into())
             }
@@ -188,9 +195,16 @@ impl WitnessInput<'_> {
                     Method::Kernel(kernel) => kernel.program(&shape.name),
                     Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
                 };
-                CaseCounters { phase, chip, shape, variant: &variant.id, program, counters, latency, sets }.agreement()
+                let variant = &variant.id;
+                let is_traced = self.is_traced(variant, &shape.name);
+                CaseCounters { phase, chip, shape, variant, program, counters, latency, sets, is_traced }.agreement()
             }
         }
+    }
+
+    /// Whether its duration is CUPTI's.
+    fn is_traced(&self, variant: &VariantId, shape: &ShapeName) -> bool {
+        self.traced.contains(&(self.run.measured_as(variant), shape))
     }
 
     /// The median of the samples that were taken anew: those judge, so the counters have to agree with them too.
@@ -259,13 +273,15 @@ impl CaseCounters<'_> {
     /// Time that reading from DRAM costs a launch under ncu, which flushes the caches, and that is not spent where the
     /// buffers are still in L2 from the launch before, in microseconds.
     ///
-    /// What one launch of an evaluation leaves in L2 for the next one is there whatever the sets are.
+    /// What one launch of an evaluation leaves in L2 for the next one is there whatever the sets are. CUPTI counts no bytes: those of
+    /// all buffers stand for them, each of which a launch on flushed caches reads from DRAM once.
     fn cold_us(&self) -> f64 {
         let held = match self.launches() {
             0 | 1 => self.set_bytes().and_then(|set| self.chip.held_share(self.sets * set)),
             _ => Some(1.0),
         };
-        let moved = self.counted(id::DRAM_BYTES).zip(self.chip.dram_bytes_per_second());
+        let bytes = self.counted(id::DRAM_BYTES).or_else(|| self.set_bytes().filter(|_| self.is_traced));
+        let moved = bytes.zip(self.chip.dram_bytes_per_second());
         held.zip(moved).map_or(0.0, |(held, (bytes, peak))| held * bytes / peak * 1e6)
     }
 

@@ -39,6 +39,11 @@ const CHIP: ChipFacts = ChipFacts {
 
 /// What the counters say of a launch of `latency` microseconds.
 fn agreement(latency: f64, counted: &[(&str, f64)]) -> Agreement {
+    agreement_with(latency, counted, false)
+}
+
+/// The same of a duration that is CUPTI's, or is not.
+fn agreement_with(latency: f64, counted: &[(&str, f64)], is_traced: bool) -> Agreement {
     let phase = parse(Path::new("copy.toml"), PHASE).unwrap();
     let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
     let mut counters = Quantities::new([(variant.clone(), shape.name.clone())]);
@@ -54,6 +59,7 @@ fn agreement(latency: f64, counted: &[(&str, f64)]) -> Agreement {
         counters: &counters,
         latency,
         sets: 4.0,
+        is_traced,
     };
     case.agreement()
 }
@@ -148,6 +154,18 @@ fn a_median_below_what_the_chip_can_do_does_not_count() {
 }
 
 #[test]
+fn a_duration_of_cupti_is_a_witness_that_is_granted_cold_caches_by_the_bytes_of_the_buffers() {
+    let of = |latency, duration| agreement_with(latency, &[("duration", duration)], true);
+    assert_eq!(of(3.0, 8_000.0), Agreement::Agrees);
+    // 8 MB of one set, all of which L2 holds over four sets, take 1.7 us at 4.8 TB/s
+    assert_eq!(of(3.0, 10_000.0), Agreement::Agrees);
+    assert!(matches!(of(3.0, 10_400.0), Agreement::Doubtful(_)));
+    assert!(matches!(agreement(3.0, &[("duration", 9_000.0)]), Agreement::Doubtful(_)), "ncu counts its bytes");
+    assert!(matches!(of(3.0, 80_000.0), Agreement::Cheats(_)));
+    assert!(matches!(agreement_with(3.0, &[], true), Agreement::Doubtful(_)));
+}
+
+#[test]
 fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
     let phase = parse(Path::new("copy.toml"), &PHASE.replace("N = 1000000", "N = 100000000")).unwrap();
     let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
@@ -162,6 +180,7 @@ fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
             counters: &counters,
             latency,
             sets,
+            is_traced: false,
         }
         .floors()
     };

@@ -1,0 +1,243 @@
+//! The library of CUPTI: where it lies, and the few functions of it that are used. It is loaded at run time; where it is absent that is an
+//! answer.
+
+use super::activity_record::{CuptiRelease, release};
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use std::ffi::{CStr, c_char, c_void};
+use std::path::{Path, PathBuf};
+
+/// Major versions of CUDA whose CUPTI is looked for, the newest first.
+const MAJORS: [u32; 2] = [13, 12];
+/// Where toolkits are installed.
+const TOOLKIT: &str = "/usr/local/cuda";
+/// Folders of a toolkit that have CUPTI.
+const IN_TOOLKIT: [&str; 2] = ["extras/CUPTI/lib64", "lib64"];
+/// Where the packages of PyPI have it, below `site-packages`.
+const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_cupti/lib"];
+
+/// Why launches cannot be traced.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ActivityError {
+    /// There is no library.
+    #[error("libcupti was not found ({looked})")]
+    NotFound {
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// There is one that is of no use here.
+    #[error("{}: {reason}", library.display())]
+    Unfit {
+        /// The library.
+        library: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A function of it failed.
+    #[error("{call}: {reason}")]
+    Call {
+        /// The function.
+        call: &'static str,
+        /// What CUPTI said.
+        reason: String,
+    },
+    /// What it gave cannot be read.
+    #[error("its records cannot be read: {0}")]
+    Records(String),
+}
+
+/// `CUptiResult`; 0 is success.
+pub(super) type Status = u32;
+pub(super) type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+pub(super) type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+pub(super) type NextRecord = unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> Status;
+
+/// Functions of a library that stays loaded until the process ends: it may call back at any time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cupti {
+    pub release: CuptiRelease,
+    register: unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> Status,
+    enable: unsafe extern "C" fn(u32) -> Status,
+    disable: unsafe extern "C" fn(u32) -> Status,
+    flush: unsafe extern "C" fn(u32) -> Status,
+    pub next: NextRecord,
+    text: unsafe extern "C" fn(Status, *mut *const c_char) -> Status,
+}
+
+impl Cupti {
+    /// Loads a library.
+    ///
+    /// # Errors
+    /// It cannot be loaded, lacks a function, or is of a version whose records are not known.
+    pub fn load(path: &Path) -> Result<Self, ActivityError> {
+        let unfit = |reason: String| ActivityError::Unfit { library: path.to_owned(), reason };
+        // SAFETY: what a library does when it is loaded is its own. It is CUPTI by its name, from places where the user has
+        // installed it, and this is a process that measures nothing else.
+        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+        // Never unloaded: CUPTI has threads that call back.
+        let absent = |error: libloading::Error| match path.is_absolute() {
+            true => unfit(error.to_string()),
+            // The loader does not say whether it knows no such name or could not read the file.
+            false => ActivityError::NotFound { looked: error.to_string() },
+        };
+        let library: &'static Library = Box::leak(Box::new(library.map_err(absent)?));
+        let version: unsafe extern "C" fn(*mut u32) -> Status = symbol(library, "cuptiGetVersion").map_err(&unfit)?;
+        let mut api = 0;
+        // SAFETY: it writes one `uint32_t`.
+        let status = unsafe { version(&raw mut api) };
+        if status != 0 {
+            return Err(unfit(format!("cuptiGetVersion failed with {status}")));
+        }
+        let unknown = || unfit(format!("the layout of its records is not known here (CUPTI API version {api})"));
+        Ok(Self {
+            release: release(api).ok_or_else(unknown)?,
+            register: symbol(library, "cuptiActivityRegisterCallbacks").map_err(&unfit)?,
+            enable: symbol(library, "cuptiActivityEnable").map_err(&unfit)?,
+            disable: symbol(library, "cuptiActivityDisable").map_err(&unfit)?,
+            flush: symbol(library, "cuptiActivityFlushAll").map_err(&unfit)?,
+            next: symbol(library, "cuptiActivityGetNextRecord").map_err(&unfit)?,
+            text: symbol(library, "cuptiGetResultString").map_err(&unfit)?,
+        })
+    }
+
+    /// Has CUPTI ask for buffers, and give them back, by these.
+    pub fn register(&self, request: RequestBuffer, complete: CompleteBuffer) -> Result<(), ActivityError> {
+        // SAFETY: both have the types of `CUpti_BuffersCallbackRequestFunc` and `...CompleteFunc`, and live as long as the process.
+        self.check("cuptiActivityRegisterCallbacks", unsafe { (self.register)(request, complete) })
+    }
+
+    /// Begins to write records of a kind.
+    pub fn enable(&self, kind: u32) -> Result<(), ActivityError> {
+        // SAFETY: it takes a number, and refuses kinds that it does not know.
+        self.check("cuptiActivityEnable", unsafe { (self.enable)(kind) })
+    }
+
+    /// Writes no more of them.
+    pub fn disable(&self, kind: u32) -> Result<(), ActivityError> {
+        // SAFETY: as `enable`.
+        self.check("cuptiActivityDisable", unsafe { (self.disable)(kind) })
+    }
+
+    /// Gives buffers back whose records are complete, or all of them.
+    pub fn flush(&self, all: bool) -> Result<(), ActivityError> {
+        // SAFETY: it takes a flag (`CUPTI_ACTIVITY_FLAG_FLUSH_FORCED` is 1) and calls what was registered.
+        self.check("cuptiActivityFlushAll", unsafe { (self.flush)(u32::from(all)) })
+    }
+
+    fn check(&self, call: &'static str, status: Status) -> Result<(), ActivityError> {
+        if status == 0 {
+            return Ok(());
+        }
+        let mut text = std::ptr::null();
+        // SAFETY: it writes the address of a text that lives as long as the library, or fails.
+        let named = unsafe { (self.text)(status, &raw mut text) } == 0 && !text.is_null();
+        // SAFETY: the text that it gave ends with a NUL.
+        let name = named.then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+        Err(ActivityError::Call { call, reason: name.unwrap_or_else(|| format!("error {status}")) })
+    }
+}
+
+/// A function of the library.
+fn symbol<F: Copy>(library: &Library, name: &'static str) -> Result<F, String> {
+    // SAFETY: `F` is the type that `cupti_activity.h` and its fellows give the function of this name since CUDA 11.
+    unsafe { library.get::<F>(name) }.map(|found| *found).map_err(|_| format!("it has no `{name}`"))
+}
+
+/// The CUPTI that is used with a driver of this CUDA version: the first that can be loaded of those on the loader's path, in the toolkit of
+/// `CUDA_HOME`, in that of `CUDA_PATH`, in `/usr/local/cuda`, and in the packages of `python`. One of a newer major version than the driver's is
+/// left out: it does not work. Gives the library and the CUDA release that it came with.
+///
+/// # Errors
+/// There is none, or why the first that there is is of no use.
+pub fn find_cupti(cuda: (u32, u32), python: &Path) -> Result<(PathBuf, &'static str), ActivityError> {
+    let mut refused = None;
+    for path in candidates(cuda.0, python) {
+        if path.is_absolute() && !path.is_file() {
+            continue;
+        }
+        match Cupti::load(&path) {
+            Ok(found) if found.release.major <= cuda.0 => return Ok((path, found.release.name)),
+            Ok(found) => {
+                let reason = format!("CUPTI {} with a driver of CUDA {}.{}", found.release.name, cuda.0, cuda.1);
+                refused = refused.or(Some(ActivityError::Unfit { library: path, reason }));
+            }
+            Err(ActivityError::NotFound { .. }) => {}
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    let looked =
+        || "on the loader's path, in CUDA_HOME, CUDA_PATH, /usr/local/cuda, and in the packages of Python".to_owned();
+    Err(refused.unwrap_or_else(|| ActivityError::NotFound { looked: looked() }))
+}
+
+/// Names and paths in the order in which they are tried.
+fn candidates(major: u32, python: &Path) -> Vec<PathBuf> {
+    let files = || MAJORS.into_iter().filter(move |of| *of <= major).map(|of| format!("libcupti.so.{of}"));
+    let roots = ["CUDA_HOME", "CUDA_PATH"].map(|name| std::env::var_os(name).map(PathBuf::from));
+    let roots = roots.into_iter().flatten().filter(|root| root.is_absolute()).chain([PathBuf::from(TOOLKIT)]);
+    let toolkits = roots.flat_map(|root| IN_TOOLKIT.map(|folder| root.join(folder)));
+    let folders = toolkits.chain(packages(python));
+    let in_folders = folders.flat_map(|folder| files().map(move |file| folder.join(file)));
+    files().map(PathBuf::from).chain(in_folders).collect()
+}
+
+/// Folders of packages beside a Python: those of its environment, and those of Debian.
+fn packages(python: &Path) -> Vec<PathBuf> {
+    let Some(prefix) = which::which(python).ok().and_then(|path| Some(path.parent()?.parent()?.to_owned())) else {
+        return Vec::new();
+    };
+    let libraries = [prefix.join("lib"), prefix.join("local/lib")];
+    let mut versions: Vec<PathBuf> = libraries
+        .iter()
+        .filter_map(|folder| folder.read_dir().ok())
+        .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")))
+        .collect();
+    versions.sort();
+    let places = |version: PathBuf| {
+        ["site-packages", "dist-packages"]
+            .map(|name| version.join(name))
+            .into_iter()
+            .flat_map(|packages| IN_PACKAGES.map(|folder| packages.join(folder)))
+    };
+    versions.into_iter().flat_map(places).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_major_version_than_the_drivers_is_not_tried() {
+        let names = |major| -> Vec<String> {
+            let all = candidates(major, Path::new("no-such-python"));
+            all.iter().filter(|path| !path.is_absolute()).map(|path| path.display().to_string()).collect()
+        };
+        assert_eq!(names(13), ["libcupti.so.13", "libcupti.so.12"]);
+        assert_eq!(names(12), ["libcupti.so.12"]);
+        assert_eq!(names(11), [""; 0]);
+    }
+
+    #[test]
+    fn packages_are_those_beside_the_python() {
+        let folder = tempfile::tempdir().unwrap();
+        let python = folder.path().join("bin/python3");
+        std::fs::create_dir_all(python.parent().unwrap()).unwrap();
+        std::fs::write(&python, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::create_dir_all(folder.path().join("lib/python3.12")).unwrap();
+        let wheel = folder.path().join("lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13");
+        assert!(candidates(13, &python).contains(&wheel));
+    }
+
+    #[test]
+    fn what_is_not_a_library_is_an_error_and_not_a_panic() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("libcupti.so.13");
+        std::fs::write(&text, "not a library").unwrap();
+        assert!(matches!(Cupti::load(&text), Err(ActivityError::Unfit { .. })));
+        // libc is a library without a function of CUPTI.
+        let error = Cupti::load(Path::new("libc.so.6")).unwrap_err();
+        assert!(error.to_string().contains("cuptiGetVersion"), "{error}");
+    }
+}

@@ -1,0 +1,226 @@
+//! Launches traced by CUPTI: what is measured of a variant where ncu may not count. Each case has its module loaded anew, and the
+//! process times nothing else.
+
+use super::event::{ActivityOutcome, WorkerEvent, WorkerTask};
+use super::worker::{DeviceLost, Reporter, WorkError, Worker};
+use crate::gpu::{
+    ActivityError, ActivityTracer, BufferSet, Copier, Device, DeviceError, DeviceMemory, PinnedMemory, find_cupti,
+    query_attributes,
+};
+use crate::model::{ActivityTrace, TracedChip, TracedLaunch};
+use crate::prove::ShapeSpec;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Launches of an evaluation of which the one with the median time counts: the first of a module, or one that the system disturbs,
+/// takes longer.
+const TRIES: u32 = 5;
+/// How long the GPU is kept busy before the first launch: the clocks of an idle one are low.
+const WARM: Duration = Duration::from_millis(50);
+/// Bytes that the kernel of a trial copies.
+const TRIAL_BYTES: usize = 4096;
+/// What is not a launch, in words.
+type Untraced = String;
+
+impl Worker<'_> {
+    /// Traces every variant at every shape it is to be traced at, `repeats` evaluations each.
+    pub(super) fn trace_activity(
+        &mut self,
+        tracer: &ActivityTracer,
+        repeats: u32,
+    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        // Twice the L2 cache: written over before each launch, as ncu flushes it.
+        let l2 = self.device.attributes().l2_bytes as usize;
+        let flush = self.device.allocate(2 * l2)?;
+        self.keep_busy(&flush)?;
+        for shape in self.job.shapes.clone() {
+            let wanted = self.wanted_at(&shape);
+            if wanted.is_empty() {
+                continue;
+            }
+            let buffers = self.known_buffers(&shape)?;
+            for &index in &wanted {
+                let traced = self.trace_case(tracer, (index, &shape), &buffers, &flush, repeats)?;
+                let outcome = match traced {
+                    Ok(evaluations) => ActivityOutcome::Traced {
+                        trace: ActivityTrace {
+                            cupti: tracer.release().to_owned(),
+                            chip: self.traced_chip(),
+                            evaluations,
+                        },
+                    },
+                    Err(reason) => ActivityOutcome::Failed { reason },
+                };
+                let failed = match &outcome {
+                    ActivityOutcome::Failed { reason } => Some(reason.clone()),
+                    ActivityOutcome::Traced { .. } => None,
+                };
+                let variant = self.job.kernels[index].variant.clone();
+                self.reporter.report(&WorkerEvent::Traced {
+                    variant: variant.clone(),
+                    shape: shape.name.clone(),
+                    outcome,
+                })?;
+                if let Some(reason) = failed
+                    && let lost @ ControlFlow::Break(_) = self.probe_device(&variant, &reason)?
+                {
+                    return Ok(lost);
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The launches of each evaluation of a case.
+    fn trace_case(
+        &mut self,
+        tracer: &ActivityTracer,
+        (index, shape): (usize, &ShapeSpec),
+        buffers: &(BufferSet, PinnedMemory),
+        flush: &DeviceMemory,
+        repeats: u32,
+    ) -> Result<Result<Vec<Vec<TracedLaunch>>, Untraced>, WorkError> {
+        let variant = self.job.kernels[index].variant.clone();
+        // What a kernel keeps in variables of its module is gone with the module.
+        self.loaded.remove(&variant);
+        let mut evaluations = Vec::new();
+        for repeat in 0..repeats {
+            let mut tries = Vec::new();
+            for _ in 0..TRIES {
+                self.started(&variant, shape, WorkerTask::Profile { repeat })?;
+                match self.trace_evaluation(tracer, (index, shape), buffers, flush) {
+                    Ok(launches) => tries.push(launches),
+                    Err(reason) => return Ok(Err(reason)),
+                }
+            }
+            evaluations.push(median(tries));
+        }
+        Ok(Ok(evaluations))
+    }
+
+    /// The launches of one evaluation, on buffers that are filled anew and caches that are flushed.
+    fn trace_evaluation(
+        &mut self,
+        tracer: &ActivityTracer,
+        (index, shape): (usize, &ShapeSpec),
+        (set, image): &(BufferSet, PinnedMemory),
+        flush: &DeviceMemory,
+    ) -> Result<Vec<TracedLaunch>, Untraced> {
+        let failed = |error: DeviceError| error.to_string();
+        self.load(index).map_err(failed)?;
+        let program = self.program(index, shape).map_err(failed)?;
+        let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(|error| error.to_string())?;
+        let bound = set.bind(&self.device, (loaded, &program), &shape.buffers).map_err(failed)?;
+        let ready = || {
+            set.refill(&self.device, image)?;
+            self.device.prepare(&bound)?;
+            self.device.fill(flush, 0)?;
+            self.device.synchronize()
+        };
+        ready().map_err(failed)?;
+        let unread = |error: ActivityError| format!("CUPTI: {error}");
+        // What was launched to get ready is not the variant's.
+        tracer.take(0).map_err(unread)?;
+        self.device.run(&bound).and_then(|()| self.device.synchronize()).map_err(failed)?;
+        let expected = program.launches().count();
+        let launches = tracer.take(expected).map_err(unread)?;
+        let timed = launches.iter().filter(|launch| launch.duration_ns().is_some()).count();
+        match (launches.len(), timed) {
+            (seen, timed) if seen == expected && timed == expected => Ok(launches),
+            (seen, timed) => Err(format!("CUPTI has times of {timed} and records of {seen} of {expected} launches")),
+        }
+    }
+
+    /// Keeps the GPU busy until its clocks are those of work.
+    fn keep_busy(&self, memory: &DeviceMemory) -> Result<(), DeviceError> {
+        let begun = Instant::now();
+        while begun.elapsed() < WARM {
+            self.device.fill(memory, 0)?;
+            self.device.synchronize()?;
+        }
+        Ok(())
+    }
+
+    fn traced_chip(&self) -> TracedChip {
+        let device = self.device.attributes();
+        TracedChip {
+            l2_bytes: device.l2_bytes,
+            sms: device.sms,
+            clock_khz: device.clock_khz,
+            memory_clock_khz: device.memory_clock_khz,
+            memory_bus_bits: device.memory_bus_bits,
+        }
+    }
+}
+
+/// Of several times the same launches those that took the median time together.
+fn median(mut tries: Vec<Vec<TracedLaunch>>) -> Vec<TracedLaunch> {
+    tries.sort_by_key(|launches| launches.iter().filter_map(TracedLaunch::duration_ns).sum::<u64>());
+    let middle = tries.len() / 2;
+    tries.into_iter().nth(middle).unwrap_or_default()
+}
+
+/// Says on standard output which CUPTI there is to trace with, or why there is none; packages are looked for beside `python`. With `launch`
+/// one small kernel is traced as well: whether that works here is then tried and not guessed.
+pub fn report_activity(python: &Path, launch: bool) -> Result<(), WorkError> {
+    let mut reporter = Reporter::stdout()?;
+    let event = match find(python, launch) {
+        Ok((library, release)) => WorkerEvent::Activity { library, release },
+        Err(reason) => WorkerEvent::NoActivity { reason },
+    };
+    Ok(reporter.report(&event)?)
+}
+
+fn find(python: &Path, launch: bool) -> Result<(std::path::PathBuf, String), String> {
+    let device = query_attributes(0).map_err(|error| error.to_string())?.ok_or("there is no GPU")?;
+    let (library, release) = find_cupti(device.cuda, python).map_err(|error| error.to_string())?;
+    if launch {
+        trace_once(&library)?;
+    }
+    Ok((library, release.to_owned()))
+}
+
+/// Traces one launch of this program's own copy kernel.
+fn trace_once(library: &Path) -> Result<(), String> {
+    let tracer = ActivityTracer::start(library).map_err(|error| error.to_string())?;
+    let copied = || -> Result<(), DeviceError> {
+        let device = Device::open(0)?;
+        let (from, to) = (device.allocate(TRIAL_BYTES)?, device.allocate(TRIAL_BYTES)?);
+        Copier::new(&device)?.copy(&device, &to, 0, &from, &(0..TRIAL_BYTES))?;
+        device.synchronize()
+    };
+    copied().map_err(|error| error.to_string())?;
+    let launches = tracer.take(1).map_err(|error| error.to_string())?;
+    let timed = launches.iter().any(|launch| launch.duration_ns().is_some());
+    timed
+        .then_some(())
+        .ok_or_else(|| format!("it has no times of a kernel that was launched, {} records", launches.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(duration_ns: u64) -> TracedLaunch {
+        TracedLaunch {
+            kernel: "k".to_owned(),
+            start_ns: 100,
+            end_ns: 100 + duration_ns,
+            registers: 1,
+            static_shared: 0,
+            dynamic_shared: 0,
+            local: 0,
+            grid: [1, 1, 1],
+            block: [1, 1, 1],
+            cluster: [0, 0, 0],
+        }
+    }
+
+    #[test]
+    fn the_launches_that_took_the_median_time_together_count() {
+        let tries = [[9, 1], [2, 2], [50, 1], [3, 3], [8, 1]].map(|both| both.map(launch).to_vec());
+        assert_eq!(median(tries.to_vec()), [8, 1].map(launch));
+        assert_eq!(median(Vec::new()), []);
+    }
+}

@@ -1,0 +1,153 @@
+//! Launches as CUPTI's activity records have them: what is known of a launch where ncu may not count.
+
+use serde::{Deserialize, Serialize};
+
+/// A kernel launch as it was executed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedLaunch {
+    /// The kernel's symbol.
+    pub kernel: String,
+    /// When the GPU began with it, in nanoseconds of CUPTI's clock.
+    pub start_ns: u64,
+    /// When it had ended.
+    pub end_ns: u64,
+    /// Registers a thread.
+    pub registers: u32,
+    /// Bytes of static shared memory a block.
+    pub static_shared: u32,
+    /// Bytes of dynamic shared memory a block.
+    pub dynamic_shared: u32,
+    /// Bytes of local memory a thread.
+    pub local: u32,
+    /// Blocks of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Blocks of a cluster; zeros without clusters.
+    pub cluster: [u32; 3],
+}
+
+/// What the driver says of the GPU that executed; it takes the place of what a report of ncu says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TracedChip {
+    /// L2 in bytes.
+    pub l2_bytes: u64,
+    /// Multiprocessors.
+    pub sms: u32,
+    /// Highest clock of the multiprocessors in kHz.
+    pub clock_khz: Option<u32>,
+    /// Highest clock of memory in kHz.
+    pub memory_clock_khz: Option<u32>,
+    /// Width of the memory bus in bits.
+    pub memory_bus_bits: Option<u32>,
+}
+
+/// The launches of a case, traced in a process of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActivityTrace {
+    /// The CUDA release of the CUPTI that traced (`13.0`).
+    pub cupti: String,
+    /// The GPU.
+    pub chip: TracedChip,
+    /// The launches of each evaluation, in the order they ran.
+    pub evaluations: Vec<Vec<TracedLaunch>>,
+}
+
+impl TracedLaunch {
+    /// ncu's names of what a record says.
+    pub const COUNTERS: [&str; 16] = [
+        "gpu__time_duration.sum",
+        "launch__registers_per_thread",
+        "launch__shared_mem_per_block_static",
+        "launch__shared_mem_per_block_dynamic",
+        "launch__grid_size",
+        "launch__grid_dim_x",
+        "launch__grid_dim_y",
+        "launch__grid_dim_z",
+        "launch__block_size",
+        "launch__block_dim_x",
+        "launch__block_dim_y",
+        "launch__block_dim_z",
+        "launch__thread_count",
+        "launch__cluster_dim_x",
+        "launch__cluster_dim_y",
+        "launch__cluster_dim_z",
+    ];
+
+    /// How long it ran, in nanoseconds; none where the times are not those of a launch.
+    pub fn duration_ns(&self) -> Option<u64> {
+        self.end_ns.checked_sub(self.start_ns).filter(|ns| *ns > 0 && self.start_ns > 0)
+    }
+
+    /// The value that a record has under ncu's name; none where it has none.
+    pub fn counter(&self, name: &str) -> Option<f64> {
+        let blocks = size(self.grid);
+        let threads = size(self.block);
+        Some(match name {
+            "gpu__time_duration.sum" => self.duration_ns()? as f64,
+            "launch__registers_per_thread" => f64::from(self.registers),
+            "launch__shared_mem_per_block_static" => f64::from(self.static_shared),
+            "launch__shared_mem_per_block_dynamic" => f64::from(self.dynamic_shared),
+            "launch__grid_size" => blocks,
+            "launch__grid_dim_x" => f64::from(self.grid[0]),
+            "launch__grid_dim_y" => f64::from(self.grid[1]),
+            "launch__grid_dim_z" => f64::from(self.grid[2]),
+            "launch__block_size" => threads,
+            "launch__block_dim_x" => f64::from(self.block[0]),
+            "launch__block_dim_y" => f64::from(self.block[1]),
+            "launch__block_dim_z" => f64::from(self.block[2]),
+            "launch__thread_count" => blocks * threads,
+            "launch__cluster_dim_x" => self.cluster_extent(0),
+            "launch__cluster_dim_y" => self.cluster_extent(1),
+            "launch__cluster_dim_z" => self.cluster_extent(2),
+            _ => return None,
+        })
+    }
+
+    /// As ncu has it: 0 for a launch without clusters.
+    fn cluster_extent(&self, axis: usize) -> f64 {
+        if size(self.cluster) > 1.0 { f64::from(self.cluster[axis]) } else { 0.0 }
+    }
+}
+
+fn size(extents: [u32; 3]) -> f64 {
+    extents.into_iter().map(f64::from).product()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch() -> TracedLaunch {
+        TracedLaunch {
+            kernel: "copy".to_owned(),
+            start_ns: 1_000,
+            end_ns: 11_500,
+            registers: 32,
+            static_shared: 1024,
+            dynamic_shared: 4096,
+            local: 0,
+            grid: [4, 3, 2],
+            block: [128, 2, 1],
+            cluster: [0, 0, 0],
+        }
+    }
+
+    #[test]
+    fn every_name_that_a_record_claims_has_a_value() {
+        for name in TracedLaunch::COUNTERS {
+            assert!(launch().counter(name).is_some(), "{name}");
+        }
+        let read = |name| launch().counter(name);
+        assert_eq!(read("gpu__time_duration.sum"), Some(10_500.0));
+        assert_eq!((read("launch__grid_size"), read("launch__block_size")), (Some(24.0), Some(256.0)));
+        assert_eq!((read("launch__thread_count"), read("dram__bytes.sum")), (Some(6144.0), None));
+    }
+
+    #[test]
+    fn times_that_are_none_give_no_duration() {
+        for (start_ns, end_ns) in [(0, 0), (0, 10), (10, 10), (11, 10)] {
+            assert_eq!(TracedLaunch { start_ns, end_ns, ..launch() }.counter("gpu__time_duration.sum"), None);
+        }
+    }
+}
