@@ -171,35 +171,41 @@ pub fn find_cupti(cuda: (u32, u32), python: &Path) -> Result<(PathBuf, &'static 
 
 /// Names and paths in the order in which they are tried.
 fn candidates(major: u32, python: &Path) -> Vec<PathBuf> {
-    let files = || MAJORS.into_iter().filter(move |of| *of <= major).map(|of| format!("libcupti.so.{of}"));
-    let roots = ["CUDA_HOME", "CUDA_PATH"].map(|name| std::env::var_os(name).map(PathBuf::from));
-    let roots = roots.into_iter().flatten().filter(|root| root.is_absolute()).chain([PathBuf::from(TOOLKIT)]);
-    let toolkits = roots.flat_map(|root| IN_TOOLKIT.map(|folder| root.join(folder)));
-    let folders = toolkits.chain(packages(python));
-    let in_folders = folders.flat_map(|folder| files().map(move |file| folder.join(file)));
-    files().map(PathBuf::from).chain(in_folders).collect()
+    let mut folders = vec![PathBuf::new()];
+    for root in [std::env::var_os("CUDA_HOME"), std::env::var_os("CUDA_PATH"), Some(TOOLKIT.into())] {
+        let root = PathBuf::from(root.unwrap_or_default());
+        if root.is_absolute() {
+            folders.extend(IN_TOOLKIT.map(|folder| root.join(folder)));
+        }
+    }
+    add_packages(python, &mut folders);
+    let mut found = Vec::new();
+    for folder in folders {
+        for of in MAJORS {
+            if of <= major {
+                found.push(folder.join(format!("libcupti.so.{of}")));
+            }
+        }
+    }
+    found
 }
 
-/// Folders of packages beside a Python: those of its environment, and those of Debian.
-fn packages(python: &Path) -> Vec<PathBuf> {
+/// Adds folders of packages beside a Python: those of its environment, and those of Debian.
+fn add_packages(python: &Path, folders: &mut Vec<PathBuf>) {
     let Some(prefix) = which::which(python).ok().and_then(|path| Some(path.parent()?.parent()?.to_owned())) else {
-        return Vec::new();
+        return;
     };
-    let libraries = [prefix.join("lib"), prefix.join("local/lib")];
-    let mut versions: Vec<PathBuf> = libraries
-        .iter()
-        .filter_map(|folder| folder.read_dir().ok())
-        .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
-        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")))
-        .collect();
-    versions.sort();
-    let places = |version: PathBuf| {
-        ["site-packages", "dist-packages"]
-            .map(|name| version.join(name))
-            .into_iter()
-            .flat_map(|packages| IN_PACKAGES.map(|folder| packages.join(folder)))
-    };
-    versions.into_iter().flat_map(places).collect()
+    for library in ["lib", "local/lib"] {
+        let Ok(entries) = prefix.join(library).read_dir() else { continue };
+        for entry in entries.flatten() {
+            if !entry.file_name().to_string_lossy().starts_with("python3") {
+                continue;
+            }
+            for packages in ["site-packages", "dist-packages"] {
+                folders.extend(IN_PACKAGES.map(|folder| entry.path().join(packages).join(folder)));
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Launches traced by CUPTI: what is measured of a variant where ncu may not count. Each case has its module loaded anew, and the
 //! process times nothing else.
 
-use super::event::{ActivityOutcome, WorkerEvent, WorkerTask};
+use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLost, Reporter, WorkError, Worker};
 use crate::gpu::{
     ActivityError, ActivityTracer, BufferSet, Copier, Device, DeviceError, DeviceMemory, PinnedMemory, find_cupti,
@@ -42,30 +42,20 @@ impl Worker<'_> {
             let buffers = self.known_buffers(&shape)?;
             for &index in &wanted {
                 let traced = self.trace_case(tracer, (index, &shape), &buffers, &flush, repeats)?;
-                let outcome = match traced {
-                    Ok(evaluations) => ActivityOutcome::Traced {
-                        trace: ActivityTrace {
-                            cupti: tracer.release().to_owned(),
-                            chip: self.traced_chip(),
-                            evaluations,
-                        },
-                    },
-                    Err(reason) => ActivityOutcome::Failed { reason },
-                };
-                let failed = match &outcome {
-                    ActivityOutcome::Failed { reason } => Some(reason.clone()),
-                    ActivityOutcome::Traced { .. } => None,
-                };
-                let variant = self.job.kernels[index].variant.clone();
-                self.reporter.report(&WorkerEvent::Traced {
-                    variant: variant.clone(),
-                    shape: shape.name.clone(),
-                    outcome,
-                })?;
-                if let Some(reason) = failed
-                    && let lost @ ControlFlow::Break(_) = self.probe_device(&variant, &reason)?
-                {
-                    return Ok(lost);
+                let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
+                match traced {
+                    Ok(evaluations) => {
+                        let cupti = tracer.release().to_owned();
+                        let trace = ActivityTrace { cupti, chip: self.traced_chip(), evaluations };
+                        self.reporter.report(&WorkerEvent::Traced { variant, shape: name, trace })?;
+                    }
+                    Err(reason) => {
+                        let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape: name, reason };
+                        self.reporter.report(&event)?;
+                        if let lost @ ControlFlow::Break(_) = self.probe_device(&variant, "a launch that was traced")? {
+                            return Ok(lost);
+                        }
+                    }
                 }
             }
         }
@@ -156,9 +146,13 @@ impl Worker<'_> {
 
 /// Of several times the same launches those that took the median time together.
 fn median(mut tries: Vec<Vec<TracedLaunch>>) -> Vec<TracedLaunch> {
-    tries.sort_by_key(|launches| launches.iter().filter_map(TracedLaunch::duration_ns).sum::<u64>());
-    let middle = tries.len() / 2;
-    tries.into_iter().nth(middle).unwrap_or_default()
+    let time = |launches: &Vec<TracedLaunch>| launches.iter().filter_map(TracedLaunch::duration_ns).sum::<u64>();
+    // Five of them: the longest go until the median is the longest that is left.
+    for _ in 0..tries.len() / 2 {
+        let longest = tries.iter().enumerate().max_by_key(|(_, launches)| time(launches)).map(|(at, _)| at);
+        longest.map(|at| tries.swap_remove(at));
+    }
+    tries.into_iter().max_by_key(time).unwrap_or_default()
 }
 
 /// Says on standard output which CUPTI there is to trace with, or why there is none; packages are looked for beside `python`. With `launch`

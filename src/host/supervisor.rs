@@ -335,7 +335,9 @@ impl Supervisor<'_> {
             }
             WorkerEvent::Checked(record) => self.job.settle_check(record),
             WorkerEvent::Timed(record) => self.job.settle_latency(record),
-            WorkerEvent::Traced { variant, shape, .. } => self.job.settle_trace(variant, shape),
+            WorkerEvent::Traced { variant, shape, .. } | WorkerEvent::LaunchFailed { variant, shape, .. } => {
+                self.job.settle_trace(variant, shape);
+            }
             WorkerEvent::DeviceLost { variant, reason } => events.lost = Some((variant.clone(), reason.clone())),
             WorkerEvent::Failed { reason } => events.failed = Some(reason.clone()),
             WorkerEvent::Done => events.done = true,
@@ -346,8 +348,7 @@ impl Supervisor<'_> {
             | WorkerEvent::Uses { .. }
             | WorkerEvent::Preparing { .. }
             | WorkerEvent::Proven
-            | WorkerEvent::Launched { .. }
-            | WorkerEvent::LaunchFailed { .. } => {}
+            | WorkerEvent::Launched { .. } => {}
         }
         (self.sink)(event).map_err(MeasureError::Sink)
     }
