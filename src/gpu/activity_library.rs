@@ -4,6 +4,7 @@
 use super::activity_record::{CuptiRelease, release};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, c_char, c_void};
+use std::mem::transmute;
 use std::path::{Path, PathBuf};
 
 /// Major versions of CUDA whose CUPTI is looked for, the newest first.
@@ -51,16 +52,20 @@ pub(super) type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *
 pub(super) type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 pub(super) type NextRecord = unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> Status;
 
+type Register = unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> Status;
+type WithNumber = unsafe extern "C" fn(u32) -> Status;
+type ResultText = unsafe extern "C" fn(Status, *mut *const c_char) -> Status;
+
 /// Functions of a library that stays loaded until the process ends: it may call back at any time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cupti {
     pub release: CuptiRelease,
-    register: unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> Status,
-    enable: unsafe extern "C" fn(u32) -> Status,
-    disable: unsafe extern "C" fn(u32) -> Status,
-    flush: unsafe extern "C" fn(u32) -> Status,
+    register: Register,
+    enable: WithNumber,
+    disable: WithNumber,
+    flush: WithNumber,
     pub next: NextRecord,
-    text: unsafe extern "C" fn(Status, *mut *const c_char) -> Status,
+    text: ResultText,
 }
 
 impl Cupti {
@@ -80,7 +85,10 @@ impl Cupti {
             false => ActivityError::NotFound { looked: error.to_string() },
         };
         let library: &'static Library = Box::leak(Box::new(library.map_err(absent)?));
-        let version: unsafe extern "C" fn(*mut u32) -> Status = symbol(library, "cuptiGetVersion").map_err(&unfit)?;
+        let find = |name| symbol(library, name).map_err(unfit);
+        let version = find("cuptiGetVersion")?;
+        // SAFETY: the type that `cupti_version.h` gives the function of this name since CUDA 11.
+        let version = unsafe { transmute::<*mut c_void, unsafe extern "C" fn(*mut u32) -> Status>(version) };
         let mut api = 0;
         // SAFETY: it writes one `uint32_t`.
         let status = unsafe { version(&raw mut api) };
@@ -88,14 +96,21 @@ impl Cupti {
             return Err(unfit(format!("cuptiGetVersion failed with {status}")));
         }
         let unknown = || unfit(format!("the layout of its records is not known here (CUPTI API version {api})"));
-        Ok(Self {
-            release: release(api).ok_or_else(unknown)?,
-            register: symbol(library, "cuptiActivityRegisterCallbacks").map_err(&unfit)?,
-            enable: symbol(library, "cuptiActivityEnable").map_err(&unfit)?,
-            disable: symbol(library, "cuptiActivityDisable").map_err(&unfit)?,
-            flush: symbol(library, "cuptiActivityFlushAll").map_err(&unfit)?,
-            next: symbol(library, "cuptiActivityGetNextRecord").map_err(&unfit)?,
-            text: symbol(library, "cuptiGetResultString").map_err(&unfit)?,
+        let release = release(api).ok_or_else(unknown)?;
+        let (register, next) = (find("cuptiActivityRegisterCallbacks")?, find("cuptiActivityGetNextRecord")?);
+        let (enable, disable) = (find("cuptiActivityEnable")?, find("cuptiActivityDisable")?);
+        let (flush, text) = (find("cuptiActivityFlushAll")?, find("cuptiGetResultString")?);
+        // SAFETY: these are the types that `cupti_activity.h` and `cupti_result.h` give the functions of these names since CUDA 11.
+        Ok(unsafe {
+            Self {
+                release,
+                register: transmute::<*mut c_void, Register>(register),
+                enable: transmute::<*mut c_void, WithNumber>(enable),
+                disable: transmute::<*mut c_void, WithNumber>(disable),
+                flush: transmute::<*mut c_void, WithNumber>(flush),
+                next: transmute::<*mut c_void, NextRecord>(next),
+                text: transmute::<*mut c_void, ResultText>(text),
+            }
         })
     }
 
@@ -136,10 +151,11 @@ impl Cupti {
     }
 }
 
-/// A function of the library.
-fn symbol<F: Copy>(library: &Library, name: &'static str) -> Result<F, String> {
-    // SAFETY: `F` is the type that `cupti_activity.h` and its fellows give the function of this name since CUDA 11.
-    unsafe { library.get::<F>(name) }.map(|found| *found).map_err(|_| format!("it has no `{name}`"))
+/// The address of a function of the library.
+fn symbol(library: &Library, name: &'static str) -> Result<*mut c_void, String> {
+    // SAFETY: an address has any type; what it is the address of is for the caller to say.
+    let found = unsafe { library.get::<*mut c_void>(name) }.map(|found| *found).ok();
+    found.filter(|address| !address.is_null()).ok_or_else(|| format!("it has no `{name}`"))
 }
 
 /// The CUPTI that is used with a driver of this CUDA version: the first that can be loaded of those on the loader's path, in the toolkit of

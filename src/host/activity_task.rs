@@ -161,7 +161,7 @@ pub fn report_activity(python: &Path, launch: bool) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let event = match find(python, launch) {
         Ok((library, release)) => WorkerEvent::Activity { library, release },
-        Err(reason) => WorkerEvent::NoActivity { reason },
+        Err(reason) => WorkerEvent::Failed { reason },
     };
     Ok(reporter.report(&event)?)
 }

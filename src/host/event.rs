@@ -83,11 +83,6 @@ pub enum WorkerEvent {
         /// The CUDA release that it came with.
         release: String,
     },
-    /// There is no CUPTI to trace with (asked by a probe).
-    NoActivity {
-        /// Why not.
-        reason: String,
-    },
     /// The device no longer works after what was just reported of this variant; the worker ends.
     DeviceLost {
         /// The variant.

@@ -141,7 +141,7 @@ pub fn find_activity(
         Some(WorkerEvent::Activity { library, release }) if output.ending.completed() => {
             Ok(ActivityLibrary { path: library, release })
         }
-        Some(WorkerEvent::NoActivity { reason }) => Err(reason),
+        Some(WorkerEvent::Failed { reason }) => Err(reason),
         Some(_) | None => {
             let said = quoted(&tail(&output.stderr));
             Err(format!("libcupti was tried in a process of its own, which {}{said}", output.ending))
@@ -344,7 +344,6 @@ impl Supervisor<'_> {
             WorkerEvent::Device(_)
             | WorkerEvent::NoDevice { .. }
             | WorkerEvent::Activity { .. }
-            | WorkerEvent::NoActivity { .. }
             | WorkerEvent::Uses { .. }
             | WorkerEvent::Preparing { .. }
             | WorkerEvent::Proven
