@@ -61,6 +61,15 @@ impl ActivityTracer {
         self.cupti.release.name
     }
 
+    /// Forgets the launches until now. The device has ended all of them.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn forget(&self) -> Result<(), ActivityError> {
+        self.cupti.flush(true)?;
+        self.take(0).map(drop)
+    }
+
     /// The launches since the last call, in the order they ran. The device has ended all of them; `expected` are known of.
     ///
     /// # Errors
