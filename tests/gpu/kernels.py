@@ -223,6 +223,55 @@ FAMILIES["sdpa_tma"] = Family(
     sweep={"TILE_N": [64, 128], "STAGES": [2, 3, 4], "MIN_BLOCKS": [1, 2, 3, 4], "CAUSAL": [0, 1]},
 )
 
+
+
+def hopper(dim: int, cases: list[dict[str, int]]) -> Family:
+    """sdpa_hopper for heads of `dim` dimensions, in f16."""
+    shapes = [(1, 2, 128), (1, 2, 77), (1, 2, 1), (3, 2, 200), (2, 3, 173), (1, 8, 512)]
+    return Family(
+        source="kernels/sdpa_hopper/sdpa_hopper.cu",
+        entry="sdpa_hopper",
+        grid=[
+            "H if CAUSAL else (S + 64*WARPGROUPS - 1) // (64*WARPGROUPS)",
+            "B if CAUSAL else H",
+            "(S + 64*WARPGROUPS - 1) // (64*WARPGROUPS) if CAUSAL else B",
+        ],
+        block=["128*WARPGROUPS"],
+        shared="HEAD_DIM * (128*WARPGROUPS + 4*STAGES*TILE_N)",
+        defaults={"HEAD_DIM": dim, "WARPGROUPS": 2, "TILE_N": 64, "STAGES": 2, "CAUSAL": 0, "MIN_BLOCKS": 1},
+        maps={
+            "q_tiles": ("q", ["1", "1", "64", "64"], 128),
+            "k_tiles": ("k", ["1", "1", "TILE_N", "64"], 128),
+            "v_tiles": ("v", ["1", "1", "TILE_N", "64"], 128),
+        },
+        args=["q_tiles", "k_tiles", "v_tiles", "o", "S", "scale"],
+        timed=[{"B": 4, "H": 16, "S": 512, "D": dim}],
+        checked=[{"B": b, "H": h, "S": s, "D": dim} for b, h, s in shapes],
+        cases=[{**case, "CAUSAL": causal} for case in cases for causal in (0, 1)],
+        sweep={"WARPGROUPS": [1, 2, 3], "TILE_N": [64, 80, 96, 112, 128], "STAGES": [2, 3], "CAUSAL": [0, 1]},
+        valid=lambda macros: dim * (128 * macros["WARPGROUPS"] + 4 * macros["STAGES"] * macros["TILE_N"]) <= 231424
+        and dim // 2 + 3 * macros["TILE_N"] // 4 + 40 <= 65536 // (128 * macros["WARPGROUPS"]),
+    )
+
+
+FAMILIES["sdpa_hopper_64"] = hopper(
+    64,
+    [
+        {"WARPGROUPS": 1, "TILE_N": 128, "MIN_BLOCKS": 3},
+        {"WARPGROUPS": 1, "MIN_BLOCKS": 4},
+        {"STAGES": 4, "MIN_BLOCKS": 2},
+    ],
+)
+FAMILIES["sdpa_hopper_128"] = hopper(
+    128,
+    [
+        {"TILE_N": 128},
+        {"WARPGROUPS": 3, "TILE_N": 80},
+        {"WARPGROUPS": 3, "STAGES": 3},
+        {"WARPGROUPS": 1, "TILE_N": 96, "MIN_BLOCKS": 2},
+    ],
+)
+
 FAMILIES["sdpa_v3"] = Family(
     source="kernels/sdpa_v3/sdpa_v3.cu",
     entry="sdpa_v3",
