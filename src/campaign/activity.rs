@@ -3,12 +3,12 @@
 use super::error::CampaignError;
 use super::tools::worker;
 use crate::host::{
-    ActivityLibrary, ActivityOutcome, Finish, JobMode, SinkError, WorkerCommand, WorkerEvent, WorkerJob, find_activity,
+    ActivityLibrary, Finish, JobMode, SinkError, WorkerCommand, WorkerEvent, WorkerJob, error_chain, find_activity,
     measure,
 };
-use crate::model::{ActivityTrace, LatencyOutcome};
+use crate::model::ActivityTrace;
 use crate::ncu::ProfiledCase;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The Python where the phase names none.
 const PYTHON: &str = "python3";
 /// Workers that may crash or hang before the rest is not tried: the library is the likelier cause then.
-const MOST_CRASHES: usize = 2;
+const MOST_WORKERS: usize = 2;
 
 /// The CUPTI that launches can be traced with, in words, or why there is none. With `launch` one small kernel is traced.
 ///
@@ -30,8 +30,11 @@ pub fn cupti(launch: bool) -> Result<String, String> {
     Ok(format!("{} at {}", found.release, found.path.display()))
 }
 
-/// What tracing came to, by case: launches, or why there are none.
-pub(super) type Traced = BTreeMap<ProfiledCase, Result<ActivityTrace, String>>;
+/// Why a case has no trace whose variant took a worker down before.
+const NOT_TRACED: &str = "it was not traced after it crashed or hung at another shape";
+
+/// What takes what a case came to.
+pub(super) type Keep<'k> = &'k mut dyn FnMut(&ProfiledCase, Result<ActivityTrace, String>) -> Result<(), CampaignError>;
 
 /// Tracing on one GPU.
 pub(super) struct Tracing {
@@ -60,32 +63,30 @@ impl Tracing {
         self.library.as_ref()?.as_ref().ok().map(|library| library.release.as_str())
     }
 
-    /// Traces these cases; one without an entry is not a kernel of this program's.
+    /// Traces these cases, all of kernels, and hands each on as it comes: its launches, or why there are none.
     ///
     /// # Errors
-    /// The user asked to stop, or a folder cannot be made. What CUPTI cannot do is a reason, not an error.
-    pub fn trace(&mut self, cases: &[&ProfiledCase]) -> Result<Traced, CampaignError> {
+    /// The user asked to stop, a folder cannot be made, or what was traced cannot be kept. What CUPTI cannot do is a reason, not
+    /// an error.
+    pub fn trace(&mut self, cases: &[&ProfiledCase], keep: Keep<'_>) -> Result<(), CampaignError> {
         let mut job = self.job.clone();
-        job.kernels.retain(|kernel| kernel.function.is_none());
         for kernel in &mut job.kernels {
             kernel.shapes.retain(|shape| cases.iter().any(|(id, name)| *id == kernel.variant && name == shape));
         }
         job.kernels.retain(|kernel| !kernel.shapes.is_empty());
-        let asked: Vec<ProfiledCase> = job
-            .kernels
-            .iter()
-            .flat_map(|kernel| kernel.shapes.iter().map(|shape| (kernel.variant.clone(), shape.clone())))
-            .collect();
-        if asked.is_empty() {
-            return Ok(Traced::new());
-        }
-        let library = match self.find()? {
-            Ok(library) => library,
-            Err(reason) => return Ok(asked.into_iter().map(|case| (case, Err(reason.clone()))).collect()),
+        let mut settled = BTreeSet::new();
+        let left = match (self.find()?, &job.mode) {
+            (Ok(library), JobMode::Profile { repeat }) => {
+                job.mode = JobMode::Activity { repeat: *repeat, library: library.path };
+                self.work(job, &mut settled, keep)?
+            }
+            (Ok(_), JobMode::Bench(_) | JobMode::Activity { .. }) => NOT_TRACED.to_owned(),
+            (Err(reason), _) => reason,
         };
-        let JobMode::Profile { repeat } = job.mode else { return Ok(Traced::new()) };
-        job.mode = JobMode::Activity { repeat, library: library.path };
-        self.work(job, asked)
+        for case in cases.iter().filter(|case| !settled.contains(**case)) {
+            keep(case, Err(left.clone()))?;
+        }
+        Ok(())
     }
 
     /// The library, looked for once, and tried with one launch.
@@ -101,47 +102,46 @@ impl Tracing {
         Ok(found)
     }
 
-    /// Does the job in workers.
-    fn work(&mut self, job: WorkerJob, asked: Vec<ProfiledCase>) -> Result<Traced, CampaignError> {
+    /// Does the job in workers; gives why what is not settled then was not traced.
+    fn work(
+        &mut self,
+        job: WorkerJob,
+        settled: &mut BTreeSet<ProfiledCase>,
+        keep: Keep<'_>,
+    ) -> Result<String, CampaignError> {
         let folder = self.logs.join(self.passes.to_string());
         self.passes += 1;
         std::fs::create_dir_all(&folder)
             .map_err(|source| CampaignError::Io { what: "make a folder for a worker", source })?;
-        let (mut traced, mut crashes) = (Traced::new(), 0);
+        let (mut workers, mut failed) = (0, None);
         let mut sink = |event: WorkerEvent| -> Result<(), SinkError> {
-            match event {
-                WorkerEvent::Traced { variant, shape, outcome } => {
-                    let outcome = match outcome {
-                        ActivityOutcome::Traced { trace } => Ok(trace),
-                        ActivityOutcome::Failed { reason } => Err(reason),
-                    };
-                    traced.entry((variant, shape)).or_insert(outcome);
+            let (case, outcome) = match event {
+                WorkerEvent::Traced { variant, shape, trace } => ((variant, shape), Ok(trace)),
+                WorkerEvent::LaunchFailed { variant, shape, reason } => ((variant, shape), Err(reason)),
+                WorkerEvent::Device(_) if workers == MOST_WORKERS => {
+                    return Err(format!("{workers} workers crashed or hung while they traced").into());
                 }
-                WorkerEvent::LaunchFailed { variant, shape, reason } => {
-                    traced.entry((variant, shape)).or_insert(Err(reason));
-                    crashes += 1;
-                    if crashes >= MOST_CRASHES {
-                        return Err(format!("{crashes} workers crashed or hung while they traced").into());
-                    }
+                WorkerEvent::Device(_) => {
+                    workers += 1;
+                    return Ok(());
                 }
-                // what is left of a variant that took its worker down
-                WorkerEvent::Timed(record) => {
-                    if let LatencyOutcome::Failed { reason } = record.outcome {
-                        traced.entry((record.variant, record.shape)).or_insert(Err(reason));
-                    }
-                }
-                _ => {}
+                // What is left of a variant that took its worker down comes as latencies that failed.
+                _ => return Ok(()),
+            };
+            if settled.insert(case.clone())
+                && let Err(error) = keep(&case, outcome)
+            {
+                failed = Some(error);
+                return Err("a record cannot be kept".into());
             }
             Ok(())
         };
-        let left = match measure(job, &self.worker, self.timeout, &folder, &mut sink) {
-            Ok(Finish::Interrupted) => return Err(CampaignError::Interrupted),
-            Ok(Finish::Complete) => "it was not traced".to_owned(),
-            Err(error) => crate::host::error_chain(&error),
-        };
-        for case in asked {
-            traced.entry(case).or_insert_with(|| Err(left.clone()));
+        let ended = measure(job, &self.worker, self.timeout, &folder, &mut sink);
+        match (failed, ended) {
+            (Some(error), _) => Err(error),
+            (None, Ok(Finish::Interrupted)) => Err(CampaignError::Interrupted),
+            (None, Ok(Finish::Complete)) => Ok(NOT_TRACED.to_owned()),
+            (None, Err(error)) => Ok(error_chain(&error)),
         }
-        Ok(traced)
     }
 }

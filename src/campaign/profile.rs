@@ -1,6 +1,6 @@
 //! Profiling as a stage of a campaign.
 
-use super::activity::{Traced, Tracing};
+use super::activity::Tracing;
 use super::error::CampaignError;
 use super::lanes::{GpuName, Lane};
 use super::progress::Progress;
@@ -251,45 +251,45 @@ impl<'a> Profiling<'a> {
         if cases.is_empty() || counters.is_empty() {
             return Ok(());
         }
-        let mut traced = self.traced(&cases)?;
-        for case in &cases {
-            let record = |metrics: Vec<String>, outcome| {
-                let (variant, shape) = (*case).clone();
-                self.writer().profile(&ProfileRecord { variant, shape, metrics, outcome })
-            };
-            let trace = match traced.remove(*case) {
-                Some(Ok(trace)) => trace,
-                Some(Err(reason)) => {
-                    let reason = format!("{why}; nor was it traced by CUPTI: {reason}");
-                    record(counters.to_vec(), ProfileOutcome::Failed { reason })?;
-                    continue;
+        let (kernels, others): (Vec<&ProfiledCase>, Vec<&ProfiledCase>) = cases
+            .into_iter()
+            .partition(|(id, _)| matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Kernel(_))));
+        let given: Vec<String> = (TracedLaunch::COUNTERS.iter())
+            .map(|name| (*name).to_owned())
+            .filter(|name| !counted.contains(name))
+            .collect();
+        let denied: Vec<String> = counters.iter().filter(|name| !given.contains(name)).cloned().collect();
+        let writer = self.writer;
+        let record = |(variant, shape): &ProfiledCase, metrics: &[String], outcome| {
+            let (variant, shape, metrics) = (variant.clone(), shape.clone(), metrics.to_vec());
+            locked(writer).profile(&ProfileRecord { variant, shape, metrics, outcome })
+        };
+        let failed = |reason: String| ProfileOutcome::Failed { reason };
+        for case in others {
+            record(case, counters, failed(why.to_owned()))?;
+        }
+        let mut count = 0;
+        let mut keep = |case: &ProfiledCase, outcome| -> Result<(), CampaignError> {
+            match outcome {
+                Ok(trace) => {
+                    count += 1;
+                    record(case, &given, ProfileOutcome::Traced { trace })?;
+                    if !denied.is_empty() {
+                        record(case, &denied, failed(why.to_owned()))?;
+                    }
                 }
-                None => {
-                    record(counters.to_vec(), ProfileOutcome::Failed { reason: why.to_owned() })?;
-                    continue;
-                }
-            };
-            let given = TracedLaunch::COUNTERS.map(str::to_owned).into_iter().filter(|name| !counted.contains(name));
-            let given: Vec<String> = given.collect();
-            let denied: Vec<String> = counters.iter().filter(|name| !given.contains(name)).cloned().collect();
-            record(given, ProfileOutcome::Traced { trace })?;
-            if !denied.is_empty() {
-                record(denied, ProfileOutcome::Failed { reason: why.to_owned() })?;
+                Err(reason) => record(case, counters, failed(format!("{why}; nor was it traced by CUPTI: {reason}")))?,
+            }
+            Ok(())
+        };
+        if let Some(tracing) = self.tracing.as_mut().filter(|_| !kernels.is_empty()) {
+            tracing.trace(&kernels, &mut keep)?;
+            if let Some(release) = tracing.release().filter(|_| count > 0) {
+                let traced = number::counted(count, "case");
+                self.progress.say(&format!("ncu may not count here: CUPTI {release} traced {traced}"));
             }
         }
         Ok(self.writer().warn(&format!("counters were not collected: {why}"))?)
-    }
-
-    /// What CUPTI has of the cases that are kernels of this program's own.
-    fn traced(&mut self, cases: &[&ProfiledCase]) -> Result<Traced, CampaignError> {
-        let progress = self.progress;
-        let Some(tracing) = self.tracing.as_mut() else { return Ok(Traced::new()) };
-        let traced = tracing.trace(cases)?;
-        let count = traced.values().filter(|outcome| outcome.is_ok()).count();
-        if let Some(release) = tracing.release().filter(|_| count > 0) {
-            progress.say(&format!("ncu may not count here: CUPTI {release} traced {}", number::counted(count, "case")));
-        }
-        Ok(traced)
     }
 
     /// Starts again where another tool holds the counters: it may let them go.

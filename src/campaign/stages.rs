@@ -208,7 +208,6 @@ impl Campaign<'_> {
             WorkerEvent::Device(_)
             | WorkerEvent::Traced { .. }
             | WorkerEvent::Activity { .. }
-            | WorkerEvent::NoActivity { .. }
             | WorkerEvent::DeviceLost { .. }
             | WorkerEvent::NoDevice { .. }
             | WorkerEvent::Preparing { .. }

@@ -276,6 +276,9 @@ impl MetricSource<'_> {
 
     /// Why counters of cases that were profiled or traced otherwise are absent, by row: nobody might count them.
     fn denied(&self, cells: &MetricCells, definition: &Definition) -> HashMap<usize, Arc<str>> {
+        if cells.reasons().is_none() {
+            return HashMap::new();
+        }
         let of_row = |(row, cell): (usize, Cell)| {
             let (variant, shape) = self.rows.get(row).filter(|_| cell.value().is_none())?;
             let records = self.index.profiles.get(&(self.index.measured_as(&variant.id), &shape.name))?;

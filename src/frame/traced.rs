@@ -4,6 +4,7 @@
 use super::launch_table::LaunchTable;
 use super::launches::LaunchFrames;
 use super::metric_table;
+use super::steps::Case;
 use crate::model::{ActivityTrace, ProfileOutcome, ProfileRecord, ShapeName, TracedLaunch, VariantId};
 use ncu_rep::unit_of;
 use polars::prelude::PolarsError;
@@ -12,34 +13,49 @@ use std::collections::HashMap;
 /// What stands for the name of a report; no report of ncu can have it.
 pub(super) const REPORT: &str = "CUPTI";
 
-/// A case that was traced, and under which of ncu's names what CUPTI says of it counts.
+/// A case that was traced.
 #[derive(Debug, Clone, Copy)]
 pub struct TracedCase<'a> {
+    /// The variant.
+    pub variant: &'a VariantId,
+    /// The shape.
+    pub shape: &'a ShapeName,
     /// The launches.
     pub trace: &'a ActivityTrace,
-    /// ncu's names of which ncu itself has no value.
+    /// ncu's names of which ncu itself has no value, and which CUPTI has.
     pub counters: &'a [String],
 }
 
-/// The cases of a run that were traced, the last trace of each, without what a report of ncu has.
-pub fn traced_cases(profiles: &[ProfileRecord]) -> HashMap<(&VariantId, &ShapeName), TracedCase<'_>> {
-    let mut cases = HashMap::new();
+/// The cases of a run that were traced, the last trace of each, without those of which a report of ncu has the same.
+pub fn traced_cases(profiles: &[ProfileRecord]) -> Vec<TracedCase<'_>> {
+    let mut places: HashMap<Case, usize> = HashMap::new();
+    let mut cases: Vec<Option<TracedCase<'_>>> = Vec::new();
     for record in profiles {
         if let ProfileOutcome::Traced { trace } = &record.outcome {
-            cases.insert((&record.variant, &record.shape), TracedCase { trace, counters: &record.metrics });
+            let ProfileRecord { variant, shape, metrics: counters, .. } = record;
+            let next = cases.len();
+            let place = *places.entry((variant.clone(), shape.clone())).or_insert(next);
+            let case = Some(TracedCase { variant, shape, trace, counters });
+            match cases.get_mut(place) {
+                Some(known) => *known = case,
+                None => cases.push(case),
+            }
         }
+    }
+    if cases.is_empty() {
+        return Vec::new();
     }
     for record in profiles {
-        let key = (&record.variant, &record.shape);
-        let is_counted = matches!(record.outcome, ProfileOutcome::Profiled { .. });
         // A run that went on where ncu may count has what was traced before counted: then nothing stands in for it.
-        if is_counted
-            && cases.get(&key).is_some_and(|case| case.counters.iter().any(|name| record.metrics.contains(name)))
+        if matches!(record.outcome, ProfileOutcome::Profiled { .. })
+            && let Some(&place) = places.get(&(record.variant.clone(), record.shape.clone()))
+            && let Some(known) = cases.get_mut(place)
+            && known.is_some_and(|case| case.counters.iter().any(|name| record.metrics.contains(name)))
         {
-            cases.remove(&key);
+            *known = None;
         }
     }
-    cases
+    cases.into_iter().flatten().collect()
 }
 
 impl LaunchFrames {
@@ -48,17 +64,20 @@ impl LaunchFrames {
     /// # Errors
     /// polars refuses a column.
     pub fn of_traces(profiles: &[ProfileRecord]) -> Result<Self, PolarsError> {
-        let cases = traced_cases(profiles);
-        let mut ordered: Vec<_> = cases.into_iter().collect();
-        ordered.sort_by_key(|(case, _)| *case);
         let mut launches = LaunchTable::default();
         let mut values = Vec::new();
-        for (case, traced) in ordered {
-            for launch in traced.trace.evaluations.iter().flatten() {
-                launches.push_traced(REPORT, case, launch);
-                let counter = |name: &&str| traced.counters.iter().any(|counter| counter == name);
-                let known = TracedLaunch::COUNTERS.into_iter().filter(counter);
-                values.push(known.filter_map(|name| Some((name, unit_of(name), launch.counter(name)?))).collect());
+        for case in traced_cases(profiles) {
+            for launch in case.trace.evaluations.iter().flatten() {
+                launches.push_traced(REPORT, (case.variant, case.shape), launch);
+                let mut known = Vec::new();
+                for name in TracedLaunch::COUNTERS {
+                    if let Some(value) = launch.counter(name)
+                        && case.counters.iter().any(|counter| counter == name)
+                    {
+                        known.push((name, unit_of(name), value));
+                    }
+                }
+                values.push(known);
             }
         }
         let frame = launches.frame()?;

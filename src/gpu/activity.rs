@@ -61,6 +61,15 @@ impl ActivityTracer {
         self.cupti.release.name
     }
 
+    /// Forgets the launches until now. The device has ended all of them.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn forget(&self) -> Result<(), ActivityError> {
+        self.cupti.flush(true)?;
+        self.take(0).map(drop)
+    }
+
     /// The launches since the last call, in the order they ran. The device has ended all of them; `expected` are known of.
     ///
     /// # Errors
@@ -77,7 +86,14 @@ impl ActivityTracer {
             return Err(ActivityError::Records(damage));
         }
         let mut launches = std::mem::take(&mut all.launches);
-        launches.sort_by_key(|launch| launch.start_ns);
+        // They come in their order but for those of several buffers: a few.
+        for last in 1..launches.len() {
+            let mut at = last;
+            while at > 0 && launches[at - 1].start_ns > launches[at].start_ns {
+                launches.swap(at - 1, at);
+                at -= 1;
+            }
+        }
         Ok(launches)
     }
 }

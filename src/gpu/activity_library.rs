@@ -4,6 +4,7 @@
 use super::activity_record::{CuptiRelease, release};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, c_char, c_void};
+use std::mem::transmute;
 use std::path::{Path, PathBuf};
 
 /// Major versions of CUDA whose CUPTI is looked for, the newest first.
@@ -51,16 +52,20 @@ pub(super) type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *
 pub(super) type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 pub(super) type NextRecord = unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> Status;
 
+type Register = unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> Status;
+type WithNumber = unsafe extern "C" fn(u32) -> Status;
+type ResultText = unsafe extern "C" fn(Status, *mut *const c_char) -> Status;
+
 /// Functions of a library that stays loaded until the process ends: it may call back at any time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cupti {
     pub release: CuptiRelease,
-    register: unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> Status,
-    enable: unsafe extern "C" fn(u32) -> Status,
-    disable: unsafe extern "C" fn(u32) -> Status,
-    flush: unsafe extern "C" fn(u32) -> Status,
+    register: Register,
+    enable: WithNumber,
+    disable: WithNumber,
+    flush: WithNumber,
     pub next: NextRecord,
-    text: unsafe extern "C" fn(Status, *mut *const c_char) -> Status,
+    text: ResultText,
 }
 
 impl Cupti {
@@ -80,7 +85,10 @@ impl Cupti {
             false => ActivityError::NotFound { looked: error.to_string() },
         };
         let library: &'static Library = Box::leak(Box::new(library.map_err(absent)?));
-        let version: unsafe extern "C" fn(*mut u32) -> Status = symbol(library, "cuptiGetVersion").map_err(&unfit)?;
+        let find = |name| symbol(library, name).map_err(unfit);
+        let version = find("cuptiGetVersion")?;
+        // SAFETY: the type that `cupti_version.h` gives the function of this name since CUDA 11.
+        let version = unsafe { transmute::<*mut c_void, unsafe extern "C" fn(*mut u32) -> Status>(version) };
         let mut api = 0;
         // SAFETY: it writes one `uint32_t`.
         let status = unsafe { version(&raw mut api) };
@@ -88,14 +96,21 @@ impl Cupti {
             return Err(unfit(format!("cuptiGetVersion failed with {status}")));
         }
         let unknown = || unfit(format!("the layout of its records is not known here (CUPTI API version {api})"));
-        Ok(Self {
-            release: release(api).ok_or_else(unknown)?,
-            register: symbol(library, "cuptiActivityRegisterCallbacks").map_err(&unfit)?,
-            enable: symbol(library, "cuptiActivityEnable").map_err(&unfit)?,
-            disable: symbol(library, "cuptiActivityDisable").map_err(&unfit)?,
-            flush: symbol(library, "cuptiActivityFlushAll").map_err(&unfit)?,
-            next: symbol(library, "cuptiActivityGetNextRecord").map_err(&unfit)?,
-            text: symbol(library, "cuptiGetResultString").map_err(&unfit)?,
+        let release = release(api).ok_or_else(unknown)?;
+        let (register, next) = (find("cuptiActivityRegisterCallbacks")?, find("cuptiActivityGetNextRecord")?);
+        let (enable, disable) = (find("cuptiActivityEnable")?, find("cuptiActivityDisable")?);
+        let (flush, text) = (find("cuptiActivityFlushAll")?, find("cuptiGetResultString")?);
+        // SAFETY: these are the types that `cupti_activity.h` and `cupti_result.h` give the functions of these names since CUDA 11.
+        Ok(unsafe {
+            Self {
+                release,
+                register: transmute::<*mut c_void, Register>(register),
+                enable: transmute::<*mut c_void, WithNumber>(enable),
+                disable: transmute::<*mut c_void, WithNumber>(disable),
+                flush: transmute::<*mut c_void, WithNumber>(flush),
+                next: transmute::<*mut c_void, NextRecord>(next),
+                text: transmute::<*mut c_void, ResultText>(text),
+            }
         })
     }
 
@@ -136,10 +151,11 @@ impl Cupti {
     }
 }
 
-/// A function of the library.
-fn symbol<F: Copy>(library: &Library, name: &'static str) -> Result<F, String> {
-    // SAFETY: `F` is the type that `cupti_activity.h` and its fellows give the function of this name since CUDA 11.
-    unsafe { library.get::<F>(name) }.map(|found| *found).map_err(|_| format!("it has no `{name}`"))
+/// The address of a function of the library.
+fn symbol(library: &Library, name: &'static str) -> Result<*mut c_void, String> {
+    // SAFETY: an address has any type; what it is the address of is for the caller to say.
+    let found = unsafe { library.get::<*mut c_void>(name) }.map(|found| *found).ok();
+    found.filter(|address| !address.is_null()).ok_or_else(|| format!("it has no `{name}`"))
 }
 
 /// The CUPTI that is used with a driver of this CUDA version: the first that can be loaded of those on the loader's path, in the toolkit of
@@ -171,35 +187,41 @@ pub fn find_cupti(cuda: (u32, u32), python: &Path) -> Result<(PathBuf, &'static 
 
 /// Names and paths in the order in which they are tried.
 fn candidates(major: u32, python: &Path) -> Vec<PathBuf> {
-    let files = || MAJORS.into_iter().filter(move |of| *of <= major).map(|of| format!("libcupti.so.{of}"));
-    let roots = ["CUDA_HOME", "CUDA_PATH"].map(|name| std::env::var_os(name).map(PathBuf::from));
-    let roots = roots.into_iter().flatten().filter(|root| root.is_absolute()).chain([PathBuf::from(TOOLKIT)]);
-    let toolkits = roots.flat_map(|root| IN_TOOLKIT.map(|folder| root.join(folder)));
-    let folders = toolkits.chain(packages(python));
-    let in_folders = folders.flat_map(|folder| files().map(move |file| folder.join(file)));
-    files().map(PathBuf::from).chain(in_folders).collect()
+    let mut folders = vec![PathBuf::new()];
+    for root in [std::env::var_os("CUDA_HOME"), std::env::var_os("CUDA_PATH"), Some(TOOLKIT.into())] {
+        let root = PathBuf::from(root.unwrap_or_default());
+        if root.is_absolute() {
+            folders.extend(IN_TOOLKIT.map(|folder| root.join(folder)));
+        }
+    }
+    add_packages(python, &mut folders);
+    let mut found = Vec::new();
+    for folder in folders {
+        for of in MAJORS {
+            if of <= major {
+                found.push(folder.join(format!("libcupti.so.{of}")));
+            }
+        }
+    }
+    found
 }
 
-/// Folders of packages beside a Python: those of its environment, and those of Debian.
-fn packages(python: &Path) -> Vec<PathBuf> {
+/// Adds folders of packages beside a Python: those of its environment, and those of Debian.
+fn add_packages(python: &Path, folders: &mut Vec<PathBuf>) {
     let Some(prefix) = which::which(python).ok().and_then(|path| Some(path.parent()?.parent()?.to_owned())) else {
-        return Vec::new();
+        return;
     };
-    let libraries = [prefix.join("lib"), prefix.join("local/lib")];
-    let mut versions: Vec<PathBuf> = libraries
-        .iter()
-        .filter_map(|folder| folder.read_dir().ok())
-        .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
-        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")))
-        .collect();
-    versions.sort();
-    let places = |version: PathBuf| {
-        ["site-packages", "dist-packages"]
-            .map(|name| version.join(name))
-            .into_iter()
-            .flat_map(|packages| IN_PACKAGES.map(|folder| packages.join(folder)))
-    };
-    versions.into_iter().flat_map(places).collect()
+    for library in ["lib", "local/lib"] {
+        let Ok(entries) = prefix.join(library).read_dir() else { continue };
+        for entry in entries.flatten() {
+            if !entry.file_name().to_string_lossy().starts_with("python3") {
+                continue;
+            }
+            for packages in ["site-packages", "dist-packages"] {
+                folders.extend(IN_PACKAGES.map(|folder| entry.path().join(packages).join(folder)));
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,9 @@ pub struct CacheWarmer {
 }
 
 impl CacheWarmer {
+    /// What a profiler calls its kernel.
+    pub const KERNEL: &'static str = ENTRY;
+
     /// Loads the kernel.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 //! Launches traced by CUPTI: what is measured of a variant where ncu may not count. Each case has its module loaded anew, and the
 //! process times nothing else.
 
-use super::event::{ActivityOutcome, WorkerEvent, WorkerTask};
+use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLost, Reporter, WorkError, Worker};
 use crate::gpu::{
-    ActivityError, ActivityTracer, BufferSet, Copier, Device, DeviceError, DeviceMemory, PinnedMemory, find_cupti,
-    query_attributes,
+    ActivityError, ActivityTracer, BufferSet, CacheWarmer, Copier, Device, DeviceError, DeviceMemory, PinnedMemory,
+    find_cupti, query_attributes,
 };
 use crate::model::{ActivityTrace, TracedChip, TracedLaunch};
 use crate::prove::ShapeSpec;
@@ -23,6 +23,36 @@ const TRIAL_BYTES: usize = 4096;
 /// What is not a launch, in words.
 type Untraced = String;
 
+/// Memory of twice the L2 cache that is read before a launch and never written: what it leaves there is nothing of the launch's buffers,
+/// and nothing that has to be written back while the launch runs, as after ncu's own flush.
+struct Flush {
+    warmer: CacheWarmer,
+    memory: DeviceMemory,
+}
+
+impl Flush {
+    fn new(device: &Device) -> Result<Self, DeviceError> {
+        let memory = device.allocate(2 * device.attributes().l2_bytes as usize)?;
+        device.fill(&memory, 0)?;
+        Ok(Self { warmer: CacheWarmer::new(device)?, memory })
+    }
+
+    /// Queues that the caches lose what they hold.
+    fn caches(&self, device: &Device) -> Result<(), DeviceError> {
+        self.warmer.warm(device, &self.memory)
+    }
+
+    /// Keeps the GPU busy until its clocks are those of work.
+    fn keep_busy(&self, device: &Device) -> Result<(), DeviceError> {
+        let begun = Instant::now();
+        while begun.elapsed() < WARM {
+            self.caches(device)?;
+            device.synchronize()?;
+        }
+        Ok(())
+    }
+}
+
 impl Worker<'_> {
     /// Traces every variant at every shape it is to be traced at, `repeats` evaluations each.
     pub(super) fn trace_activity(
@@ -30,10 +60,8 @@ impl Worker<'_> {
         tracer: &ActivityTracer,
         repeats: u32,
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
-        // Twice the L2 cache: written over before each launch, as ncu flushes it.
-        let l2 = self.device.attributes().l2_bytes as usize;
-        let flush = self.device.allocate(2 * l2)?;
-        self.keep_busy(&flush)?;
+        let flush = Flush::new(&self.device)?;
+        flush.keep_busy(&self.device)?;
         for shape in self.job.shapes.clone() {
             let wanted = self.wanted_at(&shape);
             if wanted.is_empty() {
@@ -42,30 +70,20 @@ impl Worker<'_> {
             let buffers = self.known_buffers(&shape)?;
             for &index in &wanted {
                 let traced = self.trace_case(tracer, (index, &shape), &buffers, &flush, repeats)?;
-                let outcome = match traced {
-                    Ok(evaluations) => ActivityOutcome::Traced {
-                        trace: ActivityTrace {
-                            cupti: tracer.release().to_owned(),
-                            chip: self.traced_chip(),
-                            evaluations,
-                        },
-                    },
-                    Err(reason) => ActivityOutcome::Failed { reason },
-                };
-                let failed = match &outcome {
-                    ActivityOutcome::Failed { reason } => Some(reason.clone()),
-                    ActivityOutcome::Traced { .. } => None,
-                };
-                let variant = self.job.kernels[index].variant.clone();
-                self.reporter.report(&WorkerEvent::Traced {
-                    variant: variant.clone(),
-                    shape: shape.name.clone(),
-                    outcome,
-                })?;
-                if let Some(reason) = failed
-                    && let lost @ ControlFlow::Break(_) = self.probe_device(&variant, &reason)?
-                {
-                    return Ok(lost);
+                let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
+                match traced {
+                    Ok(evaluations) => {
+                        let cupti = tracer.release().to_owned();
+                        let trace = ActivityTrace { cupti, chip: self.traced_chip(), evaluations };
+                        self.reporter.report(&WorkerEvent::Traced { variant, shape: name, trace })?;
+                    }
+                    Err(reason) => {
+                        let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape: name, reason };
+                        self.reporter.report(&event)?;
+                        if let lost @ ControlFlow::Break(_) = self.probe_device(&variant, "a launch that was traced")? {
+                            return Ok(lost);
+                        }
+                    }
                 }
             }
         }
@@ -78,7 +96,7 @@ impl Worker<'_> {
         tracer: &ActivityTracer,
         (index, shape): (usize, &ShapeSpec),
         buffers: &(BufferSet, PinnedMemory),
-        flush: &DeviceMemory,
+        flush: &Flush,
         repeats: u32,
     ) -> Result<Result<Vec<Vec<TracedLaunch>>, Untraced>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
@@ -105,7 +123,7 @@ impl Worker<'_> {
         tracer: &ActivityTracer,
         (index, shape): (usize, &ShapeSpec),
         (set, image): &(BufferSet, PinnedMemory),
-        flush: &DeviceMemory,
+        flush: &Flush,
     ) -> Result<Vec<TracedLaunch>, Untraced> {
         let failed = |error: DeviceError| error.to_string();
         self.load(index).map_err(failed)?;
@@ -115,31 +133,22 @@ impl Worker<'_> {
         let ready = || {
             set.refill(&self.device, image)?;
             self.device.prepare(&bound)?;
-            self.device.fill(flush, 0)?;
+            flush.caches(&self.device)?;
             self.device.synchronize()
         };
         ready().map_err(failed)?;
         let unread = |error: ActivityError| format!("CUPTI: {error}");
         // What was launched to get ready is not the variant's.
-        tracer.take(0).map_err(unread)?;
+        tracer.forget().map_err(unread)?;
         self.device.run(&bound).and_then(|()| self.device.synchronize()).map_err(failed)?;
         let expected = program.launches().count();
-        let launches = tracer.take(expected).map_err(unread)?;
+        let mut launches = tracer.take(expected).map_err(unread)?;
+        launches.retain(|launch| launch.kernel != CacheWarmer::KERNEL);
         let timed = launches.iter().filter(|launch| launch.duration_ns().is_some()).count();
         match (launches.len(), timed) {
             (seen, timed) if seen == expected && timed == expected => Ok(launches),
             (seen, timed) => Err(format!("CUPTI has times of {timed} and records of {seen} of {expected} launches")),
         }
-    }
-
-    /// Keeps the GPU busy until its clocks are those of work.
-    fn keep_busy(&self, memory: &DeviceMemory) -> Result<(), DeviceError> {
-        let begun = Instant::now();
-        while begun.elapsed() < WARM {
-            self.device.fill(memory, 0)?;
-            self.device.synchronize()?;
-        }
-        Ok(())
     }
 
     fn traced_chip(&self) -> TracedChip {
@@ -156,9 +165,13 @@ impl Worker<'_> {
 
 /// Of several times the same launches those that took the median time together.
 fn median(mut tries: Vec<Vec<TracedLaunch>>) -> Vec<TracedLaunch> {
-    tries.sort_by_key(|launches| launches.iter().filter_map(TracedLaunch::duration_ns).sum::<u64>());
-    let middle = tries.len() / 2;
-    tries.into_iter().nth(middle).unwrap_or_default()
+    let time = |launches: &Vec<TracedLaunch>| launches.iter().filter_map(TracedLaunch::duration_ns).sum::<u64>();
+    // Five of them: the longest go until the median is the longest that is left.
+    for _ in 0..tries.len() / 2 {
+        let longest = tries.iter().enumerate().max_by_key(|(_, launches)| time(launches)).map(|(at, _)| at);
+        longest.map(|at| tries.swap_remove(at));
+    }
+    tries.into_iter().max_by_key(time).unwrap_or_default()
 }
 
 /// Says on standard output which CUPTI there is to trace with, or why there is none; packages are looked for beside `python`. With `launch`
@@ -167,7 +180,7 @@ pub fn report_activity(python: &Path, launch: bool) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let event = match find(python, launch) {
         Ok((library, release)) => WorkerEvent::Activity { library, release },
-        Err(reason) => WorkerEvent::NoActivity { reason },
+        Err(reason) => WorkerEvent::Failed { reason },
     };
     Ok(reporter.report(&event)?)
 }

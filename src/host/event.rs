@@ -67,14 +67,14 @@ pub enum WorkerEvent {
         /// What the driver said.
         reason: String,
     },
-    /// Tracing of a variant at a shape ended.
+    /// A variant was traced at a shape.
     Traced {
         /// The variant.
         variant: VariantId,
         /// The shape.
         shape: ShapeName,
-        /// What came of it.
-        outcome: ActivityOutcome,
+        /// Its launches.
+        trace: ActivityTrace,
     },
     /// The CUPTI that launches can be traced with (asked by a probe).
     Activity {
@@ -82,11 +82,6 @@ pub enum WorkerEvent {
         library: PathBuf,
         /// The CUDA release that it came with.
         release: String,
-    },
-    /// There is no CUPTI to trace with (asked by a probe).
-    NoActivity {
-        /// Why not.
-        reason: String,
     },
     /// The device no longer works after what was just reported of this variant; the worker ends.
     DeviceLost {
@@ -102,22 +97,6 @@ pub enum WorkerEvent {
     },
     /// It did everything it was asked.
     Done,
-}
-
-/// What tracing a variant at a shape gave.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "status", rename_all = "snake_case")]
-pub enum ActivityOutcome {
-    /// Its launches.
-    Traced {
-        /// The launches.
-        trace: ActivityTrace,
-    },
-    /// None, and why.
-    Failed {
-        /// Why.
-        reason: String,
-    },
 }
 
 /// What a worker does with one variant.

@@ -32,7 +32,7 @@ mod worker_command;
 mod worker_process;
 
 pub use activity_task::report_activity;
-pub use event::{ActivityOutcome, WorkerEvent, WorkerTask};
+pub use event::{WorkerEvent, WorkerTask};
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;

@@ -141,7 +141,7 @@ pub fn find_activity(
         Some(WorkerEvent::Activity { library, release }) if output.ending.completed() => {
             Ok(ActivityLibrary { path: library, release })
         }
-        Some(WorkerEvent::NoActivity { reason }) => Err(reason),
+        Some(WorkerEvent::Failed { reason }) => Err(reason),
         Some(_) | None => {
             let said = quoted(&tail(&output.stderr));
             Err(format!("libcupti was tried in a process of its own, which {}{said}", output.ending))
@@ -335,19 +335,19 @@ impl Supervisor<'_> {
             }
             WorkerEvent::Checked(record) => self.job.settle_check(record),
             WorkerEvent::Timed(record) => self.job.settle_latency(record),
-            WorkerEvent::Traced { variant, shape, .. } => self.job.settle_trace(variant, shape),
+            WorkerEvent::Traced { variant, shape, .. } | WorkerEvent::LaunchFailed { variant, shape, .. } => {
+                self.job.settle_trace(variant, shape);
+            }
             WorkerEvent::DeviceLost { variant, reason } => events.lost = Some((variant.clone(), reason.clone())),
             WorkerEvent::Failed { reason } => events.failed = Some(reason.clone()),
             WorkerEvent::Done => events.done = true,
             WorkerEvent::Device(_)
             | WorkerEvent::NoDevice { .. }
             | WorkerEvent::Activity { .. }
-            | WorkerEvent::NoActivity { .. }
             | WorkerEvent::Uses { .. }
             | WorkerEvent::Preparing { .. }
             | WorkerEvent::Proven
-            | WorkerEvent::Launched { .. }
-            | WorkerEvent::LaunchFailed { .. } => {}
+            | WorkerEvent::Launched { .. } => {}
         }
         (self.sink)(event).map_err(MeasureError::Sink)
     }

@@ -215,7 +215,7 @@ impl Measurements<'_> {
     /// Holds every latency against the counters.
     fn held_against_counters(&self, measured: &Measured<'_>) -> Result<Witness, JudgeError> {
         let traced = traced_cases(&self.run.profiles);
-        let chip = match self.reports.is_empty().then(|| traced.values().next()).flatten() {
+        let chip = match traced.first().filter(|_| self.reports.is_empty()) {
             Some(case) => ChipFacts::of_traced(&case.trace.chip, measured.capability),
             None => ChipFacts::read(&self.reports, measured.capability)?,
         };
@@ -227,7 +227,7 @@ impl Measurements<'_> {
             latencies: &self.quantities,
             counters: &counters,
             chip: &chip,
-            traced: &traced.into_keys().collect(),
+            traced: &traced.iter().map(|case| (case.variant.clone(), case.shape.clone())).collect(),
         }))
     }
 }

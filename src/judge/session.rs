@@ -6,11 +6,10 @@ use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to
 use super::{traced, uncounted};
 use crate::config::{Phase, Waiver};
 use crate::expr::Owner;
-use crate::frame::Quantities;
 use crate::model::{ShapeName, VariantId, Verdict};
 use crate::plan::Plan;
 use crate::store::{Run, RunState, RunVerdict};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Why a run that does not list its files cannot pass.
@@ -123,13 +122,12 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
     context.witness = Some(measurements.witness());
     references.add_to(&mut context);
     let traced = traced::is_traced(measurements.run());
-    let others: BTreeMap<String, Quantities> = (context.stored.iter().filter(|_| traced))
-        .map(|(name, stored)| (name.clone(), traced::without_durations(stored.quantities)))
-        .collect();
-    for (name, quantities) in &others {
-        if let Some(stored) = context.stored.get_mut(name) {
-            stored.quantities = quantities;
-        }
+    let mut others = Vec::new();
+    for stored in context.stored.values().filter(|_| traced) {
+        others.push(traced::without_durations(stored.quantities));
+    }
+    for (stored, own) in context.stored.values_mut().zip(&others) {
+        stored.quantities = own;
     }
     let (phase, plan) = (measurements.phase(), measurements.plan());
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);

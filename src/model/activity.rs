@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A kernel launch as it was executed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A kernel launch as it was executed; stored as its kernel and its numbers, in the order of the fields.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "(String, Vec<u64>)", into = "(String, Vec<u64>)")]
 pub struct TracedLaunch {
     /// The kernel's symbol.
     pub kernel: String,
@@ -27,8 +28,10 @@ pub struct TracedLaunch {
     pub cluster: [u32; 3],
 }
 
-/// What the driver says of the GPU that executed; it takes the place of what a report of ncu says of it.
+/// What the driver says of the GPU that executed; it takes the place of what a report of ncu says of it. Stored as its numbers, in
+/// the order of the fields, 0 for what is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub struct TracedChip {
     /// L2 in bytes.
     pub l2_bytes: u64,
@@ -51,6 +54,61 @@ pub struct ActivityTrace {
     pub chip: TracedChip,
     /// The launches of each evaluation, in the order they ran.
     pub evaluations: Vec<Vec<TracedLaunch>>,
+}
+
+impl From<TracedLaunch> for (String, Vec<u64>) {
+    fn from(launch: TracedLaunch) -> Self {
+        let TracedLaunch { registers, static_shared, dynamic_shared, local, grid, block, cluster, .. } = launch;
+        let mut numbers = vec![launch.start_ns, launch.end_ns];
+        let sizes = [registers, static_shared, dynamic_shared, local];
+        for size in sizes.iter().chain(&grid).chain(&block).chain(&cluster) {
+            numbers.push(u64::from(*size));
+        }
+        (launch.kernel, numbers)
+    }
+}
+
+/// What is cut off is 0: without times there is no duration.
+impl From<(String, Vec<u64>)> for TracedLaunch {
+    fn from((kernel, numbers): (String, Vec<u64>)) -> Self {
+        let long = |at: usize| numbers.get(at).copied().unwrap_or(0);
+        let size = |at: usize| u32::try_from(long(at)).unwrap_or(0);
+        let extents = |at: usize| [size(at), size(at + 1), size(at + 2)];
+        Self {
+            kernel,
+            start_ns: long(0),
+            end_ns: long(1),
+            registers: size(2),
+            static_shared: size(3),
+            dynamic_shared: size(4),
+            local: size(5),
+            grid: extents(6),
+            block: extents(9),
+            cluster: extents(12),
+        }
+    }
+}
+
+impl From<TracedChip> for Vec<u64> {
+    fn from(chip: TracedChip) -> Self {
+        let known = |number: Option<u32>| u64::from(number.unwrap_or(0));
+        let (clock, memory) = (known(chip.clock_khz), known(chip.memory_clock_khz));
+        vec![chip.l2_bytes, u64::from(chip.sms), clock, memory, known(chip.memory_bus_bits)]
+    }
+}
+
+impl From<Vec<u64>> for TracedChip {
+    fn from(numbers: Vec<u64>) -> Self {
+        let long = |at: usize| numbers.get(at).copied().unwrap_or(0);
+        let known = |at: usize| u32::try_from(long(at)).ok().filter(|number| *number > 0);
+        Self {
+            l2_bytes: long(0),
+            sms: known(1).unwrap_or(0),
+            clock_khz: known(2),
+            memory_clock_khz: known(3),
+            memory_bus_bits: known(4),
+        }
+    }
 }
 
 impl TracedLaunch {
@@ -115,6 +173,7 @@ fn size(extents: [u32; 3]) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -142,6 +201,19 @@ mod tests {
         assert_eq!(read("gpu__time_duration.sum"), Some(10_500.0));
         assert_eq!((read("launch__grid_size"), read("launch__block_size")), (Some(24.0), Some(256.0)));
         assert_eq!((read("launch__thread_count"), read("dram__bytes.sum")), (Some(6144.0), None));
+    }
+
+    #[test]
+    fn what_is_stored_is_read_again_and_what_is_cut_off_has_no_duration() {
+        let stored = serde_json::to_string(&launch()).unwrap();
+        assert_eq!(stored, r#"["copy",[1000,11500,32,1024,4096,0,4,3,2,128,2,1,0,0,0]]"#);
+        assert_eq!(serde_json::from_str::<TracedLaunch>(&stored).unwrap(), launch());
+        let cut: TracedLaunch = serde_json::from_str(r#"["copy",[1000]]"#).unwrap();
+        assert_eq!(cut.duration_ns(), None);
+        let chip =
+            TracedChip { l2_bytes: 5, sms: 132, clock_khz: Some(7), memory_clock_khz: None, memory_bus_bits: Some(9) };
+        let stored = serde_json::to_string(&chip).unwrap();
+        assert_eq!((stored.as_str(), serde_json::from_str::<TracedChip>(&stored).unwrap()), ("[5,132,7,0,9]", chip));
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub struct WitnessInput<'a> {
     /// What the chip can do at best.
     pub chip: &'a ChipFacts,
     /// Cases whose duration is CUPTI's, because ncu might not count.
-    pub traced: &'a HashSet<(&'a VariantId, &'a ShapeName)>,
+    pub traced: &'a HashSet<(VariantId, ShapeName)>,
 }
 
 /// A variant at a shape whose latency is looked at.
@@ -204,7 +204,7 @@ impl WitnessInput<'_> {
 
     /// Whether its duration is CUPTI's.
     fn is_traced(&self, variant: &VariantId, shape: &ShapeName) -> bool {
-        self.traced.contains(&(self.run.measured_as(variant), shape))
+        !self.traced.is_empty() && self.traced.contains(&(self.run.measured_as(variant).clone(), shape.clone()))
     }
 
     /// The median of the samples that were taken anew: those judge, so the counters have to agree with them too.
