@@ -152,7 +152,10 @@ impl<'a> Chooser<'a> {
         let name = &shape.name;
         let judged = match basis {
             // The fallback and the stage that the plan kept are judged as one variant for all shapes.
-            UseBasis::Selected if self.inputs.judgement.stages.is_empty() => self.judged(name),
+            UseBasis::Selected if self.inputs.judgement.stages.is_empty() => {
+                let required = self.judged(name, Level::Required);
+                if required.is_empty() { self.judged(name, Level::Advisory) } else { required }
+            }
             UseBasis::Selected | UseBasis::Fallback | UseBasis::Nothing => BTreeMap::new(),
         };
         let chosen = self.best(judged.keys().copied(), name).map(|(id, _)| id).or(default);
@@ -171,12 +174,12 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Variants whose time required gates judged at a shape, with those gates; only such as fail none of them there.
-    fn judged(&self, shape: &ShapeName) -> BTreeMap<&'a VariantId, Vec<String>> {
-        let required = |gate: &&GateResult| gate.level == Level::Required && gate.waived.is_none();
+    /// Variants whose time gates of a level judged at a shape, with those gates; only such as fail none of them there.
+    fn judged(&self, shape: &ShapeName, level: Level) -> BTreeMap<&'a VariantId, Vec<String>> {
+        let of_level = |gate: &&GateResult| gate.level == level && gate.waived.is_none();
         let mut judged: BTreeMap<&VariantId, Vec<String>> = BTreeMap::new();
         let mut stopped: Vec<&VariantId> = Vec::new();
-        for gate in self.inputs.judgement.gates.iter().filter(required) {
+        for gate in self.inputs.judgement.gates.iter().filter(of_level) {
             for case in gate.cases.iter().filter(|case| *case.shape == *shape) {
                 if case.verdict != Verdict::Pass {
                     stopped.push(&case.variant);
@@ -228,10 +231,16 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
         false => format!("Use {fallback}{}.", said.join("; ")),
     };
     let objective = metrics.iter().find(|metric| metric.name == inputs.phase.objective.metric);
-    let note = shown(judgement).zip(objective).and_then(|(id, metric)| beside_baseline(inputs, metric, id));
-    if let Some(note) = note {
+    let note =
+        shown(judgement).zip(objective).and_then(|(id, metric)| Some((id, beside_baseline(inputs, metric, id)?)));
+    if let Some((id, note)) = note {
         let note = format!("{note} at {}", text::line(&inputs.phase.objective.shape.0));
-        let of = if whole { "It" } else { "The first" };
+        let of = match groups.iter().position(|(variant, _)| *variant == id.0) {
+            _ if whole => "It".to_owned(),
+            Some(0) => "The first".to_owned(),
+            Some(1) => "The second".to_owned(),
+            Some(_) | None => text::clip_middle(&id.0, text::LABEL),
+        };
         sentence.push_str(&match note.starts_with("takes ") {
             true => format!(" {of} {note}."),
             false => format!(" {of} is {note}."),

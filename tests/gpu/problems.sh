@@ -26,7 +26,7 @@ bench 7_Mse_loss --returns 'loss=f32[]'
 bench 8_Swish --returns 'y=f16[batch_size, dim]' --precision fp16
 bench 9_Gather_rows --returns 'y=f32[PICKED, DIM]'
 bench 10_Triangular --returns 'C=f32[N, N]' --input 'A=f32[N, N]'
-for name in rmsnorm_h64 moe_gate_e4; do
+for name in rmsnorm_h64 moe_gate_e4 gemm_n32_k16 attention_h2_d16 histogram_b8; do
     import flashinfer problems/flashinfer --definition "$name" -o "fi_$name.toml"
 done
 import gpumode problems/gpumode/doubling/task.yml -o gm_doubling.toml

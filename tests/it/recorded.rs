@@ -125,6 +125,33 @@ fn a_kernel_that_was_edited_since_is_not_judged_by_its_past() {
 }
 
 #[test]
+fn a_speedup_beside_what_to_use_is_said_of_the_variant_that_has_it() {
+    let place = Place::new();
+    let folder = |name: &str| root().join(name).to_str().unwrap().to_owned();
+    let (config, profile) = (folder("configs/attention_f16.toml"), folder("profiles/attention_f16/h200"));
+    let judged = place.run(&["gate", &config, "--profile", &profile, "--format", "json"]);
+    let results: Value = serde_json::from_str(&judged.stdout).unwrap();
+    let sentence = results["use"]["sentence"].as_str().unwrap();
+    assert_eq!(results["selected"], "d128", "{sentence}");
+    assert!(sentence.starts_with("Use d64 at vit_base"), "{sentence}");
+    assert!(sentence.ends_with(" as fast as torch_default at embedder."), "{sentence}");
+    assert!(sentence.contains(". The second is 1."), "{sentence}");
+}
+
+#[test]
+fn a_shape_that_advisory_gates_alone_judge_uses_what_they_judged() {
+    let place = Place::new();
+    let folder = |name: &str| root().join(name).to_str().unwrap().to_owned();
+    let (config, profile) = (folder("configs/attention_bf16.toml"), folder("profiles/attention_bf16/h200"));
+    let judged = place.run(&["gate", &config, "--profile", &profile, "--format", "json"]);
+    let results: Value = serde_json::from_str(&judged.stdout).unwrap();
+    let shapes = results["use"]["shapes"].as_array().unwrap();
+    let used = shapes.iter().find(|shape| shape["shape"] == "intern_vit").unwrap();
+    assert_eq!((&used["variant"], &used["best"]), (&"d128_long".into(), &"d128_long".into()), "{used}");
+    assert_eq!(used["judged_by"][0], "not slower than PyTorch, intern_vit", "{used}");
+}
+
+#[test]
 fn a_metric_that_was_not_recorded_is_named() {
     let place = phase_d();
     edit(&place, "configs/phase_d.toml", "require = \"spills == 0\"", "require = \"l2_hit_pct >= 50\"");
