@@ -5,7 +5,7 @@
 #   tests/gpu/attention.sh BINARY FOLDER [PHASE...]
 #
 # Runs go to FOLDER/profiles, recordings of those that pass to FOLDER/recordings.tar.gz. QUICK=1 leaves ncu out: gates on counters then stay open.
-# Needs an H100 or H200, nvcc, ncu, and python3 with PyTorch. About 90 seconds; with QUICK=1 about 50. Ends with 1 where a phase does not pass.
+# Needs an H100 or H200, nvcc, ncu, and python3 with PyTorch. About two minutes; with QUICK=1 less. Ends with 1 where a phase does not pass.
 set -uo pipefail
 binary=$(realpath "${1:?usage: attention.sh BINARY FOLDER [PHASE...]}")
 out=$(mkdir -p "${2:?usage: attention.sh BINARY FOLDER [PHASE...]}" && realpath "$2")

@@ -3,7 +3,7 @@
 #
 #   tests/gpu/lanes.sh BINARY [CONFIG]
 #
-# Needs two GPUs of one kind, nvcc and ncu; three runs, some forty seconds. Baselines that are commands are left out: each counts by itself. Prints the
+# Needs two GPUs of one kind, nvcc and ncu; three runs, about a minute. Baselines that are commands are left out: each counts by itself. Prints the
 # seconds of checking and of profiling; ends with 1 where profiling on two takes more than 0.6 times as long as on one, or where the
 # verdict or what became of a variant differs.
 set -eu
