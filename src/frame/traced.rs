@@ -101,12 +101,9 @@ mod tests {
             start_ns: 1_000,
             end_ns: 1_000 + duration_ns,
             registers: 32,
-            static_shared: 0,
-            dynamic_shared: 0,
-            local: 0,
             grid: [4, 1, 1],
             block: [128, 1, 1],
-            cluster: [0, 0, 0],
+            ..TracedLaunch::default()
         }
     }
 

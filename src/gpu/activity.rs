@@ -86,14 +86,8 @@ impl ActivityTracer {
             return Err(ActivityError::Records(damage));
         }
         let mut launches = std::mem::take(&mut all.launches);
-        // They come in their order but for those of several buffers: a few.
-        for last in 1..launches.len() {
-            let mut at = last;
-            while at > 0 && launches[at - 1].start_ns > launches[at].start_ns {
-                launches.swap(at - 1, at);
-                at -= 1;
-            }
-        }
+        // Those of several buffers do not come in their order.
+        launches.sort_by_key(|launch| launch.start_ns);
         Ok(launches)
     }
 }

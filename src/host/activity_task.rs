@@ -165,13 +165,9 @@ impl Worker<'_> {
 
 /// Of several times the same launches those that took the median time together.
 fn median(mut tries: Vec<Vec<TracedLaunch>>) -> Vec<TracedLaunch> {
-    let time = |launches: &Vec<TracedLaunch>| launches.iter().filter_map(TracedLaunch::duration_ns).sum::<u64>();
-    // Five of them: the longest go until the median is the longest that is left.
-    for _ in 0..tries.len() / 2 {
-        let longest = tries.iter().enumerate().max_by_key(|(_, launches)| time(launches)).map(|(at, _)| at);
-        longest.map(|at| tries.swap_remove(at));
-    }
-    tries.into_iter().max_by_key(time).unwrap_or_default()
+    tries.sort_by_key(|launches| launches.iter().filter_map(TracedLaunch::duration_ns).sum::<u64>());
+    let middle = tries.len() / 2;
+    tries.into_iter().nth(middle).unwrap_or_default()
 }
 
 /// Says on standard output which CUPTI there is to trace with, or why there is none; packages are looked for beside `python`. With `launch`
@@ -216,18 +212,7 @@ mod tests {
     use super::*;
 
     fn launch(duration_ns: u64) -> TracedLaunch {
-        TracedLaunch {
-            kernel: "k".to_owned(),
-            start_ns: 100,
-            end_ns: 100 + duration_ns,
-            registers: 1,
-            static_shared: 0,
-            dynamic_shared: 0,
-            local: 0,
-            grid: [1, 1, 1],
-            block: [1, 1, 1],
-            cluster: [0, 0, 0],
-        }
+        TracedLaunch { start_ns: 100, end_ns: 100 + duration_ns, ..TracedLaunch::default() }
     }
 
     #[test]

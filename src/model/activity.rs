@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A kernel launch as it was executed; stored as its kernel and its numbers, in the order of the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(from = "(String, Vec<u64>)", into = "(String, Vec<u64>)")]
+#[serde(try_from = "(String, Vec<u64>)", into = "(String, Vec<u64>)")]
 pub struct TracedLaunch {
     /// The kernel's symbol.
     pub kernel: String,
@@ -31,7 +31,7 @@ pub struct TracedLaunch {
 /// What the driver says of the GPU that executed; it takes the place of what a report of ncu says of it. Stored as its numbers, in
 /// the order of the fields, 0 for what is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(from = "Vec<u64>", into = "Vec<u64>")]
+#[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct TracedChip {
     /// L2 in bytes.
     pub l2_bytes: u64,
@@ -68,25 +68,36 @@ impl From<TracedLaunch> for (String, Vec<u64>) {
     }
 }
 
-/// What is cut off is 0: without times there is no duration.
-impl From<(String, Vec<u64>)> for TracedLaunch {
-    fn from((kernel, numbers): (String, Vec<u64>)) -> Self {
-        let long = |at: usize| numbers.get(at).copied().unwrap_or(0);
-        let size = |at: usize| u32::try_from(long(at)).unwrap_or(0);
-        let extents = |at: usize| [size(at), size(at + 1), size(at + 2)];
-        Self {
+/// Another count of numbers, or one that is too large for its field, is refused: read as 0 it would hold a gate such as `registers <= 32`.
+impl TryFrom<(String, Vec<u64>)> for TracedLaunch {
+    type Error = String;
+
+    fn try_from((kernel, numbers): (String, Vec<u64>)) -> Result<Self, String> {
+        let [start_ns, end_ns, sizes @ ..] = numbers.as_slice() else {
+            return Err(format!("a traced launch of {} numbers", numbers.len()));
+        };
+        let sizes: Vec<u32> =
+            sizes.iter().map(|size| u32::try_from(*size)).collect::<Result<_, _>>().map_err(too_large)?;
+        let [registers, static_shared, dynamic_shared, local, gx, gy, gz, bx, by, bz, cx, cy, cz] = sizes[..] else {
+            return Err(format!("a traced launch of {} numbers", numbers.len()));
+        };
+        Ok(Self {
             kernel,
-            start_ns: long(0),
-            end_ns: long(1),
-            registers: size(2),
-            static_shared: size(3),
-            dynamic_shared: size(4),
-            local: size(5),
-            grid: extents(6),
-            block: extents(9),
-            cluster: extents(12),
-        }
+            start_ns: *start_ns,
+            end_ns: *end_ns,
+            registers,
+            static_shared,
+            dynamic_shared,
+            local,
+            grid: [gx, gy, gz],
+            block: [bx, by, bz],
+            cluster: [cx, cy, cz],
+        })
     }
+}
+
+fn too_large(_: std::num::TryFromIntError) -> String {
+    "a number of a trace is too large".to_owned()
 }
 
 impl From<TracedChip> for Vec<u64> {
@@ -97,17 +108,22 @@ impl From<TracedChip> for Vec<u64> {
     }
 }
 
-impl From<Vec<u64>> for TracedChip {
-    fn from(numbers: Vec<u64>) -> Self {
-        let long = |at: usize| numbers.get(at).copied().unwrap_or(0);
-        let known = |at: usize| u32::try_from(long(at)).ok().filter(|number| *number > 0);
-        Self {
-            l2_bytes: long(0),
-            sms: known(1).unwrap_or(0),
-            clock_khz: known(2),
-            memory_clock_khz: known(3),
-            memory_bus_bits: known(4),
-        }
+impl TryFrom<Vec<u64>> for TracedChip {
+    type Error = String;
+
+    fn try_from(numbers: Vec<u64>) -> Result<Self, String> {
+        let [l2_bytes, sms, clock, memory_clock, bus] = numbers[..] else {
+            return Err(format!("a traced chip of {} numbers", numbers.len()));
+        };
+        let size = |number: u64| u32::try_from(number).map_err(too_large);
+        let known = |number: u64| size(number).map(|number| Some(number).filter(|number| *number > 0));
+        Ok(Self {
+            l2_bytes,
+            sms: size(sms)?,
+            clock_khz: known(clock)?,
+            memory_clock_khz: known(memory_clock)?,
+            memory_bus_bits: known(bus)?,
+        })
     }
 }
 
@@ -185,10 +201,9 @@ mod tests {
             registers: 32,
             static_shared: 1024,
             dynamic_shared: 4096,
-            local: 0,
             grid: [4, 3, 2],
             block: [128, 2, 1],
-            cluster: [0, 0, 0],
+            ..TracedLaunch::default()
         }
     }
 
@@ -204,16 +219,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_read_again_and_what_is_cut_off_has_no_duration() {
+    fn what_is_stored_is_read_again_and_what_is_cut_off_is_refused() {
         let stored = serde_json::to_string(&launch()).unwrap();
         assert_eq!(stored, r#"["copy",[1000,11500,32,1024,4096,0,4,3,2,128,2,1,0,0,0]]"#);
         assert_eq!(serde_json::from_str::<TracedLaunch>(&stored).unwrap(), launch());
-        let cut: TracedLaunch = serde_json::from_str(r#"["copy",[1000]]"#).unwrap();
-        assert_eq!(cut.duration_ns(), None);
+        for wrong in [
+            r#"["copy",[1000]]"#,
+            r#"["copy",[1000,11500]]"#,
+            r#"["copy",[1000,11500,32,1024,4096,0,4,3,2,128,2,1,0,0]]"#,
+            r#"["copy",[1000,11500,32,1024,4096,0,4,3,2,128,2,1,0,0,0,0]]"#,
+            r#"["copy",[1000,11500,4294967296,1024,4096,0,4,3,2,128,2,1,0,0,0]]"#,
+        ] {
+            assert!(serde_json::from_str::<TracedLaunch>(wrong).is_err(), "{wrong}");
+        }
         let chip =
             TracedChip { l2_bytes: 5, sms: 132, clock_khz: Some(7), memory_clock_khz: None, memory_bus_bits: Some(9) };
         let stored = serde_json::to_string(&chip).unwrap();
         assert_eq!((stored.as_str(), serde_json::from_str::<TracedChip>(&stored).unwrap()), ("[5,132,7,0,9]", chip));
+        assert!(serde_json::from_str::<TracedChip>("[5,132,7,0]").is_err());
     }
 
     #[test]

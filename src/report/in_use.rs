@@ -235,7 +235,7 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
         shown(judgement).zip(objective).and_then(|(id, metric)| Some((id, beside_baseline(inputs, metric, id)?)));
     if let Some((id, note)) = note {
         let note = format!("{note} at {}", text::line(&inputs.phase.objective.shape.0));
-        let of = match groups.iter().position(|(variant, _)| *variant == id.0) {
+        let of = match groups.iter().position(|(variant, _)| *variant == text::line(&id.0)) {
             _ if whole => "It".to_owned(),
             Some(0) => "The first".to_owned(),
             Some(1) => "The second".to_owned(),

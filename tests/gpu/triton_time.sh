@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How long a phase of four Triton variants takes, counters and Python baselines included: with an empty cache, then with a full one.
 # Fails where one of the two takes 30 s or longer. Where the packages of Python have no bytecode, as in images that leave it out, it is made
-# first: without it every process compiles some thousand modules, 3 to 8 s each time.
+# first: without it every process compiles thousands of modules anew.
 #
 #     tests/gpu/triton_time.sh [NCUGATE]
 #
