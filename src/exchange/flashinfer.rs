@@ -406,6 +406,9 @@ fn refusal(solution: &Solution, kept: &[&Solution]) -> Option<String> {
     })
 }
 
+/// A solution gets tensors where PyTorch is installed, whether it imports PyTorch itself or not.
+const TENSORS: &str = "try:\n    import torch  # noqa: F401\nexcept ImportError:\n    pass\n\n";
+
 fn solution_calls(
     solution: &Solution,
     variant: &str,
@@ -451,7 +454,7 @@ fn solution_calls(
         Some(LanguageFamily::Python) | None => "import importlib.util\nimport pathlib\nimport sys\n",
     };
     format!(
-        "\"\"\"Calls {} of {file}, a solution of FlashInfer-Trace, with ncugate's buffers.\"\"\"\n\n{}\n{}OUTPUTS = {}\n\n\n{}\n\n\
+        "\"\"\"Calls {} of {file}, a solution of FlashInfer-Trace, with ncugate's buffers.\"\"\"\n\n{}\n{TENSORS}{}OUTPUTS = {}\n\n\n{}\n\n\
          ENTRY = {entry}\n\n\ndef solution({}):\n{returned}",
         function,
         imports,

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# How long a phase of four Triton variants takes, counters and Python baselines included: with an empty cache, then with a full one.
-# Fails where one of the two takes 30 s or longer. Where the packages of Python have no bytecode, as in images that leave it out, it is made
+# How long a phase of four Triton variants takes, counters and Python baselines included: with an empty cache, then with a full one;
+# then what triton.testing.do_bench_cudagraph says of three of its kernels beside what was measured.
+# Fails where one of the two takes 30 s or longer, or a time differs by more than 3 %. Where the packages of Python have no bytecode, as in images that leave it out, it is made
 # first: without it every process compiles thousands of modules anew.
 #
 #     tests/gpu/triton_time.sh [NCUGATE]
@@ -39,3 +40,4 @@ if seconds >= 30 or profiled < 4:
     sys.exit("30 s or longer" if seconds >= 30 else ended.stdout)
 PYTHON
 done
+python3 tests/gpu/functions/do_bench.py "$work"/full/triton_softmax/2*

@@ -105,6 +105,10 @@ fn definitions_of_flashinfer_trace_become_phases_whose_references_answer() {
     assert!(text.contains("rmsnorm_torch_v1") && text.contains("rmsnorm_returns"), "{text}");
     let (text, said) = import("gemm_n32_k16");
     assert!(said.contains("the constraint `M >= 1`") && text.contains("M = 33"), "{said}{text}");
+    // the solution does not import PyTorch, and gets its tensors
+    let calls = place.path().join("gemm_n32_k16/gemm_imports_nothing/ncugate_gemm_imports_nothing.py");
+    let calls = fs::read_to_string(calls).unwrap();
+    assert!(calls.contains("    import torch"), "{calls}");
     let (text, _) = import("histogram_b8");
     assert!(text.contains("npy = \"histogram_b8/{{ shape }}-{{ buffer }}.npy\""), "{text}");
     let (text, _) = import("moe_gate_e4");
