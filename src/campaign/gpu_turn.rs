@@ -6,8 +6,9 @@ use crate::disk::{Turn, TurnOutcome};
 use crate::gpu::DeviceAttributes;
 use crate::process;
 use crate::store::sha256;
-use std::cell::OnceCell;
+
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// How often a GPU is asked for again.
@@ -35,7 +36,7 @@ pub struct GpuTurn<'a> {
 struct LockedGpu {
     path: PathBuf,
     name: String,
-    turn: OnceCell<Turn>,
+    turn: OnceLock<Turn>,
 }
 
 impl LockedGpu {
@@ -44,7 +45,7 @@ impl LockedGpu {
         let name: String = sha256(uuid.as_bytes()).chars().take(16).collect();
         let folder = std::env::var_os(FOLDER).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
         let path = folder.join(format!("ncugate-gpu-{name}.lock"));
-        Self { path, name: device.name.clone(), turn: OnceCell::new() }
+        Self { path, name: device.name.clone(), turn: OnceLock::new() }
     }
 }
 
@@ -78,6 +79,22 @@ impl<'a> GpuTurn<'a> {
     pub fn take(&self) -> Result<(), CampaignError> {
         let started = Instant::now();
         self.gpus.iter().try_for_each(|gpu| self.take_one(gpu, started))
+    }
+
+    /// Takes the turn if no other run measures on any of the GPUs; whether it is taken now.
+    pub fn take_if_free(&self) -> bool {
+        let mut taken = Vec::new();
+        for gpu in self.gpus.iter().filter(|gpu| gpu.turn.get().is_none()) {
+            match Turn::ask(&gpu.path) {
+                Ok(TurnOutcome::Mine(turn)) => taken.push((gpu, turn)),
+                // What speaks against it is said when the turn is needed.
+                Ok(TurnOutcome::Taken(_)) | Err(_) => return false,
+            }
+        }
+        for (gpu, turn) in taken {
+            let _ = gpu.turn.set(turn);
+        }
+        true
     }
 
     fn take_one(&self, gpu: &LockedGpu, started: Instant) -> Result<(), CampaignError> {

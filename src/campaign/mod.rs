@@ -17,6 +17,7 @@ mod error;
 mod gpu_turn;
 mod lanes;
 mod live;
+mod prestart;
 mod profile;
 mod progress;
 mod prove_apart;

@@ -9,19 +9,19 @@ use super::tools::Tools;
 use crate::config::{Counting, Phase};
 use crate::frame::wanted;
 use crate::gpu::DeviceAttributes;
-use crate::host::{JobPurpose, Preload, WorkerCommand, WorkerJob, range_name};
+use crate::host::{JobPurpose, WorkerCommand, WorkerJob, range_name};
 use crate::metric::id;
 use crate::model::BuiltKernel;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{ProfileOutcome, ProfileRecord, TracedLaunch};
 use crate::ncu::{
-    Collected, Counters, Covered, Effort, Expect, Job, LaunchSelection, Ncu, NcuFailure, PassBook, Processes,
-    ProfileDetail, ProfileError, ProfiledCase, Profiler, Runner, Subject, cache_folder, plan_groups, scratch_folder,
+    Collected, Counters, Covered, Expect, LaunchSelection, Ncu, NcuFailure, PassBook, Processes, ProfileError,
+    ProfiledCase, Profiler, Runner, Subject, cache_folder, scratch_folder,
 };
 use crate::number;
 use crate::plan::{Method, Plan, Standing, Variant};
-use crate::process::{self, RequestPipe};
+use crate::process;
 use crate::store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -324,8 +324,7 @@ impl<'a> Profiling<'a> {
         let scratch = scratch_folder(self.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
         let prefix = self.prefix();
-        let prestarted = self.lane.is_none().then_some(&self.tools.prestarted);
-        let runner = Runner { prestarted, ..folders.runner(ncu, self.phase, &prefix) };
+        let runner = Runner { prestarted: Some(&self.tools.prestarted), ..folders.runner(ncu, self.phase, &prefix) };
         let mut book = book(ncu, self.device());
         let verify = ByRange;
         let profiler = Profiler::new(runner, &verify, covered);
@@ -373,7 +372,7 @@ pub(super) fn expected(plan: &Plan, repeats: u32) -> Expect {
     Expect::Exactly { repeats, launches: several.filter(|(_, launches)| *launches != 1).collect() }
 }
 
-fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]) -> Vec<ProfiledCase> {
+pub(super) fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]) -> Vec<ProfiledCase> {
     variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
 }
 
@@ -395,7 +394,7 @@ fn unknown(collected: &Collected) -> Option<String> {
 }
 
 /// What is counted of every variant, and the part of it that every latency is held against.
-fn counters(metrics: &[String], device: &DeviceAttributes) -> (Vec<String>, Vec<String>) {
+pub(super) fn counters(metrics: &[String], device: &DeviceAttributes) -> (Vec<String>, Vec<String>) {
     let capability = Some(device.compute_capability);
     let witness = wanted::counters(&wanted::witness_counters(), capability);
     let mut counters = wanted::counters(metrics, capability);
@@ -404,7 +403,7 @@ fn counters(metrics: &[String], device: &DeviceAttributes) -> (Vec<String>, Vec<
 }
 
 /// What is known of replay passes on a GPU.
-fn book(ncu: &Ncu, device: &DeviceAttributes) -> PassBook {
+pub(super) fn book(ncu: &Ncu, device: &DeviceAttributes) -> PassBook {
     let chip = Counters {
         gpu: device.name.clone(),
         compute_capability: device.compute_capability,
@@ -415,45 +414,4 @@ fn book(ncu: &Ncu, device: &DeviceAttributes) -> PassBook {
         Some(folder) => PassBook::open(&folder, chip),
         None => PassBook::unkept(chip),
     }
-}
-
-/// Starts ncu over the Python functions of a plan, which load and wait for their job: where one ncu will collect all that is counted of
-/// them. Where it cannot be started, its turn will say why.
-pub(super) fn prestart(
-    (phase, plan, tools): (&Phase, &Plan, &Tools),
-    metrics: &[String],
-    preload: &Preload,
-    folder: &Path,
-) {
-    let Ok(ncu) = &tools.ncu else { return };
-    let (counted, _) = counters(metrics, &tools.device);
-    let shapes = phase.profile.shapes.len();
-    let effort = Effort { launches: plan.variants.len() * shapes, probes: 0 };
-    let unasked = |_: &[String]| Err(());
-    let Ok(groups) = plan_groups(&counted, effort, &mut { unasked }, &mut book(ncu, &tools.device)) else { return };
-    let [group] = groups.as_slice() else { return };
-    let functions = plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
-    let ranges = cases(functions.map(|variant| &variant.id), &phase.profile.shapes);
-    let selection = LaunchSelection::Ranges(ranges.iter().map(|(id, shape)| range_name(id, shape)).collect());
-    let logs = folder.join("logs");
-    let started = || -> io::Result<()> {
-        let scratch = scratch_folder(tools.device.uuid.as_deref())?;
-        let folders = Folders { reports: folder.join("reports"), logs: logs.clone(), scratch };
-        let about = logs.join("called.preload.json");
-        std::fs::write(&about, serde_json::to_vec(preload)?)?;
-        let pipe = RequestPipe::make(&logs.join("called.json"))?;
-        let mut target = tools.worker.command();
-        target.arg("--preload").arg(&about).arg(pipe.path());
-        let job = Job {
-            stem: "called",
-            metrics: &group.metrics,
-            detail: ProfileDetail::Counters,
-            target: &target,
-            selection: &selection,
-            processes: Processes::Application,
-        };
-        folders.runner(ncu, phase, "").prestart(&tools.prestarted, &job, pipe)
-    };
-    // What fails now fails again at its turn, and is said then.
-    let _ = started();
 }

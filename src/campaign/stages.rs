@@ -3,6 +3,7 @@
 use super::cubins::cubins;
 use super::error::CampaignError;
 use super::gpu_turn::GpuTurn;
+use super::prestart::Prestart;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
 use super::targets;
@@ -11,20 +12,18 @@ use super::{profile, prove_apart};
 use crate::build::{self, Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
-use crate::host::{Finish, JobPurpose, Preload, SinkError, WorkerEvent, WorkerJob, measure};
+use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord, BuiltKernel};
 use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord};
-use crate::plan::{Method, Plan};
+use crate::plan::Plan;
 use crate::process;
 use crate::store::{Run, RunState, RunWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Instant;
-
-/// Workers of functions that are started before their turn.
-const PRESTARTED: usize = 2;
 
 /// One execution of a plan.
 pub struct Campaign<'a> {
@@ -68,7 +67,7 @@ impl Campaign<'_> {
             // They load on the GPU while variants are built.
             self.turn.take()?;
         }
-        self.start_workers();
+        self.early().functions();
         let mut prestarted = self.start_commands(&earlier_records)?;
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
@@ -107,8 +106,20 @@ impl Campaign<'_> {
         let arch = self.tools.arch(self.phase)?;
         let cache = Cache::of_user(self.phase.build.cache.as_deref())?;
         let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python_of(self.phase);
-        let (writer, progress) = (&mut self.writer, self.progress);
+        let Self { phase, plan, tools, metrics, turn, progress, ref mut writer, .. } = *self;
+        let folder = writer.folder().to_owned();
+        // What measures starts beside the last builds: it is ready when they end, and holds the GPU little longer than it has to.
+        let early = || Prestart { phase, plan, tools, metrics, folder: &folder }.kernels(turn);
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let (mut built, last) = (0, plan.variants.len().saturating_sub(cores));
+        if last == 0 {
+            early();
+        }
         let mut sink = |record: &BuildRecord| {
+            built += 1;
+            if built == last {
+                early();
+            }
             progress.step(&record.variant.0);
             writer.build(record).map_err(io::Error::other)
         };
@@ -221,18 +232,10 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// Starts the workers of Python functions, to load while variants are built: one that checks and times, one for what is timed anew.
-    fn start_workers(&self) {
-        let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Function(function) => Some((function.file.clone(), function.function.clone())),
-            Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
-        });
-        let preload = Preload { python: self.phase.build.python.clone(), functions: functions.collect() };
-        if !preload.functions.is_empty() {
-            let (worker, logs) = (&self.tools.worker, self.writer.folder().join("logs"));
-            worker.prestarted.start(|| worker.command(), &preload, &logs, PRESTARTED);
-            profile::prestart((self.phase, self.plan, self.tools), self.metrics, &preload, self.writer.folder());
-        }
+    /// What can be started before its turn.
+    fn early(&self) -> Prestart<'_> {
+        let Self { phase, plan, tools, metrics, .. } = *self;
+        Prestart { phase, plan, tools, metrics, folder: self.writer.folder() }
     }
 
     /// Starts every external command that has something to measure, to load while variants are built.

@@ -162,11 +162,18 @@ impl WorkerJob {
         self.kernels.iter().any(|kernel| kernel.function.is_some())
     }
 
-    /// What its Python functions need loaded; none where it has none.
+    /// What a worker that was started before its turn has to have done for it; none where the device may not be open before the job is
+    /// known: CUPTI sees what is launched in contexts that are made after it has begun.
     pub fn preload(&self) -> Option<Preload> {
         let functions = self.kernels.iter().filter_map(|kernel| kernel.function.as_ref());
         let functions: Vec<_> = functions.map(|function| (function.file.clone(), function.name.clone())).collect();
-        (!functions.is_empty()).then(|| Preload { python: self.python.clone(), functions })
+        match (functions.is_empty(), &self.mode) {
+            (_, JobMode::Activity { .. }) => None,
+            (true, JobMode::Bench(_) | JobMode::Profile { .. }) => (self.device == 0).then_some(Preload::Device),
+            (false, JobMode::Bench(_) | JobMode::Profile { .. }) => {
+                Some(Preload::Functions { python: self.python.clone(), functions })
+            }
+        }
     }
 
     /// The shape of that name.

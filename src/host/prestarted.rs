@@ -1,5 +1,5 @@
-//! Workers that are started before there is a job for them, so that an interpreter and the modules of Python functions load while
-//! something else goes on. Each gets one job, and is a fresh process for it.
+//! Workers that are started before there is a job for them, so that the device is opened, or an interpreter and the modules of Python
+//! functions load, while something else goes on. Each gets one job, and is a fresh process for it.
 
 use crate::process::{Drain, KeptOutput, RequestPipe, Supervised};
 use serde::{Deserialize, Serialize};
@@ -12,13 +12,19 @@ use std::time::{Duration, Instant};
 /// How long everything waits for workers that still load.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What a worker loads before it knows its job.
+/// What a worker does before it knows its job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Preload {
-    /// The Python that functions run in.
-    pub python: Option<PathBuf>,
-    /// Modules, and the function of each.
-    pub functions: Vec<(PathBuf, String)>,
+#[serde(tag = "preload", rename_all = "snake_case")]
+pub enum Preload {
+    /// It opens the run's first device.
+    Device,
+    /// It loads Python and modules.
+    Functions {
+        /// The Python that functions run in.
+        python: Option<PathBuf>,
+        /// Modules, and the function of each.
+        functions: Vec<(PathBuf, String)>,
+    },
 }
 
 /// Workers that wait for a job; clones share them.
@@ -72,7 +78,13 @@ impl PrestartedWorkers {
 impl Preload {
     /// Whether what was loaded is all that the other needs.
     fn serves(&self, other: &Self) -> bool {
-        self.python == other.python && other.functions.iter().all(|function| self.functions.contains(function))
+        match (self, other) {
+            (Self::Device, Self::Device) => true,
+            (Self::Functions { python, functions }, Self::Functions { python: wanted_python, functions: wanted }) => {
+                python == wanted_python && wanted.iter().all(|function| functions.contains(function))
+            }
+            (Self::Device, Self::Functions { .. }) | (Self::Functions { .. }, Self::Device) => false,
+        }
     }
 }
 

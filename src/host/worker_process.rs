@@ -10,6 +10,7 @@ use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLost, Reporter, WorkError, Worker, chain};
 use crate::gpu::{ActivityTracer, Copier, Device, query_attributes};
 use crate::model::ShapeName;
+use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
@@ -29,7 +30,7 @@ const PYTHON: &str = "python3";
 /// been said as an event when this returns it.
 pub fn work(job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
-    let work = match read(job) {
+    let work = match read::<WorkerJob>(job) {
         Ok(work) if work.has_functions() => return work_in_python(work, job, reporter),
         read => read,
     };
@@ -37,19 +38,20 @@ pub fn work(job: &Path) -> Result<(), WorkError> {
     conclude(outcome, &mut reporter)
 }
 
-/// Loads Python and the modules of functions, waits for the job that will be at `job`, and does it. As [`work`] otherwise.
+/// Opens the device, or loads Python and the modules of functions; waits for the job that will be at `job`, and does it. As [`work`]
+/// otherwise.
 pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
-    let mut own = reporter.another()?;
-    let about = std::fs::read(preload).map_err(|e| e.to_string());
-    let about: Result<Preload, String> =
-        about.and_then(|text| serde_json::from_slice(&text).map_err(|e| e.to_string()));
-    let python = match about {
-        Ok(about) => about.python.unwrap_or_else(|| PYTHON.into()),
-        Err(reason) => {
-            return conclude(Err(WorkError::Job { path: preload.to_owned(), reason }), &mut reporter);
+    let python = match read(preload) {
+        Ok(Preload::Device) => {
+            let device = Device::open(0);
+            let outcome = read(job).and_then(|work| run_on(device?, (work, None), None, &mut reporter));
+            return conclude(outcome, &mut reporter);
         }
+        Ok(Preload::Functions { python, .. }) => python.unwrap_or_else(|| PYTHON.into()),
+        Err(error) => return conclude(Err(error), &mut reporter),
     };
+    let mut own = reporter.another()?;
     let place = job.to_owned();
     let work = move |functions| {
         let outcome = read(&place).and_then(|work| run(work, Some(functions), &mut own));
@@ -139,7 +141,7 @@ impl Worker<'_> {
     }
 }
 
-fn read(path: &Path) -> Result<WorkerJob, WorkError> {
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T, WorkError> {
     let unreadable = |reason: String| WorkError::Job { path: path.to_owned(), reason };
     let text = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
     serde_json::from_slice(&text).map_err(|e| unreadable(e.to_string()))
@@ -155,7 +157,15 @@ fn run(
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
         JobMode::Bench(_) | JobMode::Profile { .. } => None,
     };
-    let device = Device::open(job.device)?;
+    run_on(Device::open(job.device)?, (job, functions), tracer.as_ref(), reporter)
+}
+
+fn run_on(
+    device: Device,
+    (job, functions): (WorkerJob, Option<PythonFunctions>),
+    tracer: Option<&ActivityTracer>,
+    reporter: &mut Reporter,
+) -> Result<ControlFlow<DeviceLost>, WorkError> {
     let device = match functions {
         Some(functions) => device.with_functions(functions),
         None => device,
@@ -180,7 +190,7 @@ fn run(
         }
         JobMode::Profile { repeat } => worker.trace(repeat),
         JobMode::Activity { repeat, .. } => {
-            tracer.as_ref().map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, repeat))
+            tracer.map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, repeat))
         }
     }
 }

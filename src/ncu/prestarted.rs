@@ -1,9 +1,11 @@
-//! ncu started before its turn, over a program that waits for its job: interpreters load under it while something else goes on.
+//! ncu started before its turn, over a program that waits for its job: it starts, and interpreters load under it, while something else
+//! goes on.
 
 use super::command::{LaunchSelection, NcuSession, ProfileDetail};
 use super::job::Job;
 use crate::process::{Piped, RequestPipe};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,9 +36,9 @@ impl PrestartedSessions {
         self.lock().retain_mut(|waiting| waiting.settle(deadline));
     }
 
-    /// The session that collects what this job wants, once its program is idle.
-    pub(super) fn take(&self, job: &Job<'_>) -> Option<PrestartedSession> {
-        let at = self.lock().iter().position(|waiting| waiting.serves(job))?;
+    /// The session that collects what this job wants, with ncu's locks in `scratch`, which is of one GPU; once its program is idle.
+    pub(super) fn take(&self, job: &Job<'_>, scratch: &Path) -> Option<PrestartedSession> {
+        let at = self.lock().iter().position(|waiting| waiting.session.scratch == scratch && waiting.serves(job))?;
         let mut waiting = self.lock().swap_remove(at);
         waiting.settle(Instant::now() + LOAD_TIMEOUT).then_some(waiting)
     }
@@ -65,6 +67,7 @@ impl PrestartedSession {
                 (LaunchSelection::Ranges(own), LaunchSelection::Ranges(wanted)) => {
                     wanted.iter().all(|range| own.contains(range))
                 }
+                (LaunchSelection::Everything, LaunchSelection::Everything) => true,
                 _ => false,
             }
     }

@@ -71,7 +71,7 @@ impl Runner<'_> {
     /// Runs `job` to its end, in the session that was started for it where there is one. An ncu that cannot be started is a [`Ran`] with
     /// that failure; an `Err` is ours.
     pub fn run(&self, job: &Job) -> io::Result<Ran> {
-        if let Some(prestarted) = self.prestarted.and_then(|prestarted| prestarted.take(job)) {
+        if let Some(prestarted) = self.prestarted.and_then(|prestarted| prestarted.take(job, self.scratch)) {
             return self.employ(prestarted, job);
         }
         let session = self.session(job)?;

@@ -1,0 +1,138 @@
+//! What is started before its turn, to wait for its job: workers, and ncu over them. It loads while variants are built, and is idle
+//! before anything is timed.
+
+use super::gpu_turn::GpuTurn;
+use super::lanes::Lane;
+use super::profile::{book, cases, counters};
+use super::targets::Folders;
+use super::tools::Tools;
+use crate::config::Phase;
+use crate::frame::wanted;
+use crate::host::{Preload, range_name};
+use crate::model::ShapeName;
+use crate::ncu::{Effort, Group, Job, LaunchSelection, Ncu, Processes, ProfileDetail, plan_groups, scratch_folder};
+use crate::plan::{Method, Plan};
+use crate::process::RequestPipe;
+use std::io;
+use std::path::Path;
+
+/// Workers that are started: one that checks and times, one for what is timed anew.
+const WORKERS: usize = 2;
+/// Most sessions of ncu over kernels on a GPU: a phase has one to three groups of counters, and a fourth for shapes that are only timed.
+const MOST_SESSIONS: usize = 4;
+/// About how many bytes of device memory a process takes that waits.
+const CONTEXT_BYTES: u64 = 1 << 29;
+/// The part of a GPU's memory that processes which wait may take.
+const SHARE: u64 = 16;
+
+/// What measures the variants of a run, before there is a job for it. What cannot be started now says why at its turn.
+#[derive(Clone, Copy)]
+pub(super) struct Prestart<'a> {
+    /// The phase.
+    pub phase: &'a Phase,
+    /// Its variants.
+    pub plan: &'a Plan,
+    /// What is started.
+    pub tools: &'a Tools,
+    /// Metrics that judging and reporting need.
+    pub metrics: &'a [String],
+    /// The run's folder.
+    pub folder: &'a Path,
+}
+
+impl Prestart<'_> {
+    /// Starts what runs Python functions, where there are any: two workers, and ncu where one session collects all that is counted of them.
+    pub fn functions(self) {
+        if !self.has_functions() {
+            return;
+        }
+        let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Function(function) => Some((function.file.clone(), function.function.clone())),
+            Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
+        });
+        let preload = Preload::Functions { python: self.phase.build.python.clone(), functions: functions.collect() };
+        self.workers(&preload);
+        let Ok(ncu) = &self.tools.ncu else { return };
+        let (counted, _) = counters(self.metrics, &self.tools.device);
+        let [group] = &self.groups(ncu, &counted, &self.phase.profile.shapes)[..] else { return };
+        let functions = self.plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
+        let ranges = cases(functions.map(|variant| &variant.id), &self.phase.profile.shapes);
+        let selection = LaunchSelection::Ranges(ranges.iter().map(|(id, shape)| range_name(id, shape)).collect());
+        let _ = self.session(ncu, None, "called", (&group.metrics, &selection), &preload);
+    }
+
+    /// Starts what launches kernels, where nothing else is launched and nobody else measures on the GPUs: workers with an open device, and ncu
+    /// over one for each group of counters on each GPU. On GPUs with little memory there are fewer.
+    pub fn kernels(self, turn: &GpuTurn<'_>) {
+        let launched = self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_)));
+        let most = usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX);
+        if !launched || self.has_functions() || most < WORKERS || !turn.take_if_free() {
+            return;
+        }
+        self.workers(&Preload::Device);
+        let Ok(ncu) = &self.tools.ncu else { return };
+        let (counted, witness) = counters(self.metrics, &self.tools.device);
+        let shapes = &self.phase.profile.shapes;
+        let unseen: Vec<ShapeName> =
+            wanted::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
+        let mut groups = self.groups(ncu, &counted, shapes);
+        if !unseen.is_empty() {
+            groups.extend(self.groups(ncu, &witness, &unseen));
+        }
+        let others = self.tools.others.iter().enumerate().map(Some);
+        for lane in std::iter::once(None).chain(others) {
+            for group in groups.iter().take(MOST_SESSIONS.min(most - WORKERS)) {
+                let stem = format!("launched-{}", group.name);
+                let _ =
+                    self.session(ncu, lane, &stem, (&group.metrics, &LaunchSelection::Everything), &Preload::Device);
+            }
+        }
+    }
+
+    fn has_functions(self) -> bool {
+        self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Function(_)))
+    }
+
+    fn workers(self, preload: &Preload) {
+        let worker = &self.tools.worker;
+        worker.prestarted.start(|| worker.command(), preload, &self.folder.join("logs"), WORKERS);
+    }
+
+    /// The groups that counters will be collected in, as far as can be said before anything is counted.
+    fn groups(self, ncu: &Ncu, counters: &[String], shapes: &[ShapeName]) -> Vec<Group> {
+        let effort = Effort { launches: self.plan.variants.len() * shapes.len(), probes: 0 };
+        let mut unasked = |_: &[String]| Err(());
+        plan_groups(counters, effort, &mut unasked, &mut book(ncu, &self.tools.device)).unwrap_or_default()
+    }
+
+    fn session(
+        self,
+        ncu: &Ncu,
+        lane: Option<(usize, &Lane)>,
+        stem: &str,
+        (metrics, selection): (&[String], &LaunchSelection),
+        preload: &Preload,
+    ) -> io::Result<()> {
+        let (prefix, device, worker) = match lane {
+            Some((number, lane)) => (Lane::prefix(number), &lane.device, self.tools.worker_on(lane)),
+            None => (String::new(), &self.tools.device, self.tools.worker.clone()),
+        };
+        let scratch = scratch_folder(device.uuid.as_deref())?;
+        let logs = self.folder.join("logs");
+        let folders = Folders { reports: self.folder.join("reports"), logs: logs.clone(), scratch };
+        let about = logs.join(format!("{prefix}{stem}.preload.json"));
+        std::fs::write(&about, serde_json::to_vec(preload)?)?;
+        let pipe = RequestPipe::make(&logs.join(format!("{prefix}{stem}.json")))?;
+        let mut target = worker.command();
+        target.arg("--preload").arg(&about).arg(pipe.path());
+        let job = Job {
+            stem,
+            metrics,
+            detail: ProfileDetail::Counters,
+            target: &target,
+            selection,
+            processes: Processes::Application,
+        };
+        folders.runner(ncu, self.phase, &prefix).prestart(&self.tools.prestarted, &job, pipe)
+    }
+}
