@@ -113,11 +113,16 @@ impl DifferenceTally {
 
     /// Compares values on this thread.
     fn of_slice(values: &[f64], expected: &[f64], yardstick: Yardstick) -> Self {
-        let mut tally = Self { compared: expected.len() as u64, ..Self::default() };
-        for (&value, &expected) in values.iter().zip(expected) {
-            tally.add(value, expected, yardstick);
+        let (mut lanes, mut others) = (Lanes::default(), Self::default());
+        let ((values, last), (expected_blocks, last_expected)) = (values.as_chunks(), expected.as_chunks());
+        for (values, expected) in values.iter().zip(expected_blocks) {
+            match Lanes::are_finite(values, expected) {
+                true => lanes.add(values, expected, yardstick),
+                false => values.iter().zip(expected).for_each(|(&v, &e)| others.add(v, e, yardstick)),
+            }
         }
-        tally
+        last.iter().zip(last_expected).for_each(|(&value, &expected)| others.add(value, expected, yardstick));
+        Self { compared: expected.len() as u64, ..lanes.tally(yardstick).and(others) }
     }
 
     fn add(&mut self, value: f64, expected: f64, yardstick: Yardstick) {
@@ -189,6 +194,65 @@ impl DifferenceTally {
     /// What is wrong whatever the tolerance, but for elements that were not written, which one launch cannot tell.
     pub fn defects(&self) -> Vec<Defect> {
         if self.finite == 0 { vec![Defect::NothingFinite] } else { Vec::new() }
+    }
+}
+
+/// Elements of a block that are compared side by side: sums of their own let the compiler use vectors.
+const LANES: usize = 8;
+
+/// What [`DifferenceTally`] adds up, of blocks of finite elements.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lanes {
+    /// Not divided by the scale yet.
+    max_abs: [f64; LANES],
+    squared_difference: [f64; LANES],
+    squared_reference: [f64; LANES],
+    farthest: [f64; LANES],
+    mismatches: [u64; LANES],
+    blocks: u64,
+}
+
+impl Lanes {
+    /// Whether every element is a finite number: zero times any other is no number.
+    fn are_finite(values: &[f64; LANES], expected: &[f64; LANES]) -> bool {
+        let mut zeros = [0.0; LANES];
+        for at in 0..LANES {
+            zeros[at] = values[at] * 0.0 + expected[at] * 0.0;
+        }
+        zeros.iter().sum::<f64>() == 0.0
+    }
+
+    fn add(&mut self, values: &[f64; LANES], expected: &[f64; LANES], yardstick: Yardstick) {
+        let mut differences = [0.0; LANES];
+        for at in 0..LANES {
+            let difference = (values[at] - expected[at]).abs();
+            self.max_abs[at] = if difference > self.max_abs[at] { difference } else { self.max_abs[at] };
+            self.squared_difference[at] += difference * difference;
+            self.squared_reference[at] += expected[at] * expected[at];
+            differences[at] = difference;
+        }
+        if let Some(bound) = yardstick.allclose {
+            for at in 0..LANES {
+                let ratio = differences[at] / bound.allowed(expected[at], yardstick.scale);
+                // Nothing is allowed, and nothing differs: no number, which is not above any.
+                self.farthest[at] = if ratio > self.farthest[at] { ratio } else { self.farthest[at] };
+                self.mismatches[at] += u64::from(ratio > 1.0);
+            }
+        }
+        self.blocks += 1;
+    }
+
+    fn tally(self, yardstick: Yardstick) -> DifferenceTally {
+        let most = |lanes: [f64; LANES]| lanes.into_iter().fold(0.0, f64::max);
+        DifferenceTally {
+            max_abs: most(self.max_abs) / yardstick.scale,
+            squared_difference: self.squared_difference.iter().sum(),
+            squared_reference: self.squared_reference.iter().sum(),
+            farthest: most(self.farthest),
+            mismatches: self.mismatches.iter().sum(),
+            finite: self.blocks * LANES as u64,
+            ..DifferenceTally::default()
+        }
     }
 }
 
@@ -316,6 +380,25 @@ mod tests {
         let off =
             DifferenceTally::of_values(&[2.0], &[1.0], Yardstick { allclose: Some(AllClose::default()), scale: 1.0 });
         assert_eq!(off.differences(Some(AllClose::default()), None, None).allclose.unwrap().ratio, f64::MAX);
+    }
+
+    #[test]
+    fn blocks_give_what_elements_one_by_one_give() {
+        let bound = AllClose { atol: 1e-3, rtol: 1e-2, ..AllClose::default() };
+        let expected: Vec<f64> = (0..203).map(|i| f64::from(i * 37 % 101) - 50.0).collect();
+        let mut values: Vec<f64> = expected.iter().enumerate().map(|(i, e)| e + 1e-3 * (i % 7) as f64).collect();
+        (values[0], values[90], values[91], values[202]) = (60.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
+        for allclose in [None, Some(bound)] {
+            let yardstick = Yardstick { scale: 3.0, allclose };
+            let blocks = DifferenceTally::of_values(&values, &expected, yardstick);
+            let mut single = DifferenceTally { compared: 203, ..DifferenceTally::default() };
+            values.iter().zip(&expected).for_each(|(&value, &expected)| single.add(value, expected, yardstick));
+            assert!((blocks.squared_difference / single.squared_difference - 1.0).abs() < 1e-12);
+            assert!((blocks.squared_reference / single.squared_reference - 1.0).abs() < 1e-12);
+            let DifferenceTally { squared_difference, squared_reference, .. } = single;
+            assert_eq!(DifferenceTally { squared_difference, squared_reference, ..blocks }, single);
+            assert_eq!((single.nonfinite, single.finite, single.max_abs), (3, 200, 110.0 / 3.0));
+        }
     }
 
     #[test]
