@@ -4,17 +4,20 @@
 use super::gpu_turn::GpuTurn;
 use super::lanes::Lane;
 use super::profile::{book, cases, counters};
-use super::targets::Folders;
+use super::targets::{self, Folders};
 use super::tools::Tools;
 use crate::config::Phase;
 use crate::frame::wanted;
+use crate::host::external;
 use crate::host::{Preload, range_name};
+use crate::metric::id;
 use crate::model::ShapeName;
 use crate::ncu::{Effort, Group, Job, LaunchSelection, Ncu, Processes, ProfileDetail, plan_groups, scratch_folder};
-use crate::plan::{Method, Plan};
-use crate::process::RequestPipe;
+use crate::plan::{Method, Plan, Standing};
+use crate::process::{RequestPipe, VISIBLE_GPUS};
 use std::io;
 use std::path::Path;
+use std::process::Command;
 
 /// Workers that are started: one that checks and times, one for what is timed anew.
 const WORKERS: usize = 2;
@@ -89,6 +92,39 @@ impl Prestart<'_> {
         }
     }
 
+    /// Starts ncu over the external commands of which one launch is looked at, since latencies are compared with theirs. The right to measure is
+    /// there already.
+    pub fn baselines(self) {
+        let (Ok(ncu), Some(shape)) = (&self.tools.ncu, wanted::timed_shapes(self.phase).into_iter().next()) else {
+            return;
+        };
+        if !wanted::sees_baselines(self.phase) {
+            return;
+        }
+        let metrics = wanted::counters(&[id::DURATION.to_string()], Some(self.tools.device.compute_capability));
+        let lanes: Vec<_> = std::iter::once(None).chain(self.tools.others.iter().enumerate().map(Some)).collect();
+        let baselines = self.plan.variants.iter().filter(|variant| variant.standing == Standing::Baseline);
+        let commands = baselines.filter_map(|variant| match &variant.method {
+            Method::Command(plan) => Some((&variant.id, plan)),
+            Method::Kernel(_) | Method::Function(_) | Method::Captured(_) => None,
+        });
+        // They are dealt out to GPUs as profiling deals them out.
+        for ((variant, plan), lane) in commands.take(MOST_SESSIONS).zip(lanes.into_iter().cycle()) {
+            let started = || -> io::Result<()> {
+                let stem = targets::file_name(variant);
+                let pipe = RequestPipe::make(&self.folder.join("logs").join(format!("{stem}.waiting.json")))?;
+                let mut target = external::command(plan, pipe.path()).ok_or(io::ErrorKind::InvalidInput)?;
+                if let Some((_, lane)) = lane {
+                    target.env(VISIBLE_GPUS, &lane.name.0);
+                }
+                let selection = targets::launches_of(plan, &(variant.clone(), shape.clone()));
+                let job = self.job(&stem, (&metrics, &selection), &target, Processes::All);
+                self.wait(ncu, lane, &job, pipe)
+            };
+            let _ = started();
+        }
+    }
+
     fn has_functions(self) -> bool {
         self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Function(_)))
     }
@@ -113,26 +149,38 @@ impl Prestart<'_> {
         (metrics, selection): (&[String], &LaunchSelection),
         preload: &Preload,
     ) -> io::Result<()> {
-        let (prefix, device, worker) = match lane {
-            Some((number, lane)) => (Lane::prefix(number), &lane.device, self.tools.worker_on(lane)),
-            None => (String::new(), &self.tools.device, self.tools.worker.clone()),
-        };
-        let scratch = scratch_folder(device.uuid.as_deref())?;
-        let logs = self.folder.join("logs");
-        let folders = Folders { reports: self.folder.join("reports"), logs: logs.clone(), scratch };
-        let about = logs.join(format!("{prefix}{stem}.preload.json"));
+        let worker = lane.map_or_else(|| self.tools.worker.clone(), |(_, lane)| self.tools.worker_on(lane));
+        let place = self.folder.join("logs").join(format!("{}{stem}", prefix(lane)));
+        let about = place.with_extension("preload.json");
         std::fs::write(&about, serde_json::to_vec(preload)?)?;
-        let pipe = RequestPipe::make(&logs.join(format!("{prefix}{stem}.json")))?;
+        let pipe = RequestPipe::make(&place.with_extension("json"))?;
         let mut target = worker.command();
         target.arg("--preload").arg(&about).arg(pipe.path());
-        let job = Job {
-            stem,
-            metrics,
-            detail: ProfileDetail::Counters,
-            target: &target,
-            selection,
-            processes: Processes::Application,
-        };
-        folders.runner(ncu, self.phase, &prefix).prestart(&self.tools.prestarted, &job, pipe)
+        self.wait(ncu, lane, &self.job(stem, (metrics, selection), &target, Processes::Application), pipe)
     }
+
+    fn job<'j>(
+        self,
+        stem: &'j str,
+        (metrics, selection): (&'j [String], &'j LaunchSelection),
+        target: &'j Command,
+        processes: Processes,
+    ) -> Job<'j> {
+        Job { stem, metrics, detail: ProfileDetail::Counters, target, selection, processes }
+    }
+
+    /// Starts ncu for a job whose file will come through the pipe.
+    fn wait(self, ncu: &Ncu, lane: Option<(usize, &Lane)>, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
+        let device = lane.map_or(&self.tools.device, |(_, lane)| &lane.device);
+        let folders = Folders {
+            reports: self.folder.join("reports"),
+            logs: self.folder.join("logs"),
+            scratch: scratch_folder(device.uuid.as_deref())?,
+        };
+        folders.runner(ncu, self.phase, &prefix(lane)).prestart(&self.tools.prestarted, job, pipe)
+    }
+}
+
+fn prefix(lane: Option<(usize, &Lane)>) -> String {
+    lane.map(|(number, _)| Lane::prefix(number)).unwrap_or_default()
 }

@@ -146,7 +146,7 @@ impl<'a> Profiling<'a> {
         covered: &Covered,
         folder: &Path,
     ) -> Result<(), CampaignError> {
-        if wanted::profiles_baselines(self.phase) || !wanted::compares_latencies(self.phase) {
+        if !wanted::sees_baselines(self.phase) {
             return Ok(());
         }
         let standing = |variant: &&Variant| variant.standing == Standing::Baseline && verified.contains(&variant.id);

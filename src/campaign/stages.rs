@@ -66,6 +66,7 @@ impl Campaign<'_> {
         if self.plan.commands().next().is_some() {
             // They load on the GPU while variants are built.
             self.turn.take()?;
+            self.early().baselines();
         }
         self.early().functions();
         let mut prestarted = self.start_commands(&earlier_records)?;

@@ -108,15 +108,15 @@ impl CommandTarget {
 
     /// Its launches in the range of a case.
     pub fn subject(&self, case: ProfiledCase) -> Subject<'_> {
-        let range = LaunchSelection::Range(range_name(&case.0, &case.1));
-        Subject {
-            cases: vec![case],
-            target: self,
-            selection: self.plan.kernel_filter.clone().map_or(range, LaunchSelection::Kernels),
-            processes: Processes::All,
-            expect: Expect::Some,
-        }
+        let selection = launches_of(&self.plan, &case);
+        Subject { cases: vec![case], target: self, selection, processes: Processes::All, expect: Expect::Some }
     }
+}
+
+/// The launches of a command that are of a case.
+pub(super) fn launches_of(plan: &CommandPlan, (variant, shape): &ProfiledCase) -> LaunchSelection {
+    let range = LaunchSelection::Range(range_name(variant, shape));
+    plan.kernel_filter.clone().map_or(range, LaunchSelection::Kernels)
 }
 
 impl Target for CommandTarget {

@@ -38,6 +38,11 @@ pub fn profiles_baselines(phase: &Phase) -> bool {
     reads.into_iter().any(|read| read.owner == Owner::Baseline && is_counter(&read.name))
 }
 
+/// Whether one launch of every external baseline is looked at: it is compared with, and nothing else is counted of it.
+pub fn sees_baselines(phase: &Phase) -> bool {
+    !profiles_baselines(phase) && compares_latencies(phase)
+}
+
 /// Whether a requirement reads this quantity, whoever's it is.
 pub fn names(phase: &Phase, metric: &str) -> bool {
     requirements(phase).any(|requirement| requirement.reads().quantities.iter().any(|read| read.name == metric))

@@ -1,12 +1,11 @@
 //! ncu started before its turn, over a program that waits for its job: it starts, and interpreters load under it, while something else
 //! goes on.
 
-use super::command::{LaunchSelection, NcuSession, ProfileDetail};
+use super::command::{LaunchSelection, NcuSession, Processes, ProfileDetail, argv};
 use super::job::Job;
 use crate::process::{Piped, RequestPipe};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -57,19 +56,23 @@ impl PrestartedSession {
     /// Whether it collects the very metrics of the job, of its launches at least, and runs the same program up to the job's file.
     fn serves(&self, job: &Job<'_>) -> bool {
         let metrics = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
-        let program = |command: &Command| command.get_program().to_owned();
-        self.session.detail == job.detail
+        let runs_it = match job.processes {
+            // Which job it gets is its last argument.
+            Processes::Application => self.session.target.first().is_some_and(|own| own == job.target.get_program()),
+            Processes::All => self.session.target == argv(job.target),
+        };
+        let sees_it = match (&self.session.selection, job.selection) {
+            (LaunchSelection::Ranges(own), LaunchSelection::Ranges(wanted)) => {
+                wanted.iter().all(|range| own.contains(range))
+            }
+            (own, wanted) => own == wanted,
+        };
+        runs_it
+            && sees_it
+            && self.session.detail == job.detail
             && job.detail == ProfileDetail::Counters
             && self.session.processes == job.processes
             && metrics(&self.session.metrics) == metrics(job.metrics)
-            && self.session.target.first() == Some(&program(job.target))
-            && match (&self.session.selection, job.selection) {
-                (LaunchSelection::Ranges(own), LaunchSelection::Ranges(wanted)) => {
-                    wanted.iter().all(|range| own.contains(range))
-                }
-                (LaunchSelection::Everything, LaunchSelection::Everything) => true,
-                _ => false,
-            }
     }
 
     /// Whether its program is idle before `deadline`.

@@ -1,17 +1,19 @@
 //! One ncu process, from files to be written to what came of it. It judges nothing beyond how the process ended.
 
-use super::command::{Knobs, NcuSession, argv, written};
+use super::command::{Knobs, NcuSession, Processes, argv, written};
 use super::failure::NcuFailure;
 use super::job::Job;
 use super::prestarted::{PrestartedSession, PrestartedSessions};
 use super::tool::Ncu;
 use crate::disk::open;
+use crate::host::external::REQUEST_VARIABLE;
 use crate::process::{Ending, Output, Piped, RequestPipe};
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// Longest path of a scratch folder: ncu makes sockets in it, and a socket's path ends at 107 bytes.
@@ -72,7 +74,12 @@ impl Runner<'_> {
     /// that failure; an `Err` is ours.
     pub fn run(&self, job: &Job) -> io::Result<Ran> {
         if let Some(prestarted) = self.prestarted.and_then(|prestarted| prestarted.take(job, self.scratch)) {
-            return self.employ(prestarted, job);
+            match (self.employ(prestarted, job), job.processes) {
+                (Ok(ran), _) if ran.report.is_some() => return Ok(ran),
+                (ran, Processes::Application) => return ran,
+                // A pipe does not suit every program of somebody else.
+                (_, Processes::All) => {}
+            }
         }
         let session = self.session(job)?;
         let mut command = session.command(&self.ncu.path, job.target);
@@ -117,8 +124,7 @@ impl Runner<'_> {
     /// Hands a session that waits the file that the program of `job` is called with, and runs it to its end.
     fn employ(&self, prestarted: PrestartedSession, job: &Job) -> io::Result<Ran> {
         let PrestartedSession { session, mut child, pipe } = prestarted;
-        let file = job.target.get_args().last().map(Path::new).unwrap_or(Path::new(""));
-        let text = fs::read(file)?;
+        let text = fs::read(request_of(job.target))?;
         child.extend(self.timeout);
         pipe.hand(&text, || Ok(child.poll()?.is_none()))?;
         self.conclude(&session, child.finish()?)
@@ -191,12 +197,18 @@ fn private_folder(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
 }
 
+/// The file that says what a program is to do: of an external command its request, of a worker its last argument.
+fn request_of(target: &Command) -> PathBuf {
+    let mut variables = target.get_envs();
+    let request = variables.find(|(name, _)| *name == REQUEST_VARIABLE).and_then(|(_, value)| value);
+    request.or_else(|| target.get_args().last()).map(PathBuf::from).unwrap_or_default()
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::command::{LaunchSelection, Processes, ProfileDetail};
+    use super::super::command::{LaunchSelection, ProfileDetail};
     use super::*;
-    use std::process::Command;
 
     #[test]
     fn the_scratch_folder_is_private_and_never_a_strangers() {
