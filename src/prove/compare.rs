@@ -92,10 +92,17 @@ impl DifferenceTally {
         compared.and(Self::of_constant(f64::NAN, missing, yardstick))
     }
 
+    /// Compares elements of the device on this thread; those that have no bytes are not numbers.
     fn of_decoded(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
-        let mut values = vec![0.0; expected.len()];
-        element::decode_into(dtype, bytes, &mut values);
-        Self::of_slice(&values, expected, yardstick)
+        let (mut sums, mut decoded) = (BlockSums::default(), [0.0; DECODED]);
+        let (present, missing) = expected.split_at(expected.len().min(bytes.len() / dtype.size()));
+        for (expected, bytes) in present.chunks(DECODED).zip(bytes.chunks(DECODED * dtype.size())) {
+            let values = &mut decoded[..expected.len()];
+            element::decode_into(dtype, bytes, values);
+            sums.add(values, expected, yardstick);
+        }
+        missing.iter().for_each(|&expected| sums.others.add(f64::NAN, expected, yardstick));
+        Self { compared: expected.len() as u64, ..sums.tally(yardstick) }
     }
 
     /// Compares values that no launch wrote.
@@ -113,16 +120,9 @@ impl DifferenceTally {
 
     /// Compares values on this thread.
     fn of_slice(values: &[f64], expected: &[f64], yardstick: Yardstick) -> Self {
-        let (mut lanes, mut others) = (Lanes::default(), Self::default());
-        let ((values, last), (expected_blocks, last_expected)) = (values.as_chunks(), expected.as_chunks());
-        for (values, expected) in values.iter().zip(expected_blocks) {
-            match Lanes::are_finite(values, expected) {
-                true => lanes.add(values, expected, yardstick),
-                false => values.iter().zip(expected).for_each(|(&v, &e)| others.add(v, e, yardstick)),
-            }
-        }
-        last.iter().zip(last_expected).for_each(|(&value, &expected)| others.add(value, expected, yardstick));
-        Self { compared: expected.len() as u64, ..lanes.tally(yardstick).and(others) }
+        let mut sums = BlockSums::default();
+        sums.add(values, expected, yardstick);
+        Self { compared: expected.len() as u64, ..sums.tally(yardstick) }
     }
 
     fn add(&mut self, value: f64, expected: f64, yardstick: Yardstick) {
@@ -194,6 +194,33 @@ impl DifferenceTally {
     /// What is wrong whatever the tolerance, but for elements that were not written, which one launch cannot tell.
     pub fn defects(&self) -> Vec<Defect> {
         if self.finite == 0 { vec![Defect::NothingFinite] } else { Vec::new() }
+    }
+}
+
+/// Elements that are decoded at once: they stay in the nearest cache.
+const DECODED: usize = 64;
+
+/// What comparing slices has come to: whole blocks of finite elements, and the others one by one.
+#[derive(Debug, Clone, Default)]
+struct BlockSums {
+    lanes: Lanes,
+    others: DifferenceTally,
+}
+
+impl BlockSums {
+    fn add(&mut self, values: &[f64], expected: &[f64], yardstick: Yardstick) {
+        let ((values, last), (expected, last_expected)) = (values.as_chunks(), expected.as_chunks());
+        for (values, expected) in values.iter().zip(expected) {
+            match Lanes::are_finite(values, expected) {
+                true => self.lanes.add(values, expected, yardstick),
+                false => values.iter().zip(expected).for_each(|(&v, &e)| self.others.add(v, e, yardstick)),
+            }
+        }
+        last.iter().zip(last_expected).for_each(|(&value, &expected)| self.others.add(value, expected, yardstick));
+    }
+
+    fn tally(self, yardstick: Yardstick) -> DifferenceTally {
+        self.lanes.tally(yardstick).and(self.others)
     }
 }
 
@@ -399,6 +426,16 @@ mod tests {
             assert_eq!(DifferenceTally { squared_difference, squared_reference, ..blocks }, single);
             assert_eq!((single.nonfinite, single.finite, single.max_abs), (3, 200, 110.0 / 3.0));
         }
+    }
+
+    #[test]
+    fn elements_without_bytes_are_no_numbers() {
+        let expected: Vec<f64> = (0..150).map(f64::from).collect();
+        let bytes = element::encode(Dtype::F32, &expected);
+        let tally = |bytes: &[u8]| DifferenceTally::of(Dtype::F32, &expected, bytes, bytes, Yardstick::default());
+        assert_eq!((tally(&bytes).nonfinite, tally(&bytes).max_abs, tally(&bytes).finite), (0, 0.0, 150));
+        let short = tally(&bytes[..4 * 129 + 3]);
+        assert_eq!((short.nonfinite, short.finite, short.compared, short.max_abs), (21, 129, 150, 0.0));
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub struct TimedBuffers {
     pub sets: Vec<BufferSet>,
     /// What the device is kept busy with before a sample.
     pub lead_in: BufferSet,
+    /// The content whose inputs the buffers of the lead-in hold, where launches do not change them.
+    lead_in_held: Option<usize>,
     /// What the buffers of the lead-in held at its start, where the workload has state.
     lead_in_state: Option<BufferSet>,
     contents: Vec<TimedContent>,
@@ -123,6 +125,7 @@ impl TimedBuffers {
             flush,
             snapshots,
             lead_in,
+            lead_in_held: None,
             lead_in_state,
         })
     }
@@ -164,7 +167,7 @@ impl TimedBuffers {
         if self.lead_in_state.is_none() || self.contents.is_empty() {
             return Ok(());
         }
-        self.refresh_lead_in(device, 0)?;
+        self.refill_lead_in(device, 0)?;
         let mut sets = self.sets.iter().enumerate();
         sets.try_for_each(|(at, set)| self.refill(device, set, at % self.contents.len()))
     }
@@ -220,11 +223,26 @@ impl TimedBuffers {
         })
     }
 
-    /// Queues that the buffers of the lead-in get a content, whole.
+    /// The content whose inputs the buffers of the lead-in hold, if that is known.
+    pub const fn lead_in_held(&self) -> Option<usize> {
+        self.lead_in_held
+    }
+
+    /// Queues that the buffers of the lead-in get a content: whole, or without the inputs where they hold its inputs already.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn refresh_lead_in(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
+    pub fn refresh_lead_in(&mut self, device: &Device, content: usize, refilled: bool) -> Result<(), DeviceError> {
+        if !refilled && self.lead_in_held == Some(content) {
+            let staging = &self.contents[content].staging;
+            return self.copy_regions(device, &self.lead_in, staging, |b| b.role != Role::Input);
+        }
+        self.refill_lead_in(device, content)?;
+        self.lead_in_held = self.lead_in_state.is_none().then_some(content);
+        Ok(())
+    }
+
+    fn refill_lead_in(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
         self.refill(device, &self.lead_in, content)?;
         self.lead_in_state.as_ref().map_or(Ok(()), |state| self.refill(device, state, content))
     }

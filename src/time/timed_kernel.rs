@@ -244,11 +244,14 @@ impl TimedKernel {
         let verified = self.is_verified(buffers.contents());
         let lead_in = match contents.first().filter(|_| self.uniform) {
             Some(&content) => content,
-            None => self.schedule.below(buffers.contents()),
+            None => match buffers.lead_in_held().filter(|_| held_over) {
+                Some(content) => content,
+                None => self.schedule.below(buffers.contents()),
+            },
         };
         // The lead-in comes last, so that nothing but launches of the variant is in the caches of code; that it leaves the
         // sets alone is looked at before audits, which it cannot tell from samples.
-        buffers.refresh_lead_in(device, lead_in)?;
+        buffers.refresh_lead_in(device, lead_in, !held_over)?;
         match held_over {
             true => buffers.refresh_outputs(device, &contents)?,
             false => buffers.refresh(device, &contents)?,

@@ -89,13 +89,15 @@ impl TimedBuffers {
         Ok(Some(place.unwrap_or_else(|| "inputs or guard bands were written and restored".to_owned())))
     }
 
-    /// Whether inputs or guard bands of the sets that hold `contents` are not what they were filled with.
+    /// Whether inputs or guard bands of the sets that hold `contents`, or of the lead-in, are not what they were filled with.
     ///
     /// # Errors
     /// The driver refuses.
     pub fn is_damaged(&mut self, device: &Device, contents: &[usize]) -> Result<bool, DeviceError> {
-        for (set, &content) in contents.iter().enumerate() {
-            if self.digests_of_kept(device, self.sets[set].memory().address())? != self.contents[content].kept {
+        let sets = contents.iter().enumerate().map(|(set, &content)| (self.sets[set].memory().address(), content));
+        let lead_in = self.lead_in_held.map(|content| (self.lead_in.memory().address(), content));
+        for (address, content) in sets.chain(lead_in).collect::<Vec<_>>() {
+            if self.digests_of_kept(device, address)? != self.contents[content].kept {
                 return Ok(true);
             }
         }
