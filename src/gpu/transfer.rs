@@ -24,26 +24,37 @@ impl Device {
             .map_err(cuda("cuMemsetD8"))
     }
 
-    /// Copies a range of device memory to the start of host memory and waits; gives the bytes.
+    /// Copies a range of device memory to the start of host memory, in parts of so many bytes, and gives each part, with where it begins in the
+    /// range, while the next is on its way.
     ///
     /// # Errors
-    /// The range is outside of the memory or larger than `to`, or the copy fails.
-    pub fn download_range<'h>(
+    /// The range is outside of the memory or larger than `to`, or a copy fails.
+    pub fn download_in_parts(
         &self,
-        to: &'h mut PinnedMemory,
-        from: &DeviceMemory,
-        range: &Range<usize>,
-    ) -> Result<&'h [u8], DeviceError> {
+        to: &mut PinnedMemory,
+        (from, range): (&DeviceMemory, &Range<usize>),
+        part: usize,
+        mut take: impl FnMut(usize, &[u8]),
+    ) -> Result<(), DeviceError> {
         inside(from.bytes, range)?;
         inside(to.bytes, &(0..range.len()))?;
-        let target = &mut to.as_mut_slice()[..range.len()];
-        if !target.is_empty() {
-            // SAFETY: both are allocations of at least that many bytes, alive until the synchronisation.
-            unsafe { result::memcpy_dtoh_async(target, from.address + range.start as u64, self.stream()) }
+        let parts = to.as_mut_slice()[..range.len()].chunks_mut(part.max(1));
+        let mut before: Option<(usize, &[u8])> = None;
+        for (number, target) in parts.enumerate() {
+            let at = number * part.max(1);
+            // SAFETY: the part of the allocation is that large, borrowed by nothing else, and alive until the synchronisation.
+            unsafe { result::memcpy_dtoh_async(target, from.address + (range.start + at) as u64, self.stream()) }
                 .map_err(cuda("cuMemcpyDtoH"))?;
+            if let Some((at, bytes)) = before.take() {
+                take(at, bytes);
+            }
+            self.synchronize()?;
+            before = Some((at, target));
         }
-        self.synchronize()?;
-        Ok(target)
+        if let Some((at, bytes)) = before {
+            take(at, bytes);
+        }
+        Ok(())
     }
 
     /// Makes lines of L2 that a kernel has set aside (persisting accesses) ordinary ones again, where the chip knows such

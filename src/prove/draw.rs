@@ -172,13 +172,32 @@ impl CaseDraw {
         let Some(output) = self.expected.iter().position(|expected| expected.buffer == buffer) else {
             return DifferenceTally::of_values(&[f64::NAN], &[0.0], Yardstick::default());
         };
-        let (spec, values) = (&shape.buffers[buffer], &self.expected[output].values);
-        if extents.0.contains_key(&buffer) {
-            let together = partial::compared(spec, buffer, extents, bytes);
-            return DifferenceTally::of_values(&together, values, self.yardstick(shape, output, tolerance));
+        if !extents.0.contains_key(&buffer) {
+            return self.tally_part(shape, buffer, (0, bytes, bytes.len()), tolerance);
         }
-        let dtype = spec.dtype;
-        DifferenceTally::of_bytes(dtype, values, bytes, self.yardstick(shape, output, tolerance))
+        let together = partial::compared(&shape.buffers[buffer], buffer, extents, bytes);
+        let values = &self.expected[output].values;
+        DifferenceTally::of_values(&together, values, self.yardstick(shape, output, tolerance))
+    }
+
+    /// Compares a part of a buffer's `length` bytes, from byte `at` on, as [`Self::tally_bytes`] does; not of a buffer whose extents differ
+    /// between variants, of which several elements give one value together.
+    pub fn tally_part(
+        &self,
+        shape: &ShapeSpec,
+        buffer: usize,
+        (at, bytes, length): (usize, &[u8], usize),
+        tolerance: &Tolerance,
+    ) -> DifferenceTally {
+        let Some(output) = self.expected.iter().position(|expected| expected.buffer == buffer) else {
+            return DifferenceTally::of_values(&[f64::NAN], &[0.0], Yardstick::default());
+        };
+        let (dtype, values) = (shape.buffers[buffer].dtype, &self.expected[output].values);
+        let first = (at / dtype.size()).min(values.len());
+        // Right values behind the last part have no bytes.
+        let is_last = at + bytes.len() >= length;
+        let end = if is_last { values.len() } else { (first + bytes.len() / dtype.size()).min(values.len()) };
+        DifferenceTally::of_bytes(dtype, &values[first..end], bytes, self.yardstick(shape, output, tolerance))
     }
 
     /// The outcome of one launch on it, from what comparing all of its outputs gave.
@@ -269,6 +288,29 @@ mod tests {
         assert_eq!(result.differences.max_abs, 0.00625);
         let small = draw(Law::Constant, &[0.125, 0.0], 10.0);
         assert_eq!(small.compare(&shape, &output(&[0.25, 0.0]), &TOLERANCE).differences.max_abs, 0.125);
+    }
+
+    #[test]
+    fn parts_of_a_buffer_give_what_all_of_it_gives_and_missing_bytes_are_found() {
+        let shape = shape(vec![buffer("y", Dtype::F32, &[20], Role::Output)]);
+        let values: Vec<f64> = (0..20).map(f64::from).collect();
+        let right = draw(Law::Declared, &values, 20.0);
+        let mut given = values.clone();
+        given[13] = 99.0;
+        let bytes = crate::prove::element::encode(Dtype::F32, &given);
+        let whole = right.tally_bytes((&shape, &VariantExtents::default()), 0, &bytes, &TOLERANCE);
+        let outcome = |tally: &DifferenceTally| right.outcome(tally, &TOLERANCE);
+        let parts = |bytes: &[u8], length: usize| {
+            let part =
+                |(number, part): (usize, &[u8])| right.tally_part(&shape, 0, (number * 32, part, length), &TOLERANCE);
+            bytes.chunks(32).enumerate().map(part).fold(DifferenceTally::default(), DifferenceTally::and)
+        };
+        assert_eq!(outcome(&parts(&bytes, bytes.len())), outcome(&whole));
+        let reason = |tally: DifferenceTally| format!("{:?}", outcome(&tally));
+        assert!(reason(parts(&bytes, bytes.len())).contains("86"), "{}", reason(parts(&bytes, bytes.len())));
+        let exact = crate::prove::element::encode(Dtype::F32, &values);
+        assert!(matches!(outcome(&parts(&exact, 80)), CheckOutcome::Correct { .. }));
+        assert!(reason(parts(&exact[..72], 72)).contains("2 of 20"), "{}", reason(parts(&exact[..72], 72)));
     }
 
     #[test]

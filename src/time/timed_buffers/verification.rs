@@ -6,6 +6,9 @@ use crate::gpu::{Device, DeviceError, MemoryDigest, MemoryRow, PendingDigests, V
 use crate::model::CheckOutcome;
 use crate::prove::DifferenceTally;
 
+/// Bytes of an output that are compared while the next are copied to the host: a multiple of every element's.
+const PART: usize = 8 << 20;
+
 impl TimedBuffers {
     /// Whether the outputs of a set that holds a content were still as before its first launch when their digests were asked for.
     pub fn is_fresh(&self, content: usize, pending: &[PendingDigests]) -> bool {
@@ -59,9 +62,17 @@ impl TimedBuffers {
                 }
             };
             at += region.len().next_multiple_of(16);
-            let bytes = device.download_range(&mut self.image, memory, &range)?;
-            let draw = &self.contents[content].draw;
-            tally = tally.and(draw.tally_bytes((&self.shape, extents), buffer, bytes, &self.tolerance));
+            let (draw, shape, tolerance) = (&self.contents[content].draw, &self.shape, &self.tolerance);
+            // What is put together from several elements is compared when all of it is there.
+            let is_partial = extents.0.contains_key(&buffer);
+            let part = if is_partial { range.len() } else { PART };
+            device.download_in_parts(&mut self.image, (memory, &range), part, |at, bytes| {
+                let found = match is_partial {
+                    true => draw.tally_bytes((shape, extents), buffer, bytes, tolerance),
+                    false => draw.tally_part(shape, buffer, (at, bytes, range.len()), tolerance),
+                };
+                tally = std::mem::take(&mut tally).and(found);
+            })?;
         }
         Ok(self.contents[content].draw.outcome(&tally, &self.tolerance))
     }
