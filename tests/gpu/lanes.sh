@@ -5,7 +5,7 @@
 #
 # Needs two GPUs of one kind, nvcc and ncu; three runs, about a minute. Baselines that are commands are left out: each counts by itself. Prints the
 # seconds of checking and of profiling; ends with 1 where profiling on two takes more than 0.6 times as long as on one, or where the
-# verdict or what became of a variant differs.
+# verdict or what became of a variant differs. Says beside it what ncu alone takes (lanes_parts.py).
 set -eu
 binary=$(realpath "${1:?usage: lanes.sh BINARY [CONFIG]}")
 phase=$(realpath "${2:-configs/phase_d.toml}")
@@ -32,6 +32,7 @@ for gpus in 0,1 0 0,1; do # the first fills the caches of code and of passes
     echo "--gpus $gpus: status ${status:-0}"
     status=0
 done
+python3 tests/gpu/lanes_parts.py "$binary" "$(ls -S "$place"/0/*/*/logs/profile-*.json | head -n 1)"
 python3 - "$place/0" "$place/0,1" << 'END'
 import json, pathlib, sys
 
