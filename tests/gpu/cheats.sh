@@ -84,7 +84,7 @@ for name, found in tricks.items():
     caught = total - found["NOT CAUGHT"]
     failed |= caught < total
     print(f"{name:<20} {caught:>3} of {total:<3}  " + "; ".join(f"{what} ({n})" for what, n in found.most_common()))
-failed |= honest < total or not total
+failed |= honest < total or total < int(sys.argv[2])
 print(f"{'honest':<20} {honest:>3} of {total:<3}  selected, and the phase passes")
 
 print(f"\n{'phase':<20} {'runs':>4}  statuses   called a cheat or doubted")
@@ -102,4 +102,4 @@ for phase in phases:
     print(f"{phase:<20} {len(statuses):>4}  {' '.join(map(str, statuses)):<9}  {said}")
 sys.exit(1 if failed else 0)
 PY
-python3 "$work/table.py" "$work/results"
+python3 "$work/table.py" "$work/results" "$runs"
