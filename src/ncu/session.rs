@@ -7,7 +7,7 @@ use super::prestarted::{PrestartedSession, PrestartedSessions};
 use super::tool::Ncu;
 use crate::disk::open;
 use crate::host::external::REQUEST_VARIABLE;
-use crate::process::{Ending, Output, Piped, RequestPipe};
+use crate::process::{self, Ending, Output, Piped, RequestPipe};
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -74,11 +74,11 @@ impl Runner<'_> {
     /// that failure; an `Err` is ours.
     pub fn run(&self, job: &Job) -> io::Result<Ran> {
         if let Some(prestarted) = self.prestarted.and_then(|prestarted| prestarted.take(job, self.scratch)) {
-            match (self.employ(prestarted, job), job.processes) {
-                (Ok(ran), _) if ran.report.is_some() => return Ok(ran),
-                (ran, Processes::Application) => return ran,
-                // A pipe does not suit every program of somebody else.
-                (_, Processes::All) => {}
+            let ran = self.employ(prestarted, job);
+            let has_report = ran.as_ref().is_ok_and(|ran| ran.report.is_some());
+            // A pipe does not suit every program of somebody else: one that gave no report is started anew, with a file.
+            if has_report || job.processes == Processes::Application || process::interrupted() {
+                return ran;
             }
         }
         let session = self.session(job)?;

@@ -74,7 +74,7 @@ Result cuDeviceGetName(char *name, int length, int device) {
 }
 Result cuDeviceGetUuid(char *uuid, int device) { memset(uuid, 7 + device, 16); return OK; }
 Result cuDeviceGetUuid_v2(char *uuid, int device) { memset(uuid, 7 + device, 16); return OK; }
-Result cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)1 << 34; return OK; }
+Result cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)1 << 36; return OK; }
 
 Result cuDeviceGetAttribute(int *value, int attribute, int device) {
     switch (attribute) {

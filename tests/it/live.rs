@@ -529,3 +529,59 @@ fn a_run_is_interrupted_although_its_program_takes_no_notice() {
     let states: Vec<String> = runs.map(|run| fs::read_to_string(run.join("manifest.json")).unwrap()).collect();
     assert!(states.len() == 1 && states[0].contains("\"state\": \"interrupted\""), "{states:?}");
 }
+
+/// The one run in a place.
+fn run_of(place: &Place) -> std::path::PathBuf {
+    fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path()
+}
+
+#[test]
+fn what_measures_kernels_starts_beside_the_builds_and_gets_its_job_when_it_is_known() {
+    let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let starts = place.path().join("starts.txt");
+    variables.push(("NCUGATE_DOUBLE_STARTS", starts.display().to_string()));
+    let run = |fresh: &[&str]| {
+        let mut command = place.ncugate(&[&["run", "phase.toml", "--source", "gpu"], fresh].concat());
+        Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)))
+    };
+    let finished = run(&[]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let logs = run_of(&place).join("logs");
+    let job = |name: &str| serde_json::from_str::<Value>(&fs::read_to_string(logs.join(name)).unwrap()).unwrap();
+    // the worker that checks and times, the one that times anew, and the one under ncu: each found its job where its pipe was
+    assert_eq!(job("prestarted-0.json")["mode"]["mode"], "bench");
+    assert_eq!(job("prestarted-0.preload.json")["preload"], "device");
+    let waited: Vec<String> =
+        fs::read_dir(&logs).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let launched: Vec<&String> =
+        waited.iter().filter(|name| name.starts_with("launched-") && name.ends_with(".json")).collect();
+    let profiled = launched.iter().filter(|name| !name.ends_with(".preload.json"));
+    let profiled: Vec<Value> = profiled.map(|name| job(name)).collect();
+    assert!(!profiled.is_empty() && profiled.iter().all(|job| job["mode"]["mode"] == "profile"), "{waited:?}");
+    let said = fs::read_to_string(&starts).unwrap();
+    assert!(said.lines().next().unwrap().contains("launched-"), "{said}");
+}
+
+#[test]
+fn ncu_over_an_external_baseline_waits_for_its_turn() {
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let program = place.write("program.sh", GOOD);
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let baseline = format!("[[baseline]]\nname = \"other\"\ncommand = [\"sh\", \"{}\"]\n", program.display());
+    let gate = "[[gate]]\nname = \"no slower\"\nrequire = \"latency_p50 <= 2 * baseline.latency_p50\"\n";
+    place.write("phase.toml", &format!("{phase}{baseline}{gate}"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    let logs = run_of(&place).join("logs");
+    let handed = fs::read_to_string(logs.join("other.waiting.json")).unwrap_or_default();
+    let request: Value = serde_json::from_str(&handed).unwrap_or_default();
+    assert_eq!(request["mode"], "profile", "{finished:?}");
+    assert_eq!(handed, fs::read_to_string(logs.join("other.request.json")).unwrap());
+    let started: Vec<String> =
+        fs::read_dir(&logs).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(
+        started.iter().filter(|name| name.starts_with("other-") && name.ends_with(".log")).count(),
+        1,
+        "{started:?}"
+    );
+}
