@@ -6,9 +6,8 @@ use crate::disk::{Turn, TurnOutcome};
 use crate::gpu::DeviceAttributes;
 use crate::process;
 use crate::store::sha256;
-
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often a GPU is asked for again.
@@ -28,8 +27,24 @@ pub enum Patience {
 /// The right to measure on GPUs, taken when it is first needed and kept until this is dropped.
 pub struct GpuTurn<'a> {
     gpus: Vec<LockedGpu>,
+    held: EarlyHold,
     patience: Patience,
     progress: &'a (dyn Progress + Sync),
+}
+
+/// GPUs that are held before the turn on them is needed, by their number.
+#[derive(Debug, Clone, Default)]
+pub struct EarlyHold(Arc<Mutex<Vec<(usize, Turn)>>>);
+
+impl EarlyHold {
+    /// Lets others measure on what the turn has not taken.
+    pub fn release(&self) {
+        self.locked().clear();
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<(usize, Turn)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A GPU, and the right to measure on it once it is taken.
@@ -64,7 +79,7 @@ impl<'a> GpuTurn<'a> {
         let mut gpus: Vec<LockedGpu> = devices.map(LockedGpu::new).collect();
         // All runs take them in one order, so that no two wait for each other.
         gpus.sort_by(|a, b| a.path.cmp(&b.path));
-        Self { gpus, patience, progress }
+        Self { gpus, held: EarlyHold::default(), patience, progress }
     }
 
     /// Whether no run measures on a GPU now.
@@ -77,24 +92,25 @@ impl<'a> GpuTurn<'a> {
     /// # Errors
     /// [`CampaignError::GpuBusy`] after as long as it may take, [`CampaignError::Interrupted`], or a lock cannot be used.
     pub fn take(&self) -> Result<(), CampaignError> {
+        for (number, turn) in self.held.locked().drain(..) {
+            let _ = self.gpus[number].turn.set(turn);
+        }
         let started = Instant::now();
         self.gpus.iter().try_for_each(|gpu| self.take_one(gpu, started))
     }
 
-    /// Takes the turn if no other run measures on any of the GPUs; whether it is taken now.
-    pub fn take_if_free(&self) -> bool {
-        let mut taken = Vec::new();
-        for gpu in self.gpus.iter().filter(|gpu| gpu.turn.get().is_none()) {
+    /// Holds the GPUs for something short before the turn is needed, if no other run measures on any of them. The turn takes what is held.
+    pub fn hold(&self) -> Option<EarlyHold> {
+        let mut held = Vec::new();
+        for (number, gpu) in self.gpus.iter().enumerate().filter(|(_, gpu)| gpu.turn.get().is_none()) {
             match Turn::ask(&gpu.path) {
-                Ok(TurnOutcome::Mine(turn)) => taken.push((gpu, turn)),
+                Ok(TurnOutcome::Mine(turn)) => held.push((number, turn)),
                 // What speaks against it is said when the turn is needed.
-                Ok(TurnOutcome::Taken(_)) | Err(_) => return false,
+                Ok(TurnOutcome::Taken(_)) | Err(_) => return None,
             }
         }
-        for (gpu, turn) in taken {
-            let _ = gpu.turn.set(turn);
-        }
-        true
+        self.held.locked().extend(held);
+        Some(self.held.clone())
     }
 
     fn take_one(&self, gpu: &LockedGpu, started: Instant) -> Result<(), CampaignError> {

@@ -64,15 +64,27 @@ impl Prestart<'_> {
         let _ = self.session(ncu, None, "called", (&group.metrics, &selection), &preload);
     }
 
-    /// Starts what launches kernels, where nothing else is launched and nobody else measures on the GPUs: workers with an open device, and ncu
+    /// Starts what launches kernels, where nothing else is launched and nobody else measures on the GPUs, which are held until it has loaded: workers with an open device, and ncu
     /// over one for each group of counters on each GPU. On GPUs with little memory there are fewer.
     pub fn kernels(self, turn: &GpuTurn<'_>) {
         let launched = self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_)));
         let most = usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX);
-        if !launched || self.has_functions() || most < WORKERS || !turn.take_if_free() {
+        if !launched || self.has_functions() || most < WORKERS {
             return;
         }
+        let Some(hold) = turn.hold() else { return };
         self.workers(&Preload::Device);
+        self.sessions_over_kernels(most - WORKERS);
+        // What has loaded disturbs nobody: others may measure until the builds have ended.
+        let (workers, sessions) = (self.tools.worker.prestarted.clone(), self.tools.prestarted.clone());
+        std::thread::spawn(move || {
+            workers.settle();
+            sessions.settle();
+            hold.release();
+        });
+    }
+
+    fn sessions_over_kernels(self, most: usize) {
         let Ok(ncu) = &self.tools.ncu else { return };
         let (counted, witness) = counters(self.metrics, &self.tools.device);
         let shapes = &self.phase.profile.shapes;
@@ -84,7 +96,7 @@ impl Prestart<'_> {
         }
         let others = self.tools.others.iter().enumerate().map(Some);
         for lane in std::iter::once(None).chain(others) {
-            for group in groups.iter().take(MOST_SESSIONS.min(most - WORKERS)) {
+            for group in groups.iter().take(MOST_SESSIONS.min(most)) {
                 let stem = format!("launched-{}", group.name);
                 let _ =
                     self.session(ncu, lane, &stem, (&group.metrics, &LaunchSelection::Everything), &Preload::Device);

@@ -109,7 +109,7 @@ impl Campaign<'_> {
         let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python_of(self.phase);
         let Self { phase, plan, tools, metrics, turn, progress, ref mut writer, .. } = *self;
         let folder = writer.folder().to_owned();
-        // What measures starts beside the last builds: it is ready when they end, and holds the GPU little longer than it has to.
+        // What measures starts beside the last builds, and is ready when they end.
         let early = || Prestart { phase, plan, tools, metrics, folder: &folder }.kernels(turn);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let (mut built, last) = (0, plan.variants.len().saturating_sub(cores));

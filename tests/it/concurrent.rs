@@ -117,3 +117,23 @@ fn a_run_that_was_killed_is_taken_over_and_finished() {
     wait_for("nothing is left", || !runs("40.0505"));
     std::thread::sleep(Duration::from_millis(10));
 }
+
+#[test]
+fn a_gpu_is_free_for_others_while_a_run_compiles() {
+    let (place, variables) = machine_of_kernels(&["copy_honest"], "");
+    let quick = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("slow.toml", &quick.replace("copy.cu", "slow.cu").replace("name = \"copy\"", "name = \"slow\""));
+    place.write("slow.cu", &fs::read_to_string(place.path().join("copy.cu")).unwrap());
+    let compiler = fs::read_to_string(place.path().join("bin/nvcc")).unwrap();
+    let slow = "case \"$source\" in *slow.cu) sleep 8.0808 ;; esac\ncc -c";
+    place.write("bin/nvcc", &compiler.replace("cc -c", slow));
+    let first = start(&place, &variables, &["run", "slow.toml", "--source", "gpu"]);
+    wait_for("it compiles", || runs("8.0808"));
+    // what waits for its job has loaded by then
+    std::thread::sleep(Duration::from_secs(3));
+    let (status, _, stderr) = ended(start(&place, &variables, &[&RUN[..], &["--wait", "0"]].concat()));
+    assert!(status != Some(3) && !stderr.contains("is taken"), "{status:?} {stderr}");
+    assert!(runs("8.0808"), "the first one still compiles");
+    let (status, stdout, stderr) = ended(first);
+    assert!(matches!(status, Some(0 | 4)), "{status:?} {stdout}{stderr}");
+}
