@@ -64,8 +64,9 @@ impl Prestart<'_> {
         let _ = self.session(ncu, None, "called", (&group.metrics, &selection), &preload);
     }
 
-    /// Starts what launches kernels, where nothing else is launched and nobody else measures on the GPUs, which are held until it has loaded: workers with an open device, and ncu
-    /// over one for each group of counters on each GPU. On GPUs with little memory there are fewer.
+    /// Starts what launches kernels: workers with an open device, and ncu over one for each group of counters on each GPU; on GPUs with little
+    /// memory fewer. Nothing is started where the phase has Python functions, or where another run measures on a GPU. GPUs are held until
+    /// everything has loaded.
     pub fn kernels(self, turn: &GpuTurn<'_>) {
         let launched = self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_)));
         let most = usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX);

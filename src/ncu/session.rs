@@ -1,7 +1,7 @@
 //! One ncu process, from files to be written to what came of it. It judges nothing beyond how the process ended.
 
 use super::command::{Knobs, NcuSession, Processes, argv, written};
-use super::failure::NcuFailure;
+use super::failure::{NcuFailure, Reach};
 use super::job::Job;
 use super::prestarted::{PrestartedSession, PrestartedSessions};
 use super::tool::Ncu;
@@ -75,9 +75,13 @@ impl Runner<'_> {
     pub fn run(&self, job: &Job) -> io::Result<Ran> {
         if let Some(prestarted) = self.prestarted.and_then(|prestarted| prestarted.take(job, self.scratch)) {
             let ran = self.employ(prestarted, job);
-            let has_report = ran.as_ref().is_ok_and(|ran| ran.report.is_some());
-            // A pipe does not suit every program of somebody else: one that gave no report is started anew, with a file.
-            if has_report || job.processes == Processes::Application || process::interrupted() {
+            // A pipe does not suit every program of somebody else: one that gave no report is started anew, with a file, unless no
+            // program would give any here.
+            let is_final = |ran: &Ran| {
+                let reach = ran.failure.as_ref().map(NcuFailure::reach);
+                ran.report.is_some() || reach == Some(Reach::Environment)
+            };
+            if job.processes == Processes::Application || process::interrupted() || ran.as_ref().is_ok_and(is_final) {
                 return ran;
             }
         }

@@ -92,7 +92,7 @@ impl DifferenceTally {
         compared.and(Self::of_constant(f64::NAN, missing, yardstick))
     }
 
-    /// Compares elements of the device on this thread; those that have no bytes are not numbers.
+    /// Compares elements of the device on this thread; those that have no bytes count as NaN.
     fn of_decoded(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
         let (mut sums, mut decoded) = (BlockSums::default(), [0.0; DECODED]);
         let (present, missing) = expected.split_at(expected.len().min(bytes.len() / dtype.size()));
@@ -240,7 +240,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Whether every element is a finite number: zero times any other is no number.
+    /// Whether every element is finite: zero times infinity or NaN is NaN.
     fn are_finite(values: &[f64; LANES], expected: &[f64; LANES]) -> bool {
         let mut zeros = [0.0; LANES];
         for at in 0..LANES {
@@ -261,7 +261,7 @@ impl Lanes {
         if let Some(bound) = yardstick.allclose {
             for at in 0..LANES {
                 let ratio = differences[at] / bound.allowed(expected[at], yardstick.scale);
-                // Nothing is allowed, and nothing differs: no number, which is not above any.
+                // Where nothing is allowed and nothing differs this is NaN, which compares as false.
                 self.farthest[at] = if ratio > self.farthest[at] { ratio } else { self.farthest[at] };
                 self.mismatches[at] += u64::from(ratio > 1.0);
             }
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_without_bytes_are_no_numbers() {
+    fn elements_without_bytes_count_as_nan() {
         let expected: Vec<f64> = (0..150).map(f64::from).collect();
         let bytes = element::encode(Dtype::F32, &expected);
         let tally = |bytes: &[u8]| DifferenceTally::of(Dtype::F32, &expected, bytes, bytes, Yardstick::default());

@@ -228,15 +228,19 @@ impl TimedBuffers {
         self.lead_in_held
     }
 
-    /// Queues that the buffers of the lead-in get a content: whole, or without the inputs where they hold its inputs already.
+    /// Queues that the outputs and scratch of the lead-in are as before a launch, while its inputs stay, which are of this content.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn refresh_lead_in(&mut self, device: &Device, content: usize, refilled: bool) -> Result<(), DeviceError> {
-        if !refilled && self.lead_in_held == Some(content) {
-            let staging = &self.contents[content].staging;
-            return self.copy_regions(device, &self.lead_in, staging, |b| b.role != Role::Input);
-        }
+    pub fn refresh_lead_in_outputs(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
+        self.copy_regions(device, &self.lead_in, &self.contents[content].staging, |b| b.role != Role::Input)
+    }
+
+    /// Queues that the buffers of the lead-in get a content, whole.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn refresh_lead_in(&mut self, device: &Device, content: usize) -> Result<(), DeviceError> {
         self.refill_lead_in(device, content)?;
         self.lead_in_held = self.lead_in_state.is_none().then_some(content);
         Ok(())

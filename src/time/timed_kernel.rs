@@ -242,16 +242,17 @@ impl TimedKernel {
         let held_over = held.is_some();
         let contents = held.unwrap_or_else(|| self.assignment(buffers.contents(), sets));
         let verified = self.is_verified(buffers.contents());
+        let lead_in_held = buffers.lead_in_held().filter(|_| held_over);
         let lead_in = match contents.first().filter(|_| self.uniform) {
             Some(&content) => content,
-            None => match buffers.lead_in_held().filter(|_| held_over) {
-                Some(content) => content,
-                None => self.schedule.below(buffers.contents()),
-            },
+            None => lead_in_held.unwrap_or_else(|| self.schedule.below(buffers.contents())),
         };
         // The lead-in comes last, so that nothing but launches of the variant is in the caches of code; that it leaves the
         // sets alone is looked at before audits, which it cannot tell from samples.
-        buffers.refresh_lead_in(device, lead_in, !held_over)?;
+        match lead_in_held == Some(lead_in) {
+            true => buffers.refresh_lead_in_outputs(device, lead_in)?,
+            false => buffers.refresh_lead_in(device, lead_in)?,
+        }
         match held_over {
             true => buffers.refresh_outputs(device, &contents)?,
             false => buffers.refresh(device, &contents)?,

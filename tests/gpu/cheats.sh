@@ -84,7 +84,7 @@ for name, found in tricks.items():
     caught = total - found["NOT CAUGHT"]
     failed |= caught < total
     print(f"{name:<20} {caught:>3} of {total:<3}  " + "; ".join(f"{what} ({n})" for what, n in found.most_common()))
-failed |= honest < total or total < int(sys.argv[2])
+failed |= honest < total or total < int(sys.argv[2]) or not any(folder.glob("*.json"))
 print(f"{'honest':<20} {honest:>3} of {total:<3}  selected, and the phase passes")
 
 print(f"\n{'phase':<20} {'runs':>4}  statuses   called a cheat or doubted")
