@@ -222,7 +222,8 @@ impl TraceSet {
             root: root.to_owned(),
             definitions: definitions.iter().map(|path| parse(path, &text(path)?)).collect::<Result<_, _>>()?,
             solutions: solutions.iter().map(|path| parse(path, &text(path)?)).collect::<Result<_, _>>()?,
-            workloads: traces.into_iter().filter(|trace| trace.solution.is_none()).collect(),
+            // The format's first version wrote an empty name where there is no solution.
+            workloads: traces.into_iter().filter(|trace| trace.solution.as_deref().is_none_or(str::is_empty)).collect(),
         })
     }
 }
