@@ -272,21 +272,20 @@ fn an_interrupted_run_leaves_no_worktree_and_what_a_killed_one_left_is_replaced(
         return;
     }
     let repository = Repository::new("copy_honest");
-    // nvcc that takes its time
+    // nvcc that takes its time, and says in which run: one that outlives a killed run is not the next run's
     let nvcc = repository.place.path().join("bin/nvcc");
     let text = fs::read_to_string(&nvcc).unwrap();
-    fs::write(&nvcc, text.replace("while [ $# -gt 0 ]", "touch started; sleep 20\nwhile [ $# -gt 0 ]")).unwrap();
-    let start = || {
+    fs::write(&nvcc, text.replace("while [ $# -gt 0 ]", "touch started.$RUN; sleep 20\nwhile [ $# -gt 0 ]")).unwrap();
+    let start = |run: Signal| {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
         command.args(["run", "phase.toml", "--source", "gpu", "--base", "main"]).current_dir(repository.place.path());
         command.envs(repository.variables.clone()).env("NCUGATE_CACHE", repository.place.path().join("cache"));
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        wait_for("nvcc works", || repository.place.path().join("started").exists());
-        fs::remove_file(repository.place.path().join("started")).unwrap();
+        let child = command.env("RUN", run.as_str()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for("nvcc works", || repository.place.path().join(format!("started.{run}")).exists());
         child
     };
     for signal in [Signal::SIGKILL, Signal::SIGINT] {
-        let mut child = start();
+        let mut child = start(signal);
         assert!(fs::read_dir(repository.place.path().join("profiles/.base")).unwrap().count() >= 2);
         kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
         wait_for("the run ends", || child.try_wait().unwrap().is_some());
