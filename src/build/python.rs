@@ -185,8 +185,7 @@ impl Builder<'_> {
         missing: Vec<Missing<'_>>,
         done: &mut Sink<'_>,
     ) -> Result<(), BuildError> {
-        let processes = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut left = self.compile_batch(compilers, missing, processes, done)?.0;
+        let mut left = self.compile_batch(compilers, missing, process::cores(), done)?.0;
         while let Some(one) = left.pop() {
             let (index, kernel) = one.placed;
             let (unanswered, said) = self.compile_batch(compilers, vec![one], 1, done)?;

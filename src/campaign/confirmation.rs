@@ -13,11 +13,11 @@ use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use crate::model::{BuiltKernel, ConfirmationRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
 use crate::plan::{CommandPlan, Plan};
+use crate::process;
 use crate::stats::looks;
 use crate::store::{Run, RunWriter, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -239,8 +239,7 @@ fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
 
 /// As many batches as have their commands loaded at once, at least one: loading takes seconds, and needs a core and memory each.
 fn started_together(commands: usize) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    (MOST_PRESTARTED.min(2 * cores) / commands.max(1)).max(1)
+    (MOST_PRESTARTED.min(2 * process::cores()) / commands.max(1)).max(1)
 }
 
 /// Commands of these batches, each in a process of its own that has loaded and waits for its turn. Nothing is timed beside one that

@@ -77,11 +77,6 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// The beginning of names of its files: lanes write into the same folders at once.
-    pub fn prefix(number: usize) -> String {
-        format!("gpu{}-", number + 2)
-    }
-
     /// Whether it is of one of these groups.
     fn is_of_any(&self, groups: &[String]) -> bool {
         groups.iter().any(|group| is_of(&self.device, group))

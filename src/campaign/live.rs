@@ -2,7 +2,7 @@
 //! judged as its records come; what is decoded for that is kept for the report.
 
 use super::reference_cubin::reference_cubin;
-use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, Patience, Progress, Tools};
+use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, Patience, Progress, RunGpu, Tools};
 use crate::build::Sharing;
 use crate::campaign::{Confirmation, Wanted};
 use crate::config::Phase;
@@ -88,7 +88,7 @@ impl<'a> LiveRun<'a> {
         if let Some(journal) = self.searched {
             store::take_search(journal, &folder)?;
         }
-        let turn = GpuTurn::of(self.tools.devices(), self.patience, self.progress);
+        let turn = GpuTurn::of(self.tools.gpus().map(RunGpu::device), self.patience, self.progress);
         let (mut writer, ended) = self.campaign(writer, earlier.as_deref(), &turn);
         let mut session = self.session(&folder)?;
         let ended = ended
@@ -122,7 +122,7 @@ impl<'a> LiveRun<'a> {
         }
         let part = LiveRun { plan: &plan, ..*self };
         let (writer, earlier) = part.writer(shard_manifest(self.phase, self.plan, shard, self.tools.fingerprint()))?;
-        let turn = GpuTurn::of(self.tools.devices(), self.patience, self.progress);
+        let turn = GpuTurn::of(self.tools.gpus().map(RunGpu::device), self.patience, self.progress);
         let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), &turn);
         self.tools.dismiss();
         let ended = ended.map_err(LiveError::from).and_then(|()| seal(&mut writer));

@@ -1,11 +1,11 @@
 //! What is started before its turn, to wait for its job: workers, and ncu over them. It loads while variants are built, and is idle
 //! before anything is timed.
 
+use super::collecting::book;
 use super::gpu_turn::GpuTurn;
-use super::lanes::Lane;
-use super::profile::{book, cases, counters};
+use super::profile::{cases, counters};
 use super::targets::{self, Folders};
-use super::tools::Tools;
+use super::tools::{RunGpu, Tools};
 use crate::config::Phase;
 use crate::frame::wanted;
 use crate::host::external;
@@ -61,7 +61,7 @@ impl Prestart<'_> {
         let functions = self.plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
         let ranges = cases(functions.map(|variant| &variant.id), &self.phase.profile.shapes);
         let selection = LaunchSelection::Ranges(ranges.iter().map(|(id, shape)| range_name(id, shape)).collect());
-        let _ = self.session(ncu, None, "called", (&group.metrics, &selection), &preload);
+        let _ = self.session(ncu, self.tools.timing_gpu(), "called", (&group.metrics, &selection), &preload);
     }
 
     /// Starts what launches kernels: workers with an open device, and ncu over one for each group of counters on each GPU; on GPUs with little
@@ -95,12 +95,10 @@ impl Prestart<'_> {
         if !unseen.is_empty() {
             groups.extend(self.groups(ncu, &witness, &unseen));
         }
-        let others = self.tools.others.iter().enumerate().map(Some);
-        for lane in std::iter::once(None).chain(others) {
+        for gpu in self.tools.gpus() {
             for group in groups.iter().take(MOST_SESSIONS.min(most)) {
                 let stem = format!("launched-{}", group.name);
-                let _ =
-                    self.session(ncu, lane, &stem, (&group.metrics, &LaunchSelection::Everything), &Preload::Device);
+                let _ = self.session(ncu, gpu, &stem, (&group.metrics, &LaunchSelection::Everything), &Preload::Device);
             }
         }
     }
@@ -115,24 +113,24 @@ impl Prestart<'_> {
             return;
         }
         let metrics = wanted::counters(&[id::DURATION.to_string()], Some(self.tools.device.compute_capability));
-        let lanes: Vec<_> = std::iter::once(None).chain(self.tools.others.iter().enumerate().map(Some)).collect();
+        let gpus: Vec<RunGpu<'_>> = self.tools.gpus().collect();
         let baselines = self.plan.variants.iter().filter(|variant| variant.standing == Standing::Baseline);
         let commands = baselines.filter_map(|variant| match &variant.method {
             Method::Command(plan) => Some((&variant.id, plan)),
             Method::Kernel(_) | Method::Function(_) | Method::Captured(_) => None,
         });
         // They are dealt out to GPUs as profiling deals them out.
-        for ((variant, plan), lane) in commands.take(MOST_SESSIONS).zip(lanes.into_iter().cycle()) {
+        for ((variant, plan), gpu) in commands.take(MOST_SESSIONS).zip(gpus.into_iter().cycle()) {
             let started = || -> io::Result<()> {
                 let stem = targets::file_name(variant);
                 let pipe = RequestPipe::make(&self.folder.join("logs").join(format!("{stem}.waiting.json")))?;
                 let mut target = external::command(plan, pipe.path()).ok_or(io::ErrorKind::InvalidInput)?;
-                if let Some((_, lane)) = lane {
-                    target.env(VISIBLE_GPUS, &lane.name.0);
+                if let Some(name) = gpu.name() {
+                    target.env(VISIBLE_GPUS, &name.0);
                 }
                 let selection = targets::launches_of(plan, &(variant.clone(), shape.clone()));
                 let job = self.job(&stem, (&metrics, &selection), &target, Processes::All);
-                self.wait(ncu, lane, &job, pipe)
+                self.wait(ncu, gpu, &job, pipe)
             };
             let _ = started();
         }
@@ -157,19 +155,18 @@ impl Prestart<'_> {
     fn session(
         self,
         ncu: &Ncu,
-        lane: Option<(usize, &Lane)>,
+        gpu: RunGpu<'_>,
         stem: &str,
         (metrics, selection): (&[String], &LaunchSelection),
         preload: &Preload,
     ) -> io::Result<()> {
-        let worker = lane.map_or_else(|| self.tools.worker.clone(), |(_, lane)| self.tools.worker_on(lane));
-        let place = self.folder.join("logs").join(format!("{}{stem}", prefix(lane)));
+        let place = self.folder.join("logs").join(format!("{}{stem}", gpu.prefix()));
         let about = place.with_extension("preload.json");
         std::fs::write(&about, serde_json::to_vec(preload)?)?;
         let pipe = RequestPipe::make(&place.with_extension("json"))?;
-        let mut target = worker.command();
+        let mut target = gpu.worker().command();
         target.arg("--preload").arg(&about).arg(pipe.path());
-        self.wait(ncu, lane, &self.job(stem, (metrics, selection), &target, Processes::Application), pipe)
+        self.wait(ncu, gpu, &self.job(stem, (metrics, selection), &target, Processes::Application), pipe)
     }
 
     fn job<'j>(
@@ -183,17 +180,12 @@ impl Prestart<'_> {
     }
 
     /// Starts ncu for a job whose file will come through the pipe.
-    fn wait(self, ncu: &Ncu, lane: Option<(usize, &Lane)>, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
-        let device = lane.map_or(&self.tools.device, |(_, lane)| &lane.device);
+    fn wait(self, ncu: &Ncu, gpu: RunGpu<'_>, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
         let folders = Folders {
             reports: self.folder.join("reports"),
             logs: self.folder.join("logs"),
-            scratch: scratch_folder(device.uuid.as_deref())?,
+            scratch: scratch_folder(gpu.device().uuid.as_deref())?,
         };
-        folders.runner(ncu, self.phase, &prefix(lane)).prestart(&self.tools.prestarted, job, pipe)
+        folders.runner(ncu, self.phase, &gpu.prefix()).prestart(&self.tools.prestarted, job, pipe)
     }
-}
-
-fn prefix(lane: Option<(usize, &Lane)>) -> String {
-    lane.map(|(number, _)| Lane::prefix(number)).unwrap_or_default()
 }

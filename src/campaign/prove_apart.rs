@@ -1,8 +1,7 @@
 //! Correctness cases on all GPUs at once, before anything is timed on the first.
 
 use super::error::CampaignError;
-use super::lanes::Lane;
-use super::tools::Tools;
+use super::tools::{RunGpu, Tools};
 use crate::host::{Finish, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -69,30 +68,26 @@ fn work(part: Part, timeout: Duration, events: &Sender<WorkerEvent>) -> Result<(
 
 /// The cases of a job in as many parts as there are GPUs, whole variants each.
 fn parts(job: &WorkerJob, tools: &Tools, logs: &Path) -> Result<Vec<Part>, CampaignError> {
-    let count = tools.others.len() + 1;
+    let gpus: Vec<RunGpu<'_>> = tools.gpus().collect();
     let open: Vec<_> =
         job.kernels.iter().filter(|kernel| !kernel.cases.is_empty()).map(|k| k.variant.clone()).collect();
     let mut parts = Vec::new();
-    for number in 0..count {
-        let own: Vec<_> = open.iter().skip(number).step_by(count).collect();
+    for (number, gpu) in gpus.iter().enumerate() {
+        let own: Vec<_> = open.iter().skip(number).step_by(gpus.len()).collect();
         if own.is_empty() {
             continue;
         }
         let mut part = job.clone();
         part.kernels.retain(|kernel| own.contains(&&kernel.variant));
         part.kernels.iter_mut().for_each(|kernel| kernel.shapes.clear());
-        let worker = match number.checked_sub(1).and_then(|other| tools.others.get(other)) {
-            Some(lane) => tools.worker_on(lane),
-            None => tools.worker.clone(),
-        };
-        let logs = match number.checked_sub(1) {
+        let logs = match gpu.prefix().trim_end_matches('-') {
             // Files of this worker have the names that the one that times would give its own.
-            None => logs.join("check"),
-            Some(other) => logs.join(Lane::prefix(other).trim_end_matches('-')),
+            "" => logs.join("check"),
+            name => logs.join(name),
         };
         std::fs::create_dir_all(&logs)
             .map_err(|source| CampaignError::Io { what: "make a folder for a worker", source })?;
-        parts.push(Part { job: part, worker, logs });
+        parts.push(Part { job: part, worker: gpu.worker(), logs });
     }
     Ok(parts)
 }

@@ -21,7 +21,6 @@ use crate::process;
 use crate::store::{Run, RunState, RunWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -111,8 +110,7 @@ impl Campaign<'_> {
         let folder = writer.folder().to_owned();
         // What measures starts beside the last builds, and is ready when they end.
         let early = || Prestart { phase, plan, tools, metrics, folder: &folder }.kernels(turn);
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let (mut built, last) = (0, plan.variants.len().saturating_sub(cores));
+        let (mut built, last) = (0, plan.variants.len().saturating_sub(process::cores()));
         if last == 0 {
             early();
         }

@@ -93,7 +93,7 @@ pub(super) struct CommandTarget {
 
 impl CommandTarget {
     /// The command of a variant that is one; requests go to `folder`.
-    pub fn of(phase: &Phase, variant: &Variant, folder: &Path, gpu: Option<GpuName>) -> Option<Self> {
+    pub fn of(phase: &Phase, variant: &Variant, folder: &Path, gpu: Option<&GpuName>) -> Option<Self> {
         let Method::Command(plan) = &variant.method else { return None };
         let name = file_name(&variant.id);
         let answer = folder.join(format!("{name}.profile.json"));
@@ -102,7 +102,7 @@ impl CommandTarget {
             plan: plan.clone(),
             request: Request::new(phase, &variant.id, RequestMode::Profile, answer)?,
             path: folder.join(format!("{name}.request.json")),
-            gpu,
+            gpu: gpu.cloned(),
         })
     }
 

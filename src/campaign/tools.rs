@@ -125,14 +125,15 @@ impl Tools {
         self.prestarted.dismiss();
     }
 
-    /// Every GPU that takes part.
-    pub fn devices(&self) -> impl Iterator<Item = &DeviceAttributes> {
-        std::iter::once(&self.device).chain(self.others.iter().map(|lane| &lane.device))
+    /// The GPU that times.
+    pub const fn timing_gpu(&self) -> RunGpu<'_> {
+        RunGpu { tools: self, other: None }
     }
 
-    /// The worker of another GPU.
-    pub fn worker_on(&self, lane: &Lane) -> WorkerCommand {
-        self.worker.on(lane.name.0.clone())
+    /// Every GPU that takes part, the one that times first.
+    pub fn gpus(&self) -> impl Iterator<Item = RunGpu<'_>> {
+        let others = self.others.iter().enumerate().map(|other| RunGpu { tools: self, other: Some(other) });
+        std::iter::once(self.timing_gpu()).chain(others)
     }
 
     /// What variants are compiled for: the phase's architecture, else the GPU's own.
@@ -156,6 +157,37 @@ impl Tools {
             cache_control: knobs.cache_control.as_str().to_owned(),
             replay_mode: knobs.replay_mode.as_str().to_owned(),
         }
+    }
+}
+
+/// A GPU of a run, and what works on it.
+#[derive(Debug, Clone, Copy)]
+pub struct RunGpu<'a> {
+    tools: &'a Tools,
+    /// None for the one that times.
+    other: Option<(usize, &'a Lane)>,
+}
+
+impl<'a> RunGpu<'a> {
+    /// What it is.
+    pub fn device(self) -> &'a DeviceAttributes {
+        self.other.map_or(&self.tools.device, |(_, lane)| &lane.device)
+    }
+
+    /// Its name, where it is not the one that every child sees.
+    pub fn name(self) -> Option<&'a GpuName> {
+        self.other.map(|(_, lane)| &lane.name)
+    }
+
+    /// This program as a worker on it.
+    pub fn worker(self) -> WorkerCommand {
+        let worker = &self.tools.worker;
+        self.name().map_or_else(|| worker.clone(), |name| worker.on(name.0.clone()))
+    }
+
+    /// The beginning of names of its files: GPUs write into the same folders at once. Empty for the one that times.
+    pub fn prefix(self) -> String {
+        self.other.map(|(number, _)| format!("gpu{}-", number + 2)).unwrap_or_default()
     }
 }
 

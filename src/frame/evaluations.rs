@@ -41,7 +41,7 @@ pub(super) fn of_evaluations(launches: DataFrame, plan: &Plan) -> Result<DataFra
         Err(_) => column.take(&first),
         Ok(counter) => {
             let together = Catalogue::embedded().combination(column.name());
-            let weights = if together == Combination::Fullest { &totals } else { &times };
+            let weights = if together == Combination::GreatestTogether { &totals } else { &times };
             let value = |(rows, weights): (&Vec<usize>, &Option<Vec<f64>>)| {
                 let values: Vec<Option<f64>> = rows.iter().map(|row| counter.get(*row)).collect();
                 if rows.len() == 1 { values[0] } else { together.value(&values, weights.as_deref()) }
@@ -77,10 +77,10 @@ fn times(launches: &DataFrame, groups: &[Vec<usize>]) -> Result<Vec<Option<Vec<f
     Ok(groups.iter().map(|rows| own(rows).or_else(|| known.get(&key(rows)?).cloned())).collect())
 }
 
-/// The sum of what is combined as [`Combination::Fullest`], of each launch of a group; none where a launch lacks one.
+/// The sum of what is combined as [`Combination::GreatestTogether`], of each launch of a group; none where a launch lacks one.
 fn totals(launches: &DataFrame, groups: &[Vec<usize>]) -> Vec<Option<Vec<f64>>> {
-    let fullest = |column: &&Column| Catalogue::embedded().combination(column.name()) == Combination::Fullest;
-    let parts: Vec<_> = launches.columns().iter().filter(fullest).filter_map(|column| column.f64().ok()).collect();
+    let together = |column: &&Column| Catalogue::embedded().combination(column.name()) == Combination::GreatestTogether;
+    let parts: Vec<_> = launches.columns().iter().filter(together).filter_map(|column| column.f64().ok()).collect();
     let total = |row: &usize| parts.iter().map(|part| part.get(*row)).sum::<Option<f64>>();
     groups.iter().map(|rows| rows.iter().map(total).collect()).collect()
 }

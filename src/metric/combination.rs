@@ -15,13 +15,13 @@ pub enum Combination {
     /// That of the launch that took longest; of launches that are alike, the value they have.
     Longest,
     /// That of the launch in which all counters that are combined so are greatest together: parts of one allocation.
-    Fullest,
+    GreatestTogether,
     /// The mean, weighted by the time that each launch took.
     Mean,
 }
 
 impl Combination {
-    /// The value of an evaluation; `weights` are of the same launches: the time each took, and of [`Self::Fullest`] the sum of
+    /// The value of an evaluation; `weights` are of the same launches: the time each took, and of [`Self::GreatestTogether`] the sum of
     /// the counters that are combined so. None where any launch has no value, or where its weight is needed and not known.
     pub fn value(self, values: &[Option<f64>], weights: Option<&[f64]>) -> Option<f64> {
         let values: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
@@ -29,7 +29,7 @@ impl Combination {
             Self::Sum => Some(values.iter().sum()),
             Self::Greatest => values.into_iter().reduce(f64::max),
             Self::Least => values.into_iter().reduce(f64::min),
-            Self::Longest | Self::Fullest => {
+            Self::Longest | Self::GreatestTogether => {
                 let greatest = weights.and_then(|weights| {
                     let weights = weights.iter().copied().enumerate();
                     weights.max_by(|(_, a), (_, b)| a.total_cmp(b)).and_then(|(at, _)| values.get(at).copied())

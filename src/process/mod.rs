@@ -17,6 +17,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::io;
+use std::num::NonZero;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +41,11 @@ static SHOWN_GPU: Mutex<Option<String>> = Mutex::new(None);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Groups of children that have not ended.
 static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// How many threads this process may run at once: its share of the machine's cores, 1 where that is not known.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
 
 /// From here on children see this GPU alone, unless they are given another; none: those that this process sees.
 pub fn show_gpu(name: Option<&str>) {

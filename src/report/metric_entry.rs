@@ -164,7 +164,7 @@ fn of_ncu(catalogue: &Catalogue, name: &str) -> MetricEntry {
         Combination::Least => "the least",
         Combination::Mean => "the mean, weighted by the time that each took",
         Combination::Longest => "that of the longest",
-        Combination::Fullest => "that of the launch with the most shared memory",
+        Combination::GreatestTogether => "that of the launch with the most shared memory",
     };
     MetricEntry {
         name: name.to_owned(),

@@ -68,11 +68,7 @@ impl TimingSettings {
     /// one is more than [`LARGE_SET`] times an L2 cache of `l2_bytes`.
     pub fn sets(&self, bytes: usize, l2_bytes: u64) -> u32 {
         let large = l2_bytes > 0 && bytes as u64 > LARGE_SET * l2_bytes;
-        match self.l2 {
-            L2State::Rotate if large => self.buffer_sets.clamp(1, 2),
-            L2State::Rotate => self.buffer_sets.max(1),
-            L2State::Cold | L2State::Warm => 1,
-        }
+        if large { self.most_sets().min(2) } else { self.most_sets() }
     }
 
     /// Contents that those sets take turns at: one for each set, and at least two, so that what is behind a pointer changes.
@@ -82,7 +78,14 @@ impl TimingSettings {
 
     /// Contents of the shape that takes most of them.
     pub fn most_contents(&self) -> u32 {
-        self.contents(0, 0)
+        self.most_sets().max(LEAST_CONTENTS)
+    }
+
+    fn most_sets(&self) -> u32 {
+        match self.l2 {
+            L2State::Rotate => self.buffer_sets.max(1),
+            L2State::Cold | L2State::Warm => 1,
+        }
     }
 
     /// Most launches in one graph, and the least microseconds of a sample: a launch on a cold cache is a sample by itself.
