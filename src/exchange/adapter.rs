@@ -4,6 +4,25 @@ use super::problem::{Direction, Number, Tensor};
 use super::tensor::torch_name;
 use std::fmt::Write;
 
+/// What another project's function is given in a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Argument {
+    /// The tensor of this name.
+    Tensor(String),
+    /// A literal of Python.
+    Literal(String),
+}
+
+impl Argument {
+    /// Its text in a call, where a tensor is written so.
+    pub(super) fn written(&self, tensor: impl Fn(&str) -> String) -> String {
+        match self {
+            Self::Tensor(name) => tensor(name),
+            Self::Literal(text) => text.clone(),
+        }
+    }
+}
+
 /// A text as a literal of Python. JSON's strings are Python's too.
 pub(super) fn literal(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()

@@ -1,5 +1,6 @@
 //! What a Python file makes as inputs, found by Python's own parser: the file is not executed.
 
+use super::adapter::Argument;
 use super::error::ImportError;
 use super::problem::{Direction, Tensor};
 use super::tensor::{GivenTensor, dtype_of};
@@ -7,12 +8,13 @@ use crate::process;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 /// The program that parses.
-const PROGRAM: &str = include_str!("describe.py");
+const PROGRAM: &str = concat!(include_str!("scope.py"), "\n", include_str!("describe.py"));
 /// Parsing takes milliseconds, and Python some seconds to start on a cold disk.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -34,6 +36,8 @@ pub(super) struct Description {
     pub forward: Option<Vec<String>>,
     /// Parameters of the function.
     pub parameters: Vec<String>,
+    /// Those that need not be given, with the whole number that they are then, if it is one.
+    pub defaults: IndexMap<String, Option<i64>>,
     /// What the function returns, in order.
     returned: Option<Vec<Part>>,
     /// Whether it returns one thing, not a sequence.
@@ -42,6 +46,8 @@ pub(super) struct Description {
     problem: Option<String>,
     /// Constants and parameters that extents are made of.
     pub used: Vec<String>,
+    /// What is understood otherwise than it is written.
+    pub notes: Vec<String>,
     /// Bounds of the comparison that the file declares.
     pub bounds: Option<DeclaredBounds>,
 }
@@ -58,7 +64,8 @@ pub(super) struct DeclaredBounds {
 struct Part {
     name: Option<String>,
     tensor: Option<Made>,
-    number: Option<f64>,
+    /// A literal of Python.
+    number: Option<String>,
     unknown: Option<String>,
 }
 
@@ -91,31 +98,28 @@ impl Parser {
 }
 
 impl Description {
-    /// The tensors that the function returns, under these names where they are given, else under their own. What the command line
-    /// describes counts before what was parsed.
-    pub(super) fn tensors(
+    /// The tensors that the function returns, under these names where they are given, else under their own, and what is passed on in
+    /// which order. What the command line describes counts before what was parsed.
+    pub(super) fn inputs(
         &self,
         names: Option<&[String]>,
         given: &[GivenTensor],
         problem: &str,
         function: &str,
-    ) -> Result<Vec<Tensor>, ImportError> {
-        let ask = |what: &str, name: &str| {
-            let what = format!("{function}: {what}; say what it is with --input \"{name}=f32[EXTENT, ...]\"");
-            ImportError::unmapped(problem, what)
-        };
+    ) -> Result<(Vec<Tensor>, Vec<Argument>), ImportError> {
+        let given_as = |name: &str| given.iter().find(|tensor| tensor.name == name).map(of_command_line);
         let Some(parts) = &self.returned else {
             // all is said by the command line, or nothing is known
-            let known =
-                names.filter(|names| !names.is_empty() && names.iter().all(|n| given.iter().any(|g| g.name == *n)));
-            let Some(known) = known else {
-                return Err(ask(self.problem.as_deref().unwrap_or("it is not there"), "NAME"));
+            let all = |names: &[String]| names.iter().map(|name| given_as(name)).collect::<Option<Vec<Tensor>>>();
+            let why = self.problem.as_deref().unwrap_or("it is not there").to_owned();
+            let unknown = || ask(problem, function, vec![(why, "NAME".to_owned())]);
+            let all = match names {
+                Some(names) => all(names),
+                None => Some(given.iter().map(of_command_line).collect()),
             };
-            return Ok(known
-                .iter()
-                .filter_map(|name| given.iter().find(|g| g.name == *name))
-                .map(of_command_line)
-                .collect());
+            let tensors = all.filter(|tensors: &Vec<Tensor>| !tensors.is_empty()).ok_or_else(unknown)?;
+            let arguments = tensors.iter().map(|tensor| Argument::Tensor(tensor.name.clone())).collect();
+            return Ok((tensors, arguments));
         };
         if let Some(names) = names.filter(|names| parts.len() > names.len()) {
             let what = format!(
@@ -126,37 +130,51 @@ impl Description {
             );
             return Err(ImportError::unmapped(problem, what));
         }
-        let mut found = Vec::new();
+        let (mut tensors, mut arguments, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         for (at, part) in parts.iter().enumerate() {
-            let own = part.name.clone().unwrap_or_else(|| format!("input{at}"));
+            let is_new = |name: &String| !tensors.iter().any(|known: &Tensor| known.name == *name);
+            let own = part.name.clone().filter(is_new);
+            let own = own.unwrap_or_else(|| format!("input{at}"));
             let name = names.and_then(|names| names.get(at).cloned()).unwrap_or(own);
-            if let Some(tensor) = given.iter().find(|tensor| tensor.name == name) {
-                found.push(of_command_line(tensor));
-                continue;
-            }
-            let made = match (&part.tensor, part.number) {
-                (Some(made), _) => made,
-                (None, Some(_)) => {
-                    return Err(ask(
-                        &format!("`{name}` is a number, which a function gets as a constant of its own"),
-                        &name,
-                    ));
+            match given_as(&name).map_or_else(|| part.tensor(&name), |given| Ok(Some(given))) {
+                Ok(Some(tensor)) => {
+                    arguments.push(Argument::Tensor(name));
+                    tensors.push(tensor);
                 }
-                (None, None) => return Err(ask(part.unknown.as_deref().unwrap_or("it is not understood"), &name)),
-            };
-            let dtype =
-                dtype_of(&made.dtype).ok_or_else(|| ask(&format!("`{name}` is of type {}", made.dtype), &name))?;
-            let direction = if made.empty { Direction::Output } else { Direction::Input };
-            found.push(Tensor {
-                name,
-                dtype: dtype.to_owned(),
-                shape: made.shape.clone(),
-                direction,
-                init: made.init.clone(),
-            });
+                Ok(None) => arguments.extend(part.number.clone().map(Argument::Literal)),
+                Err(why) => unknown.push((why, name)),
+            }
         }
-        Ok(found)
+        if unknown.is_empty() { Ok((tensors, arguments)) } else { Err(ask(problem, function, unknown)) }
     }
+}
+
+impl Part {
+    /// The tensor that it is, under a name; none of a number. Else why that is not known.
+    fn tensor(&self, name: &str) -> Result<Option<Tensor>, String> {
+        let Some(made) = &self.tensor else {
+            let why = self.unknown.as_deref().unwrap_or("it is not understood");
+            return if self.number.is_some() { Ok(None) } else { Err(why.to_owned()) };
+        };
+        let dtype = dtype_of(&made.dtype).ok_or_else(|| format!("`{name}` is of type {}", made.dtype))?;
+        Ok(Some(Tensor {
+            name: name.to_owned(),
+            dtype: dtype.to_owned(),
+            shape: made.shape.clone(),
+            direction: if made.empty { Direction::Output } else { Direction::Input },
+            init: made.init.clone(),
+        }))
+    }
+}
+
+/// The error that asks for all that is not known, each with its name.
+fn ask(problem: &str, function: &str, unknown: Vec<(String, String)>) -> ImportError {
+    let (mut why, asked): (Vec<String>, Vec<String>) =
+        unknown.into_iter().map(|(why, name)| (why, format!("--input \"{name}=f32[EXTENT, ...]\""))).unzip();
+    let mut said = HashSet::new();
+    why.retain(|one| said.insert(one.clone()));
+    let what = if asked.len() == 1 { "what it is" } else { "what they are" };
+    ImportError::unmapped(problem, format!("{function}: {}; say {what} with {}", why.join("; "), asked.join(" ")))
 }
 
 /// A tensor that the command line describes, as an input.

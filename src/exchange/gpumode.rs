@@ -1,6 +1,6 @@
 //! gpu-mode: `task.yml` with shapes, tests and ranking; `reference.py` beside it with `generate_input` and `ref_kernel`.
 
-use super::adapter::{literal, literals, names, types, without_axes};
+use super::adapter::{Argument, literal, literals, names, types, without_axes};
 use super::described::{DeclaredBounds, Description, Parser, of_command_line};
 use super::error::ImportError;
 use super::problem::{Bound, Call, Candidate, Direction, ImportTarget, NewPhase, Problem, Size, Tensor, distinct};
@@ -59,12 +59,16 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
         return Err(ImportError::format(&reference, format!("it has no function `{needed}`")));
     }
     let (sizes, timed) = sizes(task, &description, &name, &mut notes)?;
-    let (tensors, room) = tensors(given, &description, &name)?;
+    let (tensors, arguments, room) = tensors(given, &description, &name)?;
     let candidates = submissions(given, folder, &name, parser, &mut files)?;
-    files.push(("calls.py".to_owned(), calls(&tensors, room, description.single, &candidates).into_bytes()));
+    files.push((
+        "calls.py".to_owned(),
+        calls(&tensors, (&arguments, description.single), room, &candidates).into_bytes(),
+    ));
     notes.push(
         "inputs are drawn by ncugate with seeds of its own, under the distributions of `generate_input`".to_owned(),
     );
+    notes.extend(description.notes.iter().cloned());
     let ranking = ranking(task, &name)?;
     if let Some(ranking) = ranking {
         notes.push(format!(
@@ -200,6 +204,9 @@ fn dims(case: &Yaml, description: &Description) -> Result<Vec<(String, i64)>, St
     for name in description.parameters.iter().filter(|name| *name != SEED) {
         match &case[name.as_str()] {
             Yaml::Integer(extent) if *extent >= 1 => dims.push((name.clone(), *extent)),
+            Yaml::BadValue if description.defaults.contains_key(name) => {
+                dims.extend(description.defaults[name].filter(|extent| *extent >= 1).map(|e| (name.clone(), e)));
+            }
             Yaml::BadValue => return Err(format!("it does not give `{name}`, which generate_input takes")),
             other => return Err(format!("its {name} is {}, and a dimension is a whole number above 0", shown(other))),
         }
@@ -234,13 +241,13 @@ enum Room {
     Returned,
 }
 
-/// Tensors in the order of `generate_input`, then outputs that are returned.
+/// Tensors in the order of `generate_input`, then outputs that are returned; and what the kernel is given.
 fn tensors(
     given: &GpuModeProblem,
     description: &Description,
     problem: &str,
-) -> Result<(Vec<Tensor>, Room), ImportError> {
-    let mut tensors = description.tensors(None, &given.inputs, problem, "generate_input")?;
+) -> Result<(Vec<Tensor>, Vec<Argument>, Room), ImportError> {
+    let (mut tensors, arguments) = description.inputs(None, &given.inputs, problem, "generate_input")?;
     if let Some(name) = description.used.iter().find(|name| !description.parameters.contains(name)) {
         let what = format!(
             "an extent of generate_input is the constant `{name}` of reference.py: give --input with its value"
@@ -248,7 +255,7 @@ fn tensors(
         return Err(ImportError::unmapped(problem, what));
     }
     match (tensors.iter().any(|tensor| tensor.direction == Direction::Output), given.outputs.is_empty()) {
-        (true, true) => Ok((tensors, Room::Passed)),
+        (true, true) => Ok((tensors, arguments, Room::Passed)),
         (true, false) => {
             let what = "generate_input makes room for the outputs (torch.empty), so --returns has nothing to say";
             Err(ImportError::unmapped(problem, what))
@@ -264,7 +271,7 @@ fn tensors(
                 init: None,
                 ..of_command_line(o)
             }));
-            Ok((tensors, Room::Returned))
+            Ok((tensors, arguments, Room::Returned))
         }
     }
 }
@@ -305,15 +312,15 @@ fn submissions(
     Ok(found)
 }
 
-fn calls(tensors: &[Tensor], room: Room, single: bool, candidates: &[Candidate]) -> String {
+fn calls(tensors: &[Tensor], (arguments, single): (&[Argument], bool), room: Room, candidates: &[Candidate]) -> String {
     let inputs: Vec<&str> = names(tensors, Direction::Input).collect();
     let passed: Vec<&str> = match room {
         Room::Passed => tensors.iter().map(|tensor| tensor.name.as_str()).collect(),
         Room::Returned => inputs.clone(),
     };
-    let data = |item: &dyn Fn(&str) -> String| match (single, passed.as_slice()) {
-        (true, [one]) => item(one),
-        _ => format!("({})", passed.iter().map(|name| item(name) + ",").collect::<Vec<_>>().join(" ")),
+    let data = |item: &dyn Fn(&str) -> String| match (single, arguments) {
+        (true, [one]) => one.written(item),
+        _ => format!("({})", arguments.iter().map(|one| one.written(item) + ",").collect::<Vec<_>>().join(" ")),
     };
     let extents = |name: &str| {
         tensors.iter().find(|t| t.name == name && t.direction == Direction::Output).map(|t| t.shape.join(", "))

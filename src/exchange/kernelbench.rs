@@ -1,6 +1,6 @@
 //! KernelBench: `Model`, `get_inputs` and `get_init_inputs` in one file, `ModelNew` in another.
 
-use super::adapter::{literal, literals, names, types, without_axes};
+use super::adapter::{Argument, literal, literals, names, types, without_axes};
 use super::described::{Parser, of_command_line};
 use super::error::ImportError;
 use super::problem::{
@@ -79,7 +79,7 @@ pub fn import_kernelbench(
     }
     let forward =
         description.forward.clone().ok_or_else(|| unmapped("it has no class `Model` with `forward`".to_owned()))?;
-    let mut tensors = description.tensors(Some(&forward), &given.inputs, &name, "get_inputs")?;
+    let (mut tensors, arguments) = description.inputs(Some(&forward), &given.inputs, &name, "get_inputs")?;
     if given.outputs.is_empty() {
         let what = "only executing forward would tell what it returns; say it with --returns \"y=f32[EXTENT, ...]\", once for each result";
         return Err(unmapped(what.to_owned()));
@@ -108,13 +108,14 @@ pub fn import_kernelbench(
         let call = Call { file: "calls.py".to_owned(), function: file.trim_end_matches(".py").to_owned() };
         candidates.push(Candidate { variant, solution: stem.clone(), call });
     }
-    files.push(("calls.py".to_owned(), calls(&tensors, given.precision, &candidates).into_bytes()));
-    let notes = vec![
+    files.push(("calls.py".to_owned(), calls(&tensors, &arguments, given.precision, &candidates).into_bytes()));
+    let mut notes = vec![
         "weights are those that PyTorch draws on the CPU after torch.manual_seed(42), for Model and ModelNew alike".to_owned(),
         "the reference is Model in float32 on the CPU; inputs that are whole numbers stay such, where KernelBench makes them real"
             .to_owned(),
         "rel_l2 is asked for besides atol and rtol: an answer of zeros is within them where the right answer is small".to_owned(),
     ];
+    notes.extend(description.notes.iter().cloned());
     let problem = Problem {
         format: ImportFormat::KernelBench,
         title: plain_name(&name).replace('_', " ").trim().to_owned(),
@@ -145,13 +146,15 @@ fn dims(tensors: &[Tensor], constants: &indexmap::IndexMap<String, i64>, used: &
     if found.is_empty() { vec![(UNNAMED.to_owned(), 1)] } else { found }
 }
 
-fn calls(tensors: &[Tensor], precision: Precision, candidates: &[Candidate]) -> String {
+fn calls(tensors: &[Tensor], arguments: &[Argument], precision: Precision, candidates: &[Candidate]) -> String {
     let inputs: Vec<&str> = names(tensors, Direction::Input).collect();
     let parameters = inputs.join(", ");
     let typed: Vec<String> = inputs.iter().map(|name| format!("{name}: torch.Tensor")).collect();
     let torch_type = super::tensor::torch_name(precision.dtype()).unwrap_or("float32");
-    let on_host: Vec<String> = inputs.iter().map(|name| format!("on_host({}, {name})", literal(name))).collect();
-    let direct: Vec<String> = inputs.iter().map(|name| format!("with_axes({}, {name})", literal(name))).collect();
+    let passed = |how: &str| -> Vec<String> {
+        arguments.iter().map(|argument| argument.written(|name| format!("{how}({}, {name})", literal(name)))).collect()
+    };
+    let (on_host, direct) = (passed("on_host"), passed("with_axes"));
     let mut text = format!(
         "\"\"\"Calls Model of problem.py and ModelNew of the solutions, of KernelBench, with ncugate's inputs.\n\n\
          `reference` gives the right answer, on the CPU; `eager` is what candidates are compared with.\n\"\"\"\n\n\

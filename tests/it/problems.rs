@@ -90,6 +90,25 @@ fn ten_problems_of_kernelbench_become_phases_whose_references_answer() {
 }
 
 #[test]
+fn numbers_are_passed_on_and_what_is_drawn_for_each_seed_is_its_mean_and_said() {
+    let Some((place, path)) = place() else { return };
+    let (problem, solution) =
+        (format!("{KERNELBENCH}/11_Scaled_grid.py"), format!("{KERNELBENCH}/solutions/11_Scaled_grid.py"));
+    let returns = ["--returns", "z=f32[batch_size, height, width]"];
+    let args = [&["kernelbench", &problem, "--solution", &solution], &returns[..]].concat();
+    let (text, said) = imported(&place, &path, "grid", &args);
+    assert!(said.contains("`scale` is drawn anew for each seed there, and is its mean, 0.5, here"), "{said}");
+    // 6 by the statement under the other name, a half by the scale
+    assert!(
+        text.contains("width = 6") && text.contains("[workload.buffers.x.init.uniform]\nlow = 0.0\nhigh = 3.0"),
+        "{text}"
+    );
+    assert!(text.contains("[workload.buffers.y.init.uniform]\nlow = -1\nhigh = 1"), "{text}");
+    let calls = fs::read_to_string(place.path().join("grid/calls.py")).unwrap();
+    assert!(calls.contains("(with_axes(\"x\", x), 3.25, with_axes(\"y\", y))"), "{calls}");
+}
+
+#[test]
 fn definitions_of_flashinfer_trace_become_phases_whose_references_answer() {
     let Some((place, path)) = place() else { return };
     let import = |name: &str| {
@@ -136,6 +155,35 @@ fn a_task_of_gpu_mode_becomes_a_phase_and_says_what_is_left_out() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(text.find("[workload.shapes.benchmark1]") < text.find("[workload.shapes.test2]"), "{text}");
+}
+
+#[test]
+fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_for() {
+    let Some((place, path)) = place() else { return };
+    let task = ["gpumode", "tests/data/problems/gpumode/filling/task.yml"];
+    let (text, _) = imported(&place, &path, "filling", &[&task[..], &["--input", "steps=f32[n]:\"arange\""]].concat());
+    for part in
+        ["[workload.buffers.a.init.uniform]\nlow = -1\nhigh = 3", "std = 2", "init = \"arange\"", "role = \"output\""]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(text.matches("role = \"output\"").count(), 1, "{text}");
+    let calls = fs::read_to_string(place.path().join("filling/calls.py")).unwrap();
+    assert!(calls.contains("with_axes(\"steps\", steps), 2.5, with_axes(\"output\", output),)"), "{calls}");
+    let without = place.run(&[&["import"], &task[..], &["--output", "without.toml"]].concat());
+    assert_eq!(without.status, Some(2), "{without:?}");
+    // where nothing is understood, the command line describes it all
+    let reference = place.path().join("tests/data/problems/gpumode/filling/reference.py");
+    let early = "    gen = torch.Generator(device=\"cuda\")\n    if kind == \"zeros\":\n        return zeros(n)\n";
+    let text = fs::read_to_string(&reference).unwrap();
+    fs::write(&reference, text.replace("    gen = torch.Generator(device=\"cuda\")\n", early)).unwrap();
+    let unknown = place.run(&[&["import"], &task[..], &["--output", "unknown.toml"]].concat());
+    assert!(unknown.stderr.contains("`if kind == 'zeros': return zeros(n)` is not understood"), "{unknown:?}");
+    let all = ["--input", "a=f32[n]", "--input", "steps=f32[n]:\"arange\"", "--returns", "y=f32[n]"];
+    let described = place.run(&[&["import"], &task[..], &all[..], &["--output", "described.toml"]].concat());
+    assert_eq!(described.status, Some(0), "{described:?}");
+    let said = "line 20: `for at in range(n): steps[at] = at` is not understood; say what it is with --input \"steps=f32[EXTENT, ...]\"";
+    assert!(without.stderr.contains(said), "{without:?}");
 }
 
 #[test]
