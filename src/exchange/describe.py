@@ -1,11 +1,11 @@
 """Says what a Python file makes as inputs, by parsing it. Nothing of the file is executed.
 
-    python3 -c "$(cat scope.py describe.py)" FILE FUNCTION CLASS
+    python3 -c "$(cat scope.py describe.py)" FILE FUNCTION CLASS GIVEN
 
 Prints one JSON object: the whole numbers that the module names, what FUNCTION returns (tensors with type, extents and
 distribution; numbers), the parameters of FUNCTION, the parameters of CLASS.forward, and the bounds that a module-level call of
-`make_match_reference` names. What is not understood has a sentence in its place; what is understood otherwise than it is
-written is a note.
+`make_match_reference` names. GIVEN is a JSON object of what tensors of FUNCTION are, by name: type, extents and distribution. What is
+not understood has a sentence in its place; what is understood otherwise than it is written is a note.
 """
 
 import ast
@@ -84,13 +84,14 @@ def part(scope, node):
     try:
         return {"name": name, "tensor": scope.tensor(node)}
     except Unknown as error:
-        try:
-            number = scope.number(node)
-            if number - number == 0:
-                return {"name": name, "number": repr(number)}
-        except Unknown:
-            pass
-        return {"name": name, "unknown": str(error)}
+        unknown = error
+    try:
+        number = scope.number(node)
+        if number - number == 0:
+            return {"name": name, "number": repr(number)}
+    except Unknown:
+        pass
+    return {"name": name, "unknown": str(unknown), "asked": unknown.name}
 
 
 def parameters(function):
@@ -123,7 +124,7 @@ def bounds(tree, constants):
     return None
 
 
-def main(path, function, model):
+def main(path, function, model, given):
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read(), path)
     known = constants(tree)
@@ -141,6 +142,7 @@ def main(path, function, model):
         "problem": None,
         "used": [],
         "notes": [],
+        "set": [],
         "bounds": bounds(tree, known),
     }
     for node in classes[model].body if model in classes else []:
@@ -148,16 +150,16 @@ def main(path, function, model):
             answer["forward"] = parameters(node)
     if function in functions:
         answer["parameters"], answer["defaults"] = parameters(functions[function]), defaults(functions[function])
-        scope = Scope(known, answer["parameters"])
+        scope = Scope(known, answer["parameters"], json.loads(given))
         try:
             answer["returned"], answer["single"] = returned(scope, functions[function])
         except Unknown as error:
             answer["problem"] = str(error)
             found = [node for node in ast.walk(functions[function]) if isinstance(node, ast.Return)]
             answer["single"] = not any(is_sequence(node.value) for node in found)
-        answer["used"], answer["notes"] = sorted(scope.used), scope.notes
+        answer["used"], answer["notes"], answer["set"] = sorted(scope.used), scope.notes, sorted(scope.values)
     print(json.dumps(answer))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:5])

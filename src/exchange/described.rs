@@ -3,12 +3,11 @@
 use super::adapter::Argument;
 use super::error::ImportError;
 use super::problem::{Direction, Tensor};
-use super::tensor::{GivenTensor, dtype_of};
+use super::tensor::{GivenTensor, dtype_of, torch_name};
 use crate::process;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde::Deserialize;
-use serde_json::Value;
-use std::collections::HashSet;
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -46,6 +45,8 @@ pub(super) struct Description {
     problem: Option<String>,
     /// Constants and parameters that extents are made of.
     pub used: Vec<String>,
+    /// Names that the function sets.
+    set: Vec<String>,
     /// What is understood otherwise than it is written.
     pub notes: Vec<String>,
     /// Bounds of the comparison that the file declares.
@@ -67,6 +68,8 @@ struct Part {
     /// A literal of Python.
     number: Option<String>,
     unknown: Option<String>,
+    /// The name in the function that would have to be known for it.
+    asked: Option<String>,
 }
 
 /// A tensor that a function makes.
@@ -79,15 +82,24 @@ struct Made {
 }
 
 impl Parser {
-    /// Describes a file: what `function` returns, and the parameters of `forward` of the class `model`.
-    pub(super) fn describe(&self, path: &Path, function: &str, model: &str) -> Result<Description, ImportError> {
+    /// Describes a file: what `function` returns, where `given` describes some of its tensors, and the parameters of `forward` of
+    /// the class `model`.
+    pub(super) fn describe(
+        &self,
+        path: &Path,
+        (function, model): (&str, &str),
+        given: &[GivenTensor],
+    ) -> Result<Description, ImportError> {
         let failed = |what: String| ImportError::Python {
             path: path.to_owned(),
             python: self.python.display().to_string(),
             what,
         };
         let mut command = Command::new(&self.python);
-        command.args(["-I", "-c", PROGRAM]).arg(path).args([function, model]);
+        let tensor =
+            |one: &GivenTensor| json!({ "dtype": torch_name(&one.dtype), "shape": one.shape, "init": one.init });
+        let given: Map<String, Value> = given.iter().map(|one| (one.name.clone(), tensor(one))).collect();
+        command.args(["-I", "-c", PROGRAM]).arg(path).args([function, model, &Value::Object(given).to_string()]);
         let output = process::run(&mut command, LIMIT).map_err(|error| failed(error.to_string()))?;
         if !output.ending.completed() {
             let last = output.stderr.trim_end().lines().last().map_or_else(|| output.ending.to_string(), str::to_owned);
@@ -142,10 +154,20 @@ impl Description {
                     tensors.push(tensor);
                 }
                 Ok(None) => arguments.extend(part.number.clone().map(Argument::Literal)),
-                Err(why) => unknown.push((why, name)),
+                Err(why) => unknown.push((why, part.asked.clone().unwrap_or(name))),
             }
         }
-        if unknown.is_empty() { Ok((tensors, arguments)) } else { Err(ask(problem, function, unknown)) }
+        if !unknown.is_empty() {
+            return Err(ask(problem, function, unknown));
+        }
+        let is_there =
+            |given: &GivenTensor| self.set.contains(&given.name) || tensors.iter().any(|t| t.name == given.name);
+        match given.iter().find(|given| !is_there(given)) {
+            Some(GivenTensor { name, .. }) => {
+                Err(ImportError::unmapped(problem, format!("{function} makes no `{name}`, which --input describes")))
+            }
+            None => Ok((tensors, arguments)),
+        }
     }
 }
 
@@ -169,12 +191,11 @@ impl Part {
 
 /// The error that asks for all that is not known, each with its name.
 fn ask(problem: &str, function: &str, unknown: Vec<(String, String)>) -> ImportError {
-    let (mut why, asked): (Vec<String>, Vec<String>) =
+    let (why, asked): (IndexSet<String>, IndexSet<String>) =
         unknown.into_iter().map(|(why, name)| (why, format!("--input \"{name}=f32[EXTENT, ...]\""))).unzip();
-    let mut said = HashSet::new();
-    why.retain(|one| said.insert(one.clone()));
+    let joined = |texts: IndexSet<String>, by: &str| texts.into_iter().collect::<Vec<_>>().join(by);
     let what = if asked.len() == 1 { "what it is" } else { "what they are" };
-    ImportError::unmapped(problem, format!("{function}: {}; say {what} with {}", why.join("; "), asked.join(" ")))
+    ImportError::unmapped(problem, format!("{function}: {}; say {what} with {}", joined(why, "; "), joined(asked, " ")))
 }
 
 /// A tensor that the command line describes, as an input.

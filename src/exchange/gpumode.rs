@@ -53,7 +53,7 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
     let mut notes = Vec::new();
     let mut files = own_files(task, path, folder)?;
     let reference = folder.join(source_of(task, REFERENCE).unwrap_or_else(|| REFERENCE.to_owned()));
-    let description = parser.describe(&reference, "generate_input", "")?;
+    let description = parser.describe(&reference, ("generate_input", ""), &given.inputs)?;
     let absent = ["generate_input", "ref_kernel"].into_iter().find(|f| !description.functions.iter().any(|g| g == f));
     if let Some(needed) = absent {
         return Err(ImportError::format(&reference, format!("it has no function `{needed}`")));
@@ -301,7 +301,7 @@ fn submissions(
         .collect();
     let mut found = Vec::new();
     for ((path, stem), variant) in paths.iter().zip(&stems).zip(distinct(stems.iter().map(String::as_str))) {
-        if !parser.describe(path, "", "")?.functions.iter().any(|function| function == "custom_kernel") {
+        if !parser.describe(path, ("", ""), &[])?.functions.iter().any(|function| function == "custom_kernel") {
             return Err(ImportError::format(path, "it has no function `custom_kernel`"));
         }
         let module = format!("submitted_{}", variant.replace('-', "_"));

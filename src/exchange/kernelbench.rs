@@ -72,7 +72,7 @@ pub fn import_kernelbench(
     let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let name = stem(&given.problem);
     let unmapped = |what: String| ImportError::unmapped(&name, what);
-    let description = parser.describe(&given.problem, "get_inputs", "Model")?;
+    let description = parser.describe(&given.problem, ("get_inputs", "Model"), &given.inputs)?;
     let absent = ["get_inputs", "get_init_inputs"].into_iter().find(|f| !description.functions.iter().any(|g| g == f));
     if let Some(needed) = absent {
         return Err(unmapped(format!("it has no function `{needed}`, so it is not a problem of KernelBench")));
@@ -99,7 +99,7 @@ pub fn import_kernelbench(
     let mut candidates = Vec::new();
     let stems: Vec<String> = given.solutions.iter().map(stem).collect();
     for ((path, stem), variant) in given.solutions.iter().zip(&stems).zip(distinct(stems.iter().map(String::as_str))) {
-        let classes = parser.describe(path, "", "")?.classes;
+        let classes = parser.describe(path, ("", ""), &[])?.classes;
         if !classes.iter().any(|class| class == "ModelNew") {
             return Err(ImportError::format(path, "it has no class `ModelNew`"));
         }

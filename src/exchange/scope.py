@@ -19,6 +19,7 @@ class Unknown(Exception):
 
     def __init__(self, node, why):
         super().__init__(f"line {node.lineno}: `{shown(node)}` {why}")
+        self.name = None  # what would have to be known, once it is known which name stands for this
 
 
 def shown(node):
@@ -46,8 +47,9 @@ def is_scalar(value):
 class Scope:
     """Names with what they stand for: numbers, texts, tuples, tensors (dicts), extents (expressions), and what is not known."""
 
-    def __init__(self, constants, parameters=()):
+    def __init__(self, constants, parameters=(), given=()):
         self.constants = constants
+        self.given = dict(given)
         self.values = {}
         self.parameters = set(parameters)
         self.used = set()
@@ -305,7 +307,14 @@ class Scope:
         mentioned = [self.values[one.id] for one in names if is_tensor_value(self.values.get(one.id))]
         changed = {name for name, value in self.values.items() if any(value is one for one in mentioned)}
         for name in changed | {one.id for one in names if isinstance(one.ctx, ast.Store)}:
-            self.values[name] = Unknown(node, "is not understood")
+            self.set(name, Unknown(node, "is not understood"))
+
+    def set(self, name, value):
+        """What a name stands for from here on: what is said of it from outside counts before what is read."""
+        known = self.given.get(name)
+        if isinstance(value, Unknown):
+            value.name = value.name or name
+        self.values[name] = {**known, "empty": False} if known else value
 
     def augment(self, node):
         """`x *= 2`: a tensor is changed under every name that it has."""
@@ -326,7 +335,10 @@ class Scope:
         names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
         if not isinstance(target, ast.Name):
             for name in names:
-                self.values[name] = Unknown(target, "is assigned in a way that is not understood")
+                self.set(name, Unknown(target, "is assigned in a way that is not understood"))
+            return
+        if target.id in self.given:
+            self.set(target.id, None)
             return
         known, first = self.values.pop(target.id, None), None
         for read in (self.tensor, self.number, lambda node: {"extent": self.extent(node)}):
@@ -340,5 +352,5 @@ class Scope:
         # What makes it may also fill a tensor that is empty until now.
         for one in ast.walk(value):
             if isinstance(one, ast.Name) and is_tensor_value(self.values.get(one.id)) and self.values[one.id]["empty"]:
-                self.values[one.id] = first
-        self.values[target.id] = first
+                self.set(one.id, first)
+        self.set(target.id, first)

@@ -26,10 +26,12 @@ bench 7_Mse_loss --returns 'loss=f32[]'
 bench 8_Swish --returns 'y=f16[batch_size, dim]' --precision fp16
 bench 9_Gather_rows --returns 'y=f32[PICKED, DIM]'
 bench 10_Triangular --returns 'C=f32[N, N]' --input 'A=f32[N, N]'
+bench 11_Scaled_grid --returns 'z=f32[batch_size, height, width]'
 for name in rmsnorm_h64 moe_gate_e4 gemm_n32_k16 attention_h2_d16 histogram_b8; do
     import flashinfer problems/flashinfer --definition "$name" -o "fi_$name.toml"
 done
 import gpumode problems/gpumode/doubling/task.yml -o gm_doubling.toml
+import gpumode problems/gpumode/filling/task.yml --input 'steps=f32[n]:"arange"' -o gm_filling.toml
 
 # a solution that is the reference is not faster than it, so phases end with 1 or 4; what counts is that solutions are right
 measure() { # phase; each of the machine's GPUs takes one at a time
@@ -60,7 +62,7 @@ for line in open("traces.jsonl"):
         wrong.append(f"{trace['definition']} {trace['solution']}: {trace['evaluation']['status']}: {trace['evaluation']['log']}")
 results = json.load(open("eval_results.json"))
 wrong += [f"problem {n}: {e['metadata']}" for n, entries in results.items() for e in entries if not e["correctness"]]
-if sorted(map(int, results)) != list(range(1, 11)):
+if sorted(map(int, results)) != list(range(1, 12)):
     wrong.append(f"problems {sorted(results)}")
 print(open("score.json").read())
 sys.exit("\n".join(wrong) or 0)

@@ -172,6 +172,11 @@ fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_f
     assert!(calls.contains("with_axes(\"steps\", steps), 2.5, with_axes(\"output\", output),)"), "{calls}");
     let without = place.run(&[&["import"], &task[..], &["--output", "without.toml"]].concat());
     assert_eq!(without.status, Some(2), "{without:?}");
+    let typo = place.run(&[&["import"], &task[..], &["--input", "step=f32[n]", "--output", "typo.toml"]].concat());
+    assert!(typo.stderr.contains("say what it is with --input \"steps="), "{typo:?}");
+    let both = ["--input", "steps=f32[n]", "--input", "step=f32[n]", "--output", "both.toml"];
+    let both = place.run(&[&["import"], &task[..], &both[..]].concat());
+    assert!(both.stderr.contains("generate_input makes no `step`, which --input describes"), "{both:?}");
     // where nothing is understood, the command line describes it all
     let reference = place.path().join("tests/data/problems/gpumode/filling/reference.py");
     let early = "    gen = torch.Generator(device=\"cuda\")\n    if kind == \"zeros\":\n        return zeros(n)\n";

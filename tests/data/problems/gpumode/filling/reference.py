@@ -19,7 +19,7 @@ def generate_input(n: int, seed: int, kind: str = "plain") -> input_t:
     steps = torch.empty(n, device="cuda", dtype=torch.float32)
     for at in range(n):
         steps[at] = at
-    output = torch.empty(n, device="cuda", dtype=torch.float32)
+    output = torch.empty_like(steps)
     return a.contiguous(), b, steps, 2.5, output
 
 
