@@ -3,8 +3,7 @@
 use super::{CommandError, print};
 use crate::cli::{InitArgs, OutputFormat};
 use crate::config::{Project, is_name};
-use crate::disk::open;
-use crate::draft::{DraftNames, draft, kernel_name};
+use crate::draft::{DraftNames, KernelFile, draft, kernel_name};
 use crate::exit::Outcome;
 use crate::number::counted;
 use serde_json::json;
@@ -12,15 +11,11 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Longest source that is read, in bytes.
-const LONGEST: u64 = 16 << 20;
-
 /// Writes the phase, and its reference where that is a function to look at; says which places are guesses.
 pub fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let unread = |source| CommandError::Input { path: args.source.clone(), source };
     let whole = args.source.canonicalize().map_err(unread)?;
-    let bytes = open::bytes(&whole, LONGEST).map_err(unread)?;
-    let source = String::from_utf8_lossy(&bytes);
+    let source = KernelFile::read(&whole).map_err(unread)?;
     let usage = |error: crate::draft::DraftError| CommandError::Usage(format!("{}: {error}", args.source.display()));
     let entry = kernel_name(&source, args.entry.as_deref()).map_err(usage)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{entry}.toml")));

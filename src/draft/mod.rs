@@ -5,6 +5,7 @@
 
 mod family;
 mod geometry;
+mod kernel_file;
 mod launch_site;
 mod phase_text;
 mod signature;
@@ -14,6 +15,7 @@ mod types;
 mod usage;
 mod workload;
 
+pub use kernel_file::KernelFile;
 pub use phase_text::DraftNames;
 
 use crate::model::nearest;
@@ -21,7 +23,6 @@ use family::Family;
 use geometry::Geometry;
 use signature::{KernelSignature, kernels};
 use source::{KernelSource, SweptParameter};
-use token::Tokens;
 use workload::DraftWorkload;
 
 /// A drafted phase.
@@ -38,7 +39,7 @@ pub struct PhaseDraft {
 pub enum DraftError {
     /// There is no kernel.
     #[error(
-        "the source defines no `__global__` function; macros that make kernels, and included files, are not looked into"
+        "the source defines no `__global__` function; macros that make kernels, and kernels in included files, are not looked into"
     )]
     NoKernel,
     /// There are several.
@@ -60,8 +61,8 @@ pub enum DraftError {
 ///
 /// # Errors
 /// There is none, or several and none is asked for.
-pub fn kernel_name(source: &str, asked: Option<&str>) -> Result<String, DraftError> {
-    let tokens = Tokens::of(source);
+pub fn kernel_name(file: &KernelFile, asked: Option<&str>) -> Result<String, DraftError> {
+    let tokens = file.tokens();
     Ok(chosen(&kernels(&tokens), asked)?.name.clone())
 }
 
@@ -69,8 +70,8 @@ pub fn kernel_name(source: &str, asked: Option<&str>) -> Result<String, DraftErr
 ///
 /// # Errors
 /// See [`kernel_name`].
-pub fn draft(source: &str, asked: Option<&str>, names: DraftNames<'_>) -> Result<PhaseDraft, DraftError> {
-    let tokens = Tokens::of(source);
+pub fn draft(file: &KernelFile, asked: Option<&str>, names: DraftNames<'_>) -> Result<PhaseDraft, DraftError> {
+    let tokens = file.tokens();
     let all = kernels(&tokens);
     let kernel = KernelSource::of(&tokens, chosen(&all, asked)?);
     let mut work = workload::workload(&kernel);

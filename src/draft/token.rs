@@ -38,6 +38,10 @@ pub struct Tokens<'s> {
     pub macros: Vec<NumberMacro>,
     /// Other names of types: of `typedef`, `using` and macros.
     pub aliases: BTreeMap<String, String>,
+    /// Files that it includes in quotation marks.
+    pub includes: Vec<&'s str>,
+    /// Code of included files, which is looked into for constants alone.
+    included: Vec<Token<'s>>,
 }
 
 /// Marks of several characters. `<<` and `>>` are two marks each, since templates end in them.
@@ -78,8 +82,26 @@ impl<'s> Tokens<'s> {
         tokens
     }
 
-    /// Takes note of `#define` and of what guards it.
-    fn directive(&mut self, text: &str, guards: &mut Vec<String>) {
+    /// The same, with names of types, macros and constants that `included` makes known; its own count before them.
+    #[must_use]
+    pub fn with_names_of(mut self, included: Self) -> Self {
+        for (name, of) in included.aliases {
+            self.aliases.entry(name).or_insert(of);
+        }
+        for known in included.macros {
+            if !self.macros.iter().any(|own| own.name == known.name) {
+                self.macros.push(known);
+            }
+        }
+        self.included.extend(included.list);
+        self
+    }
+
+    /// Takes note of `#define`, of what guards it, and of `#include "FILE"`.
+    fn directive(&mut self, text: &'s str, guards: &mut Vec<String>) {
+        if let Some(name) = text.trim_start().strip_prefix("include").and_then(|rest| rest.trim().strip_prefix('"')) {
+            self.includes.extend(name.split_once('"').map(|(name, _)| name));
+        }
         let text = text.replace("\\\n", " ");
         let text = text.split("//").next().unwrap_or_default().split("/*").next().unwrap_or_default();
         let mut words = text.split_whitespace();
@@ -125,7 +147,7 @@ impl<'s> Tokens<'s> {
     pub fn constant(&self, name: &str) -> Option<i64> {
         let of_macro = self.macros.iter().find(|known| known.name == name).map(|known| known.value);
         of_macro.or_else(|| {
-            let declared = self.list.windows(6).find(|window| {
+            let declared = self.list.windows(6).chain(self.included.windows(6)).find(|window| {
                 let is_constant = window[..3].iter().any(|token| matches!(token.text, "const" | "constexpr"));
                 let words: Vec<&str> = window.iter().map(|token| token.text).collect();
                 is_constant && words[2] == name && words[3] == "=" && words[5] == ";"

@@ -57,6 +57,26 @@ fn a_draft_reads_where_nothing_is_left_to_fill_in_and_says_what_is() {
 }
 
 #[test]
+fn names_of_types_and_constants_come_from_included_files_too() {
+    let place = Place::new();
+    let common = "#pragma once\n#include \"deeper/types.h\"\n#include \"kernel.cu\"\n#include \"absent.h\"\n\
+                  #include <cuda_runtime.h>\nconstexpr int TILE = 32;\n#define WIDE 4\n";
+    place.write("common.h", common);
+    // the branch that is compiled without -D is the last one
+    place.write(
+        "deeper/types.h",
+        "#if defined(ENABLE_BF16)\ntypedef __nv_bfloat16 real;\n#else\ntypedef float real;\n#endif\n",
+    );
+    let kernel = "#include \"common.h\"\n__global__ void vector_add(real *out, const real *a, const real *b, int n) {\n    \
+                  int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) out[i] = a[i] + b[i];\n}\n";
+    place.write("kernel.cu", kernel);
+    let finished = place.run(&["init", "kernel.cu", "-o", "sum.toml"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let text = std::fs::read_to_string(place.path().join("sum.toml")).unwrap();
+    assert!(!text.contains("FILL:") && text.matches("dtype = \"f32\"").count() == 3, "{text}");
+}
+
+#[test]
 fn a_draft_builds_with_nvcc() {
     let Some(nvcc) = std::env::var_os("NCUGATE_TEST_NVCC") else {
         println!("left out: NCUGATE_TEST_NVCC names no nvcc");
