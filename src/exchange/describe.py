@@ -57,7 +57,7 @@ def returned(scope, function):
             scope.augment(node)
         elif isinstance(node, (ast.Assert, ast.Import, ast.ImportFrom, ast.Pass)):
             continue
-        elif isinstance(node, ast.Return):
+        elif isinstance(node, ast.Return) and node.value is not None:
             parts = node.value.elts if is_sequence(node.value) else [node.value]
             return [part(scope, one) for one in parts], not is_sequence(node.value)
         elif any(isinstance(one, ast.Return) for one in ast.walk(node)) and not isinstance(node, ast.FunctionDef):
@@ -103,8 +103,12 @@ def defaults(function):
     """Parameters that need not be given, with the whole numbers that they are then; none for what is no whole number."""
     placed = [*function.args.posonlyargs, *function.args.args]
     pairs = [*zip(reversed(placed), reversed(function.args.defaults)), *zip(function.args.kwonlyargs, function.args.kw_defaults)]
-    value = lambda node: node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+    value = lambda node: node.value if isinstance(node, ast.Constant) and is_whole(node.value) else None
     return {argument.arg: value(default) for argument, default in pairs if default is not None}
+
+
+def is_whole(value):
+    return type(value) is int and abs(value) < 1 << 63
 
 
 def is_sequence(value):
@@ -133,7 +137,7 @@ def main(path, function, model, given):
     answer = {
         "functions": sorted(functions),
         "classes": sorted(classes),
-        "constants": {name: value for name, value in known.items() if type(value) is int},
+        "constants": {name: value for name, value in known.items() if is_whole(value)},
         "forward": None,
         "parameters": [],
         "defaults": {},
