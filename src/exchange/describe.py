@@ -154,7 +154,9 @@ def main(path, function, model, given):
             answer["forward"] = parameters(node)
     if function in functions:
         answer["parameters"], answer["defaults"] = parameters(functions[function]), defaults(functions[function])
-        scope = Scope(known, answer["parameters"], json.loads(given))
+        # A name of `forward` is what is passed there, whatever has that name here.
+        of_here = {name: tensor for name, tensor in json.loads(given).items() if name not in (answer["forward"] or [])}
+        scope = Scope(known, answer["parameters"], of_here)
         try:
             answer["returned"], answer["single"] = returned(scope, functions[function])
         except Unknown as error:

@@ -154,7 +154,11 @@ impl Description {
                     tensors.push(tensor);
                 }
                 Ok(None) => arguments.extend(part.number.clone().map(Argument::Literal)),
-                Err(why) => unknown.push((why, part.asked.clone().unwrap_or(name))),
+                Err(why) => {
+                    let is_of_forward = |asked: &String| names.is_some_and(|names| names.contains(asked));
+                    let asked = part.asked.clone().filter(|asked| part.name != part.asked && !is_of_forward(asked));
+                    unknown.push((why, asked.unwrap_or(name)));
+                }
             }
         }
         if !unknown.is_empty() {

@@ -109,6 +109,31 @@ fn numbers_are_passed_on_and_what_is_drawn_for_each_seed_is_its_mean_and_said() 
 }
 
 #[test]
+fn a_name_of_forward_is_what_is_passed_there_whatever_has_that_name_in_get_inputs() {
+    if !has_python() {
+        return;
+    }
+    let place = Place::new();
+    place.copy("tests/data/problems");
+    let problem = "import torch\nimport torch.nn as nn\n\n\nclass Model(nn.Module):\n    def forward(self, x, y):\n        return x + y\n\n\
+                   N = 4\nM = 8\n\n\ndef get_inputs():\n    y = torch.rand(N, 2)\n    x = torch.tril(torch.rand(N, M))\n    return [y, x]\n\n\n\
+                   def get_init_inputs():\n    return []\n";
+    place.write("swapped.py", problem);
+    let solution = format!("{KERNELBENCH}/solutions/1_Row_softmax.py");
+    let args =
+        ["import", "kernelbench", "swapped.py", "--solution", &solution, "--returns", "z=f32[N, M]", "-o", "p.toml"];
+    let asked = place.run(&args);
+    assert!(
+        asked.stderr.contains("torch.tril(torch.rand(N, M))` is not understood; say what it is with --input \"y="),
+        "{asked:?}"
+    );
+    assert_eq!(place.run(&[&args[..], &["--input", "y=f32[N, M]"]].concat()).status, Some(0));
+    let text = fs::read_to_string(place.path().join("p.toml")).unwrap();
+    assert!(text.contains("[workload.buffers.x]\ndtype = \"f32\"\nshape = [\"N\", \"2\"]"), "{text}");
+    assert!(text.contains("[workload.buffers.y]\ndtype = \"f32\"\nshape = [\"N\", \"M\"]"), "{text}");
+}
+
+#[test]
 fn definitions_of_flashinfer_trace_become_phases_whose_references_answer() {
     let Some((place, path)) = place() else { return };
     let import = |name: &str| {
