@@ -27,9 +27,9 @@ const BACK_OFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2),
 /// counts.
 const NEEDS_NO_PERMISSION: [&str; 3] = ["launch__", "smsp__sass_", "sass__"];
 
-/// A run on one of its GPUs.
+/// A run that is profiled, on one of its GPUs.
 #[derive(Clone, Copy)]
-pub(super) struct GpuRun<'a> {
+pub(super) struct ProfiledRun<'a> {
     /// The phase.
     pub phase: &'a Phase,
     /// Its variants.
@@ -49,7 +49,7 @@ pub(super) struct GpuRun<'a> {
 /// Collecting counters on one GPU.
 pub(super) struct Collecting<'a> {
     /// The run there.
-    pub run: GpuRun<'a>,
+    pub run: ProfiledRun<'a>,
     /// What earlier sessions of the run have profiled.
     pub covered: Covered,
     /// What stands in where ncu may not count.
@@ -94,7 +94,7 @@ impl Collecting<'_> {
         (counters, counted): (&[String], &[String]),
         why: &str,
     ) -> Result<(), CampaignError> {
-        let GpuRun { plan, writer, progress, .. } = self.run;
+        let ProfiledRun { plan, writer, progress, .. } = self.run;
         let cases: Vec<&ProfiledCase> = subjects.iter().flat_map(|subject| &subject.cases).collect();
         if cases.is_empty() || counters.is_empty() {
             return Ok(());
@@ -159,7 +159,7 @@ impl Collecting<'_> {
         ncu: &Ncu,
         (subjects, counters): (&[Subject<'_>], &[String]),
     ) -> Result<Collected, CampaignError> {
-        let GpuRun { phase, tools, writer, folder, gpu, progress, .. } = self.run;
+        let ProfiledRun { phase, tools, writer, folder, gpu, progress, .. } = self.run;
         let io = |what| move |source| CampaignError::Io { what, source };
         let scratch = scratch_folder(gpu.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };

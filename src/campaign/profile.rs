@@ -1,7 +1,7 @@
 //! Profiling as a stage of a campaign.
 
 use super::activity::Tracing;
-use super::collecting::{Collecting, GpuRun};
+use super::collecting::{Collecting, ProfiledRun};
 use super::error::CampaignError;
 use super::progress::Progress;
 use super::targets::{CommandTarget, WorkerTarget};
@@ -21,7 +21,7 @@ use std::sync::Mutex;
 /// Profiling of variants on one GPU.
 #[derive(Clone, Copy)]
 struct Profiling<'a> {
-    run: GpuRun<'a>,
+    run: ProfiledRun<'a>,
     /// Metrics that judging and reporting need.
     metrics: &'a [String],
 }
@@ -45,7 +45,7 @@ pub(super) fn over_lanes(
     std::thread::scope(|scope| {
         let working = gpus.iter().enumerate().map(|(number, &gpu)| {
             let own = dealt.iter().skip(number).step_by(gpus.len()).map(|id| (*id).clone()).collect();
-            let run = GpuRun { phase, plan, tools, writer, folder, gpu, progress };
+            let run = ProfiledRun { phase, plan, tools, writer, folder, gpu, progress };
             scope.spawn(move || Profiling { run, metrics }.work(cubins, &own, earlier))
         });
         let working: Vec<_> = working.collect();
@@ -63,7 +63,7 @@ impl Profiling<'_> {
         verified: &BTreeSet<VariantId>,
         earlier: &[ProfileRecord],
     ) -> Result<(), CampaignError> {
-        let GpuRun { phase, plan, tools, folder, gpu, .. } = self.run;
+        let ProfiledRun { phase, plan, tools, folder, gpu, .. } = self.run;
         let (counters, witness) = counters(self.metrics, &tools.device);
         let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| verified.contains(id)).map(clone_pair).collect();
         let mut job = WorkerJob::new(phase, plan, &cubins, JobPurpose::Profile)?;
@@ -105,7 +105,7 @@ impl Profiling<'_> {
         collecting: &mut Collecting<'_>,
         verified: &BTreeSet<VariantId>,
     ) -> Result<(), CampaignError> {
-        let GpuRun { phase, tools, .. } = self.run;
+        let ProfiledRun { phase, tools, .. } = self.run;
         if !wanted::sees_baselines(phase) {
             return Ok(());
         }
@@ -146,7 +146,7 @@ impl Profiling<'_> {
     }
 
     fn commands(self, wanted: impl FnMut(&&Variant) -> bool) -> Vec<CommandTarget> {
-        let GpuRun { phase, plan, folder, gpu, .. } = self.run;
+        let ProfiledRun { phase, plan, folder, gpu, .. } = self.run;
         let (logs, variants) = (folder.join("logs"), plan.variants.iter().filter(wanted));
         variants.filter_map(|variant| CommandTarget::of(phase, variant, &logs, gpu.name())).collect()
     }

@@ -10,6 +10,7 @@ not understood has a sentence in its place; what is understood otherwise than it
 
 import ast
 import json
+import re
 import sys
 
 # Scope, Unknown and dotted are those of scope.py, which stands before this.
@@ -163,7 +164,10 @@ def main(path, function, model, given):
             answer["problem"] = str(error)
             found = [node for node in ast.walk(functions[function]) if isinstance(node, ast.Return)]
             answer["single"] = not any(is_sequence(node.value) for node in found)
-        answer["used"], answer["notes"], answer["set"] = sorted(scope.used), scope.notes, sorted(scope.values)
+        shapes = [part["tensor"]["shape"] for part in answer["returned"] or [] if "tensor" in part]
+        words = {word for shape in shapes for extent in shape for word in re.findall(r"[A-Za-z_]\w*", extent)}
+        answer["used"] = sorted(words & (set(known) | set(answer["parameters"])))
+        answer["notes"], answer["set"] = scope.notes, sorted(scope.values)
     print(json.dumps(answer))
 
 

@@ -52,7 +52,6 @@ class Scope:
         self.given = dict(given)
         self.values = {}
         self.parameters = set(parameters)
-        self.used = set()
         self.notes = []
 
     def number(self, node):
@@ -64,7 +63,7 @@ class Scope:
             if isinstance(value, (int, float)):
                 return value
             if is_scalar(value):
-                return self.middle(node, value)
+                return self.mean(node, value)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -self.number(node.operand)
         if isinstance(node, ast.BinOp):
@@ -86,11 +85,11 @@ class Scope:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item":
             tensor = self.tensor(node.func.value)
             if tensor["shape"] in ([], ["1"]):
-                return self.middle(node, tensor)
+                return self.mean(node, tensor)
         raise Unknown(node, "is not a number that can be read without executing it")
 
-    def middle(self, node, tensor):
-        """A number that is drawn anew for each seed there, and is the mean of its distribution here."""
+    def mean(self, node, tensor):
+        """The mean of a number that the problem draws anew for each seed."""
         init = tensor["init"] if isinstance(tensor["init"], dict) else {}
         if "uniform" in init and tensor["dtype"] in FLOATS:
             value = (init["uniform"]["low"] + init["uniform"]["high"]) / 2
@@ -98,7 +97,7 @@ class Scope:
             return init["constant"]
         else:
             raise Unknown(node, "is drawn anew for each seed")
-        note = f"`{shown(node)}` is drawn anew for each seed there, and is its mean, {value:g}, here"
+        note = f"`{shown(node)}` is drawn anew for each seed in the problem; the phase has its mean, {value:g}"
         if note not in self.notes:
             self.notes.append(note)
         return value
@@ -109,19 +108,20 @@ class Scope:
             return str(node.value)
         if isinstance(node, ast.Name):
             known = self.values.get(node.id)
+            if isinstance(known, Unknown):
+                raise known  # a parameter or a constant that was set to something else
             if isinstance(known, dict) and "extent" in known:
                 return known["extent"]
             if isinstance(known, int):
                 return str(known)
             if node.id in self.parameters or isinstance(self.constants.get(node.id), int):
-                self.used.add(node.id)
                 return node.id
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)):
             sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}[type(node.op)]
             return f"({self.extent(node.left)} {sign} {self.extent(node.right)})"
         if isinstance(node, ast.Subscript) and dotted(node.value) and dotted(node.value).endswith(".shape"):
             tensor = self.values.get(dotted(node.value)[: -len(".shape")])
-            if isinstance(tensor, dict) and "shape" in tensor:
+            if is_tensor_value(tensor):
                 return tensor["shape"][self.number(node.slice)]
         raise Unknown(node, "is not an extent that can be read without executing it")
 
@@ -139,7 +139,7 @@ class Scope:
                     found.append(str(value))
             elif isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
                 tensor = self.values.get(node.value.id)
-                if not (isinstance(tensor, dict) and "shape" in tensor):
+                if not is_tensor_value(tensor):
                     raise Unknown(node, "is not the shape of a tensor that is known")
                 found += tensor["shape"]
             else:
@@ -157,7 +157,7 @@ class Scope:
         """The tensor that an expression makes."""
         if isinstance(node, ast.Name):
             known = self.values.get(node.id)
-            if isinstance(known, dict) and "shape" in known:
+            if is_tensor_value(known):
                 return known
             if isinstance(known, Exception):
                 raise known

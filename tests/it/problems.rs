@@ -97,7 +97,7 @@ fn numbers_are_passed_on_and_what_is_drawn_for_each_seed_is_its_mean_and_said() 
     let returns = ["--returns", "z=f32[batch_size, height, width]"];
     let args = [&["kernelbench", &problem, "--solution", &solution], &returns[..]].concat();
     let (text, said) = imported(&place, &path, "grid", &args);
-    assert!(said.contains("`scale` is drawn anew for each seed there, and is its mean, 0.5, here"), "{said}");
+    assert!(said.contains("`scale` is drawn anew for each seed in the problem; the phase has its mean, 0.5"), "{said}");
     // 6 by the statement under the other name, a half by the scale
     assert!(
         text.contains("width = 6") && text.contains("[workload.buffers.x.init.uniform]\nlow = 0.0\nhigh = 3.0"),
@@ -202,11 +202,24 @@ fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_f
     let both = ["--input", "steps=f32[n]", "--input", "step=f32[n]", "--output", "both.toml"];
     let both = place.run(&[&["import"], &task[..], &both[..]].concat());
     assert!(both.stderr.contains("generate_input makes no `step`, which --input describes"), "{both:?}");
-    // where nothing is understood, the command line describes it all
     let reference = place.path().join("tests/data/problems/gpumode/filling/reference.py");
-    let early = "    gen = torch.Generator(device=\"cuda\")\n    if kind == \"zeros\":\n        return zeros(n)\n";
     let text = fs::read_to_string(&reference).unwrap();
-    fs::write(&reference, text.replace("    gen = torch.Generator(device=\"cuda\")\n", early)).unwrap();
+    let first = "    gen = torch.Generator(device=\"cuda\")\n";
+    let begins_with = |early: &str| {
+        let begun = text.replace(first, &format!("{early}{first}"));
+        fs::write(&reference, format!("TILE = 4\n{begun}")).unwrap();
+    };
+    // a parameter that a branch sets is not the extent that a case gives
+    begins_with("    if kind == \"wide\":\n        n = 2 * n\n");
+    let changed =
+        place.run(&[&["import"], &task[..], &["--input", "steps=f32[n]", "--output", "changed.toml"]].concat());
+    assert!(changed.stderr.contains("`if kind == 'wide': n = 2 * n` is not understood"), "{changed:?}");
+    // a constant that no input is made of is not asked for
+    begins_with("    tile = torch.rand(TILE)\n");
+    let passed = place.run(&[&["import"], &task[..], &["--input", "steps=f32[n]", "--output", "passed.toml"]].concat());
+    assert_eq!(passed.status, Some(0), "{passed:?}");
+    // where nothing is understood, the command line describes it all
+    begins_with("    if kind == \"zeros\":\n        return zeros(n)\n");
     let unknown = place.run(&[&["import"], &task[..], &["--output", "unknown.toml"]].concat());
     assert!(unknown.stderr.contains("`if kind == 'zeros': return zeros(n)` is not understood"), "{unknown:?}");
     let all = ["--input", "a=f32[n]", "--input", "steps=f32[n]:\"arange\"", "--returns", "y=f32[n]"];

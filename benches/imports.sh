@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# How many problems of other projects `ncugate import` reads without --input: every one of KernelBench's levels 1 to 3, and every task of
+# gpu-mode, from clones of their repositories. What forward or ref_kernel returns, and bounds, are given; nothing is executed or measured.
+# Needs python3.
+#
+#     benches/imports.sh NCUGATE KERNELBENCH REFERENCE_KERNELS
+set -euo pipefail
+usage="usage: imports.sh NCUGATE KERNELBENCH REFERENCE_KERNELS"
+ncugate=$(realpath "${1:?$usage}") kernelbench=$(realpath "${2:?$usage}") tasks=$(realpath "${3:?$usage}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+touch ncugate.toml
+echo "class ModelNew: pass" > solution.py
+echo "def custom_kernel(data): pass" > submission.py
+
+# An import that fails asks for an input, or says that a case has no shape.
+count() { # name; problems on standard input, each with the arguments of its import
+    local all=0 read=0
+    while read -r problem; do
+        all=$((all + 1))
+        if "$ncugate" import "$1" "$problem" "${@:2}" -o "$1_$all.toml" > said 2>&1; then
+            read=$((read + 1))
+        elif grep -q 'has nothing to say' said; then
+            # generate_input makes room for the outputs itself
+            read=$((read + 1))
+        else
+            echo "$(basename "$(dirname "$problem")")/$(basename "$problem"): $(head -n 1 said | cut -c 1-160)"
+        fi
+    done
+    echo "$1: $read of $all"
+}
+find "$kernelbench"/KernelBench/level[123] -name '*.py' | sort | count kernelbench --solution solution.py --returns 'y=f32[16]'
+find "$tasks/problems" -name task.yml | sort | count gpumode --solution submission.py --returns 'y=f32[16]' --rtol 1e-3 --atol 1e-3
