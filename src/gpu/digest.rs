@@ -17,12 +17,10 @@ const PTX: &str = concat!(include_str!("digest.ptx"), "\0");
 const ENTRY: &str = "ncugate_digest";
 /// Threads of a block, as `digest.ptx` has it.
 const THREADS: usize = 256;
-/// Warps of a block: each writes one partial digest.
-const WARPS: usize = THREADS / 32;
 /// Bytes that a thread reads unless there are more than the largest grid reads so.
 const BYTES_A_THREAD: usize = 64;
-/// Most blocks for one range of memory: four on each multiprocessor of the largest chips.
-const MAX_BLOCKS: usize = 528;
+/// Most blocks for one range of memory: eight on each multiprocessor of the largest chips.
+const MAX_BLOCKS: usize = 1056;
 /// Bytes of a partial digest.
 const PARTIAL: usize = 16;
 /// Bytes of page-locked memory that are taken at a time for partial digests.
@@ -142,7 +140,7 @@ impl Digester {
 
     /// Room for the partial digests of so many blocks for each of `count` ranges, filled with zeros.
     fn reserve(&mut self, device: &Device, blocks: usize, count: usize) -> Result<PendingDigests, DeviceError> {
-        let bytes = blocks * count * WARPS * PARTIAL;
+        let bytes = blocks * count * PARTIAL;
         let (mut page, mut offset) = self.cursor;
         while self.pages.get(page).is_some_and(|memory| offset + bytes > memory.as_slice().len()) {
             (page, offset) = (page + 1, 0);
@@ -157,7 +155,7 @@ impl Digester {
 
     /// The digests, once the device was waited for.
     pub fn read(&self, pending: &PendingDigests) -> Vec<MemoryDigest> {
-        let bytes = pending.blocks * WARPS * PARTIAL;
+        let bytes = pending.blocks * PARTIAL;
         let memory = &self.pages[pending.page].as_slice()[pending.offset..][..bytes * pending.count];
         memory.chunks_exact(bytes).map(sum).collect()
     }

@@ -200,7 +200,7 @@ static void digest(const unsigned grid[2], const uint64_t parameters[]) {
         }
         for (uint64_t i = 0; i < bytes % 16; i++)
             add(sums, key, words + i, base[8 * words + i]);
-        memcpy((unsigned char *)parameters[4] + (size_t)y * grid[0] * 8 * 16, sums, sizeof sums);
+        memcpy((unsigned char *)parameters[4] + (size_t)y * grid[0] * 16, sums, sizeof sums);
     }
 }
 
