@@ -123,25 +123,26 @@ impl TimedKernel {
             surfaces.fill(device, timed.sets.len())
         };
         // The first replay pays for loading; the second is the guess, and what it says is checked once.
-        let replay = |graph: &ExecutableGraph| {
+        let second_replay = |graph: &ExecutableGraph| {
+            renew()?;
+            device.replay(graph)?;
             renew()?;
             device.time(|| device.replay(graph))
         };
         let few = buffers.most_launches(PILOT);
-        let pilot = graph(few)?;
-        replay(&pilot)?;
-        let mut launches = buffers.most_launches(sample_launches(settings, replay(&pilot)?, few));
+        let pilot = second_replay(&graph(few)?)?;
+        let mut launches = buffers.most_launches(sample_launches(settings, pilot, few));
         let mut chosen = graph(launches)?;
-        let mut elapsed = replay(&chosen)?;
+        let mut elapsed = second_replay(&chosen)?;
         let lead_in = lead_in_launches(settings, elapsed, launches);
         let lead_in = lead_in_graph(device, &timed.lead_in, buffers, lead_in)?;
         let (most, least_us) = settings.extent();
         if elapsed < least_us && launches < buffers.most_launches(most) {
             launches = buffers.most_launches(sample_launches(settings, elapsed, launches));
             chosen = graph(launches)?;
-            elapsed = replay(&chosen)?;
+            elapsed = second_replay(&chosen)?;
         }
-        for _ in 0..settings.warmup {
+        for _ in 1..settings.warmup {
             renew()?;
             device.replay(&chosen)?;
         }
