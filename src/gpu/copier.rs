@@ -1,7 +1,7 @@
 //! Copies of device memory by the multiprocessors.
 //!
 //! The driver's copies may run on a copy engine: what is queued behind one waits some microseconds for it, which would be in
-//! the time of a sample, and they leave nothing in the L2 cache.
+//! the time of a sample. What is copied here is the first to leave the L2 cache again, so that the graphs that are timed stay there.
 
 use super::device::Device;
 use super::error::DeviceError;

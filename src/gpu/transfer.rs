@@ -16,12 +16,20 @@ impl Device {
     /// # Errors
     /// The driver refuses.
     pub fn fill(&self, memory: &DeviceMemory, byte: u8) -> Result<(), DeviceError> {
-        if memory.bytes == 0 {
+        self.fill_start(memory, memory.bytes, byte)
+    }
+
+    /// Queues a fill of the first bytes of an allocation with a byte.
+    ///
+    /// # Errors
+    /// The allocation has fewer bytes, or the driver refuses.
+    pub fn fill_start(&self, memory: &DeviceMemory, bytes: usize, byte: u8) -> Result<(), DeviceError> {
+        inside(memory.bytes, &(0..bytes))?;
+        if bytes == 0 {
             return Ok(());
         }
-        // SAFETY: the allocation is of that many bytes.
-        unsafe { result::memset_d8_async(memory.address, byte, memory.bytes, self.stream()) }
-            .map_err(cuda("cuMemsetD8"))
+        // SAFETY: the allocation has that many bytes.
+        unsafe { result::memset_d8_async(memory.address, byte, bytes, self.stream()) }.map_err(cuda("cuMemsetD8"))
     }
 
     /// Copies a range of device memory to the start of host memory, in parts of so many bytes, and gives each part, with where it begins in the

@@ -122,7 +122,7 @@ impl AuditGraph {
             }
         }
         let mut audited = self.compare(device, (buffers, extents), &pending)?;
-        buffers.wipe_snapshots(device)?;
+        buffers.wipe_snapshots(device, self.launches())?;
         if audited.wrong.is_some() {
             return Ok(audited);
         }

@@ -60,7 +60,7 @@ for manifest in sorted(work.rglob("manifest.json")):
         record = json.loads(line)
         if samples := record["outcome"].get("samples"):
             medians[run][record["variant"], record["shape"]].append(statistics.median(samples))
-print(f"{'phase':<20} {'without':>8} {'with':>8} {'cost':>7}   {'shape':<12} {'kernels':>7}  p50 with verification against without: median, least, most")
+print(f"{'phase':<20} {'without':>8} {'with':>8} {'cost':>7}   {'shape':<12} {'kernels':>7} {'p50':>10}  with verification against without: median, least, most")
 for phase in sys.argv[2:]:
     without, audited = (statistics.median(seconds[f"cost_{phase}_{how}"] or [float("nan")]) for how in ("none", "audited"))
     cost = audited / without - 1
@@ -71,7 +71,8 @@ for phase in sys.argv[2:]:
         ratios = [statistics.median(now[case]) / statistics.median(known[case]) - 1 for case in known if case in now and case[1] == shape]
         middle = statistics.median(ratios) if ratios else float("nan")
         failed |= not abs(middle) < 0.005
-        print(f"{head:<46}   {shape:<12} {len(ratios):>7}  {middle:+.2%}, {min(ratios, default=0):+.2%}, {max(ratios, default=0):+.2%}")
+        p50 = statistics.median(statistics.median(now[case]) for case in now if case[1] == shape)
+        print(f"{head:<46}   {shape:<12} {len(ratios):>7} {p50:>7.2f} us  {middle:+.2%}, {min(ratios, default=0):+.2%}, {max(ratios, default=0):+.2%}")
         head = ""
 sys.exit(failed)
 PY
