@@ -42,10 +42,22 @@ impl BlockingKernel {
     /// The driver refuses.
     pub fn block(&self, device: &Device) -> Result<BlockedDevice, DeviceError> {
         write(&self.word, 0);
-        let (mut flag, mut limit) = (self.word.address(), LIMIT_NS);
-        let mut parameters = [&mut flag, &mut limit].map(|value| std::ptr::from_mut(value).cast::<c_void>());
-        device.launch_plain(&self.kernel, [1, 1, 1], [1, 1, 1], &mut parameters)?;
+        self.launch(device, LIMIT_NS)?;
         Ok(BlockedDevice(Rc::clone(&self.word)))
+    }
+
+    /// Queues a launch that does not wait, or adds it to the graph being captured.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn pass(&self, device: &Device) -> Result<(), DeviceError> {
+        self.launch(device, 0)
+    }
+
+    fn launch(&self, device: &Device, mut limit: u64) -> Result<(), DeviceError> {
+        let mut flag = self.word.address();
+        let mut parameters = [&mut flag, &mut limit].map(|value| std::ptr::from_mut(value).cast::<c_void>());
+        device.launch_plain(&self.kernel, [1, 1, 1], [1, 1, 1], &mut parameters)
     }
 }
 

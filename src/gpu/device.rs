@@ -386,6 +386,16 @@ impl Device {
         }
     }
 
+    /// Uploads a graph, and waits for it. It is launched soon: see [`Self::capture`].
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn upload_graph(&self, graph: &ExecutableGraph) -> Result<(), DeviceError> {
+        // SAFETY: both live.
+        unsafe { result::graph::upload(graph.exec, self.stream) }.map_err(cuda("cuGraphUpload"))?;
+        self.synchronize()
+    }
+
     /// Launches a graph.
     pub fn replay(&self, graph: &ExecutableGraph) -> Result<(), DeviceError> {
         // SAFETY: both live.

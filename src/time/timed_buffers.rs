@@ -6,7 +6,7 @@ use super::settings::TimingSettings;
 use crate::config::{L2State, Role};
 use crate::gpu::{
     ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheWarmer, Copier, Device, DeviceError,
-    DeviceMemory, Digester, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
+    DeviceMemory, Digester, ExecutableGraph, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
 };
 use crate::model::Tolerance;
 use crate::prove::{CaseDraw, CaseInputs, ShapeSpec};
@@ -30,6 +30,9 @@ pub struct HiddenCase {
     /// The inputs, and the right outputs, which stay on the host.
     pub draw: CaseDraw,
 }
+
+/// Launches of the graph that follows a reset of persisting lines.
+const AFTER_RESET: u32 = 200;
 
 /// A content that the sets take turns at.
 #[derive(Debug)]
@@ -285,6 +288,17 @@ impl TimedBuffers {
     /// The driver refuses.
     pub fn block(&self, device: &Device) -> Result<BlockedDevice, DeviceError> {
         self.blocking.block(device)
+    }
+
+    /// A graph of kernels that do nothing, uploaded. After [`Device::reset_persisting_l2`] each launch in every graph takes longer, until a
+    /// graph is launched that was uploaded before and is not short (`tests/gpu/launch_overhead.sh`).
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn graph_after_reset(&self, device: &Device) -> Result<ExecutableGraph, DeviceError> {
+        let graph = device.capture(|| (0..AFTER_RESET).try_for_each(|_| self.blocking.pass(device)))?;
+        device.upload_graph(&graph)?;
+        Ok(graph)
     }
 
     /// Queues that the L2 cache is written over, where it is to be cold.

@@ -114,6 +114,7 @@ impl TimedKernel {
         mut schedule: AuditSchedule,
         wanted: u32,
     ) -> Result<Self, DeviceError> {
+        let after_reset = buffers.graph_after_reset(device)?;
         device.reset_persisting_l2()?;
         let graph = |launches| graph(device, &timed.sets, launches);
         device.prepare(&timed.lead_in)?;
@@ -146,6 +147,7 @@ impl TimedKernel {
             renew()?;
             device.replay(&chosen)?;
         }
+        device.replay(&after_reset)?;
         device.replay(&lead_in)?;
         device.synchronize()?;
         let sets = launches.min(timed.sets.len() as u32);
