@@ -68,7 +68,8 @@ pub(super) fn cases(
             break;
         }
         let draw = draw(seed).map_err(|error| (seed, error))?;
-        draw.poisons(shape);
+        // The poison is drawn now, and not when the device waits for it.
+        draw.poisoned(shape);
         cases.push(HiddenCase { seed, draw });
     }
     Ok(cases)
@@ -101,10 +102,10 @@ fn shapes_ahead(job: &WorkerJob, settings: &TimingSettings) -> Vec<ShapeSpec> {
     job.shapes.iter().filter(|shape| timed(shape)).filter(fits).cloned().collect()
 }
 
-/// Bytes of one case: inputs, two poisons and right answers.
+/// Bytes of one case: inputs, poison and right answers.
 fn bytes_of(shape: &ShapeSpec) -> usize {
     let of_buffer = |buffer: &crate::gpu::BufferSpec| {
-        let answers = if buffer.role.is_compared() { buffer.bytes() + buffer.room() * size_of::<f64>() } else { 0 };
+        let answers = if buffer.role.is_compared() { buffer.room() * size_of::<f64>() } else { 0 };
         buffer.bytes() + answers
     };
     shape.buffers.iter().map(of_buffer).sum()

@@ -57,7 +57,9 @@ pub struct CaseDraw {
     scales: Vec<f64>,
     /// What a plain evaluation errs by, over the scale; none where no bound asks for it.
     plain_error: Option<f64>,
-    /// Its two poisons, once they are asked for.
+    /// Its poison for launches that are timed, once it is asked for.
+    poison: OnceLock<Poison>,
+    /// Its two poisons for checks, once they are asked for.
     poisons: OnceLock<[Poison; 2]>,
 }
 
@@ -78,7 +80,7 @@ impl CaseDraw {
             Some(_) | None => 1.0,
         };
         let scales = magnitudes(&expected).into_iter().enumerate().map(scale).collect();
-        Self { law, inputs, expected, scales, plain_error: None, poisons: OnceLock::new() }
+        Self { law, inputs, expected, scales, plain_error: None, poison: OnceLock::new(), poisons: OnceLock::new() }
     }
 
     /// The same with the error of `plain`, what a plain evaluation gives; half a unit in the last place of the largest
@@ -102,9 +104,10 @@ impl CaseDraw {
             .get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()).pair(shape, PoisonKey::random()))
     }
 
-    /// What buffers hold before a launch: the inputs, state, and a fresh poison in outputs that hold nothing else.
+    /// What buffers hold before a launch that is timed: the inputs, state, and a fresh poison in outputs that hold nothing else. The poison
+    /// is drawn when it is asked for first.
     pub fn poisoned(&self, shape: &ShapeSpec) -> Vec<&[u8]> {
-        let [Poison(poison), _] = self.poisons(shape);
+        let Poison(poison) = self.poison.get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()));
         let inputs = self.inputs.bytes.iter();
         inputs.zip(poison).map(|(input, poison)| if poison.is_empty() { &**input } else { &**poison }).collect()
     }

@@ -290,8 +290,9 @@ impl TimedBuffers {
         self.blocking.block(device)
     }
 
-    /// A graph of kernels that do nothing, uploaded. After [`Device::reset_persisting_l2`] each launch in every graph takes longer, until a
-    /// graph is launched that was uploaded before and is not short (`tests/gpu/launch_overhead.sh`).
+    /// A graph of kernels that do nothing, uploaded: it is launched after [`Device::reset_persisting_l2`]. Without it launches in the graphs
+    /// that are captured afterwards take longer in a worker, some 0.2 us each on an H200 with driver 580; the reset alone does not do that
+    /// (`tests/gpu/launch_overhead.sh`). A graph of one launch does not help.
     ///
     /// # Errors
     /// The driver refuses.
