@@ -9,7 +9,7 @@ use super::tools::{RunGpu, Tools};
 use crate::config::Phase;
 use crate::frame::wanted;
 use crate::host::external;
-use crate::host::{Preload, range_name};
+use crate::host::{HiddenJob, Preload, range_name};
 use crate::metric::id;
 use crate::model::ShapeName;
 use crate::ncu::{Effort, Group, Job, LaunchSelection, Ncu, Processes, ProfileDetail, plan_groups, scratch_folder};
@@ -54,7 +54,7 @@ impl Prestart<'_> {
             Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
         });
         let preload = Preload::Functions { python: self.phase.build.python.clone(), functions: functions.collect() };
-        self.workers(&preload);
+        self.workers(&[preload.clone(), preload.clone()]);
         let Ok(ncu) = &self.tools.ncu else { return };
         let (counted, _) = counters(self.metrics, &self.tools.device);
         let [group] = &self.groups(ncu, &counted, &self.phase.profile.shapes)[..] else { return };
@@ -74,7 +74,9 @@ impl Prestart<'_> {
             return;
         }
         let Some(hold) = turn.hold() else { return };
-        self.workers(&Preload::Device);
+        // The first checks and times; a phase whose cases only its kernels can make has none to begin with.
+        let hidden = HiddenJob::of_phase(self.phase, self.plan, self.tools.device.l2_bytes).ok().map(Box::new);
+        self.workers(&[Preload::Device { hidden }, Preload::Device { hidden: None }]);
         self.sessions_over_kernels(most - WORKERS);
         // What has loaded disturbs nobody: others may measure until the builds have ended.
         let (workers, sessions) = (self.tools.worker.prestarted.clone(), self.tools.prestarted.clone());
@@ -95,10 +97,11 @@ impl Prestart<'_> {
         if !unseen.is_empty() {
             groups.extend(self.groups(ncu, &witness, &unseen));
         }
+        let opened = Preload::Device { hidden: None };
         for gpu in self.tools.gpus() {
             for group in groups.iter().take(MOST_SESSIONS.min(most)) {
                 let stem = format!("launched-{}", group.name);
-                let _ = self.session(ncu, gpu, &stem, (&group.metrics, &LaunchSelection::Everything), &Preload::Device);
+                let _ = self.session(ncu, gpu, &stem, (&group.metrics, &LaunchSelection::Everything), &opened);
             }
         }
     }
@@ -140,9 +143,9 @@ impl Prestart<'_> {
         self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Function(_)))
     }
 
-    fn workers(self, preload: &Preload) {
+    fn workers(self, preloads: &[Preload; WORKERS]) {
         let worker = &self.tools.worker;
-        worker.prestarted.start(|| worker.command(), preload, &self.folder.join("logs"), WORKERS);
+        worker.prestarted.start(|| worker.command(), preloads, &self.folder.join("logs"));
     }
 
     /// The groups that counters will be collected in, as far as can be said before anything is counted.

@@ -143,7 +143,8 @@ impl Campaign<'_> {
     ) -> Result<BTreeSet<VariantId>, CampaignError> {
         let mut totals = BenchTotals::default();
         let tolerance = self.phase.workload.tolerance;
-        let mut job = WorkerJob::new(self.phase, self.plan, cubins, JobPurpose::Bench)?;
+        let job = WorkerJob::new(self.phase, self.plan, cubins, JobPurpose::Bench)?;
+        let mut job = job.with_seeds_of(&self.tools.worker.prestarted);
         earlier_records.checks.iter().for_each(|record| job.settle_check(record));
         earlier_records.latencies.iter().for_each(|record| job.settle_latency(record));
         totals.wrong.extend(

@@ -1,15 +1,20 @@
-//! Inputs of hidden seeds, and what is right for them, made beside the checks: nothing of that has to wait for the device where the host
-//! alone has the reference.
+//! Inputs of hidden seeds, and what is right for them, made while the device is opened and beside the checks: nothing of that has to wait
+//! for the device where the host alone has the reference.
 
 use super::case_draw::comparable;
+use super::evaluate::{job_reference, job_shape, timing};
 use super::job::WorkerJob;
+use super::job_error::JobError;
+use crate::config::Phase;
 use crate::gpu::ArenaLayout;
 use crate::model::{Law, ShapeName, Tolerance};
+use crate::plan::Plan;
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
 };
-use crate::time::{HiddenCase, LEAST_CONTENTS, TimingSettings};
-use std::collections::HashMap;
+use crate::time::{AuditEffort, HiddenCase, HiddenSeeds, LEAST_CONTENTS, TimingSettings};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -21,37 +26,125 @@ const AHEAD_BYTES: usize = 2 << 30;
 /// The cases of a shape, or the seed that has none and why.
 pub(super) type HiddenCases = Result<Vec<HiddenCase>, (u64, ExpectedOutputError)>;
 
+/// What the cases of hidden seeds are made from, for the shapes of which the host alone can make them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HiddenJob {
+    reference: ReferenceSpec,
+    tolerance: Tolerance,
+    shapes: Vec<ShapeSpec>,
+    settings: TimingSettings,
+    l2_bytes: u64,
+}
+
+impl HiddenJob {
+    /// That of the job that checks and times all variants of a plan, with seeds that are drawn now.
+    ///
+    /// # Errors
+    /// The phase makes no job, or only its cubins say what the right answers are.
+    pub fn of_phase(phase: &Phase, plan: &Plan, l2_bytes: u64) -> Result<Self, JobError> {
+        let shapes = phase.workload.shapes.iter().map(|shape| job_shape(phase, Some(plan), shape));
+        let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
+        let reference = job_reference(phase, plan, &BTreeMap::new(), &shapes)?;
+        let settings = timing(phase, AuditEffort::Sweep)?;
+        let timed = shapes.iter().filter(|shape| phase.bench.shapes.contains(&shape.name));
+        Ok(Self::new(&reference, phase.workload.tolerance, timed, settings, l2_bytes))
+    }
+
+    /// That of a job, for the shapes that it times.
+    pub(super) fn of_job(job: &WorkerJob, settings: &TimingSettings, l2_bytes: u64) -> Self {
+        let timed = |shape: &&ShapeSpec| {
+            let mut kernels = job.kernels.iter();
+            kernels.any(|kernel| kernel.unverified.is_none() && kernel.shapes.contains(&shape.name))
+        };
+        Self::new(&job.reference, job.tolerance, job.shapes.iter().filter(timed), settings.clone(), l2_bytes)
+    }
+
+    fn new<'s>(
+        reference: &ReferenceSpec,
+        tolerance: Tolerance,
+        timed: impl Iterator<Item = &'s ShapeSpec>,
+        settings: TimingSettings,
+        l2_bytes: u64,
+    ) -> Self {
+        let on_host = match reference {
+            ReferenceSpec::Builtin(_) | ReferenceSpec::Npy { .. } | ReferenceSpec::Program { .. } => true,
+            ReferenceSpec::Entry { .. } | ReferenceSpec::None => false,
+        };
+        let seeds = settings.hidden.inputs.len();
+        let mut left = AHEAD_BYTES;
+        let fits = |shape: &&ShapeSpec| {
+            let fitting = left.checked_sub(bytes_of(shape).saturating_mul(seeds));
+            left = fitting.unwrap_or(left);
+            fitting.is_some()
+        };
+        let shapes = timed.filter(|_| on_host && seeds > 0).filter(fits).cloned().collect();
+        Self { reference: reference.clone(), tolerance, shapes, settings, l2_bytes }
+    }
+
+    /// The seeds.
+    pub(super) fn seeds(&self) -> HiddenSeeds {
+        self.settings.hidden.clone()
+    }
+
+    /// Whether every case of the other is one of these.
+    fn has_all_of(&self, other: &Self) -> bool {
+        let same = |job: &Self| Self { shapes: Vec::new(), ..job.clone() };
+        same(self) == same(other) && other.shapes.iter().all(|shape| self.shapes.contains(shape))
+    }
+
+    fn cases(self) -> HashMap<ShapeName, HiddenCases> {
+        let Self { reference, tolerance, shapes, settings, l2_bytes } = self;
+        let of_shape = |shape: ShapeSpec| {
+            let seeds = seeds(&shape, &settings, l2_bytes);
+            let cases = cases(&shape, seeds, |seed| draw(&reference, &tolerance, &shape, seed));
+            (shape.name, cases)
+        };
+        shapes.into_iter().map(of_shape).collect()
+    }
+}
+
 /// Cases that are being made.
-pub(super) struct HiddenDraws(Option<JoinHandle<HashMap<ShapeName, HiddenCases>>>);
+pub(super) struct HiddenDraws {
+    job: HiddenJob,
+    made: Option<JoinHandle<HashMap<ShapeName, HiddenCases>>>,
+}
 
 impl HiddenDraws {
-    /// Begins with the shapes that a job times.
-    pub(super) fn begin(job: &WorkerJob, settings: &TimingSettings, l2_bytes: u64) -> Self {
-        let shapes = shapes_ahead(job, settings);
-        if shapes.is_empty() {
-            return Self(None);
+    /// Begins with them.
+    pub(super) fn begin(job: HiddenJob) -> Self {
+        let own = job.clone();
+        Self::start(job, move || own.cases())
+    }
+
+    /// Goes on with cases that are being made where these are among them. Where not, begins once those are made: nothing is left that
+    /// computes beside what is timed.
+    pub(super) fn go_on(earlier: Option<Self>, job: HiddenJob) -> Self {
+        match earlier {
+            Some(earlier) if earlier.job.has_all_of(&job) => earlier,
+            Some(earlier) => {
+                let own = job.clone();
+                Self::start(job, move || {
+                    earlier.wait();
+                    own.cases()
+                })
+            }
+            None => Self::begin(job),
         }
-        let (reference, tolerance, settings) = (job.reference.clone(), job.tolerance, settings.clone());
-        let made = move || {
-            let of_shape = |shape: ShapeSpec| {
-                let cases = cases(&shape, seeds(&shape, &settings, l2_bytes), |seed| {
-                    draw(&reference, &tolerance, &shape, seed)
-                });
-                (shape.name, cases)
-            };
-            shapes.into_iter().map(of_shape).collect()
-        };
-        Self(std::thread::Builder::new().name("hidden draws".to_owned()).spawn(made).ok())
+    }
+
+    fn start(job: HiddenJob, make: impl FnOnce() -> HashMap<ShapeName, HiddenCases> + Send + 'static) -> Self {
+        let made = std::thread::Builder::new().name("hidden draws".to_owned()).spawn(make).ok();
+        Self { job, made }
     }
 
     /// Whether there is nothing to wait for any more.
     pub(super) fn are_made(&self) -> bool {
-        self.0.as_ref().is_none_or(JoinHandle::is_finished)
+        self.made.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// All of them, once they are made.
     pub(super) fn wait(self) -> HashMap<ShapeName, HiddenCases> {
-        self.0.and_then(|made| made.join().ok()).unwrap_or_default()
+        self.made.and_then(|made| made.join().ok()).unwrap_or_default()
     }
 }
 
@@ -80,26 +173,6 @@ pub(super) fn seeds<'s>(shape: &ShapeSpec, settings: &'s TimingSettings, l2_byte
     let all = &settings.hidden.inputs;
     let contents = settings.contents(ArenaLayout::new(&shape.buffers).bytes(), l2_bytes) as usize;
     &all[..contents.min(all.len())]
-}
-
-/// The shapes whose cases the host can make alone, and that there is memory for.
-fn shapes_ahead(job: &WorkerJob, settings: &TimingSettings) -> Vec<ShapeSpec> {
-    match job.reference {
-        ReferenceSpec::Builtin(_) | ReferenceSpec::Npy { .. } | ReferenceSpec::Program { .. } => {}
-        ReferenceSpec::Entry { .. } | ReferenceSpec::None => return Vec::new(),
-    }
-    let seeds = settings.hidden.inputs.len();
-    let timed = |shape: &ShapeSpec| {
-        let mut kernels = job.kernels.iter();
-        seeds > 0 && kernels.any(|kernel| kernel.unverified.is_none() && kernel.shapes.contains(&shape.name))
-    };
-    let mut left = AHEAD_BYTES;
-    let fits = |shape: &&ShapeSpec| {
-        let fitting = left.checked_sub(bytes_of(shape).saturating_mul(seeds));
-        left = fitting.unwrap_or(left);
-        fitting.is_some()
-    };
-    job.shapes.iter().filter(|shape| timed(shape)).filter(fits).cloned().collect()
 }
 
 /// Bytes of one case: inputs, poison and right answers.
@@ -145,7 +218,7 @@ mod tests {
     #[test]
     fn the_cases_of_timed_shapes_are_made_with_their_answers() {
         let (job, settings) = job();
-        let mut made = HiddenDraws::begin(&job, &settings, 0).wait();
+        let mut made = HiddenDraws::begin(HiddenJob::of_job(&job, &settings, 0)).wait();
         assert_eq!(made.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["l"], "the other shape is not timed");
         let cases = made.remove(&ShapeName("l".to_owned())).unwrap().unwrap();
         assert_eq!(cases.iter().map(|case| case.seed).collect::<Vec<_>>(), settings.hidden.inputs);
@@ -161,12 +234,32 @@ mod tests {
         job.shapes
             .iter_mut()
             .for_each(|shape| shape.buffers.iter_mut().for_each(|buffer| buffer.extents = vec![1 << 30]));
-        assert!(shapes_ahead(&job, &settings).is_empty(), "too large");
+        assert!(HiddenJob::of_job(&job, &settings, 0).shapes.is_empty(), "too large");
         let (mut job, _) = self::job();
         job.reference = ReferenceSpec::None;
-        assert!(shapes_ahead(&job, &settings).is_empty());
+        assert!(HiddenJob::of_job(&job, &settings, 0).shapes.is_empty());
         settings.hidden.inputs.clear();
         let (job, _) = self::job();
-        assert!(HiddenDraws::begin(&job, &settings, 0).wait().is_empty(), "nothing is verified");
+        assert!(HiddenDraws::begin(HiddenJob::of_job(&job, &settings, 0)).wait().is_empty(), "nothing is verified");
+    }
+
+    #[test]
+    fn what_was_begun_before_the_job_was_known_is_used_where_the_job_needs_it() {
+        let plan = plan(&["a"]);
+        let ahead = HiddenJob::of_phase(&phase(), &plan, 7).unwrap();
+        let (job, mut settings) = job();
+        let made_of = |settings: &TimingSettings, l2_bytes| {
+            let wanted = HiddenJob::of_job(&job, settings, l2_bytes);
+            let draws = HiddenDraws::go_on(Some(HiddenDraws::begin(ahead.clone())), wanted);
+            let cases = draws.job.clone();
+            let made = draws.wait().remove(&ShapeName("l".to_owned())).unwrap().unwrap();
+            (cases == ahead, made.iter().map(|case| case.seed).collect::<Vec<_>>())
+        };
+        assert_eq!(made_of(&settings, 7), (false, settings.hidden.inputs.clone()), "the job has other seeds");
+        settings.hidden = ahead.seeds();
+        assert_eq!(made_of(&settings, 7), (true, settings.hidden.inputs.clone()));
+        assert!(!made_of(&settings, 8).0, "another cache");
+        let fewer = HiddenJob { shapes: Vec::new(), ..HiddenJob::of_job(&job, &settings, 7) };
+        assert!(ahead.has_all_of(&fewer) && !fewer.has_all_of(&ahead));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
-use super::prestarted::Preload;
+use super::prestarted::{Preload, PrestartedWorkers};
 use crate::config::Workload;
 use crate::expr::Value;
 use crate::gpu::VariantExtents;
@@ -157,6 +157,15 @@ impl JobKernel {
 }
 
 impl WorkerJob {
+    /// The same with the hidden seeds of which a worker that was started before makes cases already.
+    #[must_use]
+    pub fn with_seeds_of(mut self, prestarted: &PrestartedWorkers) -> Self {
+        if let (JobMode::Bench(settings), Some(seeds)) = (&mut self.mode, prestarted.hidden_seeds()) {
+            settings.hidden = seeds;
+        }
+        self
+    }
+
     /// Whether a variant is a Python function.
     pub fn has_functions(&self) -> bool {
         self.kernels.iter().any(|kernel| kernel.function.is_some())
@@ -169,7 +178,7 @@ impl WorkerJob {
         let functions: Vec<_> = functions.map(|function| (function.file.clone(), function.name.clone())).collect();
         match (functions.is_empty(), &self.mode) {
             (_, JobMode::Activity { .. }) => None,
-            (true, JobMode::Bench(_) | JobMode::Profile { .. }) => (self.device == 0).then_some(Preload::Device),
+            (true, JobMode::Bench(_) | JobMode::Profile { .. }) => (self.device == 0).then_some(Preload::Device { hidden: None }),
             (false, JobMode::Bench(_) | JobMode::Profile { .. }) => {
                 Some(Preload::Functions { python: self.python.clone(), functions })
             }

@@ -1,7 +1,9 @@
 //! Workers that are started before there is a job for them, so that the device is opened, or an interpreter and the modules of Python
 //! functions load, while something else goes on. Each gets one job, and is a fresh process for it.
 
+use super::hidden_draws::HiddenJob;
 use crate::process::{Drain, KeptOutput, RequestPipe, Supervised};
+use crate::time::HiddenSeeds;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,11 +15,15 @@ use std::time::{Duration, Instant};
 const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What a worker does before it knows its job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "preload", rename_all = "snake_case")]
 pub enum Preload {
     /// It opens the run's first device.
-    Device,
+    Device {
+        /// What it goes on making beside, of the job that it will get.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hidden: Option<Box<HiddenJob>>,
+    },
     /// It loads Python and modules.
     Functions {
         /// The Python that functions run in.
@@ -41,10 +47,18 @@ pub(super) struct PrestartedWorker {
 }
 
 impl PrestartedWorkers {
-    /// Starts so many workers by a command; their files go to `folder`. One that cannot be started is left for its turn.
-    pub fn start(&self, worker: impl Fn() -> Command, preload: &Preload, folder: &Path, count: usize) {
-        let new = (0..count).filter_map(|number| PrestartedWorker::start(worker(), preload, folder, number).ok());
-        self.lock().extend(new);
+    /// Starts a worker by a command for each of those; their files go to `folder`. One that cannot be started is left for its turn.
+    pub fn start(&self, worker: impl Fn() -> Command, preloads: &[Preload], folder: &Path) {
+        let all = preloads.iter().enumerate();
+        self.lock().extend(all.filter_map(|(at, preload)| PrestartedWorker::start(worker(), preload, folder, at).ok()));
+    }
+
+    /// The hidden seeds of which the worker that will be taken next makes cases.
+    pub(super) fn hidden_seeds(&self) -> Option<HiddenSeeds> {
+        match &self.lock().first()?.preload {
+            Preload::Device { hidden } => hidden.as_ref().map(|job| job.seeds()),
+            Preload::Functions { .. } => None,
+        }
     }
 
     /// Waits until every worker is ready, that is idle; ends those that are not within two minutes.
@@ -58,7 +72,7 @@ impl PrestartedWorkers {
         let deadline = Instant::now() + LOAD_TIMEOUT;
         loop {
             let at = self.lock().iter().position(|waiting| waiting.preload.serves(preload))?;
-            let mut waiting = self.lock().swap_remove(at);
+            let mut waiting = self.lock().remove(at);
             if waiting.settle(deadline) {
                 return Some(waiting);
             }
@@ -79,11 +93,11 @@ impl Preload {
     /// Whether what was loaded is all that the other needs.
     fn serves(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Device, Self::Device) => true,
+            (Self::Device { .. }, Self::Device { .. }) => true,
             (Self::Functions { python, functions }, Self::Functions { python: wanted_python, functions: wanted }) => {
                 python == wanted_python && wanted.iter().all(|function| functions.contains(function))
             }
-            (Self::Device, Self::Functions { .. }) | (Self::Functions { .. }, Self::Device) => false,
+            (Self::Device { .. }, Self::Functions { .. }) | (Self::Functions { .. }, Self::Device { .. }) => false,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Between checking and timing it waits for its standard input to be closed: the parent may have programs that still load.
 
 use super::event::WorkerEvent;
-use super::hidden_draws::{HiddenCases, HiddenDraws};
+use super::hidden_draws::{HiddenCases, HiddenDraws, HiddenJob};
 use super::job::{JobMode, WorkerJob};
 use super::prestarted::Preload;
 use super::python::{PythonFunctions, run_in_python};
@@ -38,14 +38,15 @@ pub fn work(job: &Path) -> Result<(), WorkError> {
     conclude(outcome, &mut reporter)
 }
 
-/// Opens the device, or loads Python and the modules of functions; waits for the job that will be at `job`, and does it. As [`work`]
-/// otherwise.
+/// Opens the device while it makes cases of hidden seeds, or loads Python and the modules of functions; waits for the job that will be at
+/// `job`, and does it. As [`work`] otherwise.
 pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let python = match read(preload) {
-        Ok(Preload::Device) => {
+        Ok(Preload::Device { hidden }) => {
+            let draws = hidden.map(|hidden| HiddenDraws::begin(*hidden));
             let device = Device::open(0);
-            let outcome = read(job).and_then(|work| run_on(device?, (work, None), None, &mut reporter));
+            let outcome = read(job).and_then(|work| run_on(device?, (work, None), (None, draws), &mut reporter));
             return conclude(outcome, &mut reporter);
         }
         Ok(Preload::Functions { python, .. }) => python.unwrap_or_else(|| PYTHON.into()),
@@ -157,13 +158,13 @@ fn run(
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
         JobMode::Bench(_) | JobMode::Profile { .. } => None,
     };
-    run_on(Device::open(job.device)?, (job, functions), tracer.as_ref(), reporter)
+    run_on(Device::open(job.device)?, (job, functions), (tracer.as_ref(), None), reporter)
 }
 
 fn run_on(
     device: Device,
     (job, functions): (WorkerJob, Option<PythonFunctions>),
-    tracer: Option<&ActivityTracer>,
+    (tracer, draws): (Option<&ActivityTracer>, Option<HiddenDraws>),
     reporter: &mut Reporter,
 ) -> Result<ControlFlow<DeviceLost>, WorkError> {
     let device = match functions {
@@ -177,7 +178,8 @@ fn run_on(
     }
     match worker.job.mode.clone() {
         JobMode::Bench(timing) => {
-            let draws = HiddenDraws::begin(&worker.job, &timing, worker.device.attributes().l2_bytes);
+            let wanted = HiddenJob::of_job(&worker.job, &timing, worker.device.attributes().l2_bytes);
+            let draws = HiddenDraws::go_on(draws, wanted);
             if let lost @ ControlFlow::Break(_) = worker.check()? {
                 return Ok(lost);
             }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the verification of timed launches costs on a GPU machine: the kernels of some phases, timed with it and without it, in turn.
-# Prints the seconds of checking and timing, and how the medians of honest kernels differ. Nothing is profiled or judged.
+# Prints the seconds of checking and timing, what building takes beside them, and how the medians of honest kernels differ. Nothing is
+# profiled or judged.
 # Needs a GPU, nvcc and python3. The goal: under 15 % more seconds, medians that differ by less than 0.5 %.
 #
 #   tests/gpu/audit_cost.sh BINARY [REPEATS] [PHASE...]
@@ -54,27 +55,30 @@ cat > "$work/table.py" << 'PY'
 import collections, json, pathlib, statistics, sys
 
 work, failed = pathlib.Path(sys.argv[1]), False
-seconds, medians = collections.defaultdict(list), collections.defaultdict(lambda: collections.defaultdict(list))
+seconds, whole, medians = collections.defaultdict(list), collections.defaultdict(list), collections.defaultdict(lambda: collections.defaultdict(list))
 for manifest in sorted(work.rglob("manifest.json")):
     run = manifest.relative_to(work).parts[0].rsplit(".", 1)[0]
-    seconds[run].append(dict(json.loads(manifest.read_text())["stage_seconds"])["bench: kernels"])
+    stages = dict(json.loads(manifest.read_text())["stage_seconds"])
+    seconds[run].append(stages["bench: kernels"])
+    whole[run].append(stages["build"] + stages["bench: kernels"])
     for line in (manifest.parent / "latencies.jsonl").read_text().splitlines():
         record = json.loads(line)
         if samples := record["outcome"].get("samples"):
             medians[run][record["variant"], record["shape"]].append(statistics.median(samples))
-print(f"{'phase':<20} {'without':>8} {'with':>8} {'cost':>7}   {'shape':<12} {'kernels':>7} {'p50':>10}  with verification against without: median, least, most")
+print(f"{'phase':<20} {'without':>8} {'with':>8} {'cost':>7} {'with building':>13}   {'shape':<12} {'kernels':>7} {'p50':>10}  with verification against without: median, least, most")
 for phase in sys.argv[2:]:
     without, audited = (statistics.median(seconds[f"cost_{phase}_{how}"] or [float("nan")]) for how in ("none", "audited"))
     cost = audited / without - 1
+    both = statistics.median(whole[f"cost_{phase}_audited"]) / statistics.median(whole[f"cost_{phase}_none"]) - 1
     failed |= not cost < 0.15
-    head = f"{phase:<20} {without:>6.2f} s {audited:>6.2f} s {cost:>+7.1%}"
+    head = f"{phase:<20} {without:>6.2f} s {audited:>6.2f} s {cost:>+7.1%} {both:>+13.1%}"
     known, now = medians[f"cost_{phase}_none"], medians[f"cost_{phase}_audited"]
     for shape in sorted({shape for _, shape in known}):
         ratios = [statistics.median(now[case]) / statistics.median(known[case]) - 1 for case in known if case in now and case[1] == shape]
         middle = statistics.median(ratios) if ratios else float("nan")
         failed |= not abs(middle) < 0.005
         p50 = statistics.median(statistics.median(now[case]) for case in now if case[1] == shape)
-        print(f"{head:<46}   {shape:<12} {len(ratios):>7} {p50:>7.2f} us  {middle:+.2%}, {min(ratios, default=0):+.2%}, {max(ratios, default=0):+.2%}")
+        print(f"{head:<60}   {shape:<12} {len(ratios):>7} {p50:>7.2f} us  {middle:+.2%}, {min(ratios, default=0):+.2%}, {max(ratios, default=0):+.2%}")
         head = ""
 sys.exit(failed)
 PY
