@@ -1,6 +1,6 @@
 //! The worker's correctness cases.
 
-use super::case_draw::comparable;
+use super::case_draw::{comparable, reject_nulls};
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::JobKernel;
 use super::worker::{DeviceLost, WorkError, Worker};
@@ -123,11 +123,30 @@ impl Worker<'_> {
             });
         }
         let usual = if law == Law::Declared { magnitudes(&expected) } else { shape.usual.clone().unwrap_or_default() };
-        comparable((&self.job.reference, &self.job.tolerance), shape.spec, law, (inputs, expected), &usual)
+        let proof = (&self.job.reference, &self.job.tolerance);
+        let draw = comparable(proof, shape.spec, law, (inputs, expected), &usual)?;
+        reject_nulls(proof, shape.spec, (seed, &draw), &self.job.seeds, |further| {
+            self.declared(shape.spec, further, Some(&mut shape.buffers))
+        })?;
+        Ok(draw)
     }
 
-    /// The declared inputs of a seed, with their right answer; `buffers` are for a reference that takes the device.
+    /// The declared inputs of a seed among `known`, with their right answer; `buffers` are for a reference that takes the device.
     pub(super) fn declared_draw(
+        &self,
+        shape: &ShapeSpec,
+        (seed, known): (u64, &[u64]),
+        mut buffers: Option<&mut CheckBuffers>,
+    ) -> Result<CaseDraw, ExpectedOutputError> {
+        let draw = self.declared(shape, seed, buffers.as_deref_mut())?;
+        let proof = (&self.job.reference, &self.job.tolerance);
+        reject_nulls(proof, shape, (seed, &draw), known, |further| {
+            self.declared(shape, further, buffers.as_deref_mut())
+        })?;
+        Ok(draw)
+    }
+
+    fn declared(
         &self,
         shape: &ShapeSpec,
         seed: u64,

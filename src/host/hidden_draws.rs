@@ -1,7 +1,7 @@
 //! Inputs of hidden seeds, and what is right for them, made while the device is opened and beside the checks: nothing of that has to wait
 //! for the device where the host alone has the reference.
 
-use super::case_draw::comparable;
+use super::case_draw::{comparable, reject_nulls};
 use super::evaluate::{job_reference, job_shape, timing};
 use super::job::WorkerJob;
 use super::job_error::JobError;
@@ -96,7 +96,13 @@ impl HiddenJob {
         let Self { reference, tolerance, shapes, settings, l2_bytes } = self;
         let of_shape = |shape: ShapeSpec| {
             let seeds = seeds(&shape, &settings, l2_bytes);
-            let cases = cases(&shape, seeds, |seed| draw(&reference, &tolerance, &shape, seed));
+            let cases = cases(&shape, seeds, |seed| {
+                let draw = draw(&reference, &tolerance, &shape, seed)?;
+                reject_nulls((&reference, &tolerance), &shape, (seed, &draw), seeds, |further| {
+                    self::draw(&reference, &tolerance, &shape, further)
+                })?;
+                Ok(draw)
+            });
             (shape.name, cases)
         };
         shapes.into_iter().map(of_shape).collect()

@@ -178,7 +178,9 @@ impl WorkerJob {
         let functions: Vec<_> = functions.map(|function| (function.file.clone(), function.name.clone())).collect();
         match (functions.is_empty(), &self.mode) {
             (_, JobMode::Activity { .. }) => None,
-            (true, JobMode::Bench(_) | JobMode::Profile { .. }) => (self.device == 0).then_some(Preload::Device { hidden: None }),
+            (true, JobMode::Bench(_) | JobMode::Profile { .. }) => {
+                (self.device == 0).then_some(Preload::Device { hidden: None })
+            }
             (false, JobMode::Bench(_) | JobMode::Profile { .. }) => {
                 Some(Preload::Functions { python: self.python.clone(), functions })
             }

@@ -33,12 +33,12 @@ mod worker_process;
 
 pub use activity_task::report_activity;
 pub use event::{WorkerEvent, WorkerTask};
+pub use hidden_draws::HiddenJob;
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
 pub use null_test::{MutantTable, NullTest, NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases};
-pub use hidden_draws::HiddenJob;
 pub use prestarted::{Preload, PrestartedWorkers};
 pub use reference_check::check_reference;
 pub use supervisor::{

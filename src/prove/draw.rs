@@ -33,17 +33,6 @@ pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
 /// Elements whose sum is taken by one task.
 const CHUNK: usize = 1 << 13;
 
-/// The mean of the finite values, the same whatever the number of threads; 0 where there is none.
-fn finite_mean(values: &[f64]) -> f64 {
-    let of_chunk = |chunk: &[f64]| {
-        let finite = chunk.iter().filter(|value| value.is_finite());
-        finite.fold((0.0, 0_u64), |(sum, count), value| (sum + value, count + 1))
-    };
-    let chunks: Vec<(f64, u64)> = values.par_chunks(CHUNK).map(of_chunk).collect();
-    let (sum, count) = chunks.into_iter().fold((0.0, 0), |(sum, count), (s, c)| (sum + s, count + c));
-    sum / count.max(1) as f64
-}
-
 /// Inputs under one law, and the outputs that are right for them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseDraw {
@@ -144,25 +133,6 @@ impl CaseDraw {
         })
     }
 
-    /// The output of which the tolerance accepts zeros, or the mean of the right answer everywhere, and which of the two; an answer
-    /// that is such by itself is not held against it. Outputs are held to it one by one.
-    pub fn proves_nothing<'s>(&self, shape: &'s ShapeSpec, tolerance: &Tolerance) -> Option<(&'s str, &'static str)> {
-        self.expected.iter().enumerate().find_map(|(at, output)| {
-            let mean = finite_mean(&output.values);
-            let accepts = |null: f64| {
-                let tally = DifferenceTally::of_constant(null, &output.values, self.yardstick(shape, at, tolerance));
-                let differences = self.differences(&tally, tolerance);
-                let outcome = CheckOutcome::of(differences, tally.defects(), tolerance);
-                // A mean of equal answers is theirs but for rounding.
-                let largest = magnitudes(std::slice::from_ref(output))[0];
-                differences.max_abs > 1e-9 * largest && matches!(outcome, CheckOutcome::Correct { .. })
-            };
-            let nulls = [(0.0, "zeros"), (mean, "the mean of the answer everywhere")];
-            let name = shape.buffers[output.buffer].name.as_str();
-            nulls.into_iter().find(|(null, _)| accepts(*null)).map(|(_, what)| (name, what))
-        })
-    }
-
     /// Compares the bytes of a buffer, by its place among the shape's, with the right ones. Where bytes are missing it is not a
     /// number, and neither is a buffer that nothing is right for.
     pub fn tally_bytes(
@@ -213,7 +183,7 @@ impl CaseDraw {
         DifferenceTally::of_values(values, &self.expected[output].values, yardstick)
     }
 
-    fn differences(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> Differences {
+    pub(super) fn differences(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> Differences {
         tally.differences(
             tolerance.allclose,
             Some(self.law),
@@ -327,24 +297,6 @@ mod tests {
         assert_eq!(draw(&[1.5, 1.0]).unmoved(&shape, &TOLERANCE), None);
         assert!(draw(&[1.5, 1.0]).poisons(&shape)[0].0[0].is_empty(), "state is not poisoned");
         assert_eq!(draw(&[1.5, 1.0]).poisoned(&shape), inputs.bytes);
-    }
-
-    #[test]
-    fn an_output_of_which_zeros_or_the_mean_are_accepted_is_named() {
-        let output = |name: &str| buffer(name, Dtype::F32, &[2], Role::Output);
-        let shape = shape(vec![output("y"), output("rstd")]);
-        let inputs = CaseInputs { bytes: vec![Vec::new(); 2], values: vec![Vec::new(); 2] };
-        let named = |y: [f64; 2], rstd: [f64; 2]| {
-            let expected = [y, rstd].into_iter().enumerate();
-            let expected: Vec<ExpectedOutput> =
-                expected.map(|(buffer, values)| ExpectedOutput { buffer, values: values.to_vec() }).collect();
-            let draw = CaseDraw::new(Law::Declared, inputs.clone(), expected, &[1.0, 1.0]);
-            draw.proves_nothing(&shape, &TOLERANCE).map(|(name, null)| (name.to_owned(), null))
-        };
-        assert_eq!(named([1.0, -1.0], [0.5, 0.1]), None);
-        assert_eq!(named([1.0, -1.0], [0.005, 0.001]), Some(("rstd".to_owned(), "zeros")));
-        assert_eq!(named([1.001, 1.0], [0.5, 0.1]), Some(("y".to_owned(), "the mean of the answer everywhere")));
-        assert_eq!(named([0.1, 0.1], [0.0, 0.0]), None, "an answer that is such by itself");
     }
 
     #[test]

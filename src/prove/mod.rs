@@ -17,6 +17,7 @@ mod laws;
 mod minifloat;
 mod mutant;
 mod mutation_test;
+mod null_answer;
 mod partial;
 mod poison;
 mod reference;

@@ -16,7 +16,7 @@ pub enum ReduceOp {
     Max,
     /// Smallest.
     Min,
-    /// SoftmaxArithmetic mean.
+    /// Arithmetic mean.
     Mean,
 }
 
