@@ -99,8 +99,9 @@ impl Prestart<'_> {
         }
         let opened = Preload::Device { hidden: None };
         for gpu in self.tools.gpus() {
-            for group in groups.iter().take(MOST_SESSIONS.min(most)) {
-                let stem = format!("launched-{}", group.name);
+            for (number, group) in groups.iter().take(MOST_SESSIONS.min(most)).enumerate() {
+                // Groups of different shapes have the same name, and each session waits at a pipe of its own.
+                let stem = format!("launched-{number}-{}", group.name);
                 let _ = self.session(ncu, gpu, &stem, (&group.metrics, &LaunchSelection::Everything), &opened);
             }
         }

@@ -563,6 +563,37 @@ fn what_measures_kernels_starts_beside_the_builds_and_gets_its_job_when_it_is_kn
 }
 
 #[test]
+fn each_of_several_ncus_over_kernels_gets_a_job_of_its_own() {
+    let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 1 s\"\nshapes = [\"only\", \"wide\"]\n";
+    let (place, variables) = machine_of_two_shapes(gate);
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    // what is counted at one shape and what the latency at the other is held against are two groups of one name
+    let profile = "[profile]\nshapes = [\"only\"]\ntimeout_s = 30\n";
+    place.write("phase.toml", &phase.replace("[bench]", &format!("{profile}\n[bench]")));
+    let started = Instant::now();
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert!(started.elapsed() < Duration::from_secs(25), "{:?}: {finished:?}", started.elapsed());
+    let logs = run_of(&place).join("logs");
+    let names = fs::read_dir(&logs).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let is_job =
+        |name: &String| name.starts_with("launched-") && name.ends_with(".json") && !name.ends_with(".preload.json");
+    let jobs: Vec<Value> = names
+        .filter(is_job)
+        .map(|name| serde_json::from_str(&fs::read_to_string(logs.join(name)).unwrap()).unwrap())
+        .collect();
+    let is_for = |job: &Value, shape: &str| {
+        job["kernels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|kernel| kernel["shapes"].as_array().unwrap().contains(&shape.into()))
+    };
+    let of_shape = |shape: &str| jobs.iter().filter(|job| is_for(job, shape)).count();
+    assert_eq!((jobs.len(), of_shape("only"), of_shape("wide")), (2, 1, 1), "{jobs:?}");
+}
+
+#[test]
 fn ncu_over_an_external_baseline_waits_for_its_turn() {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
     let program = place.write("program.sh", GOOD);
