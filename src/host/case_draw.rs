@@ -72,7 +72,7 @@ pub(super) fn reject_nulls(
     }
     let (at, null) = accepted[0];
     let buffer = shape.buffers[draw.expected[at].buffer].name.clone();
-    Err(ExpectedOutputError::ProvesNothing { buffer, null })
+    Err(ExpectedOutputError::ProvesNothing { buffer, null: null.name() })
 }
 
 #[cfg(test)]

@@ -2,112 +2,22 @@
 //! for the device where the host alone has the reference.
 
 use super::case_draw::{comparable, reject_nulls};
-use super::evaluate::{job_reference, job_shape, timing};
-use super::job::WorkerJob;
-use super::job_error::JobError;
-use crate::config::Phase;
+use super::hidden_job::HiddenJob;
 use crate::gpu::ArenaLayout;
 use crate::model::{Law, ShapeName, Tolerance};
-use crate::plan::Plan;
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
 };
-use crate::time::{AuditEffort, HiddenCase, HiddenSeeds, LEAST_CONTENTS, TimingSettings};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use crate::time::{HiddenCase, LEAST_CONTENTS, TimingSettings};
+use std::collections::HashMap;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long the right answers for the contents of a shape may take before sets share contents.
 const REFERENCE_TIME: Duration = Duration::from_millis(100);
-/// Most bytes of what is made beside the checks, over all shapes; what is beyond is made when its shape is timed.
-const AHEAD_BYTES: usize = 2 << 30;
 
 /// The cases of a shape, or the seed that has none and why.
 pub(super) type HiddenCases = Result<Vec<HiddenCase>, (u64, ExpectedOutputError)>;
-
-/// What the cases of hidden seeds are made from, for the shapes of which the host alone can make them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HiddenJob {
-    reference: ReferenceSpec,
-    tolerance: Tolerance,
-    shapes: Vec<ShapeSpec>,
-    settings: TimingSettings,
-    l2_bytes: u64,
-}
-
-impl HiddenJob {
-    /// That of the job that checks and times all variants of a plan, with seeds that are drawn now.
-    ///
-    /// # Errors
-    /// The phase makes no job, or only its cubins say what the right answers are.
-    pub fn of_phase(phase: &Phase, plan: &Plan, l2_bytes: u64) -> Result<Self, JobError> {
-        let shapes = phase.workload.shapes.iter().map(|shape| job_shape(phase, Some(plan), shape));
-        let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
-        let reference = job_reference(phase, plan, &BTreeMap::new(), &shapes)?;
-        let settings = timing(phase, AuditEffort::Sweep)?;
-        let timed = shapes.iter().filter(|shape| phase.bench.shapes.contains(&shape.name));
-        Ok(Self::new(&reference, phase.workload.tolerance, timed, settings, l2_bytes))
-    }
-
-    /// That of a job, for the shapes that it times.
-    pub(super) fn of_job(job: &WorkerJob, settings: &TimingSettings, l2_bytes: u64) -> Self {
-        let timed = |shape: &&ShapeSpec| {
-            let mut kernels = job.kernels.iter();
-            kernels.any(|kernel| kernel.unverified.is_none() && kernel.shapes.contains(&shape.name))
-        };
-        Self::new(&job.reference, job.tolerance, job.shapes.iter().filter(timed), settings.clone(), l2_bytes)
-    }
-
-    fn new<'s>(
-        reference: &ReferenceSpec,
-        tolerance: Tolerance,
-        timed: impl Iterator<Item = &'s ShapeSpec>,
-        settings: TimingSettings,
-        l2_bytes: u64,
-    ) -> Self {
-        let on_host = match reference {
-            ReferenceSpec::Builtin(_) | ReferenceSpec::Npy { .. } | ReferenceSpec::Program { .. } => true,
-            ReferenceSpec::Entry { .. } | ReferenceSpec::None => false,
-        };
-        let seeds = settings.hidden.inputs.len();
-        let mut left = AHEAD_BYTES;
-        let fits = |shape: &&ShapeSpec| {
-            let fitting = left.checked_sub(bytes_of(shape).saturating_mul(seeds));
-            left = fitting.unwrap_or(left);
-            fitting.is_some()
-        };
-        let shapes = timed.filter(|_| on_host && seeds > 0).filter(fits).cloned().collect();
-        Self { reference: reference.clone(), tolerance, shapes, settings, l2_bytes }
-    }
-
-    /// The seeds.
-    pub(super) fn seeds(&self) -> HiddenSeeds {
-        self.settings.hidden.clone()
-    }
-
-    /// Whether every case of the other is one of these.
-    fn has_all_of(&self, other: &Self) -> bool {
-        let same = |job: &Self| Self { shapes: Vec::new(), ..job.clone() };
-        same(self) == same(other) && other.shapes.iter().all(|shape| self.shapes.contains(shape))
-    }
-
-    fn cases(self) -> HashMap<ShapeName, HiddenCases> {
-        let Self { reference, tolerance, shapes, settings, l2_bytes } = self;
-        let of_shape = |shape: ShapeSpec| {
-            let seeds = seeds(&shape, &settings, l2_bytes);
-            let cases = cases(&shape, seeds, |seed| {
-                let draw = draw(&reference, &tolerance, &shape, seed)?;
-                reject_nulls((&reference, &tolerance), &shape, (seed, &draw), seeds, |further| {
-                    self::draw(&reference, &tolerance, &shape, further)
-                })?;
-                Ok(draw)
-            });
-            (shape.name, cases)
-        };
-        shapes.into_iter().map(of_shape).collect()
-    }
-}
 
 /// Cases that are being made.
 pub(super) struct HiddenDraws {
@@ -119,7 +29,7 @@ impl HiddenDraws {
     /// Begins with them.
     pub(super) fn begin(job: HiddenJob) -> Self {
         let own = job.clone();
-        Self::start(job, move || own.cases())
+        Self::start(job, move || made(own))
     }
 
     /// Goes on with cases that are being made where these are among them. Where not, begins once those are made: nothing is left that
@@ -131,7 +41,7 @@ impl HiddenDraws {
                 let own = job.clone();
                 Self::start(job, move || {
                     earlier.wait();
-                    own.cases()
+                    made(own)
                 })
             }
             None => Self::begin(job),
@@ -152,6 +62,23 @@ impl HiddenDraws {
     pub(super) fn wait(self) -> HashMap<ShapeName, HiddenCases> {
         self.made.and_then(|made| made.join().ok()).unwrap_or_default()
     }
+}
+
+/// All cases of a job.
+fn made(job: HiddenJob) -> HashMap<ShapeName, HiddenCases> {
+    let HiddenJob { reference, tolerance, shapes, settings, l2_bytes } = job;
+    let of_shape = |shape: ShapeSpec| {
+        let seeds = seeds(&shape, &settings, l2_bytes);
+        let cases = cases(&shape, seeds, |seed| {
+            let draw = draw(&reference, &tolerance, &shape, seed)?;
+            reject_nulls((&reference, &tolerance), &shape, (seed, &draw), seeds, |further| {
+                self::draw(&reference, &tolerance, &shape, further)
+            })?;
+            Ok(draw)
+        });
+        (shape.name, cases)
+    };
+    shapes.into_iter().map(of_shape).collect()
 }
 
 /// The cases of as many of `seeds` as the time for references allows.
@@ -181,15 +108,6 @@ pub(super) fn seeds<'s>(shape: &ShapeSpec, settings: &'s TimingSettings, l2_byte
     &all[..contents.min(all.len())]
 }
 
-/// Bytes of one case: inputs, poison and right answers.
-fn bytes_of(shape: &ShapeSpec) -> usize {
-    let of_buffer = |buffer: &crate::gpu::BufferSpec| {
-        let answers = if buffer.role.is_compared() { buffer.room() * size_of::<f64>() } else { 0 };
-        buffer.bytes() + answers
-    };
-    shape.buffers.iter().map(of_buffer).sum()
-}
-
 fn draw(
     reference: &ReferenceSpec,
     tolerance: &Tolerance,
@@ -208,7 +126,7 @@ fn draw(
 mod tests {
     use super::*;
     use crate::host::fixtures::{phase, plan};
-    use crate::host::{JobMode, JobPurpose};
+    use crate::host::{JobMode, JobPurpose, WorkerJob};
     use crate::model::{BuiltKernel, VariantId};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
@@ -224,7 +142,7 @@ mod tests {
     #[test]
     fn the_cases_of_timed_shapes_are_made_with_their_answers() {
         let (job, settings) = job();
-        let mut made = HiddenDraws::begin(HiddenJob::of_job(&job, &settings, 0)).wait();
+        let mut made = HiddenDraws::begin(job.hidden(&settings, 0)).wait();
         assert_eq!(made.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["l"], "the other shape is not timed");
         let cases = made.remove(&ShapeName("l".to_owned())).unwrap().unwrap();
         assert_eq!(cases.iter().map(|case| case.seed).collect::<Vec<_>>(), settings.hidden.inputs);
@@ -240,13 +158,13 @@ mod tests {
         job.shapes
             .iter_mut()
             .for_each(|shape| shape.buffers.iter_mut().for_each(|buffer| buffer.extents = vec![1 << 30]));
-        assert!(HiddenJob::of_job(&job, &settings, 0).shapes.is_empty(), "too large");
+        assert!(job.hidden(&settings, 0).shapes.is_empty(), "too large");
         let (mut job, _) = self::job();
         job.reference = ReferenceSpec::None;
-        assert!(HiddenJob::of_job(&job, &settings, 0).shapes.is_empty());
+        assert!(job.hidden(&settings, 0).shapes.is_empty());
         settings.hidden.inputs.clear();
         let (job, _) = self::job();
-        assert!(HiddenDraws::begin(HiddenJob::of_job(&job, &settings, 0)).wait().is_empty(), "nothing is verified");
+        assert!(HiddenDraws::begin(job.hidden(&settings, 0)).wait().is_empty(), "nothing is verified");
     }
 
     #[test]
@@ -255,7 +173,7 @@ mod tests {
         let ahead = HiddenJob::of_phase(&phase(), &plan, 7).unwrap();
         let (job, mut settings) = job();
         let made_of = |settings: &TimingSettings, l2_bytes| {
-            let wanted = HiddenJob::of_job(&job, settings, l2_bytes);
+            let wanted = job.hidden(settings, l2_bytes);
             let draws = HiddenDraws::go_on(Some(HiddenDraws::begin(ahead.clone())), wanted);
             let cases = draws.job.clone();
             let made = draws.wait().remove(&ShapeName("l".to_owned())).unwrap().unwrap();
@@ -265,7 +183,7 @@ mod tests {
         settings.hidden = ahead.seeds();
         assert_eq!(made_of(&settings, 7), (true, settings.hidden.inputs.clone()));
         assert!(!made_of(&settings, 8).0, "another cache");
-        let fewer = HiddenJob { shapes: Vec::new(), ..HiddenJob::of_job(&job, &settings, 7) };
+        let fewer = HiddenJob { shapes: Vec::new(), ..job.hidden(&settings, 7) };
         assert!(ahead.has_all_of(&fewer) && !fewer.has_all_of(&ahead));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
+use super::hidden_job::HiddenJob;
 use super::prestarted::{Preload, PrestartedWorkers};
 use crate::config::Workload;
 use crate::expr::Value;
@@ -164,6 +165,15 @@ impl WorkerJob {
             settings.hidden = seeds;
         }
         self
+    }
+
+    /// What the cases of its hidden seeds are made from, for the shapes that it times.
+    pub(super) fn hidden(&self, settings: &TimingSettings, l2_bytes: u64) -> HiddenJob {
+        let timed = |shape: &&ShapeSpec| {
+            let mut kernels = self.kernels.iter();
+            kernels.any(|kernel| kernel.unverified.is_none() && kernel.shapes.contains(&shape.name))
+        };
+        HiddenJob::new(&self.reference, self.tolerance, self.shapes.iter().filter(timed), settings.clone(), l2_bytes)
     }
 
     /// Whether a variant is a Python function.

@@ -15,6 +15,7 @@ pub mod external;
 #[allow(clippy::unwrap_used)]
 pub(crate) mod fixtures;
 mod hidden_draws;
+mod hidden_job;
 mod input_arrays;
 mod job;
 mod job_error;
@@ -33,7 +34,7 @@ mod worker_process;
 
 pub use activity_task::report_activity;
 pub use event::{WorkerEvent, WorkerTask};
-pub use hidden_draws::HiddenJob;
+pub use hidden_job::HiddenJob;
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;

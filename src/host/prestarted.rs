@@ -1,7 +1,7 @@
 //! Workers that are started before there is a job for them, so that the device is opened, or an interpreter and the modules of Python
 //! functions load, while something else goes on. Each gets one job, and is a fresh process for it.
 
-use super::hidden_draws::HiddenJob;
+use super::hidden_job::HiddenJob;
 use crate::process::{Drain, KeptOutput, RequestPipe, Supervised};
 use crate::time::HiddenSeeds;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 //! Between checking and timing it waits for its standard input to be closed: the parent may have programs that still load.
 
 use super::event::WorkerEvent;
-use super::hidden_draws::{HiddenCases, HiddenDraws, HiddenJob};
+use super::hidden_draws::{HiddenCases, HiddenDraws};
 use super::job::{JobMode, WorkerJob};
 use super::prestarted::Preload;
 use super::python::{PythonFunctions, run_in_python};
@@ -178,7 +178,7 @@ fn run_on(
     }
     match worker.job.mode.clone() {
         JobMode::Bench(timing) => {
-            let wanted = HiddenJob::of_job(&worker.job, &timing, worker.device.attributes().l2_bytes);
+            let wanted = worker.job.hidden(&timing, worker.device.attributes().l2_bytes);
             let draws = HiddenDraws::go_on(draws, wanted);
             if let lost @ ControlFlow::Break(_) = worker.check()? {
                 return Ok(lost);

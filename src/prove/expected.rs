@@ -2,7 +2,6 @@
 
 use super::element;
 use super::input_error::InputError;
-use super::null_answer::NullAnswer;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, read_npy};
 use super::shape::ShapeSpec;
 use crate::config::{Dtype, ReferenceProgram};
@@ -117,14 +116,13 @@ pub enum ExpectedOutputError {
     },
     /// The tolerance accepts an answer that is none.
     #[error(
-        "the tolerance proves nothing of output '{buffer}': it accepts {}; give the output a bound of its own in `tolerance.outputs`",
-        null.name()
+        "the tolerance proves nothing of output '{buffer}': it accepts {null}; give the output a bound of its own in `tolerance.outputs`"
     )]
     ProvesNothing {
         /// The output.
         buffer: String,
         /// What it accepts.
-        null: NullAnswer,
+        null: &'static str,
     },
     /// The right answer has whole numbers that float64 does not have.
     #[error("the right answer of output '{buffer}' has {value:e}; values beyond 2^53 cannot be compared exactly")]
