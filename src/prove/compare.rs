@@ -200,7 +200,7 @@ impl DifferenceTally {
 /// Elements that are decoded at once: they stay in the nearest cache.
 const DECODED: usize = 64;
 
-/// What comparing slices has come to: whole blocks of finite elements, and the others one by one.
+/// What comparing slices has come to: stretches of finite elements, and the others one by one.
 #[derive(Debug, Clone, Default)]
 struct BlockSums {
     lanes: Lanes,
@@ -209,14 +209,21 @@ struct BlockSums {
 
 impl BlockSums {
     fn add(&mut self, values: &[f64], expected: &[f64], yardstick: Yardstick) {
-        let ((values, last), (expected, last_expected)) = (values.as_chunks(), expected.as_chunks());
-        for (values, expected) in values.iter().zip(expected) {
-            match Lanes::are_finite(values, expected) {
-                true => self.lanes.add(values, expected, yardstick),
-                false => values.iter().zip(expected).for_each(|(&v, &e)| self.others.add(v, e, yardstick)),
+        for (values, expected) in values.chunks(DECODED).zip(expected.chunks(DECODED)) {
+            let ((blocks, last), (expected_blocks, expected_last)) = (values.as_chunks(), expected.as_chunks());
+            let mut lanes = self.lanes;
+            blocks.iter().zip(expected_blocks).for_each(|(values, expected)| lanes.add(values, expected));
+            if !lanes.are_finite() {
+                values.iter().zip(expected).for_each(|(&v, &e)| self.others.add(v, e, yardstick));
+                continue;
             }
+            if let Some(bound) = yardstick.allclose {
+                let blocks = blocks.iter().zip(expected_blocks);
+                blocks.for_each(|(values, expected)| lanes.add_ratios(values, expected, bound, yardstick.scale));
+            }
+            self.lanes = lanes;
+            last.iter().zip(expected_last).for_each(|(&value, &expected)| self.others.add(value, expected, yardstick));
         }
-        last.iter().zip(last_expected).for_each(|(&value, &expected)| self.others.add(value, expected, yardstick));
     }
 
     fn tally(self, yardstick: Yardstick) -> DifferenceTally {
@@ -240,33 +247,30 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Whether every element is finite: zero times infinity or NaN is NaN.
-    fn are_finite(values: &[f64; LANES], expected: &[f64; LANES]) -> bool {
-        let mut zeros = [0.0; LANES];
-        for at in 0..LANES {
-            zeros[at] = values[at] * 0.0 + expected[at] * 0.0;
-        }
-        zeros.iter().sum::<f64>() == 0.0
+    /// Whether every difference so far is finite, and with it every element: what is infinite or not a number stays so in its sum.
+    fn are_finite(&self) -> bool {
+        self.squared_difference.iter().sum::<f64>().is_finite()
     }
 
-    fn add(&mut self, values: &[f64; LANES], expected: &[f64; LANES], yardstick: Yardstick) {
-        let mut differences = [0.0; LANES];
+    #[inline(always)]
+    fn add(&mut self, values: &[f64; LANES], expected: &[f64; LANES]) {
         for at in 0..LANES {
             let difference = (values[at] - expected[at]).abs();
             self.max_abs[at] = if difference > self.max_abs[at] { difference } else { self.max_abs[at] };
             self.squared_difference[at] += difference * difference;
             self.squared_reference[at] += expected[at] * expected[at];
-            differences[at] = difference;
-        }
-        if let Some(bound) = yardstick.allclose {
-            for at in 0..LANES {
-                let ratio = differences[at] / bound.allowed(expected[at], yardstick.scale);
-                // Where nothing is allowed and nothing differs this is NaN, which compares as false.
-                self.farthest[at] = if ratio > self.farthest[at] { ratio } else { self.farthest[at] };
-                self.mismatches[at] += u64::from(ratio > 1.0);
-            }
         }
         self.blocks += 1;
+    }
+
+    #[inline(always)]
+    fn add_ratios(&mut self, values: &[f64; LANES], expected: &[f64; LANES], bound: AllClose, scale: f64) {
+        for at in 0..LANES {
+            let ratio = (values[at] - expected[at]).abs() / bound.allowed(expected[at], scale);
+            // Where nothing is allowed and nothing differs this is NaN, which compares as false.
+            self.farthest[at] = if ratio > self.farthest[at] { ratio } else { self.farthest[at] };
+            self.mismatches[at] += u64::from(ratio > 1.0);
+        }
     }
 
     fn tally(self, yardstick: Yardstick) -> DifferenceTally {
