@@ -12,6 +12,7 @@ use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use crate::model::{BuiltKernel, ConfirmationRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
+use crate::ncu::PrestartedSessions;
 use crate::plan::{CommandPlan, Plan};
 use crate::process;
 use crate::stats::looks;
@@ -36,6 +37,8 @@ pub struct Confirmation<'a> {
     pub plan: &'a Plan,
     /// What times kernels.
     pub worker: &'a WorkerCommand,
+    /// What was started for its turn behind the confirmation: nothing is timed beside one that still loads.
+    pub waiting: &'a PrestartedSessions,
     /// The reference entry, where it has a source of its own.
     pub reference: &'a BTreeMap<VariantId, BuiltKernel>,
     /// Where records go.
@@ -94,6 +97,7 @@ impl Confirmation<'_> {
         let batches: Vec<(u32, PathBuf)> = split(rounds, processes).into_iter().zip(process_folders(&folder)).collect();
         for together in batches.chunks(started_together(commands.len())) {
             let mut waiting = prestarted(&commands, together)?;
+            self.waiting.settle();
             for ((rounds, folder), waiting) in together.iter().zip(&mut waiting) {
                 let mut phase = self.phase.clone();
                 phase.bench.rounds = *rounds;

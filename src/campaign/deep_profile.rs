@@ -5,6 +5,7 @@
 
 use super::cubins::cubins;
 use super::error::CampaignError;
+use super::prestart::Prestart;
 use super::profile::expected;
 use super::progress::Progress;
 use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
@@ -32,6 +33,8 @@ use std::time::Instant;
 
 /// Beginning of the names of its reports and logs.
 const STEM: &str = "deep";
+/// The same of one that was started before its turn.
+const EARLY_STEM: &str = "deep-early";
 /// Unknown metrics that are left out before the deep profile fails.
 const MAX_UNKNOWN: usize = 8;
 
@@ -64,16 +67,7 @@ impl DeepProfiler<'_> {
     /// # Errors
     /// The run cannot be written. Anything else is a warning of the run.
     pub fn run(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) -> Result<(), StoreError> {
-        let selected = match self.phase.profile.close_look {
-            CloseLookAt::None => None,
-            CloseLookAt::Selected => selected,
-        };
-        let mut wanted: Vec<VariantId> = Vec::new();
-        for id in selected.into_iter().chain(asked) {
-            if !wanted.contains(id) {
-                wanted.push(id.clone());
-            }
-        }
+        let wanted = self.wanted(selected, asked);
         let Some(first) = wanted.first() else { return Ok(()) };
         let started = Instant::now();
         self.progress.stage("deep profile", 1);
@@ -86,6 +80,49 @@ impl DeepProfiler<'_> {
         self.writer.spent("deep profile", started.elapsed().as_secs_f64())
     }
 
+    /// Starts ncu for what [`Self::run`] will be asked for, as far as is known now; its turn says what is wrong with it. It is to be settled
+    /// before anything is timed.
+    pub fn prestart(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) {
+        let folder = self.writer.folder();
+        let Ok(run) = Run::load(folder) else { return };
+        let cases = self.cases(&run, &self.wanted(selected, asked));
+        let cubins = cubins(self.plan, &run.builds, |build| cases.iter().any(|(id, _)| *id == build.variant));
+        let cases: Vec<ProfiledCase> = cases.into_iter().filter(|(id, _)| cubins.contains_key(id)).collect();
+        if cases.is_empty() {
+            return;
+        }
+        let Self { phase, plan, tools, .. } = *self;
+        let metrics = self.metrics();
+        if let Some(sampling) = self.sampling(&run, &cases) {
+            Prestart { phase, plan, tools, metrics: &metrics, folder }.deep_profile(EARLY_STEM, sampling);
+        }
+    }
+
+    /// The variants of a deep profile.
+    fn wanted(&self, selected: Option<&VariantId>, asked: &[VariantId]) -> Vec<VariantId> {
+        let selected = match self.phase.profile.close_look {
+            CloseLookAt::None => None,
+            CloseLookAt::Selected => selected,
+        };
+        let mut wanted: Vec<VariantId> = Vec::new();
+        for id in selected.into_iter().chain(asked) {
+            if !wanted.contains(id) {
+                wanted.push(id.clone());
+            }
+        }
+        wanted
+    }
+
+    fn metrics(&self) -> Vec<String> {
+        wanted::close_counters(Some(self.tools.device.compute_capability))
+    }
+
+    /// How the life of the launches of some cases is sampled, where there is an ncu.
+    fn sampling(&self, run: &Run, cases: &[ProfiledCase]) -> Option<LifeSampling> {
+        let ncu = self.tools.ncu.as_ref().ok()?;
+        Some(LifeSampling::for_launches(longest(run, cases), ncu.version, self.tools.device.compute_capability))
+    }
+
     fn profile(&mut self, wanted: &[VariantId]) -> Result<(), CampaignError> {
         let run = Run::load(self.writer.folder())?;
         let io = |what| move |source| CampaignError::Io { what, source };
@@ -94,7 +131,8 @@ impl DeepProfiler<'_> {
         std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
         let scratch = scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = Folders { reports: run.folder.join("reports"), logs, scratch };
-        let runner = folders.runner(self.tools.ncu.as_ref().map_err(Clone::clone)?, self.phase, "");
+        let ncu = self.tools.ncu.as_ref().map_err(Clone::clone)?;
+        let runner = Runner { prestarted: Some(&self.tools.prestarted), ..folders.runner(ncu, self.phase, "") };
         let phase = self.once();
         let commands: Vec<CommandTarget> = self
             .plan
@@ -216,9 +254,8 @@ impl DeepProfiler<'_> {
         cases: &[ProfiledCase],
     ) -> Result<Profiled, CampaignError> {
         let io = |source| CampaignError::Io { what: "take a deep profile", source };
-        let mut metrics = wanted::close_counters(Some(self.tools.device.compute_capability));
-        let longest = longest(run, cases);
-        let sampling = LifeSampling::for_launches(longest, runner.ncu.version, self.tools.device.compute_capability);
+        let mut metrics = self.metrics();
+        let sampling = self.sampling(run, cases).unwrap_or_default();
         let started = Instant::now();
         for _ in 0..MAX_UNKNOWN {
             let target = subject.target.command(cases).map_err(io)?;

@@ -203,17 +203,22 @@ impl<'a> LiveRun<'a> {
     /// Times anew what was selected, until noise leaves no required gate open. A run that ends meanwhile is not complete.
     fn confirm(&self, writer: &mut RunWriter, session: &mut Session<'_>) -> Result<(), LiveError> {
         writer.finish(RunState::Running)?;
-        let worker = &self.tools.worker;
-        let (phase, plan, progress) = (self.phase, self.plan, self.progress);
-        let reference = reference_cubin(phase, plan, self.tools)?;
-        let ended =
-            Confirmation { phase, plan, worker, reference: &reference.cubin, writer, progress }.run(|run, wanted| {
-                session.update(Arc::clone(run))?;
-                Ok::<_, LiveError>(match wanted {
-                    Wanted::Chosen => session.to_confirm(),
-                    Wanted::Open => session.unresolved(),
-                })
-            });
+        let (phase, plan, tools, progress) = (self.phase, self.plan, self.tools, self.progress);
+        let reference = reference_cubin(phase, plan, tools)?;
+        if plan.commands().next().is_some() {
+            // It loads while those load that are timed anew.
+            let asked = self.deep_variants(session);
+            DeepProfiler { phase, plan, tools, writer, progress }.prestart(session.selected(), &asked);
+        }
+        let (worker, waiting, reference) = (&tools.worker, &tools.prestarted, &reference.cubin);
+        let mut confirmation = Confirmation { phase, plan, worker, waiting, reference, writer, progress };
+        let ended = confirmation.run(|run, wanted| {
+            session.update(Arc::clone(run))?;
+            Ok::<_, LiveError>(match wanted {
+                Wanted::Chosen => session.to_confirm(),
+                Wanted::Open => session.unresolved(),
+            })
+        });
         writer.finish(match &ended {
             Ok(()) => RunState::Complete,
             Err(LiveError::Campaign(CampaignError::Interrupted)) => RunState::Interrupted,
@@ -226,11 +231,16 @@ impl<'a> LiveRun<'a> {
     /// measured.
     fn deep_profile(&self, writer: &mut RunWriter, session: &Session<'_>) -> Result<(), LiveError> {
         let Self { phase, plan, tools, progress, .. } = *self;
+        let asked = self.deep_variants(session);
+        Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(session.selected(), &asked)?)
+    }
+
+    /// Variants that are asked for beside the selected one.
+    fn deep_variants(&self, session: &Session<'_>) -> Vec<VariantId> {
         let mut ranked: Vec<_> = session.judgement().variants.iter().filter(|variant| variant.rank.is_some()).collect();
         ranked.sort_by_key(|variant| variant.rank);
         let ranked: Vec<VariantId> = ranked.into_iter().map(|variant| variant.variant.clone()).collect();
-        let asked: Vec<VariantId> = self.deep.iter().flat_map(|choice| choice.variants(plan, &ranked)).collect();
-        Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(session.selected(), &asked)?)
+        self.deep.iter().flat_map(|choice| choice.variants(self.plan, &ranked)).collect()
     }
 }
 

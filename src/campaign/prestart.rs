@@ -12,7 +12,9 @@ use crate::host::external;
 use crate::host::{HiddenJob, Preload, range_name};
 use crate::metric::id;
 use crate::model::ShapeName;
-use crate::ncu::{Effort, Group, Job, LaunchSelection, Ncu, Processes, ProfileDetail, plan_groups, scratch_folder};
+use crate::ncu::{
+    Effort, Group, Job, LaunchSelection, LifeSampling, Ncu, Processes, ProfileDetail, plan_groups, scratch_folder,
+};
 use crate::plan::{Method, Plan, Standing};
 use crate::process::{RequestPipe, VISIBLE_GPUS};
 use std::io;
@@ -61,7 +63,8 @@ impl Prestart<'_> {
         let functions = self.plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
         let ranges = cases(functions.map(|variant| &variant.id), &self.phase.profile.shapes);
         let selection = LaunchSelection::Ranges(ranges.iter().map(|(id, shape)| range_name(id, shape)).collect());
-        let _ = self.session(ncu, self.tools.timing_gpu(), "called", (&group.metrics, &selection), &preload);
+        let wanted = (&group.metrics[..], ProfileDetail::Counters, &selection);
+        let _ = self.session(ncu, self.tools.timing_gpu(), "called", wanted, &preload);
     }
 
     /// Starts what launches kernels: workers with an open device, and ncu over one for each group of counters on each GPU; on GPUs with little
@@ -69,7 +72,7 @@ impl Prestart<'_> {
     /// everything has loaded.
     pub fn kernels(self, turn: &GpuTurn<'_>) {
         let launched = self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_)));
-        let most = usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX);
+        let most = self.most_contexts();
         if !launched || self.has_functions() || most < WORKERS {
             return;
         }
@@ -102,9 +105,20 @@ impl Prestart<'_> {
             for (number, group) in groups.iter().take(MOST_SESSIONS.min(most)).enumerate() {
                 // Groups of different shapes have the same name, and each session waits at a pipe of its own.
                 let stem = format!("launched-{number}-{}", group.name);
-                let _ = self.session(ncu, gpu, &stem, (&group.metrics, &LaunchSelection::Everything), &opened);
+                let wanted = (&group.metrics[..], ProfileDetail::Counters, &LaunchSelection::Everything);
+                let _ = self.session(ncu, gpu, &stem, wanted, &opened);
             }
         }
+    }
+
+    /// Starts ncu for a deep profile of kernels with the run's metrics, on the GPU that times; not on one with little memory.
+    pub fn deep_profile(self, stem: &str, sampling: LifeSampling) {
+        let Ok(ncu) = &self.tools.ncu else { return };
+        if self.most_contexts() <= WORKERS {
+            return;
+        }
+        let wanted = (self.metrics, ProfileDetail::Close(sampling), &LaunchSelection::Everything);
+        let _ = self.session(ncu, self.tools.timing_gpu(), stem, wanted, &Preload::Device { hidden: None });
     }
 
     /// Starts ncu over the external commands of which one launch is looked at, since latencies are compared with theirs. The right to measure is
@@ -133,7 +147,8 @@ impl Prestart<'_> {
                     target.env(VISIBLE_GPUS, &name.0);
                 }
                 let selection = targets::launches_of(plan, &(variant.clone(), shape.clone()));
-                let job = self.job(&stem, (&metrics, &selection), &target, Processes::All);
+                let wanted = (&metrics[..], ProfileDetail::Counters, &selection);
+                let job = self.job(&stem, wanted, &target, Processes::All);
                 self.wait(ncu, gpu, &job, pipe)
             };
             let _ = started();
@@ -142,6 +157,11 @@ impl Prestart<'_> {
 
     fn has_functions(self) -> bool {
         self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Function(_)))
+    }
+
+    /// How many processes that wait may have the device open.
+    fn most_contexts(self) -> usize {
+        usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX)
     }
 
     fn workers(self, preloads: &[Preload; WORKERS]) {
@@ -161,7 +181,7 @@ impl Prestart<'_> {
         ncu: &Ncu,
         gpu: RunGpu<'_>,
         stem: &str,
-        (metrics, selection): (&[String], &LaunchSelection),
+        wanted: (&[String], ProfileDetail, &LaunchSelection),
         preload: &Preload,
     ) -> io::Result<()> {
         let place = self.folder.join("logs").join(format!("{}{stem}", gpu.prefix()));
@@ -170,17 +190,17 @@ impl Prestart<'_> {
         let pipe = RequestPipe::make(&place.with_extension("json"))?;
         let mut target = gpu.worker().command();
         target.arg("--preload").arg(&about).arg(pipe.path());
-        self.wait(ncu, gpu, &self.job(stem, (metrics, selection), &target, Processes::Application), pipe)
+        self.wait(ncu, gpu, &self.job(stem, wanted, &target, Processes::Application), pipe)
     }
 
     fn job<'j>(
         self,
         stem: &'j str,
-        (metrics, selection): (&'j [String], &'j LaunchSelection),
+        (metrics, detail, selection): (&'j [String], ProfileDetail, &'j LaunchSelection),
         target: &'j Command,
         processes: Processes,
     ) -> Job<'j> {
-        Job { stem, metrics, detail: ProfileDetail::Counters, target, selection, processes }
+        Job { stem, metrics, detail, target, selection, processes }
     }
 
     /// Starts ncu for a job whose file will come through the pipe.

@@ -1,7 +1,7 @@
 //! ncu started before its turn, over a program that waits for its job: it starts, and interpreters load under it, while something else
 //! goes on.
 
-use super::command::{LaunchSelection, NcuSession, Processes, ProfileDetail, argv};
+use super::command::{LaunchSelection, NcuSession, Processes, argv};
 use super::job::Job;
 use crate::process::{Piped, RequestPipe};
 use std::collections::BTreeSet;
@@ -70,7 +70,6 @@ impl PrestartedSession {
         runs_it
             && sees_it
             && self.session.detail == job.detail
-            && job.detail == ProfileDetail::Counters
             && self.session.processes == job.processes
             && metrics(&self.session.metrics) == metrics(job.metrics)
     }

@@ -115,8 +115,9 @@ impl NoisyRun {
         std::fs::write(&script, text).unwrap();
         let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
         let (phase, plan) = (&self.phase, &self.plan);
-        let mut confirmation =
-            Confirmation { phase, plan, worker: &worker, reference: &BTreeMap::new(), writer, progress: &Silent };
+        let (waiting, reference) = (PrestartedSessions::default(), BTreeMap::new());
+        let (worker, waiting, reference) = (&worker, &waiting, &reference);
+        let mut confirmation = Confirmation { phase, plan, worker, waiting, reference, writer, progress: &Silent };
         let cases = |run: &Arc<Run>, wanted| {
             let judgement = self.judged(run);
             Ok(match wanted {
