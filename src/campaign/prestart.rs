@@ -8,6 +8,7 @@ use super::targets::{self, Folders};
 use super::tools::{RunGpu, Tools};
 use crate::config::Phase;
 use crate::frame::wanted;
+use crate::gpu::ComputeMode;
 use crate::host::external;
 use crate::host::{HiddenJob, Preload, range_name};
 use crate::metric::id;
@@ -48,7 +49,7 @@ pub(super) struct Prestart<'a> {
 impl Prestart<'_> {
     /// Starts what runs Python functions, where there are any: two workers, and ncu where one session collects all that is counted of them.
     pub fn functions(self) {
-        if !self.has_functions() {
+        if !self.has_functions() || !self.is_shared() {
             return;
         }
         let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
@@ -73,7 +74,7 @@ impl Prestart<'_> {
     pub fn kernels(self, turn: &GpuTurn<'_>) {
         let launched = self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_)));
         let most = self.most_contexts();
-        if !launched || self.has_functions() || most < WORKERS {
+        if !launched || self.has_functions() || most < WORKERS || !self.is_shared() {
             return;
         }
         let Some(hold) = turn.hold() else { return };
@@ -114,7 +115,7 @@ impl Prestart<'_> {
     /// Starts ncu for a deep profile of kernels with the run's metrics, on the GPU that times; not on one with little memory.
     pub fn deep_profile(self, stem: &str, sampling: LifeSampling) {
         let Ok(ncu) = &self.tools.ncu else { return };
-        if self.most_contexts() <= WORKERS {
+        if self.most_contexts() <= WORKERS || !self.is_shared() {
             return;
         }
         let wanted = (self.metrics, ProfileDetail::Close(sampling), &LaunchSelection::Everything);
@@ -153,6 +154,12 @@ impl Prestart<'_> {
             };
             let _ = started();
         }
+    }
+
+    /// Whether every GPU may be open in several processes at once: in the compute mode "exclusive process" one that waits keeps out the one
+    /// whose turn it is.
+    fn is_shared(self) -> bool {
+        self.tools.gpus().all(|gpu| gpu.device().compute_mode == ComputeMode::Default)
     }
 
     fn has_functions(self) -> bool {

@@ -15,7 +15,10 @@ use std::io::{self, Write};
 pub fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     signal::watch();
     let device = match campaign::device() {
-        Ok(Ok(facts)) => Ok(VisibleGpu { gpu: campaign::gpu(&facts), count: 1, cuda: facts.cuda }),
+        Ok(Ok(facts)) => {
+            let (gpu, compute_mode) = (campaign::gpu(&facts), facts.compute_mode);
+            Ok(VisibleGpu { gpu, count: 1, cuda: facts.cuda, compute_mode })
+        }
         Ok(Err(reason)) => Err(reason),
         Err(error) => Err(error.to_string()),
     };

@@ -9,6 +9,30 @@ use serde::{Deserialize, Serialize};
 /// The CUDA version that brought the newest call used here (`cuLaunchKernelEx`).
 const OLDEST_CUDA: (u32, u32) = (11, 8);
 
+/// How many processes may have a context on a device at once; `nvidia-smi -q -d COMPUTE` shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComputeMode {
+    /// Any number.
+    #[default]
+    Default,
+    /// One.
+    ExclusiveProcess,
+    /// None.
+    Prohibited,
+}
+
+impl ComputeMode {
+    /// By the driver's number.
+    const fn of(number: u32) -> Self {
+        match number {
+            2 => Self::Prohibited,
+            3 => Self::ExclusiveProcess,
+            _ => Self::Default,
+        }
+    }
+}
+
 /// What a device is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceAttributes {
@@ -47,6 +71,9 @@ pub struct DeviceAttributes {
     /// UUID of the GPU as `nvidia-smi` writes it, where the driver says.
     #[serde(default)]
     pub uuid: Option<String>,
+    /// How many processes may use it at once.
+    #[serde(default)]
+    pub compute_mode: ComputeMode,
 }
 
 /// The device's attributes, or none where there is no driver library or no device.
@@ -113,6 +140,7 @@ pub(super) fn attributes_of(device: sys::CUdevice) -> Result<DeviceAttributes, D
         driver: driver_version(),
         cuda: cuda_version()?,
         uuid: result::device::get_uuid(device).ok().map(|uuid| written(&uuid.bytes.map(|byte| byte as u8))),
+        compute_mode: ComputeMode::of(attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)?),
     })
 }
 

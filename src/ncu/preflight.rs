@@ -2,6 +2,7 @@
 //! checking is pure.
 
 use super::tool::{Ncu, NcuVersion, ToolError};
+use crate::gpu::ComputeMode;
 use crate::model::Gpu;
 use serde::Serialize;
 use std::fs;
@@ -49,6 +50,8 @@ pub struct VisibleGpu {
     pub count: u32,
     /// The newest CUDA that the driver speaks, major and minor.
     pub cuda: (u32, u32),
+    /// How many processes may use it at once.
+    pub compute_mode: ComputeMode,
 }
 
 /// nvcc as found.
@@ -176,6 +179,7 @@ fn locks_in(folder: &Path) -> Vec<LockFile> {
 pub fn doctor(facts: &Facts) -> Vec<Check> {
     let checks = [
         Some(check_device(facts)),
+        check_compute_mode(facts),
         Some(check_driver(facts)),
         Some(check_nvcc(facts)),
         Some(check_ncu(facts)),
@@ -218,6 +222,23 @@ fn check_device(facts: &Facts) -> Check {
             reason.clone(),
             "nothing can be measured here; recorded runs can still be judged (`--source recorded`)",
         ),
+    }
+}
+
+fn check_compute_mode(facts: &Facts) -> Option<Check> {
+    let name = "compute mode";
+    match facts.device.as_ref().ok()?.compute_mode {
+        ComputeMode::Default => None,
+        ComputeMode::ExclusiveProcess => Some(warning(
+            name,
+            "one process at a time may use the GPU".to_owned(),
+            "runs take some seconds longer: nothing is started before its turn",
+        )),
+        ComputeMode::Prohibited => Some(problem(
+            name,
+            "no process may use the GPU".to_owned(),
+            "choose another GPU, or ask an administrator for `nvidia-smi -c DEFAULT`",
+        )),
     }
 }
 

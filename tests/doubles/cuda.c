@@ -5,11 +5,14 @@
  * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copies that cheat, and copies that hang, crash, print or are wrong; add_honest and add_later add
  * to what is there. What a cheat remembers is
  * gone with its module. */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 typedef int Result;
@@ -79,6 +82,7 @@ Result cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)1 << 36
 Result cuDeviceGetAttribute(int *value, int attribute, int device) {
     switch (attribute) {
     case 16: *value = 132; break; /* multiprocessors */
+    case 20: *value = getenv("NCUGATE_DOUBLE_EXCLUSIVE") ? 3 : 0; break; /* compute mode */
     case 75: *value = 9; break;   /* compute capability, major */
     case 76: *value = 0; break;   /* and minor */
     default: *value = 65536;
@@ -86,7 +90,21 @@ Result cuDeviceGetAttribute(int *value, int attribute, int device) {
     return OK;
 }
 
-Result cuDevicePrimaryCtxRetain(void **context, int device) { *context = &cuInit; return OK; }
+/* NCUGATE_DOUBLE_EXCLUSIVE is a file by which one process at a time has a context, as in the compute mode EXCLUSIVE_PROCESS. */
+Result cuDevicePrimaryCtxRetain(void **context, int device) {
+    const char *exclusive = getenv("NCUGATE_DOUBLE_EXCLUSIVE");
+    static int held = -1;
+    *context = &cuInit;
+    if (exclusive && held < 0) {
+        held = open(exclusive, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (flock(held, LOCK_EX | LOCK_NB)) {
+            close(held);
+            held = -1;
+            return 46; /* CUDA_ERROR_DEVICE_UNAVAILABLE */
+        }
+    }
+    return OK;
+}
 Result cuCtxSetCurrent(void *context) { return OK; }
 Result cuCtxSynchronize(void) { return OK; }
 Result cuCtxResetPersistingL2Cache(void) { return OK; }

@@ -639,3 +639,20 @@ fn ncu_of_the_deep_profile_loads_beside_the_commands_that_are_confirmed() {
     let deep = said.lines().filter(|line| line.starts_with("start") && line.contains("/deep"));
     assert_eq!(deep.count(), 1, "{said}");
 }
+
+#[test]
+fn where_one_process_at_a_time_may_use_the_gpu_nothing_opens_it_before_its_turn() {
+    let (place, mut variables) = machine_that_counts(&["copy_honest", "copy_again"], "rounds = 60");
+    variables.push(("NCUGATE_DOUBLE_EXCLUSIVE", place.path().join("gpu.lock").display().to_string()));
+    let program = place.write("program.sh", GOOD);
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let baseline = format!("[[baseline]]\nname = \"other\"\ncommand = [\"sh\", \"{}\"]\n", program.display());
+    let gate = "[[gate]]\nname = \"no slower\"\nrequire = \"latency_p50 <= 2 * baseline.latency_p50\"\n";
+    place.write("phase.toml", &format!("{phase}{baseline}{gate}"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    // the gate on a ratio to a program that grades itself is judged where ncu saw a kernel of it, and the double of ncu shows none
+    assert_eq!(finished.status, Some(4), "{finished:?}");
+    assert!(finished.stdout.contains("2 proven correct over 6 checks"), "{finished:?}");
+    assert!(!finished.stdout.contains("incomplete"), "{finished:?}");
+}

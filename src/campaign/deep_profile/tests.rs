@@ -67,6 +67,7 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
         driver: None,
         cuda: (13, 0),
         uuid: None,
+        compute_mode: crate::gpu::ComputeMode::Default,
     };
     Tools {
         nvcc: Nvcc::find(Some(&nvcc)).unwrap(),

@@ -13,6 +13,7 @@ pub(crate) fn healthy() -> Facts {
             },
             count: 1,
             cuda: (13, 0),
+            compute_mode: ComputeMode::Default,
         }),
         driver: Some("580.159.04".into()),
         nvcc: Ok(CompilerFacts { path: "/usr/local/cuda/bin/nvcc".into(), version: "13.0.88".into() }),
@@ -49,6 +50,16 @@ fn a_healthy_machine_has_nothing_to_do() {
     let checks = doctor(&healthy());
     assert!(checks.iter().all(|check| check.status == Status::Ok && check.advice.is_empty()), "{checks:?}");
     assert_eq!(checks.len(), 10);
+}
+
+#[test]
+fn a_compute_mode_that_keeps_processes_out_is_told() {
+    let in_mode = |compute_mode| Facts {
+        device: healthy().device.map(|device| VisibleGpu { compute_mode, ..device }),
+        ..healthy()
+    };
+    assert_eq!(status(&in_mode(ComputeMode::ExclusiveProcess), "compute mode"), Status::Warning);
+    assert_eq!(status(&in_mode(ComputeMode::Prohibited), "compute mode"), Status::Problem);
 }
 
 #[test]
