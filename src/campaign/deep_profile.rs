@@ -83,9 +83,9 @@ impl DeepProfiler<'_> {
     /// Starts ncu for what [`Self::run`] will be asked for, as far as is known now; its turn says what is wrong with it. It is to be settled
     /// before anything is timed.
     pub fn prestart(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) {
-        let folder = self.writer.folder();
-        let Ok(run) = Run::load(folder) else { return };
-        let cases = self.cases(&run, &self.wanted(selected, asked));
+        let (folder, wanted) = (self.writer.folder(), self.wanted(selected, asked));
+        let Some(run) = Run::load(folder).ok().filter(|_| !wanted.is_empty()) else { return };
+        let cases = self.cases(&run, &wanted);
         let cubins = cubins(self.plan, &run.builds, |build| cases.iter().any(|(id, _)| *id == build.variant));
         let cases: Vec<ProfiledCase> = cases.into_iter().filter(|(id, _)| cubins.contains_key(id)).collect();
         if cases.is_empty() {

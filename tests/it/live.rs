@@ -619,25 +619,31 @@ fn ncu_over_an_external_baseline_waits_for_its_turn() {
 
 #[test]
 fn ncu_of_the_deep_profile_loads_beside_the_commands_that_are_confirmed() {
-    let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
-    let starts = place.path().join("starts.txt");
-    variables.push(("NCUGATE_DOUBLE_STARTS", starts.display().to_string()));
-    let program = place.write("program.sh", GOOD);
-    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
-    let baseline = format!("[[baseline]]\nname = \"other\"\ncommand = [\"sh\", \"{}\"]\n", program.display());
-    let gate = "[[gate]]\nname = \"no slower\"\nrequire = \"latency_p50 <= 2 * baseline.latency_p50\"\n";
-    place.write("phase.toml", &format!("{phase}{baseline}{gate}"));
-    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
-    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
-    let run = run_of(&place);
-    let text = fs::read_to_string(run.join("closelooks.jsonl")).unwrap_or_default();
-    let record: Value = serde_json::from_str(text.lines().next().unwrap_or("null")).unwrap();
-    assert_eq!(record["outcome"]["report"], "deep-early-1.ncu-rep", "{finished:?}");
-    let job: Value = serde_json::from_str(&fs::read_to_string(run.join("logs/deep-early.json")).unwrap()).unwrap();
-    assert_eq!(job["mode"]["mode"], "profile");
-    let said = fs::read_to_string(&starts).unwrap();
-    let deep = said.lines().filter(|line| line.starts_with("start") && line.contains("/deep"));
-    assert_eq!(deep.count(), 1, "{said}");
+    for (close_look, report) in [("selected", Some("deep-early-1.ncu-rep")), ("none", None)] {
+        let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+        let starts = place.path().join("starts.txt");
+        variables.push(("NCUGATE_DOUBLE_STARTS", starts.display().to_string()));
+        let program = place.write("program.sh", GOOD);
+        let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        let plain =
+            "[[baseline]]\nname = \"plain\"\nkernel = { entry = \"copy_honest\" }\nparams = { THREADS = 256 }\n";
+        let other = format!("[[baseline]]\nname = \"other\"\ncommand = [\"sh\", \"{}\"]\n", program.display());
+        let gate = "[[gate]]\nname = \"no slower\"\nrequire = \"latency_p50 <= 2 * other.latency_p50\"\n";
+        let profile = format!("[profile]\nclose_look = \"{close_look}\"\n");
+        place.write("phase.toml", &format!("{phase}{profile}{plain}{other}{gate}"));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let run = run_of(&place);
+        let text = fs::read_to_string(run.join("closelooks.jsonl")).unwrap_or_default();
+        let record: Value = serde_json::from_str(text.lines().next().unwrap_or("null")).unwrap();
+        assert_eq!(record["outcome"]["report"].as_str(), report, "{finished:?}");
+        let job = fs::read_to_string(run.join("logs/deep-early.json")).unwrap_or_else(|_| "null".to_owned());
+        let job: Value = serde_json::from_str(&job).unwrap();
+        assert_eq!(job["mode"]["mode"].as_str(), report.map(|_| "profile"));
+        let said = fs::read_to_string(&starts).unwrap();
+        let deep = said.lines().filter(|line| line.starts_with("start") && line.contains("/deep-early"));
+        assert_eq!(deep.count(), usize::from(report.is_some()), "{said}");
+    }
 }
 
 #[test]
