@@ -16,12 +16,13 @@ use crate::explain::{InstructionSamples, source_of, texts};
 use crate::frame::launches::nvtx_text;
 use crate::frame::{case_of, wanted};
 use crate::host::{JobPurpose, WorkerJob};
+use crate::model::BuiltKernel;
 use crate::model::LatencyOutcome;
 use crate::model::Listing;
 use crate::model::VariantId;
 use crate::model::{DeepProfile, ProfileOutcome};
 use crate::ncu::{
-    Contents, Job, LaunchSelection, LifeSampling, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner,
+    Contents, Job, LaunchSelection, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner,
     Subject, Verify, scratch_folder,
 };
 use crate::plan::{Method, Plan, Standing};
@@ -83,17 +84,13 @@ impl DeepProfiler<'_> {
     /// Starts ncu for what [`Self::run`] will be asked for, as far as is known now; its turn says what is wrong with it. It is to be settled
     /// before anything is timed.
     pub fn prestart(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) {
-        let (folder, wanted) = (self.writer.folder(), self.wanted(selected, asked));
-        let Some(run) = Run::load(folder).ok().filter(|_| !wanted.is_empty()) else { return };
-        let cases = self.cases(&run, &wanted);
-        let cubins = cubins(self.plan, &run.builds, |build| cases.iter().any(|(id, _)| *id == build.variant));
-        let cases: Vec<ProfiledCase> = cases.into_iter().filter(|(id, _)| cubins.contains_key(id)).collect();
-        if cases.is_empty() {
-            return;
-        }
         let Self { phase, plan, tools, .. } = *self;
-        let metrics = self.metrics();
-        if let Some(sampling) = self.sampling(&run, &cases) {
+        let (folder, wanted) = (self.writer.folder(), self.wanted(selected, asked));
+        let (Ok(run), Ok(ncu), false) = (Run::load(folder), &tools.ncu, wanted.is_empty()) else { return };
+        let cases = self.cases(&run, &wanted);
+        let (_, kernels) = self.kernels(&run, &cases);
+        if !kernels.is_empty() {
+            let (metrics, sampling) = (self.metrics(), self.sampling(&run, &kernels, ncu));
             Prestart { phase, plan, tools, metrics: &metrics, folder }.deep_profile(EARLY_STEM, sampling);
         }
     }
@@ -117,10 +114,19 @@ impl DeepProfiler<'_> {
         wanted::close_counters(Some(self.tools.device.compute_capability))
     }
 
-    /// How the life of the launches of some cases is sampled, where there is an ncu.
-    fn sampling(&self, run: &Run, cases: &[ProfiledCase]) -> Option<LifeSampling> {
-        let ncu = self.tools.ncu.as_ref().ok()?;
-        Some(LifeSampling::for_launches(longest(run, cases), ncu.version, self.tools.device.compute_capability))
+    /// How the life of the launches of some cases is sampled.
+    fn sampling(&self, run: &Run, cases: &[ProfiledCase], ncu: &Ncu) -> LifeSampling {
+        LifeSampling::for_launches(longest(run, cases), ncu.version, self.tools.device.compute_capability)
+    }
+
+    /// The kernels among some cases, and what they were built to. What a function launches is counted together, and has no source here: it has
+    /// no deep profile.
+    fn kernels(&self, run: &Run, cases: &[ProfiledCase]) -> (BTreeMap<VariantId, BuiltKernel>, Vec<ProfiledCase>) {
+        let is_kernel = |id: &VariantId| matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Kernel(_)));
+        let is_wanted = |id: &VariantId| is_kernel(id) && cases.iter().any(|(case, _)| case == id);
+        let cubins = cubins(self.plan, &run.builds, |build| is_wanted(&build.variant));
+        let kernels = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
+        (cubins, kernels)
     }
 
     fn profile(&mut self, wanted: &[VariantId]) -> Result<(), CampaignError> {
@@ -141,11 +147,7 @@ impl DeepProfiler<'_> {
             .filter(|variant| cases.iter().any(|(id, _)| *id == variant.id))
             .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs, None))
             .collect();
-        // What a function launches is counted together, and has no source here: it has no deep profile.
-        let is_kernel = |id: &VariantId| matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Kernel(_)));
-        let is_wanted = |id: &VariantId| is_kernel(id) && cases.iter().any(|(case, _)| case == id);
-        let cubins = cubins(self.plan, &run.builds, |build| is_wanted(&build.variant));
-        let kernels: Vec<ProfiledCase> = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
+        let (cubins, kernels) = self.kernels(&run, &cases);
         let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
         let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools.worker.clone(), "");
         let of_worker = Subject {
@@ -255,7 +257,7 @@ impl DeepProfiler<'_> {
     ) -> Result<Profiled, CampaignError> {
         let io = |source| CampaignError::Io { what: "take a deep profile", source };
         let mut metrics = self.metrics();
-        let sampling = self.sampling(run, cases).unwrap_or_default();
+        let sampling = self.sampling(run, cases, runner.ncu);
         let started = Instant::now();
         for _ in 0..MAX_UNKNOWN {
             let target = subject.target.command(cases).map_err(io)?;

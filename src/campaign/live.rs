@@ -206,7 +206,7 @@ impl<'a> LiveRun<'a> {
         let (phase, plan, tools, progress) = (self.phase, self.plan, self.tools, self.progress);
         let reference = reference_cubin(phase, plan, tools)?;
         if plan.commands().next().is_some() {
-            // It loads while those load that are timed anew.
+            // It loads while commands load that are timed anew. Without any it would save nothing.
             let asked = self.deep_variants(session);
             DeepProfiler { phase, plan, tools, writer, progress }.prestart(session.selected(), &asked);
         }

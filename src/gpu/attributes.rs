@@ -23,12 +23,12 @@ pub enum ComputeMode {
 }
 
 impl ComputeMode {
-    /// By the driver's number.
+    /// By the driver's number (`CUcomputemode`); one that is not known is taken for the one that nothing may wait in.
     const fn of(number: u32) -> Self {
         match number {
+            0 => Self::Default,
             2 => Self::Prohibited,
-            3 => Self::ExclusiveProcess,
-            _ => Self::Default,
+            _ => Self::ExclusiveProcess,
         }
     }
 }

@@ -200,7 +200,7 @@ impl DifferenceTally {
 /// Elements that are decoded at once: they stay in the nearest cache.
 const DECODED: usize = 64;
 
-/// What comparing slices has come to: stretches of finite elements, and the others one by one.
+/// What comparing slices has come to: tiles of [`DECODED`] finite elements, and the elements of other tiles one by one.
 #[derive(Debug, Clone, Default)]
 struct BlockSums {
     lanes: Lanes,
@@ -429,6 +429,30 @@ mod tests {
             let DifferenceTally { squared_difference, squared_reference, .. } = single;
             assert_eq!(DifferenceTally { squared_difference, squared_reference, ..blocks }, single);
             assert_eq!((single.nonfinite, single.finite, single.max_abs), (3, 200, 110.0 / 3.0));
+        }
+    }
+
+    #[test]
+    fn an_element_that_is_not_finite_or_far_off_counts_wherever_it_is_in_a_tile() {
+        for at in [0, 7, 8, 63, 64, 100, 127, 128, 130] {
+            for (value, right, nonfinite) in [
+                (f64::NAN, 1.0, 1),
+                (f64::INFINITY, 1.0, 1),
+                (1.0, f64::INFINITY, 1),
+                (1.0, f64::NAN, 1),
+                (f64::NEG_INFINITY, f64::INFINITY, 1),
+                (f64::INFINITY, f64::INFINITY, 0),
+                (f64::NAN, f64::NAN, 0),
+                (1e300, 1.0, 0),
+            ] {
+                let (mut expected, mut values) = (vec![1.0; 131], vec![1.0; 131]);
+                (expected[at], values[at]) = (right, value);
+                let tally = DifferenceTally::of_values(&values, &expected, Yardstick::default());
+                let case = format!("{value} where {right} is right, at {at}");
+                assert_eq!((tally.nonfinite, tally.compared), (nonfinite, 131), "{case}");
+                assert_eq!(differences(&tally).max_abs, if value == 1e300 { 1e300 } else { 0.0 }, "{case}");
+                assert_eq!(differences(&tally).rel_l2 > 0.0, value == 1e300, "{case}");
+            }
         }
     }
 

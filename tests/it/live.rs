@@ -593,14 +593,19 @@ fn each_of_several_ncus_over_kernels_gets_a_job_of_its_own() {
     assert_eq!((jobs.len(), of_shape("only"), of_shape("wide")), (2, 1, 1), "{jobs:?}");
 }
 
-#[test]
-fn ncu_over_an_external_baseline_waits_for_its_turn() {
-    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+/// Adds to the phase of a place, after `more`, the program [`GOOD`] as the baseline `other`, and a gate that compares with it.
+fn compare_with_a_program(place: &Place, more: &str) {
     let program = place.write("program.sh", GOOD);
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     let baseline = format!("[[baseline]]\nname = \"other\"\ncommand = [\"sh\", \"{}\"]\n", program.display());
-    let gate = "[[gate]]\nname = \"no slower\"\nrequire = \"latency_p50 <= 2 * baseline.latency_p50\"\n";
-    place.write("phase.toml", &format!("{phase}{baseline}{gate}"));
+    let gate = "[[gate]]\nname = \"no slower\"\nrequire = \"latency_p50 <= 2 * other.latency_p50\"\n";
+    place.write("phase.toml", &format!("{phase}{more}{baseline}{gate}"));
+}
+
+#[test]
+fn ncu_over_an_external_baseline_waits_for_its_turn() {
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    compare_with_a_program(&place, "");
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     let logs = run_of(&place).join("logs");
@@ -623,14 +628,9 @@ fn ncu_of_the_deep_profile_loads_beside_the_commands_that_are_confirmed() {
         let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
         let starts = place.path().join("starts.txt");
         variables.push(("NCUGATE_DOUBLE_STARTS", starts.display().to_string()));
-        let program = place.write("program.sh", GOOD);
-        let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
         let plain =
             "[[baseline]]\nname = \"plain\"\nkernel = { entry = \"copy_honest\" }\nparams = { THREADS = 256 }\n";
-        let other = format!("[[baseline]]\nname = \"other\"\ncommand = [\"sh\", \"{}\"]\n", program.display());
-        let gate = "[[gate]]\nname = \"no slower\"\nrequire = \"latency_p50 <= 2 * other.latency_p50\"\n";
-        let profile = format!("[profile]\nclose_look = \"{close_look}\"\n");
-        place.write("phase.toml", &format!("{phase}{profile}{plain}{other}{gate}"));
+        compare_with_a_program(&place, &format!("[profile]\nclose_look = \"{close_look}\"\n{plain}"));
         let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
         let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
         let run = run_of(&place);
@@ -650,11 +650,7 @@ fn ncu_of_the_deep_profile_loads_beside_the_commands_that_are_confirmed() {
 fn where_one_process_at_a_time_may_use_the_gpu_nothing_opens_it_before_its_turn() {
     let (place, mut variables) = machine_that_counts(&["copy_honest", "copy_again"], "rounds = 60");
     variables.push(("NCUGATE_DOUBLE_EXCLUSIVE", place.path().join("gpu.lock").display().to_string()));
-    let program = place.write("program.sh", GOOD);
-    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
-    let baseline = format!("[[baseline]]\nname = \"other\"\ncommand = [\"sh\", \"{}\"]\n", program.display());
-    let gate = "[[gate]]\nname = \"no slower\"\nrequire = \"latency_p50 <= 2 * baseline.latency_p50\"\n";
-    place.write("phase.toml", &format!("{phase}{baseline}{gate}"));
+    compare_with_a_program(&place, "");
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     // the gate on a ratio to a program that grades itself is judged where ncu saw a kernel of it, and the double of ncu shows none
