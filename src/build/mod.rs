@@ -35,5 +35,6 @@ pub use fatbin::{DeviceCode, FatbinError, device_code, is_binary};
 pub use flag_files::flag_files;
 pub use nvcc::{CompileUnit, Nvcc};
 pub use ptxas::FunctionReport;
+pub use share::code_hash;
 pub use variable::{ModuleVariable, variable, variables};
 pub use warnings::warnings;

@@ -1,5 +1,6 @@
 //! Which variants are the same measurement: equal machine code with equal launches.
 
+use super::digest::sha256;
 use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, VariantId};
 use crate::plan::{Launch, Method, Plan, ShapeProgram, Step};
 
@@ -13,6 +14,18 @@ pub fn twin(earlier: &[BuildRecord], record: &BuildRecord, plan: &Plan) -> Optio
         .filter(|other| other.shares.is_none() && self::code(other) == Some(code))
         .find(|other| self::programs(plan, &other.variant).is_some_and(|theirs| alike(theirs, programs)))
         .map(|other| other.variant.clone())
+}
+
+/// A hash of what [`twin`] compares, which tells variants of different plans apart; none where nothing was built.
+pub fn code_hash(record: &BuildRecord, plan: &Plan) -> Option<String> {
+    let mut programs = programs(plan, &record.variant)?.to_vec();
+    for step in programs.iter_mut().flat_map(|program| &mut program.steps) {
+        if let Step::Launch(launch) = step {
+            launch.entry.clear();
+        }
+    }
+    let text = serde_json::to_vec(&(code(record)?, programs)).ok()?;
+    Some(sha256(&text))
 }
 
 /// The machine code, and how its compiler says that it is launched.

@@ -63,6 +63,9 @@ pub struct TriedPoint {
     pub variant: VariantId,
     /// How it ended.
     pub outcome: TriedOutcome,
+    /// A hash of its machine code and launches: variants with equal ones are timed once. None where it was not built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// Metrics that follow from build and launch, those that are known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, f64>,

@@ -4,7 +4,7 @@ use super::number::{self, Number};
 use super::text;
 use crate::model::{ProposedPoint, SearchBegan, SearchEnded, SearchRecord, TriedOutcome, TriedPoint};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A search that chose the candidates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -65,9 +65,14 @@ impl Read<'_> {
     fn row(&self) -> Option<SearchRow> {
         let (began, ended) = (self.began?, self.ended?);
         let all = began.combinations.map_or_else(|| "more than can be counted".to_owned(), |n| number::plain(n as f64));
+        let codes: BTreeSet<&String> = self.tried.iter().filter_map(|tried| tried.code.as_ref()).collect();
+        let different = match codes.len() {
+            0 => String::new(),
+            codes => format!(" ({codes} different machine codes)"),
+        };
         let timed = self.timed().count();
         let summary = format!(
-            "{} variants of {all} combinations were tried in {:.0} s by strategy {} with seed {}, {timed} of them timed in {} \
+            "{} variants{different} of {all} combinations were tried in {:.0} s by strategy {} with seed {}, {timed} of them timed in {} \
              rounds; it stopped because {}.",
             self.tried.len(),
             ended.seconds,
@@ -167,7 +172,7 @@ mod tests {
             None => TriedOutcome::Failed { reason: "does not build: /tmp/x.cu(3): error".to_owned() },
         };
         let variant = VariantId(variant.to_owned());
-        SearchRecord::Tried(TriedPoint { batch: 0, variant, outcome, facts: BTreeMap::new(), seconds })
+        SearchRecord::Tried(TriedPoint { batch: 0, variant, outcome, code: None, facts: BTreeMap::new(), seconds })
     }
 
     #[test]

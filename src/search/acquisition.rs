@@ -4,6 +4,7 @@ use super::encoding::Encoding;
 use super::forest::{Forest, unit};
 use crate::plan::Point;
 use rand_chacha::ChaCha8Rng;
+use std::collections::HashSet;
 
 /// Best points whose neighbourhood is searched.
 const NEIGHBOURHOODS: usize = 3;
@@ -58,6 +59,8 @@ pub struct Pool<'a> {
     pub tried: Vec<&'a Point>,
     /// The best of these, from the best on.
     pub best: &'a [Point],
+    /// Axes that are not tried at each of their values.
+    pub idle: &'a HashSet<usize>,
 }
 
 impl Pool<'_> {
@@ -96,12 +99,14 @@ impl Pool<'_> {
         }
     }
 
-    /// The axis and the value whose share of the pool is most above its share of what was tried and chosen; the first of equals.
+    /// The axis and the value whose share of the pool is most above its share of what was tried and chosen; the first of equals. An idle
+    /// axis is none.
     fn undertried(&self, chosen: &[usize]) -> (usize, u16) {
         let available = self.shares(self.points.iter());
         let tried = self.shares(self.tried.iter().copied().chain(chosen.iter().map(|at| &self.points[*at])));
         let mut most = (0, 0, f32::NEG_INFINITY);
-        for (axis, (available, tried)) in available.iter().zip(&tried).enumerate() {
+        let axes = available.iter().zip(&tried).enumerate().filter(|(axis, _)| !self.idle.contains(axis));
+        for (axis, (available, tried)) in axes {
             for (value, (available, tried)) in (0..).zip(available.iter().zip(tried)) {
                 if available - tried > most.2 {
                     most = (axis, value, available - tried);
@@ -148,6 +153,7 @@ mod tests {
             encoding: &Encoding::new(scales),
             tried: vec![&best[0]; 4],
             best: &best,
+            idle: &HashSet::new(),
         };
         let chosen = pool.choose(&mut ChaCha8Rng::seed_from_u64(1), batch);
         chosen.into_iter().map(|at| points[at].clone()).collect()
@@ -159,6 +165,18 @@ mod tests {
         let batch = chosen(4, &points);
         assert_eq!(batch[1].distance(&Point(vec![3, 0])), 1, "{batch:?}");
         assert_eq!(batch[3], Point(vec![0, 1]), "the best of those that the model gave up: {batch:?}");
+    }
+
+    #[test]
+    fn an_axis_that_changes_nothing_is_not_undertried() {
+        let points = [Point(vec![0, 0]), Point(vec![0, 1]), Point(vec![1, 1])];
+        let encoding = Encoding::new(vec![AxisScale::Categorical(2), AxisScale::Categorical(2)]);
+        let undertried = |idle: &[usize]| {
+            let idle = idle.iter().copied().collect();
+            let (best, tried) = (&points[..1], vec![&points[0]]);
+            Pool { points: &points, expected: &[], encoding: &encoding, tried, best, idle: &idle }.undertried(&[])
+        };
+        assert_eq!((undertried(&[]), undertried(&[1])), ((1, 1), (0, 1)));
     }
 
     #[test]

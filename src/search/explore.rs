@@ -4,10 +4,10 @@
 use super::candidates::{PointSource, candidates};
 use super::encoding::{AxisScale, Encoding};
 use super::facts::{StaticFacts, static_names};
-use super::proposer::{Proposer, SearchTrial};
+use super::proposer::{Proposer, SearchTrial, ranked};
 use crate::build::{Builder, Cache, Sharing};
 use crate::campaign::{CampaignError, GpuTurn, Patience, Progress, Tools, cubins, reference_cubin};
-use crate::config::{GatePlan, Phase, SearchSettings};
+use crate::config::{GatePlan, Phase, SearchSettings, VariantSpec, VariantSpecKind};
 use crate::host::{Finish, JobPurpose, WorkerEvent, WorkerJob, measure};
 use crate::metric::{Catalogue, LatencyForm};
 use crate::model::{
@@ -100,6 +100,7 @@ impl Exploration<'_> {
             space: &space,
             candidates: &*candidates,
             encoding: &encoding,
+            first: self.first(&space),
             spent: seconds(journal.records()),
             turn: GpuTurn::new(&self.tools.device, self.patience, self.progress),
             journal,
@@ -109,6 +110,16 @@ impl Exploration<'_> {
         search.batches()?;
         let chosen = search.finalists().iter().map(|point| space.params(point)).collect();
         Ok(Explored { chosen, journal: search.journal.path() })
+    }
+
+    /// Variants and baselines that the phase names and the space has: what is known to be worth trying is tried first.
+    fn first(&self, space: &Space) -> Vec<Point> {
+        let own = |spec: &&VariantSpec| match &spec.kind {
+            VariantSpecKind::Kernel(kernel) => self.phase.kernel.as_ref() == Some(&**kernel),
+            VariantSpecKind::Function(_) | VariantSpecKind::Command(_) | VariantSpecKind::Captured(_) => false,
+        };
+        let named = self.phase.variants.iter().chain(&self.phase.baselines).filter(own);
+        named.filter_map(|spec| space.point(&spec.params)).filter(|point| space.contains(point)).collect()
     }
 
     /// What the search is made of: one that went on after a change of it would mix times of different things.
@@ -157,6 +168,7 @@ struct Searching<'a> {
     space: &'a Space,
     candidates: &'a dyn PointSource,
     encoding: &'a Encoding,
+    first: Vec<Point>,
     journal: SearchJournal,
     turn: GpuTurn<'a>,
     /// Wall seconds of it before this process.
@@ -240,7 +252,8 @@ impl Searching<'_> {
                 TriedOutcome::Failed { .. } => None,
             };
             let facts = names.iter().map(|name| tried.facts.get(*name).copied()).collect();
-            Some((point.variant.clone(), SearchTrial { point: Point(point.point.clone()), cost, facts }))
+            let code = tried.code.clone();
+            Some((point.variant.clone(), SearchTrial { point: Point(point.point.clone()), cost, facts, code }))
         };
         proposed.flatten().filter_map(trial).collect()
     }
@@ -260,8 +273,8 @@ impl Searching<'_> {
 
     fn proposer(&self) -> Proposer<'_> {
         let settings = self.of.settings;
-        let (candidates, encoding) = (self.candidates, self.encoding);
-        Proposer { candidates, encoding, strategy: settings.strategy, seed: settings.seed }
+        let (candidates, encoding, first) = (self.candidates, self.encoding, &self.first[..]);
+        Proposer { candidates, encoding, first, strategy: settings.strategy, seed: settings.seed }
     }
 
     fn propose(&mut self) -> Result<(), SearchError> {
@@ -294,8 +307,12 @@ impl Searching<'_> {
         let mut kept = Vec::new();
         for build in &builds {
             let refused = facts.refused(build, &self.of.settings.require, &candidates);
-            match refused {
-                Some(reason) => self.keep(&batches, &facts, &build.variant, TriedOutcome::Failed { reason })?,
+            let known = refused.map_or_else(
+                || self.timed_before(facts.code(&build.variant)),
+                |reason| Some(TriedOutcome::Failed { reason }),
+            );
+            match known {
+                Some(outcome) => self.keep(&batches, &facts, &build.variant, outcome)?,
                 None => kept.push(build.clone()),
             }
         }
@@ -309,6 +326,15 @@ impl Searching<'_> {
         }
         self.say();
         Ok(())
+    }
+
+    /// What an earlier variant of the same machine code took: timed again it would be a second draw of one thing, and of many
+    /// draws the luckiest would lead.
+    fn timed_before(&self, code: Option<&String>) -> Option<TriedOutcome> {
+        let code = code?;
+        let tried = self.tried();
+        let mut same = tried.values().filter(|tried| tried.code.as_ref() == Some(code));
+        same.find(|tried| matches!(tried.outcome, TriedOutcome::Timed { .. })).map(|tried| tried.outcome.clone())
     }
 
     fn build(&self, phase: &Phase, plan: &Plan) -> Result<Vec<BuildRecord>, SearchError> {
@@ -384,8 +410,9 @@ impl Searching<'_> {
         outcome: TriedOutcome,
     ) -> Result<(), StoreError> {
         let Some(batch) = batches.get(variant).copied() else { return Ok(()) };
-        let (variant, facts, seconds) = (variant.clone(), facts.of(variant), self.seconds());
-        self.journal.append(SearchRecord::Tried(TriedPoint { batch, variant, outcome, facts, seconds }))
+        let (code, facts, seconds) = (facts.code(variant).cloned(), facts.of(variant), self.seconds());
+        let variant = variant.clone();
+        self.journal.append(SearchRecord::Tried(TriedPoint { batch, variant, outcome, code, facts, seconds }))
     }
 
     /// Says how far the search is.
@@ -406,16 +433,14 @@ impl Searching<'_> {
         let only: Vec<SearchTrial> = trials.iter().map(|(_, trial)| trial.clone()).collect();
         let importance = self.proposer().importance(&only).unwrap_or_default();
         let names = self.space.axes().iter().map(|(name, _)| name.clone());
-        let mut ranked: Vec<&(VariantId, SearchTrial)> = trials.iter().collect();
-        // What failed comes last: it is measured only where nothing else is there, so that the run says why.
-        ranked.sort_by(|a, b| a.1.cost.unwrap_or(f64::INFINITY).total_cmp(&b.1.cost.unwrap_or(f64::INFINITY)));
-        let timed = ranked.iter().filter(|(_, trial)| trial.cost.is_some()).count();
-        let count = (self.of.settings.finalists as usize).min(timed.max(1));
-        let finalists = || ranked.iter().take(count);
+        // What failed is measured only where nothing else is there, so that the run says why.
+        let mut best = ranked(&only);
+        best.extend(only.first().filter(|_| best.is_empty()));
+        best.truncate(self.of.settings.finalists as usize);
         let ended = SearchEnded {
             why,
-            finalists: finalists().map(|(variant, _)| variant.clone()).collect(),
-            points: finalists().map(|(_, trial)| trial.point.0.clone()).collect(),
+            finalists: best.iter().map(|trial| sweep_id(&self.space.params(&trial.point))).collect(),
+            points: best.iter().map(|trial| trial.point.0.clone()).collect(),
             importance: names.zip(importance).collect(),
             seconds: self.seconds(),
         };

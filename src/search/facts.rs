@@ -1,5 +1,6 @@
 //! What is known of a variant once it is built.
 
+use crate::build::code_hash;
 use crate::campaign::Tools;
 use crate::config::Phase;
 use crate::expr::{Expr, Names, Value};
@@ -15,9 +16,14 @@ pub fn static_names() -> Vec<&'static str> {
     metrics.filter(|metric| metric.is_static()).map(|metric| metric.name.as_str()).collect()
 }
 
-/// Metrics that follow from build and launch, of each variant at the objective's shape.
+/// What builds tell of the variants of a batch.
 #[derive(Debug, Clone, Default)]
-pub struct StaticFacts(BTreeMap<VariantId, BTreeMap<String, f64>>);
+pub struct StaticFacts {
+    /// Metrics that follow from build and launch, at the objective's shape.
+    metrics: BTreeMap<VariantId, BTreeMap<String, f64>>,
+    /// Hashes of machine code and launches.
+    codes: BTreeMap<VariantId, String>,
+}
 
 impl StaticFacts {
     /// Those of a batch.
@@ -32,12 +38,21 @@ impl StaticFacts {
             };
             names.iter().filter_map(cell).collect()
         };
-        Self(plan.variants.iter().map(|variant| (variant.id.clone(), of(&variant.id))).collect())
+        let code = |build: &BuildRecord| Some((build.variant.clone(), code_hash(build, plan)?));
+        Self {
+            metrics: plan.variants.iter().map(|variant| (variant.id.clone(), of(&variant.id))).collect(),
+            codes: builds.iter().filter_map(code).collect(),
+        }
     }
 
-    /// Those of a variant.
+    /// The metrics of a variant.
     pub fn of(&self, variant: &VariantId) -> BTreeMap<String, f64> {
-        self.0.get(variant).cloned().unwrap_or_default()
+        self.metrics.get(variant).cloned().unwrap_or_default()
+    }
+
+    /// The hash of a variant's machine code and launches; none where it was not built.
+    pub fn code(&self, variant: &VariantId) -> Option<&String> {
+        self.codes.get(variant)
     }
 
     /// Why a variant is not launched: it was not built, or a condition on what it uses does not hold or cannot be decided.

@@ -5,6 +5,7 @@ mod answer;
 mod attempt;
 mod candidates;
 mod chosen;
+mod duplicates;
 mod encoding;
 mod explore;
 mod facts;

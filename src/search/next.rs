@@ -59,7 +59,8 @@ pub fn next(run: &PhaseRun, session: &Session<'_>, report: &Report) -> NextAnswe
     };
     let candidates = candidates(&space);
     let seed = phase.search.as_ref().map_or(0, |search| search.seed);
-    let proposer = Proposer { candidates: &*candidates, encoding: &encoding, strategy: SearchStrategy::Model, seed };
+    let proposer =
+        Proposer { candidates: &*candidates, encoding: &encoding, first: &[], strategy: SearchStrategy::Model, seed };
     let proposals = match space.axes().is_empty() {
         true => Vec::new(),
         false => proposer.propose(&trials, PROPOSED),
@@ -100,7 +101,8 @@ fn trials(run: &PhaseRun, session: &Session<'_>, space: &Space) -> Vec<SearchTri
                     TriedOutcome::Timed { us } => Some(us),
                     TriedOutcome::Failed { .. } => None,
                 };
-                trials.push(SearchTrial { point: Point((*point).clone()), cost, facts: Vec::new() });
+                let point = Point((*point).clone());
+                trials.push(SearchTrial { point, cost, facts: Vec::new(), code: tried.code.clone() });
             }
             SearchRecord::Began(_) | SearchRecord::Ended(_) => {}
         }
@@ -115,7 +117,7 @@ fn trials(run: &PhaseRun, session: &Session<'_>, space: &Space) -> Vec<SearchTri
             Cell::Value(value) if value > 0.0 => Some(value),
             Cell::Value(_) | Cell::Missing(_) => None,
         };
-        Some(SearchTrial { point: space.point(&variant.params)?, cost, facts: Vec::new() })
+        Some(SearchTrial { point: space.point(&variant.params)?, cost, facts: Vec::new(), code: None })
     };
     candidates.filter_map(trial).collect()
 }

@@ -3,6 +3,7 @@
 
 use super::acquisition::{Expectation, Pool};
 use super::candidates::PointSource;
+use super::duplicates::{idle_axes, without_duplicates};
 use super::encoding::Encoding;
 use super::forest::{Forest, ForestSettings, Samples, unit};
 use crate::config::SearchStrategy;
@@ -24,6 +25,9 @@ const FOREST: ForestSettings = ForestSettings { trees: 48, leaf: 1, features: 0.
 /// the best ones.
 const WORST: f64 = 3.0;
 
+/// Points whose neighbours can be tried, whatever is drawn.
+const BEST: usize = 8;
+
 /// How much what else is known of a trial (registers, counters) counts beside its cost when the model splits.
 const FACTS: f32 = 0.25;
 
@@ -36,6 +40,8 @@ pub struct SearchTrial {
     pub cost: Option<f64>,
     /// What else is known of it, in one order for all trials; empty where nothing is.
     pub facts: Vec<Option<f64>>,
+    /// A hash of its machine code and launches; none where they are not known. Trials with equal ones are one measurement.
+    pub code: Option<String>,
 }
 
 /// A point to try, and what the model expects of it.
@@ -53,6 +59,8 @@ pub struct Proposer<'a> {
     pub candidates: &'a dyn PointSource,
     /// Its points as features.
     pub encoding: &'a Encoding,
+    /// Points that are tried before all others.
+    pub first: &'a [Point],
     /// How.
     pub strategy: SearchStrategy,
     /// Decides what is drawn at random.
@@ -62,21 +70,30 @@ pub struct Proposer<'a> {
 impl Proposer<'_> {
     /// The next `batch` points, none of which was tried; fewer where the space has no more.
     pub fn propose(&self, trials: &[SearchTrial], batch: usize) -> Vec<Proposal> {
-        let tried: HashSet<&Point> = trials.iter().map(|trial| &trial.point).collect();
+        let mut tried: HashSet<&Point> = trials.iter().map(|trial| &trial.point).collect();
+        let first: Vec<&Point> = self.first.iter().filter(|point| tried.insert(point)).take(batch).collect();
+        let unexpected = |point| Proposal { point, expected: None };
+        let mut proposals: Vec<Proposal> = first.iter().copied().cloned().map(unexpected).collect();
+        let batch = batch - proposals.len();
+        if batch == 0 {
+            return proposals;
+        }
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(trials.len() as u64 + 1);
-        let unexpected = |point| Proposal { point, expected: None };
         match self.strategy {
-            SearchStrategy::Exhaustive => self.candidates.in_order(&tried, batch).into_iter().map(unexpected).collect(),
+            SearchStrategy::Exhaustive => {
+                proposals.extend(self.candidates.in_order(&tried, batch).into_iter().map(unexpected));
+            }
             SearchStrategy::Random => {
-                self.candidates.draw(&mut rng, batch, &tried).into_iter().map(unexpected).collect()
+                proposals.extend(self.candidates.draw(&mut rng, batch, &tried).into_iter().map(unexpected));
             }
             SearchStrategy::Model if trials.len() < SPREAD => {
                 let count = batch.min(SPREAD - trials.len());
-                self.spread(&mut rng, trials, &tried, count).into_iter().map(unexpected).collect()
+                proposals.extend(self.spread(&mut rng, &tried, count).into_iter().map(unexpected));
             }
-            SearchStrategy::Model => self.modelled(&mut rng, trials, &tried, batch),
+            SearchStrategy::Model => proposals.extend(self.modelled(&mut rng, trials, &tried, batch)),
         }
+        proposals
     }
 
     /// How much each axis decides, by what the model splits on; sums to 1. None where too little is known.
@@ -92,18 +109,12 @@ impl Proposer<'_> {
     }
 
     /// Points far from one another and from those that were tried.
-    fn spread(
-        &self,
-        rng: &mut ChaCha8Rng,
-        trials: &[SearchTrial],
-        tried: &HashSet<&Point>,
-        count: usize,
-    ) -> Vec<Point> {
+    fn spread(&self, rng: &mut ChaCha8Rng, tried: &HashSet<&Point>, count: usize) -> Vec<Point> {
         let mut chosen: Vec<Point> = Vec::new();
         while chosen.len() < count {
             let mut drawn = self.candidates.draw(rng, DRAWN, tried);
             drawn.retain(|point| !chosen.contains(point));
-            let known = || trials.iter().map(|trial| &trial.point).chain(&chosen);
+            let known = || tried.iter().copied().chain(&chosen);
             let apart = |point: &Point| known().map(|other| point.distance(other)).min().unwrap_or(usize::MAX);
             // The first of those that are equally far.
             let Some(best) = drawn.into_iter().rev().max_by_key(apart) else { break };
@@ -125,12 +136,14 @@ impl Proposer<'_> {
             return drawn.into_iter().map(|point| Proposal { point, expected: None }).collect();
         };
         let forest = Forest::fit(&samples, FOREST, u64::from(unit(rng).to_bits()));
-        let best = best_points(trials);
-        let points = self.candidates.pool(rng, &best, tried);
+        let best: Vec<Point> = ranked(trials).into_iter().take(BEST).map(|trial| trial.point.clone()).collect();
+        let idle = idle_axes(trials);
+        let points = without_duplicates(self.candidates.pool(rng, &best, tried), trials, &idle);
         let expected: Vec<Expectation> =
             points.iter().map(|point| Expectation::of(&forest, &self.encoding.row(point))).collect();
         let tried = trials.iter().map(|trial| &trial.point).collect();
-        let pool = Pool { points: &points, expected: &expected, encoding: self.encoding, tried, best: &best };
+        let pool =
+            Pool { points: &points, expected: &expected, encoding: self.encoding, tried, best: &best, idle: &idle };
         let least = least_cost(trials);
         let proposal = |at: usize| {
             let expected = least.map(|least| least / f64::from(-expected[at].mean));
@@ -188,11 +201,16 @@ fn least_cost(trials: &[SearchTrial]) -> Option<f64> {
     trials.iter().filter_map(|trial| trial.cost).min_by(f64::total_cmp)
 }
 
-/// The best points, from the best on.
-fn best_points(trials: &[SearchTrial]) -> Vec<Point> {
-    let mut timed: Vec<(f64, &Point)> = trials.iter().filter_map(|trial| Some((trial.cost?, &trial.point))).collect();
+/// The trials that have a cost, from the best on; of equal machine code the first alone.
+pub fn ranked(trials: &[SearchTrial]) -> Vec<&SearchTrial> {
+    let mut timed: Vec<(f64, &SearchTrial)> = trials.iter().filter_map(|trial| Some((trial.cost?, trial))).collect();
     timed.sort_by(|a, b| a.0.total_cmp(&b.0));
-    timed.into_iter().take(8).map(|(_, point)| point.clone()).collect()
+    let mut seen = HashSet::new();
+    timed
+        .into_iter()
+        .map(|(_, trial)| trial)
+        .filter(|trial| trial.code.as_ref().is_none_or(|code| seen.insert(code)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -215,7 +233,7 @@ mod tests {
 
     fn run(strategy: SearchStrategy, seed: u64, budget: usize) -> Vec<SearchTrial> {
         let (candidates, encoding) = space();
-        let proposer = Proposer { candidates: &candidates, encoding: &encoding, strategy, seed };
+        let proposer = Proposer { candidates: &candidates, encoding: &encoding, first: &[], strategy, seed };
         let mut trials = Vec::new();
         while trials.len() < budget {
             let batch = proposer.propose(&trials, 8);
@@ -224,6 +242,7 @@ mod tests {
                 cost: cost(&p.point),
                 point: p.point,
                 facts: Vec::new(),
+                code: None,
             }));
         }
         trials
@@ -243,6 +262,35 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_is_tried_first_by_every_strategy_and_once() {
+        let (candidates, encoding) = space();
+        let first = [Point(vec![9, 2]), Point(vec![3, 3]), Point(vec![9, 2])];
+        for strategy in [SearchStrategy::Model, SearchStrategy::Random, SearchStrategy::Exhaustive] {
+            let proposer = Proposer { candidates: &candidates, encoding: &encoding, first: &first, strategy, seed: 2 };
+            let mut points: Vec<Point> = Vec::new();
+            for batch in [1, 7] {
+                let trials: Vec<SearchTrial> = points.iter().map(|point| trial(point.clone(), None)).collect();
+                points.extend(proposer.propose(&trials, batch).into_iter().map(|proposal| proposal.point));
+            }
+            assert_eq!((&points[..2], points.len()), (&first[..2], 8), "{strategy:?}");
+            assert_eq!(points.iter().collect::<HashSet<_>>().len(), 8, "{strategy:?}");
+        }
+    }
+
+    fn trial(point: Point, code: Option<&str>) -> SearchTrial {
+        SearchTrial { cost: cost(&point), point, facts: Vec::new(), code: code.map(str::to_owned) }
+    }
+
+    #[test]
+    fn of_equal_machine_code_the_first_alone_is_ranked() {
+        let at = |a, b, code| trial(Point(vec![a, b]), code);
+        let trials =
+            [at(11, 3, Some("x")), at(11, 4, Some("y")), at(11, 5, Some("x")), at(12, 4, None), at(10, 4, None)];
+        let points: Vec<Vec<u16>> = ranked(&trials).iter().map(|trial| trial.point.0.clone()).collect();
+        assert_eq!(points, [vec![11, 4], vec![11, 3], vec![12, 4], vec![10, 4]]);
+    }
+
+    #[test]
     fn a_model_finds_the_best_of_a_bowl_in_a_quarter_of_it() {
         let found = (0..8).filter(|seed| best(&run(SearchStrategy::Model, *seed, 64)) <= 1.0).count();
         assert!(found >= 7, "found by {found} of 8 seeds");
@@ -253,8 +301,13 @@ mod tests {
         let whole = run(SearchStrategy::Model, 5, 48);
         assert_eq!(whole, run(SearchStrategy::Model, 5, 48));
         let (candidates, encoding) = space();
-        let proposer =
-            Proposer { candidates: &candidates, encoding: &encoding, strategy: SearchStrategy::Model, seed: 5 };
+        let proposer = Proposer {
+            candidates: &candidates,
+            encoding: &encoding,
+            first: &[],
+            strategy: SearchStrategy::Model,
+            seed: 5,
+        };
         let next: Vec<Point> = proposer.propose(&whole[..32], 8).into_iter().map(|p| p.point).collect();
         let then: Vec<Point> = whole[32..40].iter().map(|trial| trial.point.clone()).collect();
         assert_eq!(next, then);
@@ -263,9 +316,14 @@ mod tests {
     #[test]
     fn trials_that_all_fail_leave_a_search_at_random() {
         let (candidates, encoding) = space();
-        let proposer =
-            Proposer { candidates: &candidates, encoding: &encoding, strategy: SearchStrategy::Model, seed: 1 };
-        let failed = |p: Proposal| SearchTrial { point: p.point, cost: None, facts: Vec::new() };
+        let proposer = Proposer {
+            candidates: &candidates,
+            encoding: &encoding,
+            first: &[],
+            strategy: SearchStrategy::Model,
+            seed: 1,
+        };
+        let failed = |p: Proposal| SearchTrial { point: p.point, cost: None, facts: Vec::new(), code: None };
         let mut trials: Vec<SearchTrial> = proposer.propose(&[], 16).into_iter().map(failed).collect();
         trials.extend(proposer.propose(&trials, 8).into_iter().map(failed));
         assert_eq!(trials.len(), 24);
@@ -275,8 +333,13 @@ mod tests {
     #[test]
     fn importance_is_of_the_axis_that_decides() {
         let (candidates, encoding) = space();
-        let proposer =
-            Proposer { candidates: &candidates, encoding: &encoding, strategy: SearchStrategy::Model, seed: 1 };
+        let proposer = Proposer {
+            candidates: &candidates,
+            encoding: &encoding,
+            first: &[],
+            strategy: SearchStrategy::Model,
+            seed: 1,
+        };
         let mut trials = run(SearchStrategy::Random, 1, 100);
         for trial in &mut trials {
             trial.cost = Some(1.0 + f64::from(trial.point.0[1]) / 8.0);

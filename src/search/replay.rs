@@ -80,7 +80,8 @@ pub fn replay(space: &RecordedSpace, settings: ReplaySettings) -> ReplayScore {
 /// The best cost after each evaluation; infinite while all failed.
 fn search(space: &RecordedSpace, settings: ReplaySettings, seed: u64, evaluations: usize) -> Vec<f64> {
     let candidates = Listed::new(space.points.clone());
-    let proposer = Proposer { candidates: &candidates, encoding: &space.encoding, strategy: settings.strategy, seed };
+    let proposer =
+        Proposer { candidates: &candidates, encoding: &space.encoding, first: &[], strategy: settings.strategy, seed };
     let mut trials: Vec<SearchTrial> = Vec::with_capacity(evaluations);
     while trials.len() < evaluations {
         let batch = proposer.propose(&trials, settings.batch.max(1).min(evaluations - trials.len()));
@@ -92,7 +93,7 @@ fn search(space: &RecordedSpace, settings: ReplaySettings, seed: u64, evaluation
                 Learning::Times => Vec::new(),
                 Learning::Facts => space.facts_of(&proposal.point).to_vec(),
             };
-            SearchTrial { cost: space.cost(&proposal.point), point: proposal.point, facts }
+            SearchTrial { cost: space.cost(&proposal.point), point: proposal.point, facts, code: None }
         }));
     }
     let mut best = f64::INFINITY;

@@ -110,7 +110,8 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     let (_, gates) = tail.split_once("[[gate]]").unwrap();
     let kernel = head.replace("\"copy\"\ndefines = [", "\"copy_honest\"\ndefines = [\"PAD\", ");
     let space = "[sweep]\nTHREADS = [64, 128]\nPAD = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n[search]\nbudget = { builds = 6 }\nbatch = 1\n";
-    place.write("phase.toml", &format!("{kernel}{space}[[gate]]{gates}"));
+    let known = "[[baseline]]\nname = \"known\"\nparams = { THREADS = 128, PAD = 7 }\n";
+    place.write("phase.toml", &format!("{kernel}{space}{known}[[gate]]{gates}"));
     let run = |args: &[&str]| {
         let mut command = place.ncugate(args);
         crate::command::Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)))
@@ -119,6 +120,18 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     // The report of the double of ncu has no launch of these, so that no counter bears the latency out.
     assert_eq!(searched.status, Some(4), "{searched:?}");
     assert!(searched.stderr.contains("search: "), "{searched:?}");
+    // The baseline is a point of the space. Its macro PAD changes nothing: there are two machine codes.
+    let mut folders = std::fs::read_dir(place.path().join("profiles/copy")).unwrap().map(|entry| entry.unwrap().path());
+    let journal = folders.find_map(|folder| Some(folder.join("search.jsonl")).filter(|path| path.exists())).unwrap();
+    let text = std::fs::read_to_string(journal).unwrap();
+    let records: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let tried: Vec<&serde_json::Value> = records.iter().filter(|record| record["event"] == "tried").collect();
+    assert_eq!((tried.len(), tried[0]["variant"].as_str()), (6, Some("THREADS=128,PAD=7")), "{text}");
+    let times = |tried: &&serde_json::Value| format!("{} {}", tried["code"], tried["outcome"]["us"]);
+    let different: std::collections::BTreeSet<String> = tried.iter().map(times).collect();
+    assert_eq!(different.len(), 2, "a machine code is timed once: {text}");
+    let finalists = records.last().unwrap()["finalists"].as_array().unwrap();
+    assert_eq!(finalists.len(), 2, "{text}");
     let part = run(&["run", "phase.toml", "--source", "gpu", "--filter", "PAD == 3"]);
     assert_eq!(part.status, Some(2), "{part:?}");
     assert!(part.stderr.contains("are proposed by its search"), "{}", part.stderr);
