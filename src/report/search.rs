@@ -171,8 +171,9 @@ mod tests {
             Some(us) => TriedOutcome::Timed { us },
             None => TriedOutcome::Failed { reason: "does not build: /tmp/x.cu(3): error".to_owned() },
         };
-        let variant = VariantId(variant.to_owned());
-        SearchRecord::Tried(TriedPoint { batch: 0, variant, outcome, code: None, facts: BTreeMap::new(), seconds })
+        // Of one machine code are the variants that take equally long.
+        let (variant, code) = (VariantId(variant.to_owned()), us.map(|us| us.to_string()));
+        SearchRecord::Tried(TriedPoint { batch: 0, variant, outcome, code, facts: BTreeMap::new(), seconds })
     }
 
     #[test]
@@ -198,7 +199,7 @@ mod tests {
             SearchRecord::Proposed { batch: 0, points: vec![point], seconds: 0.1 },
             tried("A=1", Some(8.0), 1.0),
             tried("A=3", None, 2.0),
-            tried("A=4", Some(9.0), 3.0),
+            tried("A=4", Some(8.0), 3.0),
             tried("A=2", Some(5.0), 4.0),
             SearchRecord::Ended(ended),
         ];
@@ -207,6 +208,11 @@ mod tests {
         assert_eq!(row.trials.len(), 3);
         assert_eq!(row.failures, [("does not build".to_owned(), 1)]);
         assert!(row.summary.contains("4 variants were built"), "{}", row.summary);
+        assert!(
+            row.summary.starts_with("4 variants (2 different machine codes) of 20,000 combinations"),
+            "{}",
+            row.summary
+        );
         assert_eq!(row.model.as_deref(), Some("Of 1 times that the model foretold, half were within 25 %."));
         assert_eq!(super::row(&records[..6]), None, "a search that has not ended is not shown");
     }

@@ -1,6 +1,6 @@
 //! Points that are expected to be built to machine code that was tried.
 
-use super::proposer::SearchTrial;
+use super::trial::SearchTrial;
 use crate::plan::Point;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

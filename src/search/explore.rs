@@ -4,7 +4,8 @@
 use super::candidates::{PointSource, candidates};
 use super::encoding::{AxisScale, Encoding};
 use super::facts::{StaticFacts, static_names};
-use super::proposer::{Proposer, SearchTrial, ranked};
+use super::proposer::Proposer;
+use super::trial::{SearchTrial, ranked};
 use crate::build::{Builder, Cache, Sharing};
 use crate::campaign::{CampaignError, GpuTurn, Patience, Progress, Tools, cubins, reference_cubin};
 use crate::config::{GatePlan, Phase, SearchSettings, VariantSpec, VariantSpecKind};

@@ -15,6 +15,7 @@ mod next;
 mod proposer;
 mod recorded;
 mod replay;
+mod trial;
 
 pub use answer::{ANSWER_BYTES, AgentFinding, AttemptAnswer, line};
 pub use attempt::{AttemptError, AttemptPhase, AttemptSource, attempt_phase, usual_params};
@@ -24,6 +25,7 @@ pub use encoding::{AxisScale, Encoding};
 pub use explore::{Exploration, Explored, SearchError};
 pub use history::{AttemptHistory, AttemptRecord, MAX_SOURCE};
 pub use next::{NextAnswer, NextPoint, next};
-pub use proposer::{Proposal, Proposer, SearchTrial};
+pub use proposer::{Proposal, Proposer};
 pub use recorded::{RecordedError, RecordedSpace};
 pub use replay::{Learning, ReplayScore, ReplaySettings, replay};
+pub use trial::SearchTrial;

@@ -3,7 +3,8 @@
 use super::answer::AgentFinding;
 use super::candidates::candidates;
 use super::encoding::{AxisScale, Encoding};
-use super::proposer::{Proposer, SearchTrial};
+use super::proposer::Proposer;
+use super::trial::SearchTrial;
 use crate::config::SearchStrategy;
 use crate::judge::{PhaseRun, Session};
 use crate::model::{Better, Cell, SearchRecord, TriedOutcome, Verdict};

@@ -6,6 +6,7 @@ use super::candidates::PointSource;
 use super::duplicates::{idle_axes, without_duplicates};
 use super::encoding::Encoding;
 use super::forest::{Forest, ForestSettings, Samples, unit};
+use super::trial::{SearchTrial, least_cost, ranked};
 use crate::config::SearchStrategy;
 use crate::plan::Point;
 use rand_chacha::ChaCha8Rng;
@@ -30,19 +31,6 @@ const BEST: usize = 8;
 
 /// How much what else is known of a trial (registers, counters) counts beside its cost when the model splits.
 const FACTS: f32 = 0.25;
-
-/// What came of a point.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SearchTrial {
-    /// The point.
-    pub point: Point,
-    /// What is minimised, positive; none where there is none: it did not build, was refused, wrong, or crashed.
-    pub cost: Option<f64>,
-    /// What else is known of it, in one order for all trials; empty where nothing is.
-    pub facts: Vec<Option<f64>>,
-    /// A hash of its machine code and launches; none where they are not known. Trials with equal ones are one measurement.
-    pub code: Option<String>,
-}
 
 /// A point to try, and what the model expects of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -196,23 +184,6 @@ fn facts(trials: &[SearchTrial], targets: &mut [Vec<f32>]) {
     }
 }
 
-/// The least cost of all trials; none where all failed.
-fn least_cost(trials: &[SearchTrial]) -> Option<f64> {
-    trials.iter().filter_map(|trial| trial.cost).min_by(f64::total_cmp)
-}
-
-/// The trials that have a cost, from the best on; of equal machine code the first alone.
-pub fn ranked(trials: &[SearchTrial]) -> Vec<&SearchTrial> {
-    let mut timed: Vec<(f64, &SearchTrial)> = trials.iter().filter_map(|trial| Some((trial.cost?, trial))).collect();
-    timed.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut seen = HashSet::new();
-    timed
-        .into_iter()
-        .map(|(_, trial)| trial)
-        .filter(|trial| trial.code.as_ref().is_none_or(|code| seen.insert(code)))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::candidates::Listed;
@@ -279,15 +250,6 @@ mod tests {
 
     fn trial(point: Point, code: Option<&str>) -> SearchTrial {
         SearchTrial { cost: cost(&point), point, facts: Vec::new(), code: code.map(str::to_owned) }
-    }
-
-    #[test]
-    fn of_equal_machine_code_the_first_alone_is_ranked() {
-        let at = |a, b, code| trial(Point(vec![a, b]), code);
-        let trials =
-            [at(11, 3, Some("x")), at(11, 4, Some("y")), at(11, 5, Some("x")), at(12, 4, None), at(10, 4, None)];
-        let points: Vec<Vec<u16>> = ranked(&trials).iter().map(|trial| trial.point.0.clone()).collect();
-        assert_eq!(points, [vec![11, 4], vec![11, 3], vec![12, 4], vec![10, 4]]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! A strategy tried on spaces that were measured before, without a GPU.
 
 use super::candidates::Listed;
-use super::proposer::{Proposer, SearchTrial};
+use super::proposer::Proposer;
 use super::recorded::RecordedSpace;
+use super::trial::SearchTrial;
 use crate::config::SearchStrategy;
 use rayon::prelude::*;
 use serde::Serialize;
