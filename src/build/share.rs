@@ -16,7 +16,7 @@ pub fn twin(earlier: &[BuildRecord], record: &BuildRecord, plan: &Plan) -> Optio
         .map(|other| other.variant.clone())
 }
 
-/// A hash of what [`twin`] compares, which tells variants of different plans apart; none where nothing was built.
+/// A hash of what makes two variants one measurement, which tells variants of different plans apart; none where nothing was built.
 pub fn code_hash(record: &BuildRecord, plan: &Plan) -> Option<String> {
     let mut programs = programs(plan, &record.variant)?.to_vec();
     for step in programs.iter_mut().flat_map(|program| &mut program.steps) {
