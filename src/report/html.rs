@@ -16,6 +16,7 @@ use super::model::Headline;
 use super::page;
 use super::provenance::{Provenance, RunOrigin};
 use super::report::Report;
+use super::search::SearchRow;
 use super::shape_matrix::ShapeMatrix;
 use super::speed_of_light::SpeedOfLightRow;
 use super::steps::StepTable;
@@ -86,6 +87,7 @@ struct Shell<'a> {
     waivers: &'a [WaiverRow],
     steps: &'a Option<StepTable>,
     deltas: &'a [Delta],
+    search: &'a Option<SearchRow>,
     speed_of_light: &'a [SpeedOfLightRow],
     findings: &'a [FindingRow],
     deep_profile: &'a Option<DeepProfileRow>,
@@ -115,6 +117,7 @@ impl<'a> Shell<'a> {
             waivers: &report.waivers,
             steps: &report.steps,
             deltas: &report.deltas,
+            search: &report.search,
             speed_of_light: &report.speed_of_light,
             findings: &report.findings,
             deep_profile: &report.deep_profile,

@@ -122,8 +122,8 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     assert!(searched.stderr.contains("search: "), "{searched:?}");
     // The baseline is a point of the space. Its macro PAD changes nothing: there are two machine codes.
     let mut folders = std::fs::read_dir(place.path().join("profiles/copy")).unwrap().map(|entry| entry.unwrap().path());
-    let journal = folders.find_map(|folder| Some(folder.join("search.jsonl")).filter(|path| path.exists())).unwrap();
-    let text = std::fs::read_to_string(journal).unwrap();
+    let run_folder = folders.find(|folder| folder.join("search.jsonl").exists()).unwrap();
+    let text = std::fs::read_to_string(run_folder.join("search.jsonl")).unwrap();
     let records: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let tried: Vec<&serde_json::Value> = records.iter().filter(|record| record["event"] == "tried").collect();
     assert_eq!((tried.len(), tried[0]["variant"].as_str()), (6, Some("THREADS=128,PAD=7")), "{text}");
@@ -132,6 +132,9 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     assert_eq!(different.len(), 2, "a machine code is timed once: {text}");
     let finalists = records.last().unwrap()["finalists"].as_array().unwrap();
     assert_eq!(finalists.len(), 2, "{text}");
+    let report = place.path().join("reports/copy").join(run_folder.file_name().unwrap());
+    let page = std::fs::read_to_string(report.join("report.html")).unwrap();
+    assert!(page.contains("<section id=\"search\">"), "the search is on the page");
     let part = run(&["run", "phase.toml", "--source", "gpu", "--filter", "PAD == 3"]);
     assert_eq!(part.status, Some(2), "{part:?}");
     assert!(part.stderr.contains("are proposed by its search"), "{}", part.stderr);
