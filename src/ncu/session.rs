@@ -20,6 +20,8 @@ use std::time::Duration;
 const LONGEST_SCRATCH: usize = 50;
 /// Lines of the target's own output that a failure shows.
 const SHOWN_LINES: usize = 3;
+/// How a line begins by which our worker says something to this program.
+const EVENT: &str = "{\"event\":";
 /// Bytes read of a log: more than ncu says of thousands of launches.
 const KEPT: u64 = 16 << 20;
 
@@ -62,8 +64,9 @@ pub struct Ran {
 impl Ran {
     /// The failure with the last words of the target.
     pub fn explain(&self, failure: &NcuFailure) -> String {
-        let lines: Vec<&str> =
-            self.output.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("==")).collect();
+        // What our worker tells this program is not for people.
+        let is_said = |line: &&str| !line.is_empty() && !line.starts_with("==") && !line.starts_with(EVENT);
+        let lines: Vec<&str> = self.output.lines().map(str::trim).filter(is_said).collect();
         let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
         if last.is_empty() { failure.to_string() } else { format!("{failure}; it printed: {}", last.join(" | ")) }
     }
@@ -224,6 +227,14 @@ mod tests {
         assert!(private_folder(folder.clone(), user + 1).is_err());
         std::os::unix::fs::symlink(&folder, base.path().join("link")).unwrap();
         assert!(private_folder(base.path().join("link"), user).is_err());
+    }
+
+    #[test]
+    fn a_failure_is_explained_by_what_the_target_printed_for_people() {
+        let output = "==PROF== Connected\n{\"event\":\"device\"}\nno memory left\n{\"event\":\"done\"}\n".to_owned();
+        let ran = Ran { report: None, ending: Ending::NonZero(1), log: String::new(), output, failure: None };
+        let failure = NcuFailure::Permission;
+        assert_eq!(ran.explain(&failure), format!("{failure}; it printed: no memory left"));
     }
 
     #[test]

@@ -6,9 +6,9 @@
 use super::error::RenderError;
 use super::number;
 use crate::chart::palette;
-use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -64,6 +64,10 @@ fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
 /// The templates with filters that write numbers as everywhere else.
 fn environment() -> Result<Environment<'static>, RenderError> {
     let mut env = Environment::new();
+    // A name that a template is not given fails here, and a page without it is better than none for a user.
+    if cfg!(debug_assertions) {
+        env.set_undefined_behavior(UndefinedBehavior::Strict);
+    }
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     env.add_filter("plain", number::plain);
     env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
