@@ -14,6 +14,7 @@ mod count_once;
 mod cubins;
 mod deep_choice;
 mod deep_profile;
+mod early_passes;
 mod error;
 mod gpu_turn;
 mod lanes;

@@ -2,6 +2,7 @@
 //! before anything is timed.
 
 use super::collecting::book;
+use super::early_passes;
 use super::gpu_turn::GpuTurn;
 use super::profile::{cases, counters};
 use super::targets::{self, Folders};
@@ -68,13 +69,31 @@ impl Prestart<'_> {
         let _ = self.session(ncu, self.tools.timing_gpu(), "called", wanted, &preload);
     }
 
+    /// Finds out how many replay passes the counters of kernels need, where a first run on a chip would ask for that later, with nothing
+    /// else to do. The GPU is held meanwhile, unless another run measures on it.
+    pub fn find_passes(self, turn: &GpuTurn<'_>) {
+        let Ok(ncu) = &self.tools.ncu else { return };
+        let gpu = self.tools.timing_gpu();
+        let unknown: Vec<_> = (self.counted().into_iter())
+            .filter(|(counters, shapes)| early_passes::are_unknown(ncu, gpu, counters, self.launches(shapes)))
+            .collect();
+        if unknown.is_empty() || !self.launches_kernels() || !self.is_shared() {
+            return;
+        }
+        let (Some(hold), Ok(folders)) = (turn.hold(), self.folders(gpu)) else { return };
+        for (counters, shapes) in &unknown {
+            let runner = folders.runner(ncu, self.phase, "early-");
+            early_passes::find(runner, gpu, counters, self.launches(shapes));
+        }
+        hold.release();
+    }
+
     /// Starts what launches kernels: workers with an open device, and ncu over one for each group of counters on each GPU; on GPUs with little
     /// memory fewer. Nothing is started where the phase has Python functions, or where another run measures on a GPU. GPUs are held until
     /// everything has loaded.
     pub fn kernels(self, turn: &GpuTurn<'_>) {
-        let launched = self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_)));
         let most = self.most_contexts();
-        if !launched || self.has_functions() || most < WORKERS || !self.is_shared() {
+        if !self.launches_kernels() || most < WORKERS || !self.is_shared() {
             return;
         }
         let Some(hold) = turn.hold() else { return };
@@ -93,14 +112,9 @@ impl Prestart<'_> {
 
     fn sessions_over_kernels(self, most: usize) {
         let Ok(ncu) = &self.tools.ncu else { return };
-        let (counted, witness) = counters(self.metrics, &self.tools.device);
-        let shapes = &self.phase.profile.shapes;
-        let unseen: Vec<ShapeName> =
-            wanted::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
-        let mut groups = self.groups(ncu, &counted, shapes);
-        if !unseen.is_empty() {
-            groups.extend(self.groups(ncu, &witness, &unseen));
-        }
+        let counted = self.counted();
+        let groups: Vec<Group> =
+            counted.iter().flat_map(|(counters, shapes)| self.groups(ncu, counters, shapes)).collect();
         let opened = Preload::Device { hidden: None };
         for gpu in self.tools.gpus() {
             for (number, group) in groups.iter().take(MOST_SESSIONS.min(most)).enumerate() {
@@ -176,11 +190,39 @@ impl Prestart<'_> {
         worker.prestarted.start(|| worker.command(), preloads, &self.folder.join("logs"));
     }
 
+    /// Whether there are kernels, and nothing but kernels, that this program's worker launches.
+    fn launches_kernels(self) -> bool {
+        let launched = self.plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_)));
+        launched && !self.has_functions()
+    }
+
+    /// The counters of kernels, and at which shapes: all at those that the phase profiles, what latencies are held against at the others.
+    fn counted(self) -> Vec<(Vec<String>, Vec<ShapeName>)> {
+        let (counted, witness) = counters(self.metrics, &self.tools.device);
+        let shapes = &self.phase.profile.shapes;
+        let unseen: Vec<ShapeName> =
+            wanted::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
+        let all = [(counted, shapes.clone()), (witness, unseen)];
+        all.into_iter().filter(|(_, shapes)| !shapes.is_empty()).collect()
+    }
+
+    fn launches(self, shapes: &[ShapeName]) -> usize {
+        self.plan.variants.len() * shapes.len()
+    }
+
     /// The groups that counters will be collected in, as far as can be said before anything is counted.
     fn groups(self, ncu: &Ncu, counters: &[String], shapes: &[ShapeName]) -> Vec<Group> {
-        let effort = Effort { launches: self.plan.variants.len() * shapes.len(), probes: 0 };
+        let effort = Effort { launches: self.launches(shapes), probes: 0 };
         let mut unasked = |_: &[String]| Err(());
         plan_groups(counters, effort, &mut unasked, &mut book(ncu, &self.tools.device)).unwrap_or_default()
+    }
+
+    fn folders(self, gpu: RunGpu<'_>) -> io::Result<Folders> {
+        Ok(Folders {
+            reports: self.folder.join("reports"),
+            logs: self.folder.join("logs"),
+            scratch: scratch_folder(gpu.device().uuid.as_deref())?,
+        })
     }
 
     fn session(
@@ -212,11 +254,6 @@ impl Prestart<'_> {
 
     /// Starts ncu for a job whose file will come through the pipe.
     fn wait(self, ncu: &Ncu, gpu: RunGpu<'_>, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
-        let folders = Folders {
-            reports: self.folder.join("reports"),
-            logs: self.folder.join("logs"),
-            scratch: scratch_folder(gpu.device().uuid.as_deref())?,
-        };
-        folders.runner(ncu, self.phase, &gpu.prefix()).prestart(&self.tools.prestarted, job, pipe)
+        self.folders(gpu)?.runner(ncu, self.phase, &gpu.prefix()).prestart(&self.tools.prestarted, job, pipe)
     }
 }

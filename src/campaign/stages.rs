@@ -22,6 +22,7 @@ use crate::store::{Run, RunState, RunWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
+use std::sync::mpsc;
 use std::time::Instant;
 
 /// One execution of a plan.
@@ -108,21 +109,32 @@ impl Campaign<'_> {
         let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python_of(self.phase);
         let Self { phase, plan, tools, metrics, turn, progress, ref mut writer, .. } = *self;
         let folder = writer.folder().to_owned();
-        // What measures starts beside the last builds, and is ready when they end.
-        let early = || Prestart { phase, plan, tools, metrics, folder: &folder }.kernels(turn);
-        let (mut built, last) = (0, plan.variants.len().saturating_sub(process::cores()));
-        if last == 0 {
-            early();
-        }
-        let mut sink = |record: &BuildRecord| {
-            built += 1;
-            if built == last {
-                early();
+        let early = Prestart { phase, plan, tools, metrics, folder: &folder };
+        let last = plan.variants.len().saturating_sub(process::cores());
+        let builds = std::thread::scope(|scope| {
+            let (last_began, await_last) = mpsc::channel();
+            scope.spawn(move || {
+                early.find_passes(turn);
+                // What measures starts beside the last builds, and is ready when they end.
+                if await_last.recv().is_ok() {
+                    early.kernels(turn);
+                }
+            });
+            let mut built = 0;
+            let mut sink = |record: &BuildRecord| {
+                built += 1;
+                if built == last {
+                    // Where nobody listens any more, what is early starts at its turn.
+                    let _ = last_began.send(());
+                }
+                progress.step(&record.variant.0);
+                writer.build(record).map_err(io::Error::other)
+            };
+            if last == 0 {
+                let _ = last_began.send(());
             }
-            progress.step(&record.variant.0);
-            writer.build(record).map_err(io::Error::other)
-        };
-        let builds = builder.build(self.plan, &|_| {}, &mut sink)?;
+            builder.build(plan, &|_| {}, &mut sink)
+        })?;
         self.writer.compiled_from(builder.files_read())?;
         for (variant, _) in self.plan.python_kernels() {
             self.writer.used(variant, builder.software())?;

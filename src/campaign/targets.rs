@@ -14,7 +14,7 @@ use crate::ncu::{
 };
 use crate::plan::{CommandPlan, Method, Variant};
 use crate::process::VISIBLE_GPUS;
-use ncu_rep::Report;
+use ncu_rep::{Launch, Report};
 use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -146,12 +146,16 @@ impl Verify for ByRange {
             if let Some(case) = case {
                 *contents.launches.entry(case).or_default() += 1;
             }
-            let passes = launch.metric(PASSES).map_err(|e| e.to_string())?.and_then(|value| value.as_f64());
-            let passes = passes.filter(|n| *n >= 0.0).map(|n| n as u32);
-            contents.passes = contents.passes.max(passes);
+            contents.passes = contents.passes.max(replay_passes(&launch)?);
         }
         Ok(contents)
     }
+}
+
+/// How often ncu replayed a launch, where its report says.
+pub(super) fn replay_passes(launch: &Launch<'_>) -> Result<Option<u32>, String> {
+    let passes = launch.metric(PASSES).map_err(|e| e.to_string())?.and_then(|value| value.as_f64());
+    Ok(passes.filter(|n| *n >= 0.0).map(|n| n as u32))
 }
 
 /// Records for variants that are not profiled, and why.

@@ -81,6 +81,24 @@ impl<'a> Profiler<'a> {
         outcome.map(|()| collected)
     }
 
+    /// Finds out, and keeps in the book, what the plan for so many launches of `metrics` has to know.
+    ///
+    /// # Errors
+    /// Nothing can be counted, in the words of [`Profiler::profile`].
+    pub fn find_passes(
+        &self,
+        subject: &Subject,
+        metrics: &[NcuMetric],
+        launches: usize,
+        book: &mut PassBook,
+    ) -> Result<Collected, ProfileError> {
+        let mut collected = Collected::default();
+        let planned = self.plan(std::slice::from_ref(subject), metrics, launches, book, &mut collected);
+        keep(book, &mut collected);
+        collected.groups = planned?;
+        Ok(collected)
+    }
+
     fn pending(&self, subject: &Subject, metrics: &[NcuMetric]) -> Vec<ProfiledCase> {
         subject.cases.iter().filter(|case| !self.covered.holds(case, metrics)).cloned().collect()
     }

@@ -38,6 +38,7 @@ mod merge;
 mod narrow;
 mod occupancies;
 mod pages;
+mod passes;
 mod paths;
 mod problems;
 mod python_kernels;
