@@ -72,8 +72,8 @@ impl Read<'_> {
         };
         let timed = self.timed().count();
         let summary = format!(
-            "{} variants{different} of {all} combinations were tried in {:.0} s by strategy {} with seed {}, {timed} of them have a \
-             time, from {} rounds of each machine code; it stopped because {}.",
+            "{} variants{different} of {all} combinations were tried in {:.0} s by strategy {} with seed {}. {timed} of them have a time, \
+             from {} rounds of each machine code. The search stopped because {}.",
             self.tried.len(),
             ended.seconds,
             text::line(&began.strategy),
