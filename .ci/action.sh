@@ -14,11 +14,11 @@ if [ -n "${PROFILE:-}" ]; then
     "$ncugate" gate "$CONFIG" --profile "$PROFILE" "${arguments[@]}"
 else
     if [ -n "${BASE:-}" ]; then arguments+=(--base "$BASE"); fi
-    "$ncugate" run "$CONFIG" --source gpu "${arguments[@]}"
+    "$ncugate" run "$CONFIG" --source gpu --fresh "${arguments[@]}"
 fi
 status=$?
 
-# The run that was just measured or continued: the one whose manifest was written since.
+# The run that was just measured: the one whose manifest was written since.
 if [ -z "${PROFILE:-}" ] && [ -n "${RECORD:-}" ] && [ "$status" -ne 2 ]; then
     manifest=$(find profiles -mindepth 3 -maxdepth 3 -name manifest.json -newer "$started" | sort | tail -n 1)
     if [ -n "$manifest" ]; then

@@ -22,9 +22,8 @@ use crate::model::CompiledLaunch;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::env;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -67,23 +66,6 @@ pub struct Artifact {
 /// Hash of everything that decides a compilation but the files it includes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheInputs(String);
-
-/// Makes a folder of the cache, and proves that nobody else can write to it or to the cache's own.
-fn private(root: &Path, folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let user = fs::metadata("/proc/self")?.uid();
-    for path in [root, folder] {
-        let found = fs::metadata(path)?;
-        if found.uid() != user || found.mode() & 0o022 != 0 {
-            let path = path.display();
-            let reason = format!(
-                "others can write to '{path}', and what they put there would be measured; `chmod go-w` it if it is yours"
-            );
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
-        }
-    }
-    Ok(())
-}
 
 /// What nvcc just made.
 pub struct Compiled<'a> {
@@ -143,7 +125,7 @@ impl Cache {
         };
         for folder in ["includes", "results", "cubins", "instances", "tmp"] {
             let path = cache.root.join(folder);
-            private(&cache.root, &path).map_err(|source| BuildError::Cache { path, source })?;
+            disk::private_folder(&cache.root, &path).map_err(|source| BuildError::Cache { path, source })?;
         }
         Ok(cache)
     }
@@ -265,7 +247,8 @@ impl Cache {
     pub(super) fn program(&self, files: &[(&str, &str)]) -> Result<PathBuf, BuildError> {
         let digest = files.iter().fold(Digest::default(), |digest, (name, text)| digest.part(name).part(text));
         let folder = self.root.join("instances").join(digest.hex());
-        private(&self.root, &folder).map_err(|source| BuildError::Cache { path: folder.clone(), source })?;
+        disk::private_folder(&self.root, &folder)
+            .map_err(|source| BuildError::Cache { path: folder.clone(), source })?;
         for (name, text) in files {
             let path = folder.join(name);
             if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {

@@ -6,13 +6,14 @@ use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, Patience
 use crate::build::Sharing;
 use crate::campaign::{Confirmation, Wanted};
 use crate::config::Phase;
-use crate::disk::FileLock;
 use crate::frame::wanted;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
 use crate::model::{BuildRecord, VariantId};
 use crate::plan::{Narrowing, Plan, Shard, reference_plan};
-use crate::store::{self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, manifest, shard_manifest};
+use crate::store::{
+    self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, Unfinished, manifest, shard_manifest,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -137,11 +138,11 @@ impl<'a> LiveRun<'a> {
     fn writer(&self, mut fresh: Manifest) -> Result<(RunWriter, Option<Box<Run>>), StoreError> {
         let (phase, plan) = (self.phase, self.plan);
         match self.earlier(&fresh) {
-            Some((run, lock)) => {
+            Some(Unfinished { run, owned }) => {
                 let Manifest { config_sha256, fingerprint, project, .. } = fresh;
                 let manifest = Manifest { config_sha256, fingerprint, project, ..run.manifest.clone() };
-                let writer = RunWriter::continuing(lock, &run.folder, manifest, &phase.text, plan, &phase.workload)?;
-                Ok((writer, Some(run)))
+                let writer = RunWriter::continuing(owned, &run.folder, manifest, &phase.text, plan, &phase.workload)?;
+                Ok((writer, Some(Box::new(run))))
             }
             None => {
                 let folder = store::new_folder(self.profiles, &mut fresh)?;
@@ -151,15 +152,15 @@ impl<'a> LiveRun<'a> {
     }
 
     /// The unfinished run that is continued; what speaks against it is said.
-    fn earlier(&self, fresh: &Manifest) -> Option<(Box<Run>, FileLock)> {
+    fn earlier(&self, fresh: &Manifest) -> Option<Unfinished> {
         let found = match self.start {
             Start::Continue => store::unfinished(self.profiles, fresh, self.phase, self.plan),
             Start::Anew => Continuation::None,
         };
         match found {
-            Continuation::Of(run, lock) => {
-                self.progress.say(&format!("continuing the unfinished run in {}", run.folder.display()));
-                Some((run, lock))
+            Continuation::Of(unfinished) => {
+                self.progress.say(&format!("continuing the unfinished run in {}", unfinished.run.folder.display()));
+                Some(*unfinished)
             }
             Continuation::Refused { folder, reason } => {
                 let folder = folder.display();

@@ -2,9 +2,11 @@
 
 mod lock;
 pub mod open;
+mod private;
 mod replace;
 mod turn;
 
 pub use lock::{FileLock, LockOwner, Taken};
+pub use private::{private_folder, user};
 pub use replace::{Durability, replace, replace_with};
 pub use turn::{Turn, TurnOutcome};

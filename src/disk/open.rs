@@ -13,7 +13,7 @@ use std::path::Path;
 /// # Errors
 /// It is a link, a pipe, a folder or a device, is larger, or cannot be opened.
 pub fn regular(path: &Path, limit: u64) -> io::Result<File> {
-    let file = open(path, OpenOptions::new().read(true))?;
+    let file = checked(path, OpenOptions::new().read(true))?;
     if file.metadata()?.len() > limit {
         return Err(too_large(limit));
     }
@@ -87,7 +87,7 @@ pub fn all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// What is there is not a regular file, or it cannot be opened.
 pub fn writable(path: &Path) -> io::Result<File> {
-    open(path, OpenOptions::new().create(true).read(true).write(true).truncate(false))
+    checked(path, OpenOptions::new().create(true).read(true).write(true).truncate(false))
 }
 
 /// Proves that `path` is a folder and not a link to one.
@@ -101,7 +101,11 @@ pub fn folder(path: &Path) -> io::Result<()> {
     }
 }
 
-fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+/// Opens a regular file, and waits for nothing.
+///
+/// # Errors
+/// It is a link, a pipe, a folder or a device, or cannot be opened.
+pub fn checked(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let file = options.custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path).map_err(|error| {
         match error.raw_os_error() == Some(Errno::ELOOP as i32) {
             true => io::Error::other("it is a link, not a regular file"),

@@ -78,7 +78,20 @@ pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
         ))),
     };
     let age = inputs.now.map(|now| number::age(now.as_second() - manifest.started.as_second()));
-    RunOrigin { replay, sentence: format!("{how} {gpu}, {date}{ncu}"), age, unasked }
+    RunOrigin { replay, sentence: format!("{how} {gpu}, {date}{ncu}{}", continued(inputs)), age, unasked }
+}
+
+/// `; continued: 14 of 20 records are of 2026-11-24 20:18 to 2026-11-24 20:31 UTC`, if the run went on after it had ended early.
+fn continued(inputs: &ReportInputs<'_>) -> String {
+    let Some(last) = inputs.manifest.continued.last() else { return String::new() };
+    let all = (inputs.checks.len() + inputs.latencies.len() + inputs.profiles.len()) as u64;
+    let (from, to) = (minute(inputs.manifest.started), minute(last.written));
+    let kept = number::plain(last.records.min(all) as f64);
+    format!("; continued: {kept} of {} records are of {from} to {to} UTC", number::plain(all as f64))
+}
+
+fn minute(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 /// `reports of another program, profiled on NVIDIA H200, 2026-11-20, ncu 2025.3.1`; their age is that of the last launch.
@@ -126,6 +139,7 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         facts: facts
             .into_iter()
             .map(|(label, value)| (label.to_owned(), value))
+            .chain(continuations(manifest))
             .chain(manifest.software.iter().filter(|(_, versions)| !versions.is_empty()).map(software))
             .chain(inputs.phase.base.iter().map(base))
             .chain(inputs.compared.iter().map(|label| ("compared with".to_owned(), text::line(label))))
@@ -178,6 +192,12 @@ pub fn conditions(fingerprint: &Fingerprint) -> [(&'static str, String); 7] {
 fn software((variant, versions): (&String, &BTreeMap<String, String>)) -> (String, String) {
     let each: Vec<String> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
     (format!("software of {}", text::clip(variant, text::LABEL)), text::line(&each.join(", ")))
+}
+
+/// When the run went on after it had ended early.
+fn continuations(manifest: &Manifest) -> Option<(String, String)> {
+    let times: Vec<String> = manifest.continued.iter().map(|continued| second(continued.at)).collect();
+    (!times.is_empty()).then(|| ("continued".to_owned(), times.join(", ")))
 }
 
 /// A time to the second, in UTC.

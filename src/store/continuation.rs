@@ -1,8 +1,10 @@
-//! Whether an unfinished run can go on: only with the same plan, tools and files.
+//! Whether an unfinished run can go on: only with the same plan, tools and files, and only what this program wrote into it.
 
-use super::{Manifest, Run, RunState, folder, inputs};
+use super::ledger::Ledger;
+use super::{Continued, Manifest, Run, RunState, folder, inputs};
 use crate::config::Phase;
 use crate::disk::FileLock;
+use crate::model::ProfileOutcome;
 use crate::plan::Plan;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub enum Continuation {
     /// This run, which was made of the same things, and which this process writes from now on.
-    Of(Box<Run>, FileLock),
+    Of(Box<Unfinished>),
     /// Nothing; there is an unfinished run, and this is why it cannot go on.
     Refused {
         /// The newest one.
@@ -22,13 +24,23 @@ pub enum Continuation {
     None,
 }
 
+/// A run that goes on.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// What it measured; its manifest says that it goes on now.
+    pub run: Run,
+    /// The right to write to it, and the record of what was written.
+    pub owned: (FileLock, Ledger),
+}
+
 /// The newest run of `phase` under `profiles` that did not finish and was made of the same things.
 pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Plan) -> Continuation {
     let mut refused = Continuation::None;
     for (folder, run) in newest_first(profiles, manifest) {
-        let reason = match difference(&run, manifest, phase, plan) {
+        let differs = run.map_or_else(Some, |run| difference(&run, manifest, phase, plan));
+        let reason = match differs {
             None => match owned(&folder) {
-                Ok(Some((run, lock))) => return Continuation::Of(Box::new(run), lock),
+                Ok(Some(unfinished)) => return Continuation::Of(Box::new(unfinished)),
                 Ok(None) => continue,
                 Err(reason) => reason,
             },
@@ -42,24 +54,43 @@ pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Pl
 }
 
 /// The run, owned and read again: whoever wrote it may have finished it meanwhile, which gives none.
-fn owned(folder: &Path) -> Result<Option<(Run, FileLock)>, String> {
+fn owned(folder: &Path) -> Result<Option<Unfinished>, String> {
     let lock = folder::own(folder).map_err(|error| error.to_string())?;
-    let run = Run::load(folder).map_err(|error| error.to_string())?;
-    Ok((run.manifest.state != RunState::Complete).then_some((run, lock)))
+    if Run::load(folder).map_err(|error| error.to_string())?.manifest.state == RunState::Complete {
+        return Ok(None);
+    }
+    let (ledger, written) = Ledger::resume(folder)?;
+    let mut run = Run::load(folder).map_err(|error| error.to_string())?;
+    ledger.prove_reports(&[run.reports(), run.close_reports()].concat())?;
+    let records = kept(&run) as u64;
+    run.manifest.continued.push(Continued { at: jiff::Timestamp::now(), written, records });
+    Ok(Some(Unfinished { run, owned: (lock, ledger) }))
 }
 
-fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (PathBuf, Run)> {
+/// Records of measurements that are not made again.
+fn kept(run: &Run) -> usize {
+    let failed = |outcome: &ProfileOutcome| matches!(outcome, ProfileOutcome::Failed { .. });
+    let profiles = run.profiles.iter().filter(|record| !failed(&record.outcome)).count();
+    run.checks.len() + run.latencies.len() + profiles
+}
+
+/// Unfinished runs, or why one cannot be read.
+fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (PathBuf, Result<Run, String>)> {
     let entries = std::fs::read_dir(profiles.join(&manifest.phase)).into_iter().flatten().filter_map(Result::ok);
     let mut folders: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.join("manifest.json").is_file()).collect();
     folders.sort();
-    let can_go_on = |folder: &Path, run: &Run| {
-        folder.file_name().is_some_and(|name| name == run.manifest.run.as_str())
-            && !run.manifest.redacted
-            && run.manifest.state != RunState::Complete
+    let is_unfinished = |folder: &Path, manifest: &Manifest| {
+        folder.file_name().is_some_and(|name| name == manifest.run.as_str())
+            && !manifest.redacted
+            && manifest.state != RunState::Complete
     };
     folders.into_iter().rev().filter_map(move |folder| {
-        let run = Run::load(&folder).ok()?;
-        can_go_on(&folder, &run).then_some((folder, run))
+        let run = Run::load(&folder).map_err(|error| error.to_string());
+        let unfinished = match &run {
+            Ok(run) => is_unfinished(&folder, &run.manifest),
+            Err(_) => Run::manifest(&folder).is_ok_and(|manifest| is_unfinished(&folder, &manifest)),
+        };
+        unfinished.then_some((folder, run))
     })
 }
 

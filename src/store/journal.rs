@@ -3,6 +3,7 @@
 use super::StoreError;
 use crate::disk::open;
 use serde::{Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Of the bytes in it.
+    digest: Sha256,
+    bytes: u64,
 }
 
 impl Journal {
@@ -25,7 +29,8 @@ impl Journal {
         let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
         file.set_len(whole as u64).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), file })
+        let digest = Sha256::new_with_prefix(&text[..whole]);
+        Ok(Self { path: path.to_owned(), file, digest, bytes: whole as u64 })
     }
 
     /// Returns when the disk has every record, also should the machine lose power.
@@ -38,7 +43,16 @@ impl Journal {
         let mut line = serde_json::to_vec(record)
             .map_err(|e| StoreError::Encode { path: self.path.clone(), reason: e.to_string() })?;
         line.push(b'\n');
-        self.file.write_all(&line).map_err(|source| StoreError::Write { path: self.path.clone(), source })
+        self.file.write_all(&line).map_err(|source| StoreError::Write { path: self.path.clone(), source })?;
+        self.digest.update(&line);
+        self.bytes += line.len() as u64;
+        Ok(())
+    }
+
+    /// Its name, its bytes and their SHA-256.
+    pub fn state(&self) -> (String, u64, String) {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (name, self.bytes, super::hex(&self.digest.clone().finalize()))
     }
 }
 

@@ -128,6 +128,17 @@ pub struct MergedShard {
     pub machine: Machine,
 }
 
+/// That a run went on in another process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Continued {
+    /// When.
+    pub at: Timestamp,
+    /// When it was last written before.
+    pub written: Timestamp,
+    /// Checks, latencies and profiles that it had by then.
+    pub records: u64,
+}
+
 /// A run's `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -145,6 +156,9 @@ pub struct Manifest {
     pub started: Timestamp,
     /// When it ended.
     pub finished: Option<Timestamp>,
+    /// When it went on after it had ended early.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub continued: Vec<Continued>,
     /// The command line.
     pub argv: Vec<String>,
     /// Machine and tools.

@@ -282,6 +282,7 @@ fn manifest(shards: &[ShardRun]) -> Manifest {
     manifest.shard = None;
     manifest.stage_seconds = Vec::new();
     manifest.merged = Vec::new();
+    manifest.continued = Vec::new();
     for ShardRun { run, part } in shards {
         let of = &run.manifest;
         manifest.started = manifest.started.min(of.started);

@@ -10,6 +10,7 @@ mod embedded;
 mod folder;
 mod inputs;
 mod journal;
+mod ledger;
 mod manifest;
 mod merge;
 mod provenance;
@@ -23,13 +24,15 @@ mod search_journal;
 mod settings;
 mod source_text;
 
-pub use continuation::{Continuation, unfinished};
+pub use continuation::{Continuation, Unfinished, unfinished};
 pub use coverage::lacks;
 pub use embedded::write_embedded;
 pub use folder::new_folder;
 use inputs::changed_between;
 pub use inputs::changed_inputs;
-pub use manifest::{Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf};
+pub use manifest::{
+    Continued, Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf,
+};
 pub use merge::{MergeChoice, MergeError, Merged, merge};
 pub use provenance::{manifest, shard_manifest};
 pub use recording::{absolute_paths, record};

@@ -27,6 +27,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         state: RunState::Running,
         started,
         finished: None,
+        continued: Vec::new(),
         argv: argv(std::env::args_os()),
         fingerprint,
         config_sha256: sha256(phase.text.as_bytes()),

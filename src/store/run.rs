@@ -1,6 +1,7 @@
 //! A run's folder: created, continued, read back.
 
 use super::journal::{self, Journal};
+use super::ledger::Ledger;
 use super::records::{checks, confirmations, latencies, latest};
 use super::{Machine, Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
 use crate::config::is_name;
@@ -87,6 +88,14 @@ impl Run {
         Ok(run)
     }
 
+    /// The manifest in a folder, whatever else is there.
+    ///
+    /// # Errors
+    /// It is missing or damaged.
+    pub(super) fn manifest(folder: &Path) -> Result<Manifest, StoreError> {
+        Ok(required(folder, "manifest.json")?.1)
+    }
+
     /// Paths of the ncu reports whose counters are judged, sorted, each once.
     pub fn reports(&self) -> Vec<PathBuf> {
         self.paths(self.profiles.iter().map(|record| &record.outcome))
@@ -127,6 +136,7 @@ impl Run {
 pub struct RunWriter {
     folder: PathBuf,
     lock: FileLock,
+    ledger: Ledger,
     manifest: Manifest,
     builds: Journal,
     checks: Journal,
@@ -149,15 +159,16 @@ impl RunWriter {
         workload: &impl Serialize,
     ) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder).map_err(|source| StoreError::Write { path: folder.to_owned(), source })?;
-        Self::continuing(folder::own(folder)?, folder, manifest, phase, plan, workload)
+        let owned = (folder::own(folder)?, Ledger::begin(folder));
+        Self::continuing(owned, folder, manifest, phase, plan, workload)
     }
 
-    /// Opens the folder of a run that this process owns.
+    /// Opens the folder of a run that this process owns, with its ledger.
     ///
     /// # Errors
     /// The folder cannot be written.
     pub fn continuing(
-        lock: FileLock,
+        (lock, ledger): (FileLock, Ledger),
         folder: &Path,
         manifest: Manifest,
         phase: &str,
@@ -176,6 +187,7 @@ impl RunWriter {
         let mut writer = Self {
             folder: folder.to_owned(),
             lock,
+            ledger,
             manifest: Manifest { seal: None, ..manifest },
             builds: Journal::open(&folder.join("builds.jsonl"))?,
             checks: Journal::open(&folder.join("checks.jsonl"))?,
@@ -196,37 +208,39 @@ impl RunWriter {
     /// Keeps a build.
     pub fn build(&mut self, record: &BuildRecord) -> Result<(), StoreError> {
         self.writing()?;
-        self.builds.append(record)
+        kept(&mut self.builds, &mut self.ledger, record)
     }
 
     /// Keeps a correctness case.
     pub fn check(&mut self, record: &CheckRecord) -> Result<(), StoreError> {
         self.writing()?;
-        self.checks.append(record)
+        kept(&mut self.checks, &mut self.ledger, record)
     }
 
     /// Keeps latency samples.
     pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
         self.writing()?;
-        self.latencies.append(record)
+        kept(&mut self.latencies, &mut self.ledger, record)
     }
 
     /// Keeps samples that were taken anew.
     pub fn confirmation(&mut self, record: &ConfirmationRecord) -> Result<(), StoreError> {
         self.writing()?;
-        self.confirmations.append(record)
+        kept(&mut self.confirmations, &mut self.ledger, record)
     }
 
     /// Keeps where a profile is.
     pub fn profile(&mut self, record: &ProfileRecord) -> Result<(), StoreError> {
         self.writing()?;
-        self.profiles.append(record)
+        self.ledger.note_report(&self.folder, &record.outcome);
+        kept(&mut self.profiles, &mut self.ledger, record)
     }
 
     /// Keeps a deep profile.
     pub fn close_look(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
         self.writing()?;
-        self.close_looks.append(record)
+        self.ledger.note_report(&self.folder, &record.outcome);
+        kept(&mut self.close_looks, &mut self.ledger, record)
     }
 
     /// Adds wall time to a stage that is over; a continued run adds up. What it measured outlives the machine from here on.
@@ -327,8 +341,26 @@ impl RunWriter {
 
     fn save_manifest(&mut self) -> Result<(), StoreError> {
         self.prove_owned()?;
-        seal::write(&self.folder, &mut self.manifest)
+        let text = seal::text(&self.folder, &mut self.manifest)?;
+        self.ledger.note("manifest.json", text.len() as u64, &super::sha256(&text));
+        super::write_atomically(&self.folder.join("manifest.json"), &text)
     }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if self.manifest.state == RunState::Complete {
+            self.ledger.end();
+        }
+    }
+}
+
+/// Appends a record, and notes that it was appended.
+fn kept(journal: &mut Journal, ledger: &mut Ledger, record: &impl Serialize) -> Result<(), StoreError> {
+    journal.append(record)?;
+    let (name, bytes, hash) = journal.state();
+    ledger.note(&name, bytes, &hash);
+    Ok(())
 }
 
 /// Folders of all runs and recordings under `profiles`, sorted; none where the folder is not there.

@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Files beside the manifest and the reports, plain in a run and with `.zst` behind in a recording.
-const FILES: [&str; 10] = [
+pub const FILES: [&str; 10] = [
     "phase.toml",
     "plan.json",
     "workload.json",
@@ -39,6 +39,12 @@ pub fn seal(folder: &Path, manifest: &mut Manifest) -> Result<(), StoreError> {
 
 /// Writes a manifest; one with a seal gets its own hash anew.
 pub fn write(folder: &Path, manifest: &mut Manifest) -> Result<(), StoreError> {
+    let text = text(folder, manifest)?;
+    super::write_atomically(&folder.join("manifest.json"), &text)
+}
+
+/// A manifest as it is written; one with a seal gets its own hash anew.
+pub fn text(folder: &Path, manifest: &mut Manifest) -> Result<Vec<u8>, StoreError> {
     let path = folder.join("manifest.json");
     if let Some(seal) = &mut manifest.seal {
         UNKNOWN.clone_into(&mut seal.manifest_sha256);
@@ -47,7 +53,7 @@ pub fn write(folder: &Path, manifest: &mut Manifest) -> Result<(), StoreError> {
             seal.manifest_sha256 = hash;
         }
     }
-    super::write_json(&path, manifest)
+    super::json(&path, manifest)
 }
 
 /// Proves that the files in `folder` are those that its manifest lists; `text` is the manifest as it was read.

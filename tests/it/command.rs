@@ -43,6 +43,7 @@ impl Place {
             .current_dir(self.folder.path())
             .env("NCUGATE_CACHE", self.folder.path().join("cache"))
             .env("NCUGATE_LOCKS", self.folder.path())
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env("CUDA_VISIBLE_DEVICES", "")
             .env_remove("GITHUB_ACTIONS")
             .env_remove("GITHUB_STEP_SUMMARY")

@@ -51,7 +51,13 @@ pub fn machine() -> (Place, Vec<(&'static str, String)>) {
     tool("ncu", &fs::read_to_string(root().join("tests/doubles/ncu")).unwrap());
     let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
     let locks = place.path().display().to_string();
-    (place, vec![("LD_LIBRARY_PATH", driver.display().to_string()), ("PATH", path), ("NCUGATE_LOCKS", locks)])
+    let variables = vec![
+        ("LD_LIBRARY_PATH", driver.display().to_string()),
+        ("PATH", path),
+        ("NCUGATE_LOCKS", locks),
+        ("XDG_STATE_HOME", place.path().join("state").display().to_string()),
+    ];
+    (place, variables)
 }
 
 /// A machine with `phase.toml`, whose one candidate is the shell script.

@@ -54,6 +54,7 @@ mod table;
 mod tensor_maps;
 mod tolerance;
 mod trace;
+mod unfinished;
 mod verdicts;
 mod witness;
 mod workflow;

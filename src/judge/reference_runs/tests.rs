@@ -71,6 +71,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         others: Vec::new(),
         merged: Vec::new(),
         warnings: Vec::new(),
+        continued: Vec::new(),
         seal: None,
     };
     let objective = Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape };

@@ -1,0 +1,33 @@
+//! Folders that nobody but their user can write to: files in them are believed.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+
+/// Makes `folder`, which lies in `root`, for this user alone.
+///
+/// # Errors
+/// It cannot be made, or another user owns one of the two or may write to it.
+pub fn private_folder(root: &Path, folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let user = user()?;
+    for path in [root, folder] {
+        let found = fs::metadata(path)?;
+        if found.uid() != user || found.mode() & 0o022 != 0 {
+            let path = path.display();
+            let reason =
+                format!("others can write to '{path}', and its files are believed; `chmod go-w` it if it is yours");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        }
+    }
+    Ok(())
+}
+
+/// The number of the user of this process.
+///
+/// # Errors
+/// The system does not say.
+pub fn user() -> io::Result<u32> {
+    Ok(fs::metadata("/proc/self")?.uid())
+}
