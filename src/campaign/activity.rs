@@ -6,7 +6,7 @@ use crate::host::{
     ActivityLibrary, Finish, JobMode, SinkError, WorkerCommand, WorkerEvent, WorkerJob, error_chain, find_activity,
     measure,
 };
-use crate::model::ActivityTrace;
+use crate::model::{ActivityTrace, ProfiledOutputs};
 use crate::ncu::ProfiledCase;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,8 +33,11 @@ pub fn cupti(launch: bool) -> Result<String, String> {
 /// Why a case has no trace whose variant took a worker down before.
 const NOT_TRACED: &str = "it was not traced after it crashed or hung at another shape";
 
+/// Launches of a case, and whether their outputs are right.
+pub(super) type VerifiedTrace = (ActivityTrace, ProfiledOutputs);
+
 /// What takes what a case came to.
-pub(super) type Keep<'k> = &'k mut dyn FnMut(&ProfiledCase, Result<ActivityTrace, String>) -> Result<(), CampaignError>;
+pub(super) type Keep<'k> = &'k mut dyn FnMut(&ProfiledCase, Result<VerifiedTrace, String>) -> Result<(), CampaignError>;
 
 /// Tracing on one GPU.
 pub(super) struct Tracing {
@@ -76,8 +79,8 @@ impl Tracing {
         job.kernels.retain(|kernel| !kernel.shapes.is_empty());
         let mut settled = BTreeSet::new();
         let left = match (self.find()?, &job.mode) {
-            (Ok(library), JobMode::Profile { repeat }) => {
-                job.mode = JobMode::Activity { repeat: *repeat, library: library.path };
+            (Ok(library), JobMode::Profile { repeat, seed }) => {
+                job.mode = JobMode::Activity { repeat: *repeat, seed: *seed, library: library.path };
                 self.work(job, &mut settled, keep)?
             }
             (Ok(_), JobMode::Bench(_) | JobMode::Activity { .. }) => NOT_TRACED.to_owned(),
@@ -116,7 +119,7 @@ impl Tracing {
         let (mut workers, mut failed) = (0, None);
         let mut sink = |event: WorkerEvent| -> Result<(), SinkError> {
             let (case, outcome) = match event {
-                WorkerEvent::Traced { variant, shape, trace } => ((variant, shape), Ok(trace)),
+                WorkerEvent::Traced { variant, shape, trace, outputs } => ((variant, shape), Ok((trace, outputs))),
                 WorkerEvent::LaunchFailed { variant, shape, reason } => ((variant, shape), Err(reason)),
                 WorkerEvent::Device(_) if workers == MOST_WORKERS => {
                     return Err(format!("{workers} workers crashed or hung while they traced").into());

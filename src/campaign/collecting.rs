@@ -1,6 +1,6 @@
 //! Counters collected on one GPU, and what stands in where ncu may not count.
 
-use super::activity::Tracing;
+use super::activity::{Tracing, VerifiedTrace};
 use super::error::CampaignError;
 use super::progress::Progress;
 use super::targets::{ByRange, Folders};
@@ -107,20 +107,20 @@ impl Collecting<'_> {
             .filter(|name| !counted.contains(name))
             .collect();
         let denied: Vec<String> = counters.iter().filter(|name| !given.contains(name)).cloned().collect();
-        let record = |(variant, shape): &ProfiledCase, metrics: &[String], outcome| {
+        let record = |(variant, shape): &ProfiledCase, metrics: &[String], (outcome, outputs)| {
             let (variant, shape, metrics) = (variant.clone(), shape.clone(), metrics.to_vec());
-            locked(writer).profile(&ProfileRecord { variant, shape, metrics, outcome })
+            locked(writer).profile(&ProfileRecord { variant, shape, metrics, outcome, outputs })
         };
-        let failed = |reason: String| ProfileOutcome::Failed { reason };
+        let failed = |reason: String| (ProfileOutcome::Failed { reason }, None);
         for case in others {
             record(case, counters, failed(why.to_owned()))?;
         }
         let mut count = 0;
-        let mut keep = |case: &ProfiledCase, outcome| -> Result<(), CampaignError> {
+        let mut keep = |case: &ProfiledCase, outcome: Result<VerifiedTrace, String>| -> Result<(), CampaignError> {
             match outcome {
-                Ok(trace) => {
+                Ok((trace, outputs)) => {
                     count += 1;
-                    record(case, &given, ProfileOutcome::Traced { trace })?;
+                    record(case, &given, (ProfileOutcome::Traced { trace }, Some(outputs)))?;
                     if !denied.is_empty() {
                         record(case, &denied, failed(why.to_owned()))?;
                     }

@@ -8,7 +8,8 @@ use super::error::CampaignError;
 use super::prestart::Prestart;
 use super::profile::expected;
 use super::progress::Progress;
-use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget};
+use super::reference_cubin::reference_cubin;
+use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget, launches_of_kernels};
 use super::tools::Tools;
 use crate::config::{CloseLookAt, Phase};
 use crate::explain::listing::{Code, Disassembler, ListingError, Own};
@@ -20,10 +21,10 @@ use crate::model::BuiltKernel;
 use crate::model::LatencyOutcome;
 use crate::model::Listing;
 use crate::model::VariantId;
-use crate::model::{DeepProfile, ProfileOutcome};
+use crate::model::{DeepProfile, ProfileOutcome, ProfiledOutputs};
 use crate::ncu::{
-    Contents, Job, LaunchSelection, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner,
-    Subject, Verify, scratch_folder,
+    Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner, Subject, Verify,
+    scratch_folder,
 };
 use crate::plan::{Method, Plan, Standing};
 use crate::store::{Run, RunWriter, StoreError, sha256};
@@ -91,7 +92,11 @@ impl DeepProfiler<'_> {
         let (_, kernels) = self.kernels(&run, &cases);
         if !kernels.is_empty() {
             let (metrics, sampling) = (self.metrics(), self.sampling(&run, &kernels, ncu));
-            Prestart { phase, plan, tools, metrics: &metrics, folder }.deep_profile(EARLY_STEM, sampling);
+            Prestart { phase, plan, tools, metrics: &metrics, folder }.deep_profile(
+                EARLY_STEM,
+                sampling,
+                &launches_of_kernels(phase, &kernels),
+            );
         }
     }
 
@@ -147,13 +152,16 @@ impl DeepProfiler<'_> {
             .filter(|variant| cases.iter().any(|(id, _)| *id == variant.id))
             .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs, None))
             .collect();
-        let (cubins, kernels) = self.kernels(&run, &cases);
+        let (_, kernels) = self.kernels(&run, &cases);
+        // What says what is right may be in the cubin of another variant.
+        let mut cubins = cubins(self.plan, &run.builds, |build| build.shares.is_none());
+        cubins.extend(reference_cubin(&phase, self.plan, self.tools)?.cubin);
         let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
         let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools.worker.clone(), "");
         let of_worker = Subject {
+            selection: launches_of_kernels(&phase, &kernels),
             cases: kernels,
             target: &worker,
-            selection: LaunchSelection::Everything,
             processes: Processes::Application,
             expect: expected(self.plan, 1),
         };
@@ -218,14 +226,19 @@ impl DeepProfiler<'_> {
         let file = profiled.ran.report.as_deref().and_then(Path::file_name);
         let file = file.map(|name| name.to_string_lossy().into_owned());
         for case in cases {
+            let outputs = subject.outputs(&profiled.contents, case);
             let outcome = match (&file, profiled.contents.launches.contains_key(case)) {
-                (Some(report), true) => ProfileOutcome::Profiled { report: report.clone() },
+                (Some(report), true) if outputs.is_some() => ProfileOutcome::Profiled { report: report.clone() },
                 _ if cases.len() > 1 => {
                     self.profile_cases(run, runner, subject, std::slice::from_ref(case))?;
                     continue;
                 }
-                _ => ProfileOutcome::Failed { reason: reason(&profiled.ran) },
+                (_, launched) => ProfileOutcome::Failed { reason: reason(&profiled.ran, launched) },
             };
+            if let Some(wrong) = outputs.as_ref().and_then(ProfiledOutputs::wrong) {
+                self.writer.warn(&format!("in the deep profile the output of {} differs: {wrong}", case.0))?;
+            }
+            let outputs = outputs.filter(|_| matches!(outcome, ProfileOutcome::Profiled { .. }));
             if let ProfileOutcome::Failed { reason } = &outcome {
                 self.writer.warn(&format!("no deep profile of {}: {reason}", case.0))?;
             }
@@ -242,6 +255,7 @@ impl DeepProfiler<'_> {
                 seconds: profiled.seconds,
                 listing,
                 outcome,
+                outputs,
             })?;
         }
         Ok(())
@@ -279,7 +293,7 @@ impl DeepProfiler<'_> {
                 continue;
             }
             let seconds = started.elapsed().as_secs_f64();
-            let read = ran.report.as_deref().map(|path| ByRange.read(path, cases));
+            let read = ran.report.as_deref().map(|path| ByRange.read(path, &ran.told, cases));
             let (ran, contents) = match read.transpose() {
                 Ok(contents) => (ran, contents.unwrap_or_default()),
                 Err(reason) => {
@@ -364,8 +378,9 @@ fn own_texts(run: &Run, mut add: impl FnMut(&str, &[u8])) {
     }
 }
 
-fn reason(ran: &Ran) -> String {
+fn reason(ran: &Ran, launched: bool) -> String {
     let missing = || match ran.report {
+        Some(_) if launched => NcuFailure::Unverified { ending: ran.ending.to_string() },
         Some(_) => NcuFailure::Missing { ending: ran.ending.to_string() },
         None => NcuFailure::NoKernelsProfiled,
     };

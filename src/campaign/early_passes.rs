@@ -59,7 +59,7 @@ impl Target for CopyKernel {
 struct LaunchedAlone;
 
 impl Verify for LaunchedAlone {
-    fn read(&self, report: &Path, cases: &[ProfiledCase]) -> Result<Contents, String> {
+    fn read(&self, report: &Path, _: &str, cases: &[ProfiledCase]) -> Result<Contents, String> {
         let report = Report::open(report).map_err(|e| e.to_string())?;
         let mut contents = Contents::default();
         for launch in report.launches() {

@@ -5,7 +5,7 @@ use super::collecting::book;
 use super::early_passes;
 use super::gpu_turn::GpuTurn;
 use super::profile::{cases, counters};
-use super::targets::{self, Folders};
+use super::targets::{self, Folders, launches_of_kernels};
 use super::tools::{RunGpu, Tools};
 use crate::config::Phase;
 use crate::frame::wanted;
@@ -112,27 +112,31 @@ impl Prestart<'_> {
 
     fn sessions_over_kernels(self, most: usize) {
         let Ok(ncu) = &self.tools.ncu else { return };
-        let counted = self.counted();
-        let groups: Vec<Group> =
-            counted.iter().flat_map(|(counters, shapes)| self.groups(ncu, counters, shapes)).collect();
+        let kernels = self.plan.variants.iter().filter(|variant| matches!(variant.method, Method::Kernel(_)));
+        let kernels: Vec<_> = kernels.map(|variant| &variant.id).collect();
+        let mut groups: Vec<(Group, LaunchSelection)> = Vec::new();
+        for (counters, shapes) in self.counted() {
+            let selection = launches_of_kernels(self.phase, &cases(kernels.iter().copied(), &shapes));
+            groups.extend(self.groups(ncu, &counters, &shapes).into_iter().map(|group| (group, selection.clone())));
+        }
         let opened = Preload::Device { hidden: None };
         for gpu in self.tools.gpus() {
-            for (number, group) in groups.iter().take(MOST_SESSIONS.min(most)).enumerate() {
+            for (number, (group, selection)) in groups.iter().take(MOST_SESSIONS.min(most)).enumerate() {
                 // Groups of different shapes have the same name, and each session waits at a pipe of its own.
                 let stem = format!("launched-{number}-{}", group.name);
-                let wanted = (&group.metrics[..], ProfileDetail::Counters, &LaunchSelection::Everything);
+                let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
                 let _ = self.session(ncu, gpu, &stem, wanted, &opened);
             }
         }
     }
 
     /// Starts ncu for a deep profile of kernels with the run's metrics, on the GPU that times; not on one with little memory.
-    pub fn deep_profile(self, stem: &str, sampling: LifeSampling) {
+    pub fn deep_profile(self, stem: &str, sampling: LifeSampling, selection: &LaunchSelection) {
         let Ok(ncu) = &self.tools.ncu else { return };
         if self.most_contexts() <= WORKERS || !self.is_shared() {
             return;
         }
-        let wanted = (self.metrics, ProfileDetail::Close(sampling), &LaunchSelection::Everything);
+        let wanted = (self.metrics, ProfileDetail::Close(sampling), selection);
         let _ = self.session(ncu, self.tools.timing_gpu(), stem, wanted, &Preload::Device { hidden: None });
     }
 

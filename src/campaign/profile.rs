@@ -4,7 +4,7 @@ use super::activity::Tracing;
 use super::collecting::{Collecting, ProfiledRun};
 use super::error::CampaignError;
 use super::progress::Progress;
-use super::targets::{CommandTarget, WorkerTarget};
+use super::targets::{CommandTarget, WorkerTarget, launches_of_kernels};
 use super::tools::{RunGpu, Tools};
 use crate::config::Phase;
 use crate::frame::wanted;
@@ -65,8 +65,9 @@ impl Profiling<'_> {
     ) -> Result<(), CampaignError> {
         let ProfiledRun { phase, plan, tools, folder, gpu, .. } = self.run;
         let (counters, witness) = counters(self.metrics, &tools.device);
-        let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| verified.contains(id)).map(clone_pair).collect();
-        let mut job = WorkerJob::new(phase, plan, &cubins, JobPurpose::Profile)?;
+        // The reference is among what was built.
+        let mut job = WorkerJob::new(phase, plan, cubins, JobPurpose::Profile)?;
+        let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| verified.contains(id)).collect();
         for kernel in &mut job.kernels {
             kernel.shapes = phase.workload.shapes.iter().map(|shape| shape.name.clone()).collect();
         }
@@ -78,8 +79,10 @@ impl Profiling<'_> {
         let shapes = &phase.profile.shapes;
         let is_launched =
             |(id, shape): &ProfiledCase| cubins.get(id).is_none_or(|built| !built.left_out.contains(shape));
-        let (kernels, functions): (Vec<&VariantId>, Vec<&VariantId>) =
-            cubins.keys().partition(|id| !matches!(plan.variant(id).map(|v| &v.method), Some(Method::Function(_))));
+        let (kernels, functions): (Vec<&VariantId>, Vec<&VariantId>) = cubins
+            .keys()
+            .copied()
+            .partition(|id| !matches!(plan.variant(id).map(|v| &v.method), Some(Method::Function(_))));
         let mut subjects = vec![
             self.launched(&worker, cases(kernels.iter().copied(), shapes).into_iter().filter(is_launched).collect()),
             called(&worker, cases(functions.iter().copied(), shapes)),
@@ -128,9 +131,9 @@ impl Profiling<'_> {
     /// Launches of our own worker.
     fn launched<'s>(self, worker: &'s WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'s> {
         Subject {
+            selection: launches_of_kernels(self.run.phase, &cases),
             cases,
             target: worker,
-            selection: LaunchSelection::Everything,
             processes: Processes::Application,
             expect: expected(self.run.plan, self.run.phase.profile.repeat),
         }
@@ -175,10 +178,6 @@ pub(super) fn expected(plan: &Plan, repeats: u32) -> Expect {
 
 pub(super) fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]) -> Vec<ProfiledCase> {
     variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
-}
-
-fn clone_pair((id, built): (&VariantId, &BuiltKernel)) -> (VariantId, BuiltKernel) {
-    (id.clone(), built.clone())
 }
 
 /// What is counted of every variant, and the part of it that every latency is held against.

@@ -1,11 +1,11 @@
 //! What ncu starts, where it writes, and how its reports are tied to cases.
 
 use super::lanes::GpuName;
-use crate::config::Phase;
+use crate::config::{Phase, WorkloadReference};
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
 use crate::host::external::{self, Request, RequestMode};
-use crate::host::{WorkerCommand, WorkerJob, range_name};
+use crate::host::{WorkerCommand, WorkerEvent, WorkerJob, range_name};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::model::{ProfileOutcome, ProfileRecord};
@@ -137,7 +137,7 @@ impl Target for CommandTarget {
 pub(super) struct ByRange;
 
 impl Verify for ByRange {
-    fn read(&self, report: &Path, cases: &[ProfiledCase]) -> Result<Contents, String> {
+    fn read(&self, report: &Path, told: &str, cases: &[ProfiledCase]) -> Result<Contents, String> {
         let report = Report::open(report).map_err(|e| e.to_string())?;
         let mut contents = Contents::default();
         for launch in report.launches() {
@@ -148,7 +148,30 @@ impl Verify for ByRange {
             }
             contents.passes = contents.passes.max(replay_passes(&launch)?);
         }
+        for event in told.lines().filter_map(WorkerEvent::parse) {
+            if let WorkerEvent::Launched { variant, shape, outputs, .. } = event {
+                let earlier = contents.outputs.remove(&(variant.clone(), shape.clone()));
+                let all = match earlier {
+                    Some(earlier) => earlier.and(outputs),
+                    None => outputs,
+                };
+                contents.outputs.insert((variant, shape), all);
+            }
+        }
         Ok(contents)
+    }
+}
+
+/// Launches that count of a worker that launches the kernels of cases: everything, unless it has to launch a reference too.
+pub(super) fn launches_of_kernels(phase: &Phase, cases: &[ProfiledCase]) -> LaunchSelection {
+    match &phase.workload.reference {
+        WorkloadReference::Entry { .. } => {
+            LaunchSelection::Ranges(cases.iter().map(|(variant, shape)| range_name(variant, shape)).collect())
+        }
+        WorkloadReference::Builtin { .. }
+        | WorkloadReference::Npy { .. }
+        | WorkloadReference::Program(_)
+        | WorkloadReference::Absent => LaunchSelection::Everything,
     }
 }
 
@@ -165,6 +188,7 @@ pub(super) fn unprofiled(variant: &VariantId, shapes: &[ShapeName], reason: &str
         shape: shape.clone(),
         metrics: Vec::new(),
         outcome: ProfileOutcome::Failed { reason: reason.to_owned() },
+        outputs: None,
     };
     shapes.iter().map(record).collect()
 }

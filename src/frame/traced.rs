@@ -109,7 +109,13 @@ mod tests {
 
     fn record(variant: &str, metrics: &[&str], outcome: ProfileOutcome) -> ProfileRecord {
         let metrics = metrics.iter().map(|name| (*name).to_owned()).collect();
-        ProfileRecord { variant: VariantId(variant.into()), shape: ShapeName("only".into()), metrics, outcome }
+        ProfileRecord {
+            variant: VariantId(variant.into()),
+            shape: ShapeName("only".into()),
+            metrics,
+            outcome,
+            outputs: None,
+        }
     }
 
     fn traced(evaluations: Vec<Vec<TracedLaunch>>) -> ProfileOutcome {

@@ -17,8 +17,6 @@ const ALIGNMENT: usize = 512;
 const DIGEST_ALIGNMENT: usize = 16;
 /// Bytes compared by one task.
 const CHUNK: usize = 1 << 18;
-/// What outputs hold before a launch where nothing else is asked for: NaN in floating-point elements.
-pub const POISON: u8 = 0xff;
 
 /// Where each buffer of a shape is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +79,8 @@ impl ArenaLayout {
         Some((base + self.region(index).start as u64, &buffers[index]))
     }
 
-    /// Writes what the allocation holds before a launch: `contents` of inputs, and of other buffers that have any; else zero
-    /// in scratch and [`POISON`] in outputs.
+    /// Writes what the allocation holds before a launch: `contents` of inputs, and of other buffers that have any, as outputs have that are
+    /// launched on; else zero.
     pub fn write_fresh(&self, buffers: &[BufferSpec], contents: &[impl AsRef<[u8]>], image: &mut [u8]) {
         for gap in self.gaps() {
             let start = gap.start;
@@ -93,8 +91,7 @@ impl ArenaLayout {
             match buffer.role {
                 Role::Input | Role::Inout => copy(target, content),
                 Role::Output | Role::Scratch if content.len() == target.len() => copy(target, content),
-                Role::Scratch => fill(target, 0),
-                Role::Output => fill(target, POISON),
+                Role::Output | Role::Scratch => fill(target, 0),
             }
         }
     }
@@ -193,7 +190,7 @@ mod tests {
         }
         assert!(layout.gaps().all(|g| g.len() >= GUARD));
         assert_eq!(image[layout.region(0)], [7; 12]);
-        assert_eq!(image[layout.region(1)], [POISON; 10]);
+        assert_eq!(image[layout.region(1)], [0; 10]);
         assert_eq!(image[layout.region(2)], [0xff, 5], "an output begins with what is asked for");
         assert_eq!(image[layout.region(3)], [0; 7]);
     }

@@ -17,14 +17,14 @@ pub struct BufferSet {
 }
 
 impl BufferSet {
-    /// `count` sets that hold `contents` (bytes of every input, by buffer), uploaded from one image.
+    /// `count` sets that hold `contents` (bytes by buffer), uploaded from one image.
     ///
     /// # Errors
     /// There is not enough memory on the device or on the host, or a copy fails.
     pub fn several(
         device: &Device,
         buffers: &[BufferSpec],
-        contents: &[Vec<u8>],
+        contents: &[impl AsRef<[u8]>],
         count: u32,
     ) -> Result<Vec<Self>, DeviceError> {
         let layout = ArenaLayout::new(buffers);
@@ -64,7 +64,7 @@ impl BufferSet {
     pub fn with_image(
         device: &Device,
         buffers: &[BufferSpec],
-        contents: &[Vec<u8>],
+        contents: &[impl AsRef<[u8]>],
     ) -> Result<(Self, PinnedMemory), DeviceError> {
         let mut image = device.pinned(ArenaLayout::new(buffers).bytes())?;
         Ok((Self::through(device, buffers, contents, &mut image)?, image))

@@ -2,13 +2,12 @@
 //! process times nothing else.
 
 use super::event::{WorkerEvent, WorkerTask};
+use super::probed_buffers::ProbedBuffers;
 use super::worker::{DeviceLost, Reporter, WorkError, Worker};
 use crate::gpu::{
-    ActivityError, ActivityTracer, BufferSet, CacheWarmer, Copier, Device, DeviceError, DeviceMemory, PinnedMemory,
-    find_cupti, query_attributes,
+    ActivityError, ActivityTracer, CacheWarmer, Copier, Device, DeviceError, DeviceMemory, find_cupti, query_attributes,
 };
-use crate::model::{ActivityTrace, TracedChip, TracedLaunch};
-use crate::prove::ShapeSpec;
+use crate::model::{ActivityTrace, ProfiledOutputs, TracedChip, TracedLaunch};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,6 +21,8 @@ const WARM: Duration = Duration::from_millis(50);
 const TRIAL_BYTES: usize = 4096;
 /// What is not a launch, in words.
 type Untraced = String;
+/// The launches of each evaluation of a case, and whether all outputs are right.
+type TracedEvaluations = (Vec<Vec<TracedLaunch>>, ProfiledOutputs);
 
 /// Memory of twice the L2 cache that is read before a launch and never written: what it leaves there is nothing of the launch's buffers,
 /// and nothing that has to be written back while the launch runs, as after ncu's own flush.
@@ -54,11 +55,11 @@ impl Flush {
 }
 
 impl Worker<'_> {
-    /// Traces every variant at every shape it is to be traced at, `repeats` evaluations each.
+    /// Traces every variant at every shape it is to be traced at, `repeats` evaluations each, on inputs of `seed`.
     pub(super) fn trace_activity(
         &mut self,
         tracer: &ActivityTracer,
-        repeats: u32,
+        (repeats, seed): (u32, u64),
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
         let flush = Flush::new(&self.device)?;
         flush.keep_busy(&self.device)?;
@@ -67,15 +68,15 @@ impl Worker<'_> {
             if wanted.is_empty() {
                 continue;
             }
-            let buffers = self.known_buffers(&shape)?;
+            let mut buffers = self.probed_buffers(&shape, seed)?;
             for &index in &wanted {
-                let traced = self.trace_case(tracer, (index, &shape), &buffers, &flush, repeats)?;
+                let traced = self.trace_case(tracer, index, &mut buffers, &flush, repeats)?;
                 let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
                 match traced {
-                    Ok(evaluations) => {
+                    Ok((evaluations, outputs)) => {
                         let cupti = tracer.release().to_owned();
                         let trace = ActivityTrace { cupti, chip: self.traced_chip(), evaluations };
-                        self.reporter.report(&WorkerEvent::Traced { variant, shape: name, trace })?;
+                        self.reporter.report(&WorkerEvent::Traced { variant, shape: name, trace, outputs })?;
                     }
                     Err(reason) => {
                         let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape: name, reason };
@@ -94,44 +95,51 @@ impl Worker<'_> {
     fn trace_case(
         &mut self,
         tracer: &ActivityTracer,
-        (index, shape): (usize, &ShapeSpec),
-        buffers: &(BufferSet, PinnedMemory),
+        index: usize,
+        buffers: &mut ProbedBuffers<'_>,
         flush: &Flush,
         repeats: u32,
-    ) -> Result<Result<Vec<Vec<TracedLaunch>>, Untraced>, WorkError> {
+    ) -> Result<Result<TracedEvaluations, Untraced>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
         // What a kernel keeps in variables of its module is gone with the module.
         self.loaded.remove(&variant);
-        let mut evaluations = Vec::new();
+        let (mut evaluations, mut verified) = (Vec::new(), None::<ProfiledOutputs>);
         for repeat in 0..repeats {
             let mut tries = Vec::new();
             for _ in 0..TRIES {
-                self.started(&variant, shape, WorkerTask::Profile { repeat })?;
-                match self.trace_evaluation(tracer, (index, shape), buffers, flush) {
-                    Ok(launches) => tries.push(launches),
+                self.started(&variant, buffers.shape, WorkerTask::Profile { repeat })?;
+                match self.trace_evaluation(tracer, index, buffers, flush) {
+                    Ok((launches, outputs)) => {
+                        tries.push(launches);
+                        verified = Some(match verified {
+                            Some(earlier) => earlier.and(outputs),
+                            None => outputs,
+                        });
+                    }
                     Err(reason) => return Ok(Err(reason)),
                 }
             }
             evaluations.push(median(tries));
         }
-        Ok(Ok(evaluations))
+        Ok(verified.map(|outputs| (evaluations, outputs)).ok_or_else(|| "the phase asks for no evaluation".to_owned()))
     }
 
-    /// The launches of one evaluation, on buffers that are filled anew and caches that are flushed.
+    /// The launches of one evaluation, on buffers that are filled anew and caches that are flushed, and whether what they left is right.
     fn trace_evaluation(
         &mut self,
         tracer: &ActivityTracer,
-        (index, shape): (usize, &ShapeSpec),
-        (set, image): &(BufferSet, PinnedMemory),
+        index: usize,
+        buffers: &mut ProbedBuffers<'_>,
         flush: &Flush,
-    ) -> Result<Vec<TracedLaunch>, Untraced> {
+    ) -> Result<(Vec<TracedLaunch>, ProfiledOutputs), Untraced> {
+        let shape = buffers.shape;
         let failed = |error: DeviceError| error.to_string();
         self.load(index).map_err(failed)?;
         let program = self.program(index, shape).map_err(failed)?;
         let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(|error| error.to_string())?;
-        let bound = set.bind(&self.device, (loaded, &program), &shape.buffers).map_err(failed)?;
+        let bound = buffers.set.bind(&self.device, (loaded, &program), &shape.buffers).map_err(failed)?;
         let ready = || {
-            set.refill(&self.device, image)?;
+            buffers.refill(&self.device)?;
             self.device.prepare(&bound)?;
             flush.caches(&self.device)?;
             self.device.synchronize()
@@ -146,7 +154,11 @@ impl Worker<'_> {
         launches.retain(|launch| launch.kernel != CacheWarmer::KERNEL);
         let timed = launches.iter().filter(|launch| launch.duration_ns().is_some()).count();
         match (launches.len(), timed) {
-            (seen, timed) if seen == expected && timed == expected => Ok(launches),
+            (seen, timed) if seen == expected && timed == expected => {
+                let extents = self.job.kernels[index].extents_at(&shape.name);
+                let outputs = buffers.verified(&self.device, (&bound, &extents)).map_err(failed)?;
+                Ok((launches, outputs))
+            }
             (seen, timed) => Err(format!("CUPTI has times of {timed} and records of {seen} of {expected} launches")),
         }
     }

@@ -146,7 +146,8 @@ impl Worker<'_> {
         Ok(draw)
     }
 
-    fn declared(
+    /// The declared inputs of a seed, with their right answer.
+    pub(super) fn declared(
         &self,
         shape: &ShapeSpec,
         seed: u64,

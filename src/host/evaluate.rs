@@ -88,8 +88,7 @@ fn buffers(step: &Step) -> Vec<&str> {
     }
 }
 
-/// How the phase is timed, with hidden seeds that are drawn now. Where the right answers or inputs of a seed are in files there
-/// are none but for the phase's own seeds: those take turns.
+/// How the phase is timed, with [`hidden_seeds`].
 pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSettings, JobError> {
     let bench = &phase.bench;
     let mut settings = TimingSettings {
@@ -103,25 +102,31 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
             Verification::Audited => effort,
             Verification::None => AuditEffort::None,
         },
-        hidden: HiddenSeeds { inputs: Vec::new(), schedule: drawn_seed()? },
+        hidden: HiddenSeeds { inputs: Vec::new(), pilot: 0, schedule: drawn_seed()? },
     };
-    if settings.effort == AuditEffort::None && !phase.workload.has_state() {
-        // What is not verified needs no inputs of its own, nor right answers for them.
-        return Ok(settings);
-    }
+    // What is not verified needs one content, whose inputs nobody knows all the same.
+    let verified = settings.effort != AuditEffort::None || phase.workload.has_state();
+    let contents = if verified { settings.most_contents() } else { 1 };
+    settings.hidden.inputs = hidden_seeds(phase, contents)?;
+    settings.hidden.pilot = hidden_seeds(phase, 1)?.first().copied().unwrap_or_default();
+    Ok(settings)
+}
+
+/// Seeds of inputs that no kernel and no phase knows, drawn now. Where the right answers or inputs of a seed are in files, the phase's own
+/// take turns.
+pub(super) fn hidden_seeds(phase: &Phase, count: u32) -> Result<Vec<u64>, JobError> {
     let seeds = &phase.workload.seeds;
     let inputs = phase.workload.buffers.iter().filter_map(|buffer| buffer.init.as_ref());
     let in_files = inputs.into_iter().any(Init::is_of_seed_files);
-    settings.hidden.inputs = match &phase.workload.reference {
-        WorkloadReference::Absent => Vec::new(),
+    match &phase.workload.reference {
+        WorkloadReference::Absent => Ok(Vec::new()),
         WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Program(_)
             if !in_files =>
         {
-            (0..settings.most_contents()).map(|_| drawn_seed()).collect::<Result<_, _>>()?
+            (0..count).map(|_| drawn_seed()).collect()
         }
-        _ => seeds.iter().copied().cycle().take(settings.most_contents() as usize).collect(),
-    };
-    Ok(settings)
+        _ => Ok(seeds.iter().copied().cycle().take(count as usize).collect()),
+    }
 }
 
 /// A seed from the operating system.

@@ -1,9 +1,9 @@
 //! What a worker reports while it works: one JSON object a line.
 
 use crate::gpu::DeviceAttributes;
-use crate::model::ActivityTrace;
 use crate::model::ShapeName;
 use crate::model::VariantId;
+use crate::model::{ActivityTrace, ProfiledOutputs};
 use crate::model::{CheckRecord, LatencyRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub enum WorkerEvent {
     Proven,
     /// Timing of a variant at a shape ended.
     Timed(LatencyRecord),
-    /// A profiled launch came back.
+    /// A profiled launch came back, and its outputs were compared.
     Launched {
         /// The variant.
         variant: VariantId,
@@ -57,6 +57,8 @@ pub enum WorkerEvent {
         shape: ShapeName,
         /// Which of its launches, from 0.
         repeat: u32,
+        /// Whether they are right.
+        outputs: ProfiledOutputs,
     },
     /// A profiled launch failed, and why.
     LaunchFailed {
@@ -75,6 +77,8 @@ pub enum WorkerEvent {
         shape: ShapeName,
         /// Its launches.
         trace: ActivityTrace,
+        /// Whether their outputs are right.
+        outputs: ProfiledOutputs,
     },
     /// The CUPTI that launches can be traced with (asked by a probe).
     Activity {

@@ -22,7 +22,7 @@ pub struct WorkerJob {
     pub device: u32,
     /// Measure, or launch under a profiler.
     pub mode: JobMode,
-    /// Seeds of the inputs that are checked; the first also fills what is warmed up and profiled.
+    /// Seeds of the inputs that are checked.
     pub seeds: Vec<u64>,
     /// Laws of the inputs that cases are checked under.
     #[serde(default)]
@@ -46,15 +46,19 @@ pub struct WorkerJob {
 pub enum JobMode {
     /// Check, then time.
     Bench(TimingSettings),
-    /// Launch inside NVTX ranges and nothing else.
+    /// Launch inside NVTX ranges and nothing else, but for a reference that takes the device.
     Profile {
         /// Launches of each variant and shape.
         repeat: u32,
+        /// Seed of the inputs: hidden, as those that are timed.
+        seed: u64,
     },
     /// Launch while CUPTI writes down each launch.
     Activity {
         /// Evaluations of each variant and shape.
         repeat: u32,
+        /// As of [`JobMode::Profile`].
+        seed: u64,
         /// The library of CUPTI.
         library: PathBuf,
     },

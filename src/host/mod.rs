@@ -22,6 +22,7 @@ mod job_error;
 mod null_test;
 mod phase_job;
 mod prestarted;
+mod probed_buffers;
 mod python;
 mod reference_check;
 mod supervisor;

@@ -1,7 +1,8 @@
 //! The job that a phase and its plan make.
 
 use super::evaluate::{
-    built, calls, check_launches, check_provable, functions, job_reference, job_shape, timing, variant_extents,
+    built, calls, check_launches, check_provable, functions, hidden_seeds, job_reference, job_shape, timing,
+    variant_extents,
 };
 use super::job::{CaseLaws, CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
@@ -9,7 +10,6 @@ use crate::config::{Phase, Shape};
 use crate::gpu::VariantExtents;
 use crate::model::{BuiltKernel, ShapeName, VariantId};
 use crate::plan::Plan;
-use crate::prove::ReferenceSpec;
 use crate::time::AuditEffort;
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub enum JobPurpose {
     Bench,
     /// Time what was checked before; outputs of timed launches are verified all the same.
     Time,
-    /// Launch under a profiler.
+    /// Launch under a profiler; outputs are verified as those of timed launches.
     Profile,
 }
 
@@ -49,7 +49,10 @@ impl WorkerJob {
                 &phase.bench.shapes,
             ),
             JobPurpose::Profile => {
-                (JobMode::Profile { repeat: phase.profile.repeat }, ReferenceSpec::None, &phase.profile.shapes)
+                check_provable(phase)?;
+                let seed = hidden_seeds(phase, 1)?.first().copied().ok_or(JobError::NoReference)?;
+                let reference = job_reference(phase, plan, cubins, &shapes)?;
+                (JobMode::Profile { repeat: phase.profile.repeat, seed }, reference, &phase.profile.shapes)
             }
         };
         let mut kernels = Vec::new();

@@ -5,7 +5,7 @@ use super::hidden_draws::{cases, seeds};
 use super::worker::{DeviceLost, WorkError, Worker};
 use crate::gpu::{BoundProgram, BufferSet, DeviceError};
 use crate::model::{LatencyOutcome, LatencyRecord, VariantId};
-use crate::prove::{CaseInputs, CheckBuffers, ReferenceSpec, ShapeSpec};
+use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
 use crate::time::{AuditSchedule, TimedBuffers, TimedKernel, TimedProgram, TimingSettings, VERIFIED_LAUNCHES, order};
 use std::ops::ControlFlow;
 
@@ -125,15 +125,7 @@ impl Worker<'_> {
     /// while the device holds a result of a reference entry.
     fn timed_buffers(&mut self, shape: &ShapeSpec, settings: &TimingSettings) -> Result<TimedBuffers, WorkError> {
         let seed = self.job.seeds.first().copied().unwrap_or(0);
-        let mut references = match &self.job.reference {
-            ReferenceSpec::Entry { .. } => Some(CheckBuffers::allocate(&self.device, &shape.buffers)),
-            ReferenceSpec::Builtin(_)
-            | ReferenceSpec::Npy { .. }
-            | ReferenceSpec::Program { .. }
-            | ReferenceSpec::None => None,
-        }
-        .transpose()
-        .map_err(|source| WorkError::buffers(shape, source))?;
+        let mut references = self.reference_buffers(shape)?;
         let cases = match self.hidden.remove(&shape.name) {
             Some(cases) => cases,
             None => cases(shape, seeds(shape, settings, self.device.attributes().l2_bytes), |hidden| {
@@ -146,9 +138,12 @@ impl Worker<'_> {
         if let Some(buffers) = references.take() {
             buffers.wipe(&self.device)?;
         }
-        let known = CaseInputs::draw(shape, seed);
-        let known = known.map_err(|error| WorkError::reference(&shape.name, seed, &error.into()))?;
-        let made = TimedBuffers::new(&self.device, shape, &self.job.tolerance, settings, &known)
+        let absent = || WorkError::reference(&shape.name, seed, &ExpectedOutputError::NoReference);
+        let pilot = settings.hidden.pilot;
+        let inputs = CaseInputs::draw(shape, pilot);
+        let inputs = inputs.map_err(|error| WorkError::reference(&shape.name, pilot, &error.into()))?;
+        let pilot = cases.first().ok_or_else(absent)?.draw.disguised(shape, inputs);
+        let made = TimedBuffers::new(&self.device, shape, &self.job.tolerance, settings, &pilot)
             .and_then(|mut made| cases.into_iter().try_for_each(|case| made.add(&self.device, case)).map(|()| made));
         made.map_err(|source| WorkError::buffers(shape, source))
     }

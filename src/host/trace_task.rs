@@ -1,11 +1,10 @@
 //! Launches for a profiler: each variant's kernels inside an NVTX range that names it, and no other launch at all.
 
 use super::event::{WorkerEvent, WorkerTask};
+use super::probed_buffers::ProbedBuffers;
 use super::worker::{DeviceLost, WorkError, Worker};
-use crate::gpu::{BufferSet, DeviceError, PinnedMemory, RangeGuard};
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::prove::ShapeSpec;
+use crate::gpu::{DeviceError, RangeGuard};
+use crate::model::{ProfiledOutputs, ShapeName, VariantId};
 use std::ffi::CString;
 use std::ops::ControlFlow;
 
@@ -15,16 +14,16 @@ pub fn range_name(variant: &VariantId, shape: &ShapeName) -> String {
 }
 
 impl Worker<'_> {
-    /// Launches every variant `repeats` times at every shape it is to be profiled at, waiting for each.
-    pub(super) fn trace(&mut self, repeats: u32) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    /// Launches every variant `repeats` times at every shape it is to be profiled at, on inputs of `seed`, and compares what each leaves.
+    pub(super) fn trace(&mut self, repeats: u32, seed: u64) -> Result<ControlFlow<DeviceLost>, WorkError> {
         for shape in self.job.shapes.clone() {
             let wanted = self.wanted_at(&shape);
             if wanted.is_empty() {
                 continue;
             }
-            let buffers = self.known_buffers(&shape)?;
+            let mut buffers = self.probed_buffers(&shape, seed)?;
             for &index in &wanted {
-                if let lost @ ControlFlow::Break(_) = self.trace_variant(index, &shape, &buffers, repeats)? {
+                if let lost @ ControlFlow::Break(_) = self.trace_variant(index, &mut buffers, repeats)? {
                     return Ok(lost);
                 }
             }
@@ -35,45 +34,49 @@ impl Worker<'_> {
     fn trace_variant(
         &mut self,
         index: usize,
-        shape: &ShapeSpec,
-        buffers: &(BufferSet, PinnedMemory),
+        buffers: &mut ProbedBuffers<'_>,
         repeats: u32,
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        let shape = buffers.shape;
         let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
         // Launches of a function are counted together: of several calls they could not be told apart.
         let repeats = if self.job.kernels[index].function.is_some() { 1 } else { repeats };
         for repeat in 0..repeats {
             self.started(&variant, shape, WorkerTask::Profile { repeat })?;
-            if let Err(error) = self.trace_launch(index, shape, buffers) {
-                let reason = error.to_string();
-                let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape: name, reason: reason.clone() };
-                self.reporter.report(&event)?;
-                return self.probe_device(&variant, &reason);
-            }
-            let event = WorkerEvent::Launched { variant: variant.clone(), shape: name.clone(), repeat };
-            self.reporter.report(&event)?;
+            let outputs = match self.trace_launch(index, buffers) {
+                Ok(outputs) => outputs,
+                Err(error) => {
+                    let (variant, reason) = (variant.clone(), error.to_string());
+                    self.reporter.report(&WorkerEvent::LaunchFailed {
+                        variant,
+                        shape: name,
+                        reason: reason.clone(),
+                    })?;
+                    return self.probe_device(&self.job.kernels[index].variant.clone(), &reason);
+                }
+            };
+            let (variant, shape) = (variant.clone(), name.clone());
+            self.reporter.report(&WorkerEvent::Launched { variant, shape, repeat, outputs })?;
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// One launch on buffers that are filled anew, so that no launch finds what another has left.
-    fn trace_launch(
-        &mut self,
-        index: usize,
-        shape: &ShapeSpec,
-        (set, image): &(BufferSet, PinnedMemory),
-    ) -> Result<(), DeviceError> {
+    /// One launch on buffers that are filled anew, and whether what it left is right.
+    fn trace_launch(&mut self, index: usize, buffers: &mut ProbedBuffers<'_>) -> Result<ProfiledOutputs, DeviceError> {
+        let shape = buffers.shape;
         self.load(index)?;
         let program = self.program(index, shape)?;
+        let extents = self.job.kernels[index].extents_at(&shape.name);
         let variant = &self.job.kernels[index].variant;
         let loaded = self.loaded[variant].as_ref().map_err(Clone::clone)?;
-        let bound = set.bind(&self.device, (loaded, &program), &shape.buffers)?;
+        let bound = buffers.set.bind(&self.device, (loaded, &program), &shape.buffers)?;
         if loaded.is_function() {
             // What a function does once (compile, choose, allocate) is not what is profiled.
+            buffers.refill(&self.device)?;
             self.device.run(&bound)?;
             self.device.synchronize()?;
         }
-        set.refill(&self.device, image)?;
+        buffers.refill(&self.device)?;
         self.device.prepare(&bound)?;
         self.device.synchronize()?;
         let name = CString::new(range_name(variant, &shape.name))
@@ -81,6 +84,7 @@ impl Worker<'_> {
         let range = RangeGuard::open(&name);
         let launched = self.device.run(&bound).and_then(|()| self.device.synchronize());
         drop(range);
-        launched
+        launched?;
+        buffers.verified(&self.device, (&bound, &extents))
     }
 }

@@ -6,11 +6,11 @@
 use super::event::{WorkerEvent, WorkerTask};
 use super::hidden_draws::HiddenCases;
 use super::job::WorkerJob;
-use crate::gpu::{ActivityError, ArenaLayout, BufferSet, Device, DeviceError, LoadedProgram, PinnedMemory};
+use crate::gpu::{ActivityError, ArenaLayout, Device, DeviceError, LoadedProgram};
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use crate::plan::ShapeProgram;
-use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
+use crate::prove::{ExpectedOutputError, ShapeSpec};
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs::File;
@@ -124,16 +124,6 @@ impl Worker<'_> {
     /// Indices of the kernels that are to be timed or profiled at a shape.
     pub(super) fn wanted_at(&self, shape: &ShapeSpec) -> Vec<usize> {
         (0..self.job.kernels.len()).filter(|&i| self.job.kernels[i].shapes.contains(&shape.name)).collect()
-    }
-
-    /// A set of buffers on the device with the inputs of the first seed, and the image it was uploaded from.
-    pub(super) fn known_buffers(&mut self, shape: &ShapeSpec) -> Result<(BufferSet, PinnedMemory), WorkError> {
-        let seed = self.job.seeds.first().copied().unwrap_or(0);
-        self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
-        let drawn = CaseInputs::draw(shape, seed);
-        let contents = drawn.map_err(|error| WorkError::reference(&shape.name, seed, &error.into()))?.bytes;
-        BufferSet::with_image(&self.device, &shape.buffers, &contents)
-            .map_err(|source| WorkError::buffers(shape, source))
     }
 
     /// Tells the parent what is done for a variant from now on.

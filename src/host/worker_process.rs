@@ -190,9 +190,9 @@ fn run_on(
             io::copy(&mut io::stdin(), &mut io::sink())?;
             worker.time(&timing)
         }
-        JobMode::Profile { repeat } => worker.trace(repeat),
-        JobMode::Activity { repeat, .. } => {
-            tracer.map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, repeat))
+        JobMode::Profile { repeat, seed } => worker.trace(repeat, seed),
+        JobMode::Activity { repeat, seed, .. } => {
+            tracer.map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, (repeat, seed)))
         }
     }
 }

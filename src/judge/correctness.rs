@@ -6,6 +6,7 @@ use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord};
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, Tolerance};
 use crate::plan::Plan;
+use crate::store::Run;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
@@ -51,19 +52,36 @@ pub fn correctness(
 /// The same, with the variants that cheat: one whose timed launches gave wrong outputs at a shape, or none, cheats,
 /// whatever its checks say. It goes for every variant that shares its machine code.
 pub fn name_cheats<'a>(
-    mut proofs: BTreeMap<VariantId, Correctness>,
+    proofs: BTreeMap<VariantId, Correctness>,
     latencies: impl IntoIterator<Item = &'a LatencyRecord>,
     builds: &[BuildRecord],
 ) -> BTreeMap<VariantId, Correctness> {
-    let cheats: HashMap<&VariantId, String> = latencies
-        .into_iter()
-        .filter_map(|record| match &record.outcome {
-            LatencyOutcome::Cheats { reason, .. } => {
-                Some((&record.variant, format!("at shape '{}' {reason}", record.shape)))
-            }
-            LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => None,
-        })
-        .collect();
+    let cheats = latencies.into_iter().filter_map(|record| match &record.outcome {
+        LatencyOutcome::Cheats { reason, .. } => {
+            Some((&record.variant, format!("at shape '{}' {reason}", record.shape)))
+        }
+        LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => None,
+    });
+    accused(proofs, cheats.collect(), builds)
+}
+
+/// The same of a run's profiled launches, those of deep profiles among them: one whose output is wrong knows that it is profiled, and what was
+/// counted of it is not what it does.
+pub fn name_profiled_cheats(proofs: BTreeMap<VariantId, Correctness>, run: &Run) -> BTreeMap<VariantId, Correctness> {
+    let profiles = run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outputs));
+    let looks = run.close_looks.iter().map(|look| (&look.variant, &look.shape, &look.outputs));
+    let cheats = profiles.chain(looks).filter_map(|(variant, shape, outputs)| {
+        let wrong = outputs.as_ref()?.wrong()?;
+        Some((variant, format!("at shape '{shape}' output of a profiled launch differs: {wrong}")))
+    });
+    accused(proofs, cheats.collect(), &run.builds)
+}
+
+fn accused(
+    mut proofs: BTreeMap<VariantId, Correctness>,
+    cheats: HashMap<&VariantId, String>,
+    builds: &[BuildRecord],
+) -> BTreeMap<VariantId, Correctness> {
     let shares: HashMap<&VariantId, &VariantId> =
         builds.iter().filter_map(|build| Some((&build.variant, build.shares.as_ref()?))).collect();
     for (variant, proof) in &mut proofs {

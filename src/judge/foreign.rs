@@ -66,6 +66,7 @@ pub fn foreign_run(
             shape: shape.clone(),
             metrics: Vec::new(),
             outcome: ProfileOutcome::Profiled { report: report.path.display().to_string() },
+            outputs: None,
         })
     });
     let mut manifest = manifest(&phase, &plan, fingerprint(&reports)?);

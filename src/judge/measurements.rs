@@ -1,7 +1,7 @@
 //! What a run measured, decoded: every report is decoded once, however often the run grows and is judged again.
 
 use super::witness::{ChipFacts, Witness, WitnessInput};
-use super::{Correctness, Evidence, JudgeError, correctness, name_cheats};
+use super::{Correctness, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats};
 use crate::config::Phase;
 use crate::frame::launches::{Capture, FrameError, LaunchFrames, Origin};
 use crate::frame::{Counted, Measured, Ownership, ProfiledCases, Quantities, quantities, traced_cases, wanted};
@@ -186,7 +186,7 @@ impl<'a> Measurements<'a> {
             Evidence::Measured => {
                 let proofs = correctness(phase, plan, &run.checks, &run.builds);
                 let timed = run.latencies.iter().chain(run.confirmations.iter().map(|record| &record.timed));
-                let mut proofs = name_cheats(proofs, timed, &run.builds);
+                let mut proofs = name_profiled_cheats(name_cheats(proofs, timed, &run.builds), run);
                 self.witness.name_cheats(&mut proofs);
                 proofs
             }
@@ -247,9 +247,10 @@ fn unchecked(plan: &Plan, answer: &Correctness) -> BTreeMap<VariantId, Correctne
     plan.variants.iter().map(|variant| (variant.id.clone(), answer.clone())).collect()
 }
 
-/// Whether two states of a run hold the same of everything that verdicts rest on. Deep profiles, warnings and times of stages
+/// Whether two states of a run hold the same of everything that verdicts rest on. Counters of deep profiles, warnings and times of stages
 /// are not among it.
 fn measures_the_same(a: &Run, b: &Run) -> bool {
+    let outputs = |run: &Run| run.close_looks.iter().map(|look| look.outputs.clone()).collect::<Vec<_>>();
     a.manifest.fingerprint == b.manifest.fingerprint
         && a.is_sealed() == b.is_sealed()
         && a.manifest.state == b.manifest.state
@@ -258,4 +259,5 @@ fn measures_the_same(a: &Run, b: &Run) -> bool {
         && a.latencies == b.latencies
         && a.confirmations == b.confirmations
         && a.profiles == b.profiles
+        && outputs(a) == outputs(b)
 }

@@ -57,7 +57,7 @@ pub use base_choice::base_of;
 pub use cautions::loosened;
 pub use clock::Clock;
 pub use context::{BetweenRuns, Context, Noise, Stored};
-pub use correctness::{correctness, name_cheats};
+pub use correctness::{correctness, name_cheats, name_profiled_cheats};
 pub use error::JudgeError;
 pub use foreign::{CapturedVariant, ForeignRun, foreign_run, paths};
 pub use limits::unlikely_limits;

@@ -44,7 +44,7 @@ pub use listing::{Instruction, Line, Listing};
 pub use metric_id::MetricId;
 pub use ncu_metric::is_ncu_metric;
 pub use nearest::nearest;
-pub use profile_record::{DeepProfile, ProfileOutcome, ProfileRecord};
+pub use profile_record::{DeepProfile, ProfileOutcome, ProfileRecord, ProfiledOutputs};
 pub use scope::{Level, OnInconclusive, Scope};
 pub use search_record::{ProposedPoint, SearchBegan, SearchEnded, SearchRecord, TriedOutcome, TriedPoint};
 pub use tolerance::{AllClose, Difference, Differences, Farthest, NanRule, Tolerance, Violation};

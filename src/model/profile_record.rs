@@ -28,9 +28,54 @@ pub enum ProfileOutcome {
     },
 }
 
+/// Whether the outputs of profiled launches are right. They are compared as those of timed launches are: with what is right for inputs of
+/// a seed that no kernel and no phase knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum ProfiledOutputs {
+    /// Those of all evaluations are.
+    Right {
+        /// The seed; one of the phase's where inputs or answers are in files of its seeds.
+        seed: u64,
+        /// Evaluations that were compared.
+        evaluations: u32,
+    },
+    /// Those of one are wrong or missing.
+    Wrong {
+        /// The seed.
+        seed: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An external command launched them, and checks its results itself.
+    OfCommand,
+}
+
+impl ProfiledOutputs {
+    /// Both together: one that is wrong is not made right by another.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        match (self, later) {
+            (Self::Right { seed, evaluations }, Self::Right { evaluations: more, .. }) => {
+                Self::Right { seed, evaluations: evaluations.saturating_add(more) }
+            }
+            (wrong @ Self::Wrong { .. }, _) | (_, wrong @ Self::Wrong { .. }) => wrong,
+            (Self::OfCommand, _) | (_, Self::OfCommand) => Self::OfCommand,
+        }
+    }
+
+    /// What is wrong, if anything is.
+    pub fn wrong(&self) -> Option<&str> {
+        match self {
+            Self::Wrong { reason, .. } => Some(reason),
+            Self::Right { .. } | Self::OfCommand => None,
+        }
+    }
+}
+
 /// A line of `closelooks.jsonl`: a variant profiled once more, with ncu's sections, samples and sources.
 ///
-/// Judging reads nothing of it.
+/// Judging reads nothing of it but whether its outputs are right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeepProfile {
     /// The variant.
@@ -50,6 +95,9 @@ pub struct DeepProfile {
     pub listing: Listing,
     /// What came of it.
     pub outcome: ProfileOutcome,
+    /// Whether its outputs are right; none where it failed, and in runs of earlier versions, which compared none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<ProfiledOutputs>,
 }
 
 /// A line of `profiles.jsonl`.
@@ -63,4 +111,7 @@ pub struct ProfileRecord {
     pub metrics: Vec<String>,
     /// What came of it.
     pub outcome: ProfileOutcome,
+    /// As that of a deep profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<ProfiledOutputs>,
 }

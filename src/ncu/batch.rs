@@ -8,7 +8,7 @@ use super::job::Job;
 use super::pass_book::PassBook;
 use super::session::{Ran, Runner};
 use super::subject::{Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Unprofilable, Verify};
-use crate::model::{ProfileOutcome, ProfileRecord};
+use crate::model::{ProfileOutcome, ProfileRecord, ProfiledOutputs};
 use crate::process::{self, Ending};
 
 use nix::sys::signal::Signal;
@@ -152,7 +152,7 @@ impl<'a> Profiler<'a> {
             if let Some(report) = &ran.report {
                 fs::remove_file(report).map_err(io)?;
             }
-            if let Ok(Contents { launches, passes: Some(passes) }) = found
+            if let Ok(Contents { launches, passes: Some(passes), .. }) = found
                 && launches.contains_key(case)
             {
                 return Ok(passes);
@@ -171,7 +171,8 @@ impl<'a> Profiler<'a> {
     /// What a session's report holds; without a report, nothing.
     fn contents(&self, ran: &Ran, cases: &[ProfiledCase]) -> Result<Contents, NcuFailure> {
         let Some(report) = &ran.report else { return Ok(Contents::default()) };
-        let mut contents = self.verify.read(report, cases).map_err(|reason| NcuFailure::UnreadableReport { reason })?;
+        let mut contents =
+            self.verify.read(report, &ran.told, cases).map_err(|reason| NcuFailure::UnreadableReport { reason })?;
         contents.passes = contents.passes.or_else(|| passes_in(&ran.log));
         Ok(contents)
     }
@@ -196,7 +197,7 @@ impl<'a> Profiler<'a> {
             }
             let mut attempt = self.attempt(subject, group, cases)?;
             collected.starts += 1;
-            attempt.record(group, sink, collected)?;
+            attempt.record(subject, group, sink, collected)?;
             if let Some(passes) = attempt.contents.passes.filter(|_| attempt.missing.len() < attempt.cases.len()) {
                 book.note(&group.counted(), passes);
                 group.passes = Some(passes);
@@ -237,10 +238,13 @@ impl<'a> Profiler<'a> {
             Err(failure) => (Contents::default(), Some(failure)),
         };
         let launches = |case: &ProfiledCase| contents.launches.get(case).copied().unwrap_or(0);
-        let missing = cases.iter().filter(|case| launches(case) < subject.expect.least(case)).cloned().collect();
+        let lacks = |case: &&ProfiledCase| launches(case) < subject.expect.least(case);
+        let unverified = |case: &&ProfiledCase| subject.outputs(&contents, case).is_none();
+        let missing: Vec<ProfiledCase> = cases.iter().filter(|case| lacks(case) || unverified(case)).cloned().collect();
+        let unverified = missing.iter().any(|case| !lacks(&case));
         let excess = cases.iter().filter(|case| subject.expect.too_many(case, launches(case)));
         let excess = excess.map(|case| (case.clone(), launches(case))).collect();
-        Ok(Attempt { cases, ran, contents, unreadable, missing, excess })
+        Ok(Attempt { cases, ran, contents, unreadable, missing, unverified, excess })
     }
 }
 
@@ -250,13 +254,22 @@ struct Attempt {
     ran: Ran,
     contents: Contents,
     unreadable: Option<NcuFailure>,
+    /// Cases that lack launches, or of whose outputs nothing is known.
     missing: Vec<ProfiledCase>,
+    /// Whether one of them has its launches.
+    unverified: bool,
     excess: Vec<(ProfiledCase, u32)>,
 }
 
 impl Attempt {
     /// Hands over a record for every case that the report settles.
-    fn record(&mut self, group: &Group, sink: Sink, collected: &mut Collected) -> Result<(), ProfileError> {
+    fn record(
+        &mut self,
+        subject: &Subject,
+        group: &Group,
+        sink: Sink,
+        collected: &mut Collected,
+    ) -> Result<(), ProfileError> {
         let file = self.ran.report.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         for case in self.cases.iter().filter(|case| !self.missing.contains(case)) {
             let outcome = match (self.excess.iter().find(|(other, _)| other == case), &file) {
@@ -266,7 +279,11 @@ impl Attempt {
                 },
                 (None, None) => ProfileOutcome::Failed { reason: "ncu wrote no report".to_owned() },
             };
-            hand_over(case, &group.metrics, outcome, sink, collected)?;
+            let outputs = match &outcome {
+                ProfileOutcome::Profiled { .. } => subject.outputs(&self.contents, case),
+                ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => None,
+            };
+            hand_over(case, &group.metrics, (outcome, outputs), sink, collected)?;
         }
         Ok(())
     }
@@ -278,6 +295,7 @@ impl Attempt {
         }
         let told = self.ran.failure.clone().or_else(|| self.unreadable.clone());
         Some(told.unwrap_or_else(|| match self.ran.report {
+            Some(_) if self.unverified => NcuFailure::Unverified { ending: self.ran.ending.to_string() },
             Some(_) => NcuFailure::Missing { ending: self.ran.ending.to_string() },
             None => NcuFailure::NoKernelsProfiled,
         }))
@@ -337,7 +355,7 @@ fn fail(
 ) -> Result<(), ProfileError> {
     cases.iter().try_for_each(|case| {
         let outcome = ProfileOutcome::Failed { reason: reason.to_owned() };
-        hand_over(case, &group.metrics, outcome, sink, collected)
+        hand_over(case, &group.metrics, (outcome, None), sink, collected)
     })
 }
 
@@ -360,7 +378,7 @@ fn abandon(
 fn hand_over(
     case: &ProfiledCase,
     metrics: &[NcuMetric],
-    outcome: ProfileOutcome,
+    (outcome, outputs): (ProfileOutcome, Option<ProfiledOutputs>),
     sink: Sink,
     collected: &mut Collected,
 ) -> Result<(), ProfileError> {
@@ -369,7 +387,7 @@ fn hand_over(
         ProfileOutcome::Failed { .. } => collected.failed += 1,
     }
     let (variant, shape) = case.clone();
-    Ok(sink(ProfileRecord { variant, shape, metrics: metrics.to_vec(), outcome })?)
+    Ok(sink(ProfileRecord { variant, shape, metrics: metrics.to_vec(), outcome, outputs })?)
 }
 
 /// Takes out the metrics that `failure` names; where it names none of them, the failure is everyone's.
@@ -392,6 +410,7 @@ fn without_unknown(metrics: &mut Vec<NcuMetric>, failure: &NcuFailure) -> Result
         | NcuFailure::Interrupted
         | NcuFailure::UnreadableReport { .. }
         | NcuFailure::Missing { .. }
+        | NcuFailure::Unverified { .. }
         | NcuFailure::Other { .. } => false,
     };
     let unknown: Vec<NcuMetric> = metrics.iter().filter(|metric| named(metric)).cloned().collect();

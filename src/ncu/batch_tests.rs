@@ -5,6 +5,7 @@ use super::pass_book::tests::h200;
 use super::*;
 use crate::model::ProfileOutcome;
 use crate::model::ProfileRecord;
+use crate::model::ProfiledOutputs;
 use crate::model::ShapeName;
 use crate::model::VariantId;
 use std::cell::RefCell;
@@ -65,17 +66,25 @@ struct Reader {
     silent: Vec<ProfiledCase>,
     launches: BTreeMap<ProfiledCase, u32>,
     damaged: bool,
+    /// Of these it knows nothing of the outputs, and of one it knows that they are wrong.
+    unverified: Vec<ProfiledCase>,
+    wrong: Option<ProfiledCase>,
 }
 
 impl Verify for Reader {
-    fn read(&self, report: &Path, cases: &[ProfiledCase]) -> Result<Contents, String> {
+    fn read(&self, report: &Path, _: &str, cases: &[ProfiledCase]) -> Result<Contents, String> {
         assert!(report.is_file());
         if self.damaged {
             return Err("truncated at block 3".to_owned());
         }
         let told = cases.iter().filter(|case| !self.silent.contains(case));
         let launches = told.map(|case| (case.clone(), self.launches.get(case).copied().unwrap_or(1))).collect();
-        Ok(Contents { launches, passes: None })
+        let outputs = |case: &ProfiledCase| match self.wrong.as_ref() == Some(case) {
+            true => ProfiledOutputs::Wrong { seed: 1, reason: "off".to_owned() },
+            false => ProfiledOutputs::Right { seed: 1, evaluations: 1 },
+        };
+        let verified = cases.iter().filter(|case| !self.unverified.contains(case));
+        Ok(Contents { launches, passes: None, outputs: verified.map(|case| (case.clone(), outputs(case))).collect() })
     }
 }
 
@@ -423,4 +432,19 @@ fn a_sink_that_cannot_keep_a_record_stops_everything() {
     let profiler = Profiler::new(runner, &bench.reader, &bench.covered);
     let error = profiler.profile(&[subject], &["sm__cycles_active.avg".to_owned()], &mut book, full).unwrap_err();
     assert!(matches!(error, ProfileError::Io(_)));
+}
+
+#[test]
+fn launches_whose_outputs_nobody_compared_are_tried_again_and_have_no_counters() {
+    let mut bench = Bench::new();
+    bench.reader.unverified.push(case("T=1"));
+    bench.reader.wrong = Some(case("T=2"));
+    let collected = bench.run(cases(4), &["sm__cycles_active.avg"]).unwrap();
+    assert_eq!((collected.profiled, collected.failed), (3, 1));
+    assert!(bench.reason(&case("T=1")).contains("were not verified"), "{}", bench.reason(&case("T=1")));
+    assert!(collected.starts > 1, "alone, in case another variant ended the process");
+    let of = |name: &str| bench.records.iter().find(|record| record.variant == case(name).0).unwrap().outputs.clone();
+    assert_eq!(of("T=1"), None);
+    assert_eq!(of("T=2").unwrap().wrong(), Some("off"), "it has its counters, and what is wrong with it");
+    assert_eq!(of("T=3"), Some(ProfiledOutputs::Right { seed: 1, evaluations: 1 }));
 }

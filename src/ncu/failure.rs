@@ -98,6 +98,12 @@ pub enum NcuFailure {
         /// How the process ended.
         ending: String,
     },
+    /// The report has the launches, and the program that launched them did not say whether what they left is right.
+    #[error("outputs of its profiled launches were not verified (ncu {ending}), so its counters do not count")]
+    Unverified {
+        /// How the process ended.
+        ending: String,
+    },
     /// Something else.
     #[error("ncu {ending}: {}", lines.join(" | "))]
     Other {
@@ -140,6 +146,7 @@ impl NcuFailure {
             | Self::Interrupted
             | Self::UnreadableReport { .. }
             | Self::Missing { .. }
+            | Self::Unverified { .. }
             | Self::Other { .. } => false,
         }
     }
@@ -213,6 +220,7 @@ impl NcuFailure {
             | Self::Timeout
             | Self::UnreadableReport { .. }
             | Self::Missing { .. }
+            | Self::Unverified { .. }
             | Self::Other { .. } => Reach::Batch,
             Self::Interrupted => Reach::Stop,
         }

@@ -57,6 +57,8 @@ pub struct Ran {
     pub log: String,
     /// What the target (or ncu, beside its log) printed.
     pub output: String,
+    /// What our worker said to this program: its standard output, which nothing that it launches can write to.
+    pub told: String,
     /// What went wrong, as far as ncu says.
     pub failure: Option<NcuFailure>,
 }
@@ -90,12 +92,19 @@ impl Runner<'_> {
         }
         let session = self.session(job)?;
         let mut command = session.command(&self.ncu.path, job.target);
-        let child = match Piped::spawn(&mut command, Some(self.timeout)) {
+        let child = match spawn(&mut command, job, Some(self.timeout)) {
             Ok(child) => child,
             Err(error) => {
                 let failure = Some(NcuFailure::NotStarted { reason: error.to_string() });
                 let ending = Ending::NonZero(-1);
-                return Ok(Ran { report: None, ending, log: String::new(), output: String::new(), failure });
+                return Ok(Ran {
+                    report: None,
+                    ending,
+                    log: String::new(),
+                    output: String::new(),
+                    told: String::new(),
+                    failure,
+                });
             }
         };
         self.conclude(&session, child.finish()?)
@@ -107,7 +116,7 @@ impl Runner<'_> {
     /// It cannot be started; its turn will say why.
     pub fn prestart(&self, prestarted: &PrestartedSessions, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
         let session = self.session(job)?;
-        let child = Piped::spawn(&mut session.command(&self.ncu.path, job.target), None)?;
+        let child = spawn(&mut session.command(&self.ncu.path, job.target), job, None)?;
         prestarted.push(PrestartedSession { session, child, pipe });
         Ok(())
     }
@@ -140,11 +149,11 @@ impl Runner<'_> {
     /// What a session that has ended came to.
     fn conclude(&self, session: &NcuSession, ended: Output) -> io::Result<Ran> {
         let Output { ending, stdout, stderr } = ended;
-        let output = [stdout, stderr].concat();
+        let output = [stdout.as_str(), &stderr].concat();
         fs::write(session.log.with_extension("out"), &output)?;
         let log = read_text(&session.log)?;
         let failure = NcuFailure::diagnose(ending, &format!("{log}\n{}", own_lines(&output)));
-        Ok(Ran { report: written(&session.output, &log), ending, log, output, failure })
+        Ok(Ran { report: written(&session.output, &log), ending, log, output, told: stdout, failure })
     }
 
     /// `<stem>-<n>` with the first n that no file has, so that nothing earlier is overwritten or taken for new.
@@ -158,6 +167,14 @@ impl Runner<'_> {
             }
         }
         Ok(format!("{stem}-{}", taken.into_iter().max().map_or(1, |n| n.saturating_add(1))))
+    }
+}
+
+/// Starts ncu over a job. Of our worker every line is kept: it says what outputs came to.
+fn spawn(command: &mut Command, job: &Job<'_>, limit: Option<Duration>) -> io::Result<Piped> {
+    match job.processes {
+        Processes::Application => Piped::listening(command, limit),
+        Processes::All => Piped::spawn(command, limit),
     }
 }
 
@@ -232,7 +249,14 @@ mod tests {
     #[test]
     fn a_failure_is_explained_by_what_the_target_printed_for_people() {
         let output = "==PROF== Connected\n{\"event\":\"device\"}\nno memory left\n{\"event\":\"done\"}\n".to_owned();
-        let ran = Ran { report: None, ending: Ending::NonZero(1), log: String::new(), output, failure: None };
+        let ran = Ran {
+            report: None,
+            ending: Ending::NonZero(1),
+            log: String::new(),
+            output,
+            told: String::new(),
+            failure: None,
+        };
         let failure = NcuFailure::Permission;
         assert_eq!(ran.explain(&failure), format!("{failure}; it printed: no memory left"));
     }

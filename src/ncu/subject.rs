@@ -3,7 +3,7 @@
 use super::command::{LaunchSelection, Processes};
 use super::failure::NcuFailure;
 use super::group::{Group, NcuMetric};
-use crate::model::{ProfileOutcome, ProfileRecord, ShapeName, VariantId};
+use crate::model::{ProfileOutcome, ProfileRecord, ProfiledOutputs, ShapeName, VariantId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -26,12 +26,14 @@ pub struct Contents {
     pub launches: BTreeMap<ProfiledCase, u32>,
     /// Most replay passes that a launch took, when the report says.
     pub passes: Option<u32>,
+    /// Whether outputs are right, of every case of which the program that launches has said so.
+    pub outputs: BTreeMap<ProfiledCase, ProfiledOutputs>,
 }
 
 /// Reads reports.
 pub trait Verify {
-    /// What `report` holds of `cases`, or why it cannot be read.
-    fn read(&self, report: &Path, cases: &[ProfiledCase]) -> Result<Contents, String>;
+    /// What `report` holds of `cases`, and what the program `told` of their outputs on standard output; or why the report cannot be read.
+    fn read(&self, report: &Path, told: &str, cases: &[ProfiledCase]) -> Result<Contents, String>;
 }
 
 /// How many launches a case has to have.
@@ -78,6 +80,14 @@ impl Expect {
         finished
     }
 
+    /// Evaluations of a case whose outputs are compared.
+    const fn evaluations(&self) -> u32 {
+        match self {
+            Self::Exactly { repeats, .. } => *repeats,
+            Self::Some => 1,
+        }
+    }
+
     fn count(&self, case: &ProfiledCase) -> Option<u32> {
         match self {
             Self::Exactly { repeats, launches } => Some(repeats * launches.get(&case.0).copied().unwrap_or(1)),
@@ -100,21 +110,36 @@ pub struct Subject<'a> {
     pub expect: Expect,
 }
 
+impl Subject<'_> {
+    /// Whether the outputs of a case are right, once that is known of all its evaluations. An external command checks its own.
+    pub fn outputs(&self, contents: &Contents, case: &ProfiledCase) -> Option<ProfiledOutputs> {
+        match self.processes {
+            Processes::All => Some(ProfiledOutputs::OfCommand),
+            Processes::Application => contents.outputs.get(case).cloned().filter(|outputs| match outputs {
+                ProfiledOutputs::Right { evaluations, .. } => *evaluations >= self.expect.evaluations().max(1),
+                ProfiledOutputs::Wrong { .. } => true,
+                ProfiledOutputs::OfCommand => false,
+            }),
+        }
+    }
+}
+
 /// What earlier sessions of the same run have profiled.
 #[derive(Debug, Clone, Default)]
 pub struct Covered(BTreeMap<ProfiledCase, BTreeSet<NcuMetric>>);
 
 impl Covered {
-    /// From the run's records. Failures, and what CUPTI stands in for, are not covered: they are tried again when a run goes on.
+    /// From the run's records. Failures, what CUPTI stands in for, and launches whose outputs were not compared are not covered: they are
+    /// tried again when a run goes on.
     pub fn by(records: &[ProfileRecord]) -> Self {
         let mut covered: BTreeMap<ProfiledCase, BTreeSet<NcuMetric>> = BTreeMap::new();
         for record in records {
             match record.outcome {
-                ProfileOutcome::Profiled { .. } => {
+                ProfileOutcome::Profiled { .. } if record.outputs.is_some() => {
                     let case = (record.variant.clone(), record.shape.clone());
                     covered.entry(case).or_default().extend(record.metrics.iter().cloned());
                 }
-                ProfileOutcome::Failed { .. } | ProfileOutcome::Traced { .. } => {}
+                ProfileOutcome::Profiled { .. } | ProfileOutcome::Failed { .. } | ProfileOutcome::Traced { .. } => {}
             }
         }
         Self(covered)

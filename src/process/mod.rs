@@ -295,14 +295,26 @@ pub struct Piped {
 impl Piped {
     /// Starts `command` with no standard input.
     pub fn spawn(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
-        Self::keeping(command, limit, KeptOutput::Ends)
+        Self::keeping(command, limit, (KeptOutput::Ends, KeptOutput::Ends))
     }
 
-    fn keeping(command: &mut Command, limit: Option<Duration>, keep: KeptOutput) -> io::Result<Self> {
+    /// As [`Self::spawn`], and keeps all that it prints on standard output.
+    ///
+    /// # Errors
+    /// It cannot be started. Where it has printed more than 64 MiB, [`Self::finish`] fails.
+    pub fn listening(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
+        Self::keeping(command, limit, (KeptOutput::Whole, KeptOutput::Ends))
+    }
+
+    fn keeping(
+        command: &mut Command,
+        limit: Option<Duration>,
+        (keep, keep_errors): (KeptOutput, KeptOutput),
+    ) -> io::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Supervised::spawn(command, limit)?;
         let stdout = Drain::start(child.child().stdout.take(), keep);
-        let stderr = Drain::start(child.child().stderr.take(), keep);
+        let stderr = Drain::start(child.child().stderr.take(), keep_errors);
         Ok(Self { child, stdout, stderr })
     }
 
@@ -334,7 +346,7 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.
 pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<Output> {
-    Piped::keeping(command, Some(limit), KeptOutput::Whole)?.finish()
+    Piped::keeping(command, Some(limit), (KeptOutput::Whole, KeptOutput::Whole))?.finish()
 }
 
 /// As [`run_whole`], and goes on where the user asks to stop: what it does for others has to be done whole.
@@ -342,7 +354,7 @@ pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<Output> {
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.
 pub fn run_apart(command: &mut Command, limit: Duration) -> io::Result<Output> {
-    let mut child = Piped::keeping(command, Some(limit), KeptOutput::Whole)?;
+    let mut child = Piped::keeping(command, Some(limit), (KeptOutput::Whole, KeptOutput::Whole))?;
     child.child.heeds = Heeds::Deadline;
     child.finish()
 }

@@ -101,6 +101,13 @@ impl CaseDraw {
         inputs.zip(poison).map(|(input, poison)| if poison.is_empty() { &**input } else { &**poison }).collect()
     }
 
+    /// What buffers hold before a launch on other inputs, whose answer nobody asks for: those, and fresh poison like that of this draw.
+    pub fn disguised(&self, shape: &ShapeSpec, inputs: CaseInputs) -> Vec<Vec<u8>> {
+        let Poison(poison) = Poison::draw(shape, &self.expected, PoisonKey::random());
+        let both = inputs.bytes.into_iter().zip(poison);
+        both.map(|(input, poison)| if poison.is_empty() { input } else { poison }).collect()
+    }
+
     /// What the output of that place is compared by.
     pub fn yardstick(&self, shape: &ShapeSpec, output: usize, tolerance: &Tolerance) -> Yardstick {
         let allclose = shape.allclose(self.expected[output].buffer, tolerance);

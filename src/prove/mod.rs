@@ -18,6 +18,7 @@ mod minifloat;
 mod mutant;
 mod mutation_test;
 mod null_answer;
+mod outputs;
 mod partial;
 mod poison;
 mod reference;
@@ -25,7 +26,6 @@ mod shape;
 mod structured;
 
 pub use check_buffers::CheckBuffers;
-pub use compare::DifferenceTally;
 pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
@@ -34,5 +34,6 @@ pub use input_error::InputError;
 pub use inputs::CaseInputs;
 pub use mutant::MutantStanding;
 pub use mutation_test::{MutantOutcome, MutationTest};
+pub use outputs::{PlacedOutput, compare_outputs};
 pub use reference::{Builtin, ReferenceError, npy_bytes};
 pub use shape::ShapeSpec;

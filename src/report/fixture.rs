@@ -210,6 +210,7 @@ fn deep_profiles(selected: &VariantId, phase: &Phase) -> Vec<DeepProfile> {
         seconds: 3.2,
         listing: Listing::default(),
         outcome: ProfileOutcome::Profiled { report: "close-1.ncu-rep".to_owned() },
+        outputs: None,
     }]
 }
 

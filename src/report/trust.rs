@@ -3,7 +3,9 @@
 use super::inputs::{ReportInputs, RunSource};
 use super::{number, text};
 use crate::judge::{CapturedVariant, Correctness, VariantResult};
-use crate::model::{Audit, Better, LatencyOutcome, ShapeName, VariantId};
+use crate::model::{
+    Audit, Better, LatencyOutcome, ProfileOutcome, ProfileRecord, ProfiledOutputs, ShapeName, VariantId,
+};
 use crate::plan::{Method, Standing, Variant};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -223,5 +225,28 @@ fn verified(inputs: &ReportInputs<'_>) -> Option<String> {
         format!("; buffers take up to {} of the L2 cache", number::with_unit(100.0 * share, "%"))
     });
     let all = number::counted(launches as usize, "timed launch");
-    Some(format!("Outputs of {all} were verified; of the least verified variant {}{share}.", chance(&least)))
+    let profiled = profiled(inputs);
+    Some(format!("Outputs of {all}{profiled} were verified; of the least verified variant {}{share}.", chance(&least)))
+}
+
+/// ` and 12 profiled ones`: what was verified under a profiler.
+fn profiled(inputs: &ReportInputs<'_>) -> String {
+    let kernels: Vec<_> = inputs.profiles.iter().filter(|record| has_launches(record)).collect();
+    let compared = kernels.iter().filter_map(|record| match record.outputs {
+        Some(ProfiledOutputs::Right { evaluations, .. }) => Some(evaluations as usize),
+        Some(ProfiledOutputs::Wrong { .. }) => Some(1),
+        Some(ProfiledOutputs::OfCommand) | None => None,
+    });
+    match compared.sum::<usize>() {
+        0 if kernels.is_empty() => String::new(),
+        0 => " (not of profiled ones, in this recording of an earlier version)".to_owned(),
+        count => format!(" and {}", number::counted(count, "profiled one")),
+    }
+}
+
+fn has_launches(record: &ProfileRecord) -> bool {
+    match record.outcome {
+        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => true,
+        ProfileOutcome::Failed { .. } => false,
+    }
 }

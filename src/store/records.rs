@@ -1,7 +1,10 @@
 //! Records of one case put together: what was once wrong stays wrong, and a later record counts only where the campaign
 //! itself takes the place of an earlier one.
 
-use crate::model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
+use crate::model::{
+    CheckOutcome, CheckRecord, ConfirmationRecord, DeepProfile, LatencyOutcome, LatencyRecord, ProfileOutcome,
+    ProfileRecord, ProfiledOutputs,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Microseconds of a day: no launch is timed for so long.
@@ -42,6 +45,37 @@ pub fn latencies(records: Vec<LatencyRecord>) -> Vec<LatencyRecord> {
         |record: &LatencyRecord| (record.variant.clone(), record.shape.clone()),
         |earlier, later| if stands(&earlier.outcome) { earlier } else { later },
     )
+}
+
+/// One record a variant, shape and group of metrics. A profile that was taken again takes the place of the earlier, unless the outputs of that
+/// were wrong. Where one says what comparing its outputs gave, one that does not is none: its launches may have been any.
+pub fn profiles(records: Vec<ProfileRecord>) -> Vec<ProfileRecord> {
+    let compared = records.iter().any(|record| record.outputs.is_some());
+    let sound = |record: ProfileRecord| match record.outcome {
+        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } if compared && record.outputs.is_none() => {
+            let reason = "outputs of its profiled launches were not verified".to_owned();
+            ProfileRecord { outcome: ProfileOutcome::Failed { reason }, ..record }
+        }
+        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => record,
+    };
+    folded(
+        records.into_iter().map(sound).collect(),
+        |record: &ProfileRecord| (record.variant.clone(), record.shape.clone(), record.metrics.clone()),
+        |earlier, later| if is_wrong(&earlier.outputs) { earlier } else { later },
+    )
+}
+
+/// One record a variant and shape, put together as [`profiles`] are.
+pub fn deep_profiles(records: Vec<DeepProfile>) -> Vec<DeepProfile> {
+    folded(
+        records,
+        |record: &DeepProfile| (record.variant.clone(), record.shape.clone()),
+        |earlier, later| if is_wrong(&earlier.outputs) { earlier } else { later },
+    )
+}
+
+fn is_wrong(outputs: &Option<ProfiledOutputs>) -> bool {
+    outputs.as_ref().is_some_and(|outputs| outputs.wrong().is_some())
 }
 
 /// One record a variant and shape. Later looks take the place of earlier ones, which are part of them.
@@ -133,6 +167,30 @@ mod tests {
         assert_eq!(checks(vec![right(), right()]), [right()]);
         assert_eq!(checks(vec![skipped(), right()]), [right()]);
         assert_eq!(checks(vec![skipped(), skipped()]), [skipped()]);
+    }
+
+    #[test]
+    fn outputs_that_were_once_wrong_stay_so_and_none_are_only_an_earlier_versions() {
+        let record = |outputs: Option<ProfiledOutputs>| ProfileRecord {
+            variant: VariantId("v".into()),
+            shape: ShapeName("s".into()),
+            metrics: Vec::new(),
+            outcome: ProfileOutcome::Profiled { report: "a.ncu-rep".to_owned() },
+            outputs,
+        };
+        let right = || record(Some(ProfiledOutputs::Right { seed: 1, evaluations: 1 }));
+        let wrong = || record(Some(ProfiledOutputs::Wrong { seed: 1, reason: "off".to_owned() }));
+        assert_eq!(profiles(vec![wrong(), right()]), [wrong()]);
+        assert_eq!(profiles(vec![right(), wrong()]), [wrong()]);
+        assert_eq!(
+            profiles(vec![record(None)]),
+            [record(None)],
+            "a recording of an earlier version keeps its counters"
+        );
+        let other = ProfileRecord { shape: ShapeName("t".into()), ..right() };
+        let found = profiles(vec![record(None), other.clone()]);
+        assert!(matches!(&found[0].outcome, ProfileOutcome::Failed { reason } if reason.contains("not verified")));
+        assert_eq!(found[1], other);
     }
 
     #[test]

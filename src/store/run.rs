@@ -2,7 +2,7 @@
 
 use super::journal::{self, Journal};
 use super::ledger::Ledger;
-use super::records::{checks, confirmations, latencies, latest};
+use super::records::{checks, confirmations, deep_profiles, latencies, latest, profiles};
 use super::{Machine, Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
 use crate::config::is_name;
 use crate::disk::{FileLock, open};
@@ -74,12 +74,8 @@ impl Run {
             checks: checks(journal::read(folder, "checks")?),
             latencies: latencies(journal::read(folder, "latencies")?),
             confirmations: confirmations(journal::read(folder, "confirmations")?),
-            profiles: latest(journal::read(folder, "profiles")?, |r: &ProfileRecord| {
-                (r.variant.clone(), r.shape.clone(), r.metrics.clone())
-            }),
-            close_looks: latest(journal::read(folder, "closelooks")?, |r: &DeepProfile| {
-                (r.variant.clone(), r.shape.clone())
-            }),
+            profiles: profiles(journal::read(folder, "profiles")?),
+            close_looks: deep_profiles(journal::read(folder, "closelooks")?),
             search: journal::read(folder, "search")?,
             manifest,
         };

@@ -59,6 +59,8 @@ impl AuditEffort {
 pub struct HiddenSeeds {
     /// One for each content that the sets of buffers take turns at.
     pub inputs: Vec<u64>,
+    /// Of what is launched on before the samples.
+    pub pilot: u64,
     /// Of the order of contents, the audits and the digests.
     pub schedule: u64,
 }

@@ -9,7 +9,7 @@ use crate::gpu::{
     DeviceMemory, Digester, ExecutableGraph, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
 };
 use crate::model::Tolerance;
-use crate::prove::{CaseDraw, CaseInputs, ShapeSpec};
+use crate::prove::{CaseDraw, ShapeSpec};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -67,6 +67,8 @@ pub struct TimedBuffers {
     pub sets: Vec<BufferSet>,
     /// What the device is kept busy with before a sample.
     pub lead_in: BufferSet,
+    /// What sets and lead-in hold before each launch that is no sample.
+    pilot: BufferSet,
     /// The content whose inputs the buffers of the lead-in hold, where launches do not change them.
     lead_in_held: Option<usize>,
     /// What the buffers of the lead-in held at its start, where the workload has state.
@@ -87,7 +89,8 @@ pub struct TimedBuffers {
 }
 
 impl TimedBuffers {
-    /// Allocates everything. Sets and lead-in hold `known`, the inputs of a seed of the phase, until [`Self::refresh`].
+    /// Allocates everything. Sets and lead-in hold `pilot` until [`Self::refresh`]: what a launch finds whose answer is none of those that are
+    /// compared, so that what is done before the samples stands for none of them.
     ///
     /// # Errors
     /// There is not enough memory, or the digests of device and host are not the same function.
@@ -96,15 +99,16 @@ impl TimedBuffers {
         shape: &ShapeSpec,
         tolerance: &Tolerance,
         settings: &TimingSettings,
-        known: &CaseInputs,
+        pilot: &[impl AsRef<[u8]>],
     ) -> Result<Self, DeviceError> {
         let has_state = shape.buffers.iter().any(BufferSpec::is_state);
         let usual = settings.sets(ArenaLayout::new(&shape.buffers).bytes(), device.attributes().l2_bytes);
         let count = if has_state { sets_with_state(settings, shape, usual) } else { usual };
-        let mut sets = BufferSet::several(device, &shape.buffers, &known.bytes, count + 1 + u32::from(has_state))?;
+        let mut sets = BufferSet::several(device, &shape.buffers, pilot, count + 2 + u32::from(has_state))?;
         let absent = || DeviceError::Launch("no sets of buffers".to_owned());
         let lead_in_state = if has_state { Some(sets.pop().ok_or_else(absent)?) } else { None };
         let lead_in = sets.pop().ok_or_else(absent)?;
+        let pilot = sets.pop().ok_or_else(absent)?;
         let layout = lead_in.layout();
         let outputs: Vec<usize> = layout.regions_of(&shape.buffers, is_compared).map(|region| region.len()).collect();
         let one = snapshot_bytes(&outputs);
@@ -128,6 +132,7 @@ impl TimedBuffers {
             flush,
             snapshots,
             lead_in,
+            pilot,
             lead_in_held: None,
             lead_in_state,
         })
@@ -162,17 +167,14 @@ impl TimedBuffers {
         if self.lead_in_state.is_some() { most.min(self.sets.len() as u32) } else { most }
     }
 
-    /// Queues that everything is as before the first launch, where the workload has state; for launches that are no samples.
+    /// Queues that everything is as before the first launch; for launches that are no samples, which find nothing that tells them so.
     ///
     /// # Errors
     /// The driver refuses.
     pub fn renew(&self, device: &Device) -> Result<(), DeviceError> {
-        if self.lead_in_state.is_none() || self.contents.is_empty() {
-            return Ok(());
-        }
-        self.refill_lead_in(device, 0)?;
-        let mut sets = self.sets.iter().enumerate();
-        sets.try_for_each(|(at, set)| self.refill(device, set, at % self.contents.len()))
+        let whole = 0..self.lead_in.layout().bytes();
+        let mut all = self.sets.iter().chain([&self.lead_in]).chain(&self.lead_in_state);
+        all.try_for_each(|set| self.copier.copy(device, set.memory(), 0, self.pilot.memory(), &whole))
     }
 
     /// Contents that sets can hold.

@@ -439,7 +439,7 @@ mod tests {
         buffer_sets: 2,
         l2: L2State::Rotate,
         effort: AuditEffort::Sweep,
-        hidden: HiddenSeeds { inputs: Vec::new(), schedule: 0 },
+        hidden: HiddenSeeds { inputs: Vec::new(), pilot: 0, schedule: 0 },
     };
 
     #[test]

@@ -21,7 +21,7 @@ fn with_cupti(variables: &mut Variables, mode: &str) {
 }
 
 /// A machine without ncu and with CUPTI, whose kernels have a gate on duration beside that on latency, and `more`.
-fn traced(names: &[&str], mode: &str, more: &str) -> (Place, Variables) {
+pub fn traced(names: &[&str], mode: &str, more: &str) -> (Place, Variables) {
     let (place, mut variables) = machine_of_kernels(names, "rounds = 20\ntimeout_s = 1");
     add(&place, &format!("[[gate]]\nname = \"time\"\nrequire = \"duration <= 12000\"\n{more}"));
     add(&place, "[profile]\nncu = \"no-such-ncu\"\n");
@@ -29,28 +29,28 @@ fn traced(names: &[&str], mode: &str, more: &str) -> (Place, Variables) {
     (place, variables)
 }
 
-fn add(place: &Place, text: &str) {
+pub fn add(place: &Place, text: &str) {
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     place.write("phase.toml", &format!("{phase}{text}"));
 }
 
-fn run(place: &Place, variables: &Variables) -> Finished {
+pub fn run(place: &Place, variables: &Variables) -> Finished {
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)))
 }
 
-fn profiles(place: &Place) -> Vec<Value> {
+pub fn profiles(place: &Place) -> Vec<Value> {
     let text = fs::read_to_string(folders(place)[0].join("profiles.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// What the report says, on one line.
-fn page(place: &Place) -> String {
+pub fn page(place: &Place) -> String {
     let folder = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
     fs::read_to_string(folder.join("report.md")).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn results(place: &Place) -> Value {
+pub fn results(place: &Place) -> Value {
     let folder = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
     serde_json::from_str(&fs::read_to_string(folder.join("results.json")).unwrap()).unwrap()
 }

@@ -41,6 +41,7 @@ mod pages;
 mod passes;
 mod paths;
 mod problems;
+mod profiled;
 mod python_kernels;
 mod recorded;
 mod safety;

@@ -252,7 +252,8 @@ impl Stored {
         for (variant, shape) in cases() {
             let outcome = ProfileOutcome::Profiled { report: REPORT.to_owned() };
             let metrics = vec![DURATION.to_owned()];
-            let record = ProfileRecord { variant: variant.id.clone(), shape: shape.clone(), metrics, outcome };
+            let record =
+                ProfileRecord { variant: variant.id.clone(), shape: shape.clone(), metrics, outcome, outputs: None };
             writer.profile(&record).unwrap();
         }
     }

@@ -5,10 +5,10 @@ use crate::build::Nvcc;
 use crate::campaign::Silent;
 use crate::explain::{Listings, observations};
 use crate::gpu::DeviceAttributes;
-use crate::host::WorkerCommand;
-use crate::model::ComputeCapability;
+use crate::host::{WorkerCommand, WorkerEvent};
 use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, Differences};
+use crate::model::{ComputeCapability, ShapeName};
 use crate::ncu::{Ncu, NcuVersion};
 use crate::plan::unroll;
 use crate::store::{Fingerprint, Machine, record};
@@ -39,6 +39,18 @@ fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
     std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path
+}
+
+/// A worker that says that what it launched is right.
+fn worker() -> WorkerCommand {
+    let launched = WorkerEvent::Launched {
+        variant: VariantId(SELECTED.to_owned()),
+        shape: ShapeName("mission".to_owned()),
+        repeat: 0,
+        outputs: ProfiledOutputs::Right { seed: 7, evaluations: 1 },
+    };
+    let says = format!("echo '{}'", serde_json::to_string(&launched).unwrap());
+    WorkerCommand::new("sh".into(), vec!["-c".into(), says.into()])
 }
 
 fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
@@ -76,7 +88,7 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
         home: None,
         others: Vec::new(),
         other_machines: Vec::new(),
-        worker: WorkerCommand::new("true".into(), Vec::new()),
+        worker: worker(),
         machine: Machine::default(),
         prestarted: crate::ncu::PrestartedSessions::default(),
     }

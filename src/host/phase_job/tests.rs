@@ -5,6 +5,7 @@ use crate::config::{Init, Scalar, ScalarType, WorkloadReference};
 use crate::expr::Expr;
 use crate::host::fixtures::{phase, plan};
 use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName};
+use crate::prove::ReferenceSpec;
 use std::path::PathBuf;
 
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, BuiltKernel> {
@@ -39,9 +40,12 @@ fn a_job_has_everything_evaluated_and_survives_its_file() {
 }
 
 #[test]
-fn a_profile_job_launches_and_checks_nothing() {
-    let job = WorkerJob::new(&phase(), &plan(&["a"]), &cubins(&["a"]), JobPurpose::Profile).unwrap();
-    assert_eq!((job.mode, job.reference), (JobMode::Profile { repeat: 1 }, ReferenceSpec::None));
+fn a_profile_job_has_inputs_that_nobody_knows_and_what_is_right_for_them() {
+    let new = || WorkerJob::new(&phase(), &plan(&["a"]), &cubins(&["a"]), JobPurpose::Profile).unwrap();
+    let (job, other) = (new(), new());
+    let JobMode::Profile { repeat: 1, seed } = job.mode else { panic!("{:?}", job.mode) };
+    assert!(!job.seeds.contains(&seed) && job.mode != other.mode, "{seed}");
+    assert_ne!(job.reference, ReferenceSpec::None);
     assert!(job.kernels[0].cases.is_empty() && !job.kernels[0].shapes.is_empty());
 }
 

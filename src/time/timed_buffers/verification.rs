@@ -4,10 +4,7 @@ use super::super::compared::{Compared, OutputPlace};
 use super::{TimedBuffers, is_compared};
 use crate::gpu::{Device, DeviceError, MemoryDigest, MemoryRow, PendingDigests, VariantExtents};
 use crate::model::CheckOutcome;
-use crate::prove::DifferenceTally;
-
-/// Bytes of an output that are compared while the next are copied to the host: a multiple of every element's.
-const PART: usize = 8 << 20;
+use crate::prove::{PlacedOutput, compare_outputs};
 
 impl TimedBuffers {
     /// Whether the outputs of a set that holds a content were still as before its first launch when their digests were asked for.
@@ -49,32 +46,26 @@ impl TimedBuffers {
         place: OutputPlace,
         (content, extents): (usize, &VariantExtents),
     ) -> Result<CheckOutcome, DeviceError> {
-        let (mut tally, mut at) = (DifferenceTally::default(), 0);
-        let buffers = self.shape.buffers.iter().enumerate();
-        let outputs: Vec<usize> = buffers.filter(|(_, b)| is_compared(b)).map(|(index, _)| index).collect();
-        for (buffer, region) in outputs.into_iter().zip(self.outputs()) {
-            let (memory, range) = match place {
-                OutputPlace::Set(set) => (self.sets[set].memory(), region.clone()),
-                OutputPlace::LeadIn => (self.lead_in.memory(), region.clone()),
-                OutputPlace::Snapshot(number) => {
-                    let start = self.snapshot_bytes() * number + at;
-                    (&self.snapshots, start..start + region.len())
-                }
-            };
-            at += region.len().next_multiple_of(16);
-            let (draw, shape, tolerance) = (&self.contents[content].draw, &self.shape, &self.tolerance);
-            // What is put together from several elements is compared when all of it is there.
-            let is_partial = extents.0.contains_key(&buffer);
-            let part = if is_partial { range.len() } else { PART };
-            device.download_in_parts(&mut self.image, (memory, &range), part, |at, bytes| {
-                let found = match is_partial {
-                    true => draw.tally_bytes((shape, extents), buffer, bytes, tolerance),
-                    false => draw.tally_part(shape, buffer, (at, bytes, range.len()), tolerance),
-                };
-                tally = std::mem::take(&mut tally).and(found);
-            })?;
+        let (mut outputs, mut at): (Vec<PlacedOutput<'_>>, usize) = (Vec::new(), self.snapshot_start(place));
+        let buffers = self.shape.buffers.iter().enumerate().filter(|(_, buffer)| is_compared(buffer));
+        for ((buffer, _), region) in buffers.zip(self.outputs()) {
+            let length = region.len();
+            outputs.push(match place {
+                OutputPlace::Set(set) => (buffer, self.sets[set].memory(), region),
+                OutputPlace::LeadIn => (buffer, self.lead_in.memory(), region),
+                OutputPlace::Snapshot(_) => (buffer, &self.snapshots, at..at + length),
+            });
+            at += length.next_multiple_of(16);
         }
-        Ok(self.contents[content].draw.outcome(&tally, &self.tolerance))
+        let proof = (&self.contents[content].draw, &self.tolerance);
+        compare_outputs(device, &mut self.image, proof, (&self.shape, extents), &outputs)
+    }
+
+    fn snapshot_start(&self, place: OutputPlace) -> usize {
+        match place {
+            OutputPlace::Snapshot(number) => self.snapshot_bytes() * number,
+            OutputPlace::Set(_) | OutputPlace::LeadIn => 0,
+        }
     }
 
     /// What a set's launches wrote beside outputs and scratch, if anything, when it held `content` last.
