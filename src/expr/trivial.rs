@@ -9,6 +9,7 @@
 use super::ast::{Node, NodeKind, Reference, Span};
 use super::requirement::{Form, Requirement};
 use super::value::Value;
+use std::collections::BTreeMap;
 
 /// Values that each quantity is tried with.
 const PROBES: u64 = 400;
@@ -40,8 +41,9 @@ const UNREAD: &str = "reads nothing that is measured of the variant that is judg
 const CONSTANT: &str = "is the same whatever is measured";
 
 impl Requirement {
-    /// The first part by which it would hold although nothing was measured; `source` says what each reference stands for.
-    pub fn trivial(&self, source: &dyn Fn(&Reference) -> Source) -> Option<Trivial> {
+    /// The first part by which it would hold although nothing was measured; `source` says what each reference stands for, and `settle`
+    /// makes values of the variant, by name, ones that can be measured of it together.
+    pub fn trivial(&self, source: &dyn Fn(&Reference) -> Source, settle: Settle<'_>) -> Option<Trivial> {
         let root = match self.form() {
             Form::Compare { left, comparison, right } => Node {
                 kind: NodeKind::Compare(Box::new(left.clone()), vec![(*comparison, right.clone())]),
@@ -49,21 +51,25 @@ impl Requirement {
             },
             Form::Condition(condition) => condition.clone(),
         };
-        let probe = Probe::new(&root, source);
+        let probe = Probe::new(&root, source, settle);
         let constant = || probe.is_always(&root, true).then_some(Trivial { reason: CONSTANT, span: root.span });
         probe.undecided(&root, true).or_else(constant)
     }
 }
 
+/// Makes values, by name, ones that can be measured of one variant together.
+pub type Settle<'s> = &'s dyn Fn(&mut BTreeMap<&str, f64>);
+
 /// A tree and what its references are tried with.
 struct Probe<'s> {
     source: &'s dyn Fn(&Reference) -> Source,
     references: Vec<Reference>,
-    constants: Vec<f64>,
+    /// What each reference is in each draw.
+    draws: Vec<Vec<f64>>,
 }
 
 impl<'s> Probe<'s> {
-    fn new(root: &Node<Reference>, source: &'s dyn Fn(&Reference) -> Source) -> Self {
+    fn new(root: &Node<Reference>, source: &'s dyn Fn(&Reference) -> Source, settle: Settle<'_>) -> Self {
         let mut references: Vec<Reference> = Vec::new();
         for (reference, _) in root.reads() {
             if !references.contains(reference) {
@@ -82,7 +88,8 @@ impl<'s> Probe<'s> {
         let mut constants: Vec<f64> = [0.0, 1.0].into_iter().chain(near).chain(quotients).collect();
         constants.sort_by(f64::total_cmp);
         constants.dedup();
-        Self { source, references, constants }
+        let draws = (0..PROBES).map(|draw| drawn(&references, source, &constants, draw, settle)).collect();
+        Self { source, references, draws }
     }
 
     /// The part by which the node can have this truth value without a measurement that decides it.
@@ -131,30 +138,56 @@ impl<'s> Probe<'s> {
 
     /// Whether it is so for everything that is tried. What cannot be evaluated tells nothing.
     fn is_always(&self, node: &Node<Reference>, truth: bool) -> bool {
-        let tried = (0..PROBES).filter_map(|draw| {
-            let read = |reference: &Reference| Ok::<Value, String>(Value::Float(self.value(reference, draw)));
+        let tried = self.draws.iter().filter_map(|draw| {
+            let at = |reference: &Reference| self.references.iter().position(|known| known == reference);
+            let read = |reference: &Reference| {
+                let value = at(reference).and_then(|at| draw.get(at)).copied();
+                value.map(Value::Float).ok_or_else(|| "nothing was drawn".to_owned())
+            };
             node.eval(&read).ok().map(|value| value.is_truthy())
         });
         let tried: Vec<bool> = tried.collect();
         !tried.is_empty() && tried.iter().all(|&found| found == truth)
     }
+}
 
-    /// What a reference is in a draw: a constant of the text, or anything between the least and the most that it can be.
-    fn value(&self, reference: &Reference, draw: u64) -> f64 {
-        let at = self.references.iter().position(|known| known == reference).unwrap_or_default();
-        let bits = scrambled(draw ^ (at as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03));
-        let part = (bits >> 11) as f64 / (1_u64 << 53) as f64;
-        let constant = self.constants[(bits % self.constants.len() as u64) as usize];
-        match (self.source)(reference) {
-            Source::Own { least, most } if bits & 0x100 == 0 => constant.clamp(least, most),
-            Source::Own { least, most } if most <= 100.0 => least + part * (most - least),
-            Source::Own { least, most } => {
-                let (low, high) = (least.max(1e-9).ln(), most.ln());
-                (low + part * (high - low)).exp()
-            }
-            Source::Other if bits & 0x100 == 0 => constant,
-            Source::Other => (part * 12.0).exp2().round(),
+/// What each reference is in a draw.
+fn drawn(
+    references: &[Reference],
+    source: &dyn Fn(&Reference) -> Source,
+    constants: &[f64],
+    draw: u64,
+    settle: Settle<'_>,
+) -> Vec<f64> {
+    let alone = |(at, reference)| value(at, source(reference), constants, draw);
+    let mut values: Vec<f64> = references.iter().enumerate().map(alone).collect();
+    // A name of the variant itself is a reference at most once.
+    let own = |reference: &Reference| matches!(source(reference), Source::Own { .. });
+    let named = |reference: &'_ Reference| reference.own().filter(|_| own(reference)).map(str::to_owned);
+    let names: Vec<Option<String>> = references.iter().map(named).collect();
+    let mut together: BTreeMap<&str, f64> =
+        names.iter().zip(&values).filter_map(|(name, value)| Some((name.as_deref()?, *value))).collect();
+    settle(&mut together);
+    for (name, value) in names.iter().zip(&mut values) {
+        *value = name.as_deref().and_then(|name| together.get(name)).copied().unwrap_or(*value);
+    }
+    values
+}
+
+/// What the reference of this number is in a draw: a constant of the text, or anything between the least and the most that it can be.
+fn value(at: usize, source: Source, constants: &[f64], draw: u64) -> f64 {
+    let bits = scrambled(draw ^ (at as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03));
+    let part = (bits >> 11) as f64 / (1_u64 << 53) as f64;
+    let constant = constants[(bits % constants.len() as u64) as usize];
+    match source {
+        Source::Own { least, most } if bits & 0x100 == 0 => constant.clamp(least, most),
+        Source::Own { least, most } if most <= 100.0 => least + part * (most - least),
+        Source::Own { least, most } => {
+            let (low, high) = (least.max(1e-9).ln(), most.ln());
+            (low + part * (high - low)).exp()
         }
+        Source::Other if bits & 0x100 == 0 => constant,
+        Source::Other => (part * 12.0).exp2().round(),
     }
 }
 
@@ -186,9 +219,18 @@ mod tests {
         }
     }
 
+    /// As of quantiles, and of parts of a whole.
+    fn settle(values: &mut BTreeMap<&str, f64>) {
+        for (less, more) in [("latency_p50", "latency_p90"), ("dram_read_bytes", "dram_bytes")] {
+            if let (Some(low), Some(high)) = (values.get(less).copied(), values.get(more).copied()) {
+                values.insert(more, high.max(low));
+            }
+        }
+    }
+
     fn flaw(text: &str) -> Option<String> {
         let requirement = Requirement::parse(text).unwrap();
-        requirement.trivial(&source).map(|flaw| requirement.text()[flaw.span.range()].to_owned())
+        requirement.trivial(&source, &settle).map(|flaw| requirement.text()[flaw.span.range()].to_owned())
     }
 
     #[test]
@@ -226,6 +268,13 @@ mod tests {
             "latency_p50 or registers <= 64",
             "not (latency_p50 < 0)",
             "registers in [1, 2] or registers not in [1, 2]",
+            "latency_p50 <= latency_p90",
+            "latency_p50 <= 2 * latency_p90",
+            "latency_p90 - latency_p50 >= 0",
+            "latency_p90 / latency_p50 >= 1",
+            "not (latency_p90 < latency_p50)",
+            "registers <= 64 or latency_p50 <= latency_p90",
+            "dram_read_bytes <= dram_bytes + 4096",
         ] {
             assert!(flaw(text).is_some(), "{text}");
         }
@@ -240,6 +289,10 @@ mod tests {
             "correct == 1 and max_abs <= 2e-3",
             "latency_p50 <= 0.98 * baseline.latency_p50",
             "latency_p90 <= 1.2 * latency_p50",
+            "latency_p50 <= 0.9 * latency_p90",
+            "latency_p50 >= latency_p90",
+            "dram_read_bytes <= 0.5 * dram_bytes",
+            "latency_p50 <= baseline.latency_p90",
             "not (dram_pct > 80 and tensor_pct < 40)",
             "block_threads == 32 and grid_blocks == 16 * baseline.grid_blocks",
             "registers < (64 if S > 1 else 32)",

@@ -4,6 +4,7 @@ use super::combination::Combination;
 use super::definition::{Definition, Formula, ZeroShare};
 use super::derivation::{Derivation, LatencyForm, LatencyMetric, MetricSource, Says};
 use super::family::Family;
+use super::order::Order;
 use crate::model::ComputeCapability;
 use crate::model::is_ncu_metric;
 use crate::model::{Better, glob};
@@ -122,6 +123,7 @@ pub struct Catalogue {
     index: HashMap<String, usize>,
     /// How launches make one value of a counter, by ncu's name: the first that fits.
     combinations: Vec<(GlobMatcher, Combination)>,
+    orders: Vec<Order>,
 }
 
 impl Catalogue {
@@ -181,17 +183,9 @@ impl Catalogue {
         }
     }
 
-    /// The least and the most that a metric can be: a share is between 0 and 100 %, a time is above 0. What ncu counts under
-    /// its own name has no unit here, so that only its sign is known.
-    pub fn range(&self, name: &str) -> (f64, f64) {
-        const MOST: f64 = 1e21;
-        match self.get(name).map(|metric| (metric.name.as_str(), metric.unit.as_str())) {
-            Some(("correct", _)) => (0.0, 1.0),
-            Some((_, "%")) => (0.0, 100.0),
-            Some((_, "us" | "ns")) => (1e-3, MOST),
-            Some((_, "hz" | "register/thread")) => (1.0, MOST),
-            Some(_) | None => (0.0, MOST),
-        }
+    /// How metrics are ordered by what they are.
+    pub(super) fn orders(&self) -> &[Order] {
+        &self.orders
     }
 
     /// The metrics that are shown there, in their order.
@@ -232,7 +226,7 @@ impl Catalogue {
             return Err("a name is defined twice".into());
         }
         let combinations = file.combination.iter().map(RawCombination::understood).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { metrics, index, combinations: combinations.into_iter().flatten().collect() })
+        Ok(Self { metrics, index, combinations: combinations.into_iter().flatten().collect(), orders: file.order })
     }
 }
 
@@ -241,6 +235,8 @@ impl Catalogue {
 struct RawCatalogue {
     #[serde(default)]
     combination: Vec<RawCombination>,
+    #[serde(default)]
+    order: Vec<Order>,
     metric: Vec<RawMetric>,
 }
 

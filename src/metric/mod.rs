@@ -8,6 +8,7 @@ mod definition;
 mod derivation;
 mod family;
 pub mod id;
+mod order;
 mod peak;
 mod signal;
 

@@ -300,3 +300,42 @@ fn numbers_are_written_with_the_digits_in_which_they_differ() {
     assert!(texts[0].contains("29.651 against 29.65 µs"), "{}", texts[0]);
     assert!(texts[1].contains("| 29.651 µs, difference +0.0004 µs to +0.002 µs"), "{}", texts[1]);
 }
+
+#[test]
+fn a_requirement_that_holds_by_the_order_of_its_metrics_is_refused_with_its_place() {
+    let place = Place::new();
+    let check = |require: &str| {
+        place.write("phase.toml", &(phase() + &gate("order", require)));
+        place.run(&["check", "phase.toml", "--no-build"])
+    };
+    for require in [
+        "latency_p50 <= latency_p90",
+        "latency_p50 <= 2 * latency_p95",
+        "latency_min <= latency_mean",
+        "latency_p90 >= latency_min",
+        "dram_read_bytes <= dram_bytes",
+        "dram_read_bytes + dram_write_bytes <= 1.5 * dram_bytes",
+        "spill_instructions <= instructions",
+        "theoretical_occupancy >= achieved_occupancy",
+        "blocks_per_sm <= occupancy_limit_warps",
+        "static_shared <= shared_mem",
+        "eligible_warps <= active_warps",
+        "stall_barrier <= warp_latency",
+        "sm__warps_active.avg <= sm__warps_active.max",
+    ] {
+        let refused = check(require);
+        assert_eq!(refused.status, Some(2), "{require}: {refused:?}");
+        assert!(refused.stderr.contains("is the same whatever is measured"), "{require}: {refused:?}");
+        assert!(refused.stderr.contains("--> phase.toml:"), "{require}: {refused:?}");
+    }
+    for require in [
+        "latency_p90 <= 1.1 * latency_p50",
+        "latency_p50 <= 0.99 * latency_p90",
+        "dram_read_bytes <= 0.5 * dram_bytes",
+        "achieved_occupancy >= 0.8 * theoretical_occupancy",
+        "blocks_per_sm >= occupancy_limit_warps",
+        "latency_p90 <= baseline.latency_p90",
+    ] {
+        assert_eq!(check(require).status, Some(0), "{require}");
+    }
+}

@@ -9,6 +9,7 @@ use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stag
 use crate::expr::{Owner, Quantity, Reference, Requirement, Source, Span};
 use crate::metric::{Catalogue, MetricSource};
 use crate::model::{self, GlobError, Level, OnInconclusive, Scope, ShapeName};
+use std::collections::BTreeMap;
 
 /// What requirements may name beside metrics.
 pub struct Vocabulary<'n> {
@@ -137,7 +138,8 @@ impl Vocabulary<'_> {
             Reference::Speedup { .. } => Source::Own { least: 1e-6, most: 1e6 },
             Reference::Quantity(_) => Source::Other,
         };
-        let Some(trivial) = requirement.trivial(&source) else { return };
+        let settle = |values: &mut BTreeMap<&str, f64>| self.metrics.settle(values);
+        let Some(trivial) = requirement.trivial(&source, &settle) else { return };
         let text = requirement.text();
         let part = text.get(trivial.span.range()).unwrap_or(text);
         let which = if part == text { String::new() } else { format!(", where `{part}`") };
