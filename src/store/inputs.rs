@@ -3,9 +3,9 @@
 //! A phase names some: kernel sources, files in flags and in command lines, references. The compiler names the others when it
 //! has read them. Paths are relative to the working directory where a file is inside of it.
 
-use super::Manifest;
 use super::seal::file_sha256;
 use super::settings;
+use super::{Manifest, StoreError};
 use crate::build::flag_files;
 use crate::config::{Init, Phase, ProgramKind, WorkloadReference};
 use crate::expr::{Value, render};
@@ -18,9 +18,16 @@ const HEADERS: [&str; 3] = ["cuh", "h", "hpp"];
 /// Files beside a script that it may import, include or compile.
 const CODE: [&str; 9] = ["py", "sh", "cu", "cuh", "h", "hpp", "c", "cc", "cpp"];
 
+/// Most bytes of a file that a run is made of: arrays of a reference are the largest.
+const MAX_INPUT: u64 = 4 << 30;
+
+fn input_sha256(path: &Path) -> Result<String, StoreError> {
+    file_sha256(path, MAX_INPUT)
+}
+
 /// SHA-256 by path; files that cannot be read are left out.
 pub fn hashes(paths: BTreeSet<PathBuf>) -> BTreeMap<String, String> {
-    paths.into_iter().filter_map(|path| Some((path.display().to_string(), file_sha256(&path).ok()?))).collect()
+    paths.into_iter().filter_map(|path| Some((path.display().to_string(), input_sha256(&path).ok()?))).collect()
 }
 
 /// Every kernel source of the plan and every header beside it.
@@ -60,7 +67,7 @@ pub fn programs(plan: &Plan) -> BTreeMap<String, Option<String>> {
     let program = |argv: &[String]| argv.first().filter(|name| own_program(name).is_none()).cloned();
     let hash = |name: &str| {
         let path = which::which(name).ok()?.canonicalize().ok()?;
-        file_sha256(&path).ok()
+        input_sha256(&path).ok()
     };
     let names = plan.commands().filter_map(|(_, command)| program(&command.argv));
     names.map(|name| (name.clone(), hash(&name))).collect()
@@ -71,14 +78,53 @@ pub fn programs(plan: &Plan) -> BTreeMap<String, Option<String>> {
 pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<String> {
     let Some(recorded) = &manifest.inputs else {
         let recorded: BTreeMap<String, String> = manifest.sources.iter().cloned().collect();
-        return compared(&recorded, sources(plan));
+        let named = sources(plan);
+        let (recorded, mut outside) = of_project(&recorded, &named, plan);
+        outside.extend(compared(&recorded, named));
+        return outside;
     };
+    let named = named(phase, plan);
+    let (recorded, mut outside) = of_project(recorded, &named, plan);
     // The files of a base are there while its run measures; afterwards its commit says what they were.
     let of_base = |path: &Path| phase.base.as_ref().is_some_and(|base| path.starts_with(&base.folder));
     let is_gone = |path: &Path| of_base(path) && !path.exists();
     let recorded = recorded.iter().filter(|(path, _)| !is_gone(Path::new(path)));
     let recorded = recorded.map(|(path, hash)| (path.clone(), hash.clone())).collect();
-    compared(&recorded, named(phase, plan).into_iter().filter(|path| !is_gone(path)).collect())
+    outside.extend(compared(&recorded, named.into_iter().filter(|path| !is_gone(path)).collect()));
+    outside
+}
+
+/// The files of a recording that may be looked at here: those below the working directory, that the phase names, or that lie in a folder
+/// which a flag of the phase names. With a phrase for each of the others, which are never opened: what a recording lists is anybody's to
+/// write.
+fn of_project(
+    recorded: &BTreeMap<String, String>,
+    named: &BTreeSet<PathBuf>,
+    plan: &Plan,
+) -> (BTreeMap<String, String>, Vec<String>) {
+    let folders: Vec<PathBuf> = plan
+        .variants
+        .iter()
+        .filter_map(|variant| match &variant.method {
+            Method::Kernel(kernel) => Some(&kernel.flags),
+            _ => None,
+        })
+        .flatten()
+        .filter_map(|flag| Some(PathBuf::from(&flag[flag.find('/')?..])))
+        .filter(|folder| folder.components().count() > 1)
+        .collect();
+    let is_ours = |path: &Path| {
+        let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        let is_below = || path.is_relative() && path.components().all(is_plain);
+        let is_in =
+            |folder: &PathBuf| path.starts_with(folder) && !path.components().any(|part| part == Component::ParentDir);
+        is_below() || named.contains(path) || folders.iter().any(is_in)
+    };
+    let (ours, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        recorded.clone().into_iter().partition(|(path, _)| is_ours(Path::new(path)));
+    let phrases =
+        others.into_keys().map(|path| format!("a file outside of the project, '{path}', which is not looked at"));
+    (ours, phrases.collect())
 }
 
 /// The files that a run lists and that are not what they were when it began, a phrase each.
@@ -98,7 +144,7 @@ fn compared(recorded: &BTreeMap<String, String>, named: BTreeSet<PathBuf>) -> Ve
     let paths: BTreeSet<PathBuf> = recorded.keys().map(PathBuf::from).chain(named).collect();
     let difference = |path: PathBuf| {
         let name = path.display().to_string();
-        match (recorded.get(&name), file_sha256(&path)) {
+        match (recorded.get(&name), input_sha256(&path)) {
             (Some(then), Ok(now)) if *then == now => None,
             (Some(_), Ok(_)) => Some(format!("an older text of '{name}'")),
             (None, Ok(_)) => Some(format!("no text of '{name}'")),
@@ -213,7 +259,7 @@ mod tests {
 
     #[test]
     fn what_differs_or_cannot_be_read_is_named() {
-        let of = |path: &str| file_sha256(Path::new(path)).unwrap();
+        let of = |path: &str| input_sha256(Path::new(path)).unwrap();
         let recorded: BTreeMap<String, String> = [
             ("Cargo.toml".to_owned(), of("Cargo.toml")),
             ("Cargo.lock".to_owned(), "another".to_owned()),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// Most bytes of an ncu report.
-const MAX_BYTES: u64 = 8 << 30;
+pub const MAX_BYTES: u64 = 8 << 30;
 
 /// Proves that an ncu report is a regular file, in a folder that is not a link.
 ///

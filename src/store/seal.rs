@@ -4,6 +4,7 @@
 //! This shows damage, files that were mixed up, and edits by hand. It does not show who wrote the run: whoever can write all
 //! of its files can seal them again.
 
+use super::report_file::MAX_BYTES;
 use super::{Manifest, Seal, SealedFile, StoreError, is_report_name, journal, sha256};
 use crate::disk::open;
 use sha2::{Digest, Sha256};
@@ -66,6 +67,9 @@ pub fn verify(folder: &Path, manifest: &Manifest, text: &str) -> Result<(), Stor
     if sha256(text.replacen(&seal.manifest_sha256, UNKNOWN, 1).as_bytes()) != seal.manifest_sha256 {
         return Err(refused("manifest.json", "was changed after the run was written".to_owned()));
     }
+    if let Some(path) = seal.files.keys().find(|path| !is_of_a_run(path)) {
+        return Err(refused("manifest.json", format!("lists {path:?}, which is no file of a run")));
+    }
     for (path, expected) in &seal.files {
         let found = match sealed(folder, path) {
             Err(StoreError::Read { source, .. })
@@ -83,6 +87,12 @@ pub fn verify(folder: &Path, manifest: &Manifest, text: &str) -> Result<(), Stor
         Some(path) => Err(refused(&path, "is not one of the files that the run was written with".to_owned())),
         None => Ok(()),
     }
+}
+
+/// Whether a run can have a file of this path: nothing else is opened, whatever a manifest lists.
+fn is_of_a_run(path: &str) -> bool {
+    FILES.contains(&path.strip_suffix(".zst").unwrap_or(path))
+        || path.strip_prefix("reports/").is_some_and(is_report_name)
 }
 
 fn unlike(expected: &SealedFile, found: &SealedFile) -> String {
@@ -118,16 +128,16 @@ fn sealed(folder: &Path, path: &str) -> Result<SealedFile, StoreError> {
         true => Some(journal::count(&folder.join(path))?),
         false => None,
     };
-    Ok(SealedFile { sha256: file_sha256(&folder.join(path))?, records })
+    Ok(SealedFile { sha256: file_sha256(&folder.join(path), MAX_BYTES)?, records })
 }
 
-/// SHA-256 of a regular file.
+/// SHA-256 of a regular file of at most `limit` bytes; nothing of a larger one is read.
 ///
 /// # Errors
-/// It is a link, a pipe or a folder, or cannot be read.
-pub fn file_sha256(path: &Path) -> Result<String, StoreError> {
+/// It is a link, a pipe or a folder, is larger, or cannot be read.
+pub fn file_sha256(path: &Path, limit: u64) -> Result<String, StoreError> {
     let failed = |source| StoreError::Read { path: PathBuf::from(path), source };
-    let mut file = open::regular(path, u64::MAX).map_err(failed)?;
+    let mut file = open::regular(path, limit).map_err(failed)?.take(limit);
     let (mut digest, mut block) = (Sha256::new(), vec![0; BLOCK]);
     loop {
         match file.read(&mut block).map_err(failed)? {

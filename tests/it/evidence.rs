@@ -464,3 +464,51 @@ fn a_run_that_does_not_list_its_files_is_nothing_to_compare_with() {
     let against = place.run(&["gate", "phase.toml", "--profile", "profiles/copy/later", "--against", RUN]);
     assert_eq!(against.status, Some(3), "{against:?}");
 }
+
+/// What the command says of a run whose manifest lists this file outside of the project, with this hash, in its seal or its inputs.
+fn listing(place: &Place, where_: &str, path: &str, hash: &str, command: &[&str]) -> Finished {
+    let folder = place.path().join(RUN);
+    let mut manifest: Value = serde_json::from_slice(&fs::read(folder.join("manifest.json")).unwrap()).unwrap();
+    match where_ {
+        "inputs" => manifest["inputs"][path] = json!(hash),
+        _ => manifest["seal"]["files"][path] = json!({ "sha256": hash }),
+    }
+    let unknown = "0".repeat(64);
+    manifest["seal"]["manifest_sha256"] = json!(unknown);
+    let text = serde_json::to_string_pretty(&manifest).unwrap();
+    let own = ncugate::store::sha256(text.as_bytes());
+    fs::write(folder.join("manifest.json"), text.replacen(&unknown, &own, 1)).unwrap();
+    let finished = place.run(command);
+    fs::remove_dir_all(place.path().join("profiles")).unwrap();
+    passing().write(place);
+    finished
+}
+
+#[test]
+fn files_that_a_manifest_lists_outside_of_its_run_or_project_are_not_looked_at() {
+    let place = place();
+    place.write("phase.toml", PHASE);
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    fs::write(outside.path(), "SECRET").unwrap();
+    let path = outside.path().to_str().unwrap().to_owned();
+    let (right, wrong) = (ncugate::store::sha256(b"SECRET"), "1".repeat(64));
+    let up = format!("../../../{path}");
+    for (where_, said) in [("seal", "no file of a run"), ("inputs", "a file outside of the project")] {
+        for path in [path.as_str(), &up, "/nothing/there"] {
+            let gate = ["gate", "phase.toml", "--profile", RUN];
+            let of = |hash: &str| listing(&place, where_, path, hash, &gate);
+            let (known, unknown) = (of(&right), of(&wrong));
+            assert_eq!(known.status, Some(3), "{where_} {path}: {known:?}");
+            assert!(known.stderr.contains(said), "{where_} {path}: {known:?}");
+            assert_eq!(known.stderr, unknown.stderr, "the hash of a file is not to be found out");
+        }
+    }
+    // A sparse file is refused before it is hashed.
+    let place = self::place();
+    let huge = place.write(&format!("{RUN}/reports/huge.ncu-rep"), "");
+    reseal(&place.path().join(RUN));
+    fs::File::options().write(true).open(huge).unwrap().set_len(40 << 30).unwrap();
+    let begun = std::time::Instant::now();
+    assert_eq!(gate(&place).status, Some(3));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+}
