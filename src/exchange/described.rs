@@ -3,6 +3,7 @@
 use super::adapter::Argument;
 use super::error::ImportError;
 use super::problem::{Direction, Tensor};
+use super::task_file;
 use super::tensor::{GivenTensor, dtype_of, torch_name};
 use crate::process;
 use indexmap::{IndexMap, IndexSet};
@@ -95,6 +96,7 @@ impl Parser {
             python: self.python.display().to_string(),
             what,
         };
+        task_file::readable(path)?;
         let mut command = Command::new(&self.python);
         let tensor =
             |one: &GivenTensor| json!({ "dtype": torch_name(&one.dtype), "shape": one.shape, "init": one.init });

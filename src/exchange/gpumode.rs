@@ -4,11 +4,12 @@ use super::adapter::{Argument, literal, literals, names, types, without_axes};
 use super::described::{DeclaredBounds, Description, Parser, of_command_line};
 use super::error::ImportError;
 use super::problem::{Bound, Call, Candidate, Direction, ImportTarget, NewPhase, Problem, Size, Tensor, distinct};
+use super::task_file;
 use super::tensor::GivenTensor;
 use super::trace_set::text;
 use crate::config::{ImportFormat, Ranking};
 use std::path::{Component, Path, PathBuf};
-use yaml_rust2::{Yaml, YamlLoader};
+use yaml_rust2::Yaml;
 
 /// A task with its submissions.
 #[derive(Debug, Clone)]
@@ -40,9 +41,7 @@ const DEFAULT_BOUNDS: (f64, f64) = (1e-5, 1e-8);
 /// A file cannot be read or is not of the format, or it does not say what a phase needs.
 pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTarget) -> Result<NewPhase, ImportError> {
     let path = &given.task;
-    let documents = YamlLoader::load_from_str(&text(path)?).map_err(|e| ImportError::format(path, e.to_string()))?;
-    let task = documents.first().filter(|task| task.as_hash().is_some());
-    let task = task.ok_or_else(|| ImportError::format(path, "it is not a table of YAML"))?;
+    let task = &task_file::task(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let name = path.canonicalize().ok().and_then(|p| Some(p.parent()?.file_name()?.to_string_lossy().into_owned()));
     let name = name.unwrap_or_else(|| "task".to_owned());
@@ -51,8 +50,9 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
         return Err(ImportError::unmapped(name, what));
     }
     let mut notes = Vec::new();
-    let mut files = own_files(task, path, folder)?;
-    let reference = folder.join(source_of(task, REFERENCE).unwrap_or_else(|| REFERENCE.to_owned()));
+    let mut files = own_files(task, path, folder, &mut notes)?;
+    let reference = source_of(task, REFERENCE).unwrap_or_else(|| REFERENCE.to_owned());
+    let reference = task_file::source(path, folder, &reference)?;
     let description = parser.describe(&reference, ("generate_input", ""), &given.inputs)?;
     let absent = ["generate_input", "ref_kernel"].into_iter().find(|f| !description.functions.iter().any(|g| g == f));
     if let Some(needed) = absent {
@@ -60,7 +60,7 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
     }
     let (sizes, timed) = sizes(task, &description, &name, &mut notes)?;
     let (tensors, arguments, room) = tensors(given, &description, &name)?;
-    let candidates = submissions(given, folder, &name, parser, &mut files)?;
+    let candidates = submissions(given, folder, &name, parser, (&mut files, &mut notes))?;
     files.push((
         "calls.py".to_owned(),
         calls(&tensors, (&arguments, description.single), room, &candidates).into_bytes(),
@@ -135,9 +135,18 @@ fn source_of(task: &Yaml, name: &str) -> Option<String> {
 
 /// The files that the task lists, under the names that they have for each other; without the submission and the program that
 /// measures.
-fn own_files(task: &Yaml, path: &Path, folder: &Path) -> Result<Vec<(String, Vec<u8>)>, ImportError> {
+fn own_files(
+    task: &Yaml,
+    path: &Path,
+    folder: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<(String, Vec<u8>)>, ImportError> {
     let main = task["config"]["main"].as_str().unwrap_or("eval.py");
     let mut found = Vec::new();
+    let mut copied = |source: &str| {
+        notes.push(format!("{source} is copied"));
+        Ok::<_, ImportError>(text(&task_file::source(path, folder, source)?)?.into_bytes())
+    };
     for file in task["files"].as_vec().into_iter().flatten() {
         let (Some(name), Some(source)) = (file["name"].as_str(), file["source"].as_str()) else {
             return Err(ImportError::format(path, "an entry of `files` has no `name` or no `source`"));
@@ -150,10 +159,10 @@ fn own_files(task: &Yaml, path: &Path, folder: &Path) -> Result<Vec<(String, Vec
         if !plain || name == "calls.py" {
             return Err(ImportError::format(path, format!("file `{name}` cannot lie beside the phase's own files")));
         }
-        found.push((name.to_owned(), text(&folder.join(source))?.into_bytes()));
+        found.push((name.to_owned(), copied(source)?));
     }
     if !found.iter().any(|(name, _)| name == REFERENCE) {
-        found.push((REFERENCE.to_owned(), text(&folder.join(REFERENCE))?.into_bytes()));
+        found.push((REFERENCE.to_owned(), copied(REFERENCE)?));
     }
     Ok(found)
 }
@@ -282,7 +291,7 @@ fn submissions(
     folder: &Path,
     problem: &str,
     parser: &Parser,
-    files: &mut Vec<(String, Vec<u8>)>,
+    (files, notes): (&mut Vec<(String, Vec<u8>)>, &mut Vec<String>),
 ) -> Result<Vec<Candidate>, ImportError> {
     let default = folder.join("submission.py");
     let paths = match given.submissions.as_slice() {
@@ -295,6 +304,7 @@ fn submissions(
         }
         paths => paths.to_vec(),
     };
+    notes.extend(paths.iter().map(|path| format!("{} is copied", path.display())));
     let stems: Vec<String> = paths
         .iter()
         .map(|p| p.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())

@@ -16,6 +16,7 @@ mod kernelbench;
 mod problem;
 mod ranking;
 mod safetensors;
+mod task_file;
 mod tensor;
 mod trace_set;
 mod traces;

@@ -21,6 +21,8 @@ fn place() -> Option<(Place, String)> {
     let python = which(&python);
     let place = Place::new();
     place.copy("tests/data/problems");
+    // Tasks name files of their repository.
+    fs::create_dir(place.path().join(".git")).unwrap();
     let doubles = root().join("tests/doubles");
     let shim = format!("#!/bin/sh\nPYTHONPATH={} exec {} \"$@\"\n", doubles.display(), python.display());
     let path = place.write("bin/python3", &shim);
@@ -313,6 +315,56 @@ fn an_import_executes_nothing_and_replaces_nothing() {
     let again = place.run(&args);
     assert_eq!(again.status, Some(2), "{again:?}");
     assert!(again.stderr.contains("p.toml is there already"), "{again:?}");
+}
+
+#[test]
+fn an_import_copies_files_of_the_task_alone_and_says_which() {
+    if !has_python() {
+        return;
+    }
+    let place = Place::new();
+    let task = |files: &str| {
+        let tests = "tests:\n  - {\"n\": 8}\nbenchmarks:\n  - {\"n\": 64}\n";
+        place.write("task/task.yml", &format!("files:\n{files}lang: py\n{tests}"));
+    };
+    let generate = "import torch\ndef generate_input(n: int, seed: int):\n    return torch.rand(n)\n";
+    place.write("task/reference.py", &format!("{generate}def ref_kernel(data):\n    return data\n"));
+    place.write("task/submission.py", "def custom_kernel(data):\n    return data\n");
+    place.write("task/own.py", "");
+    let secret = place.write("secret/key", "precious");
+    std::os::unix::fs::symlink(&secret, place.path().join("task/link.py")).unwrap();
+    let import = || {
+        let args = ["import", "gpumode", "task/task.yml", "--returns", "y=f32[n]", "--rtol", "1e-4", "--atol", "1e-4"];
+        place.run(&[&args[..], &["-o", "out/p.toml"]].concat())
+    };
+    place.write("out/.keep", "");
+    for (source, why) in
+        [(secret.to_str().unwrap(), "absolute path"), ("../secret/key", "outside of its folder"), ("link.py", "a link")]
+    {
+        task(&format!("  - {{\"name\": \"utils.py\", \"source\": \"{source}\"}}\n"));
+        let refused = import();
+        assert!(refused.status == Some(2) && refused.stderr.contains(why), "{source}: {refused:?}");
+        assert!(!place.path().join("out/utils.py").exists() && !place.path().join("out/p.toml").exists());
+    }
+    let levels: String = (1..9).map(|at| format!("a{at}: &a{at} [{}]\n", format!("*a{},", at - 1).repeat(9))).collect();
+    place.write("task/task.yml", &format!("a0: &a0 [1]\n{levels}lang: py\n"));
+    let aliases = import();
+    assert!(aliases.status == Some(2) && aliases.stderr.contains("YAML alias"), "{aliases:?}");
+
+    task("  - {\"name\": \"utils.py\", \"source\": \"own.py\"}\n");
+    let copied = import();
+    assert_eq!(copied.status, Some(0), "{copied:?}");
+    for name in ["own.py is copied", "reference.py is copied", "submission.py is copied"] {
+        assert!(copied.stdout.contains(name), "{name}: {copied:?}");
+    }
+
+    nix::unistd::mkfifo(&place.path().join("fifo.py"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for unreadable in ["fifo.py", "/dev/zero"] {
+        let mut command = place.ncugate(&["import", "gpumode", "task/task.yml", "--solution", unreadable]);
+        command.args(["--returns", "y=f32[n]", "--rtol", "1e-4", "--atol", "1e-4", "-o", "out/q.toml"]);
+        let refused = Finished::of(command.timeout(std::time::Duration::from_secs(10)));
+        assert!(refused.status == Some(3) && refused.stderr.contains(unreadable), "{unreadable}: {refused:?}");
+    }
 }
 
 /// What a solution in CUDA is called by hands its own sources to the loader of its binding, and calls the function that its entry names.
