@@ -9,7 +9,7 @@ use crate::config::Phase;
 use crate::frame::wanted;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
-use crate::model::{BuildRecord, VariantId};
+use crate::model::{BuildRecord, NullTest, VariantId};
 use crate::plan::{Narrowing, Plan, Shard, reference_plan};
 use crate::store::{
     self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, Unfinished, manifest, shard_manifest,
@@ -66,6 +66,8 @@ pub struct LiveRun<'a> {
     pub searched: Option<&'a Path>,
     /// Variants that get a deep profile beside the one that the phase says.
     pub deep: &'a [DeepChoice],
+    /// What came of trying the tolerance on wrong answers.
+    pub null_test: &'a NullTest,
 }
 
 /// A run that was measured.
@@ -83,7 +85,7 @@ impl<'a> LiveRun<'a> {
     /// Nothing was measured, or what was measured cannot be judged.
     pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
-        let fresh = Manifest { narrowed: self.narrowed.cloned(), ..fresh };
+        let fresh = Manifest { narrowed: self.narrowed.cloned(), null_test: Some(self.null_test.clone()), ..fresh };
         let (writer, earlier) = self.writer(fresh)?;
         let folder = writer.folder().to_owned();
         if let Some(journal) = self.searched {
@@ -122,7 +124,8 @@ impl<'a> LiveRun<'a> {
             return Err(CampaignError::Unsharded.into());
         }
         let part = LiveRun { plan: &plan, ..*self };
-        let (writer, earlier) = part.writer(shard_manifest(self.phase, self.plan, shard, self.tools.fingerprint()))?;
+        let fresh = shard_manifest(self.phase, self.plan, shard, self.tools.fingerprint());
+        let (writer, earlier) = part.writer(Manifest { null_test: Some(self.null_test.clone()), ..fresh })?;
         let turn = GpuTurn::of(self.tools.gpus().map(RunGpu::device), self.patience, self.progress);
         let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), &turn);
         self.tools.dismiss();
@@ -139,8 +142,8 @@ impl<'a> LiveRun<'a> {
         let (phase, plan) = (self.phase, self.plan);
         match self.earlier(&fresh) {
             Some(Unfinished { run, owned }) => {
-                let Manifest { config_sha256, fingerprint, project, .. } = fresh;
-                let manifest = Manifest { config_sha256, fingerprint, project, ..run.manifest.clone() };
+                let Manifest { config_sha256, fingerprint, project, null_test, .. } = fresh;
+                let manifest = Manifest { config_sha256, fingerprint, project, null_test, ..run.manifest.clone() };
                 let writer = RunWriter::continuing(owned, &run.folder, manifest, &phase.text, plan, &phase.workload)?;
                 Ok((writer, Some(Box::new(run))))
             }

@@ -239,6 +239,7 @@ impl Campaign<'_> {
             | WorkerEvent::Launched { .. }
             | WorkerEvent::LaunchFailed { .. }
             | WorkerEvent::Failed { .. }
+            | WorkerEvent::Refused { .. }
             | WorkerEvent::Done => {}
         }
         Ok(())

@@ -57,7 +57,8 @@ pub fn attempt(args: &TryArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
         accepted: answer.accepted,
         speedup: answer.speedup.clone(),
     };
-    history.keep(record, &bytes)?;
+    let kept = history.keep(record, &bytes)?;
+    (answer.attempt, answer.accepted) = (kept.attempt, kept.accepted);
     let text = line(&mut answer, |answer| answer.changes.pop().is_some() || answer.finding.take().is_some());
     writeln!(out, "{}", text.map_err(io::Error::other)?)?;
     Ok(report.headline.verdict.into())
@@ -74,7 +75,7 @@ fn measured(
     if let Some((stop, _)) = no_go(phase, Some(tools.device.compute_capability)) {
         return Err(CommandError::Usage(stop));
     }
-    null_test(phase)?;
+    let tried = null_test(phase, &[])?;
     signal::watch();
     let request = ReferenceRequest { name: None, mismatch: Mismatch::Refuse };
     let run = LiveRun {
@@ -90,6 +91,7 @@ fn measured(
         progress: &Silent,
         narrowed: None,
         searched: None,
+        null_test: &tried,
     };
     let MeasuredRun { session, ended } = run.measure()?;
     ended?;

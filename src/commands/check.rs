@@ -7,9 +7,9 @@ use crate::campaign::{Progress as _, absent_programs, build_for, reference_probl
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{Phase, Waiver};
 use crate::exit::Outcome;
-use crate::host::{NullTest, check_reference, mutant_table, null_test};
+use crate::host::{check_reference, mutant_table, null_test};
 use crate::judge::{loosened, out_of_reach, preconditions, static_gates, unlikely_limits};
-use crate::model::{Level, Verdict};
+use crate::model::{Level, NullTest, Verdict};
 use crate::number::counted;
 use crate::plan::unroll;
 use crate::report::phase_check::{JudgedAhead, PhaseCheck};
@@ -70,11 +70,12 @@ fn prove_tolerance(
     }
     let progress = manner::progress();
     progress.stage("try the tolerance on wrong answers", 1);
-    let tried = null_test(phase);
+    let answered = check_reference(phase);
+    let tried = null_test(phase, &phase.bench.shapes);
     progress.step("");
     progress.clear();
-    if let NullTest::NotMade { reason } = tried? {
-        let note = format!("the tolerance was not tried on wrong answers: {reason}");
+    if let (false, NullTest::NotMade { reason }) = (answered?, tried?) {
+        let note = format!("the tolerance was not tried on wrong answers here, and `run` tries it: {reason}");
         writeln!(out, "  note: {note}")?;
         found.notes.push(note);
     }
@@ -91,7 +92,6 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut dyn Wr
     let (candidates, baselines) = (counted(candidates, "candidate"), counted(baselines, "baseline"));
     writeln!(out, "{}: {candidates}, {baselines}", config.display())?;
     if !phase.is_of_reports() {
-        check_reference(&phase)?;
         prove_tolerance(&phase, args, found, out)?;
     }
     for caution in loosened(&phase, Waiver::today()).into_iter().chain(unlikely_limits(&phase)) {

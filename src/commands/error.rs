@@ -8,7 +8,7 @@ use crate::exchange::{ExportRefusal, ImportError};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
 use crate::frame::launches::FrameError;
-use crate::host::{InputArraysError, NullTestError, WorkError};
+use crate::host::{InputArraysError, MeasureError, NullTestError, WorkError};
 use crate::judge::JudgeError;
 use crate::judge::kernel_ratchet::BaselineError;
 use crate::number::text::logged;
@@ -205,7 +205,9 @@ impl CommandError {
             Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
-            Self::Campaign(CampaignError::Job(_)) => Outcome::Usage,
+            Self::Campaign(CampaignError::Job(_) | CampaignError::Measure(MeasureError::Refused { .. })) => {
+                Outcome::Usage
+            }
             Self::Store(StoreError::Destination { .. } | StoreError::Occupied { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
             Self::Import(ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. }) => {

@@ -42,7 +42,7 @@ pub fn live(
         writeln!(out, "{stop}")?;
         return Ok(outcome);
     }
-    null_test(phase)?;
+    let tried = null_test(phase, &[])?;
     let progress = manner::progress();
     let (profiles, request) = (args.folders.profiles.as_path(), &request);
     let start = if args.fresh { Start::Anew } else { Start::Continue };
@@ -72,6 +72,7 @@ pub fn live(
         narrowed,
         searched: journal,
         deep: &args.deep,
+        null_test: &tried,
     };
     if let Some(shard) = args.shard {
         let measured = run.measure_shard(shard);

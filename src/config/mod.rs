@@ -52,6 +52,6 @@ pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, usual_batch};
 pub use workload::{
-    Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, Workload,
-    WorkloadReference,
+    Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, UntestedTolerance,
+    Workload, WorkloadReference,
 };

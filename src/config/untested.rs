@@ -54,7 +54,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workload::{Laws, Shape};
+    use super::super::workload::{Laws, Shape, UntestedTolerance};
     use super::*;
     use crate::model::{Law, ShapeName, Tolerance};
 
@@ -66,6 +66,7 @@ mod tests {
             reference: WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() },
             tolerance: Tolerance::default(),
             own_bounds: Vec::new(),
+            untested_tolerance: UntestedTolerance::Refused,
             scalars: Vec::new(),
             shapes: shapes.iter().map(|s| Shape { name: ShapeName("s".to_owned()), dims: dims(s) }).collect(),
             buffers: Vec::new(),

@@ -347,6 +347,16 @@ impl Laws {
     }
 }
 
+/// What a tolerance means that could not be tried on wrong answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UntestedTolerance {
+    /// The phase does not pass.
+    #[default]
+    Refused,
+    /// The phase may pass.
+    Accepted,
+}
+
 /// What a kernel computes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
@@ -362,6 +372,9 @@ pub struct Workload {
     /// Bounds of elements that single outputs and shapes have in place of the tolerance's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_bounds: Vec<OwnBound>,
+    /// What a tolerance means that was not tried on wrong answers. No part of what is measured.
+    #[serde(skip)]
+    pub untested_tolerance: UntestedTolerance,
     /// Scalars by name.
     pub scalars: Vec<Scalar>,
     /// Problem sizes, in the order of the file.
@@ -404,6 +417,7 @@ impl Workload {
             reference: WorkloadReference::Absent,
             tolerance: Tolerance::default(),
             own_bounds: Vec::new(),
+            untested_tolerance: UntestedTolerance::Refused,
             scalars: Vec::new(),
             shapes: vec![Shape { name: ShapeName(Self::CAPTURED.to_owned()), dims: Vec::new() }],
             buffers: Vec::new(),

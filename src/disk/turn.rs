@@ -49,6 +49,16 @@ impl Turn {
     }
 }
 
+impl Turn {
+    /// Waits for the turn that the file `path` stands for: for what takes no time.
+    ///
+    /// # Errors
+    /// As for [`Self::ask`].
+    pub fn wait(path: &Path) -> io::Result<Self> {
+        Ok(Self { _file: Flock::lock(shared(path)?, FlockArg::LockExclusive).map_err(|(_, error)| error)? })
+    }
+}
+
 fn sign(file: &mut File, owner: &LockOwner) -> io::Result<()> {
     file.set_len(0)?;
     file.write_all(serde_json::to_string(owner)?.as_bytes())

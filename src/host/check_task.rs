@@ -1,6 +1,6 @@
 //! The worker's correctness cases.
 
-use super::case_draw::{comparable, reject_nulls};
+use super::case_draw::{TriedDraw, comparable};
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::JobKernel;
 use super::worker::{DeviceLost, WorkError, Worker};
@@ -18,6 +18,17 @@ struct CheckedShape<'s> {
     buffers: CheckBuffers,
     /// Magnitudes of the answers to the declared inputs, once they are known.
     usual: Option<Vec<f64>>,
+    tried: Tried,
+}
+
+/// How far the tolerance has been tried on wrong answers at a shape.
+enum Tried {
+    /// Not at all.
+    No,
+    /// On all but another seed's answer: with the answers to the declared inputs of this seed.
+    OnOne(Vec<ExpectedOutput>),
+    /// On all.
+    OnAll,
 }
 
 impl Worker<'_> {
@@ -29,7 +40,7 @@ impl Worker<'_> {
             }
             let buffers = CheckBuffers::allocate(&self.device, &spec.buffers);
             let buffers = buffers.map_err(|source| WorkError::buffers(&spec, source))?;
-            let mut shape = CheckedShape { spec: &spec, buffers, usual: None };
+            let mut shape = CheckedShape { spec: &spec, buffers, usual: None, tried: Tried::No };
             for seed in self.job.seeds.clone() {
                 if let lost @ ControlFlow::Break(_) = self.check_seed(&mut shape, seed)? {
                     return Ok(lost);
@@ -40,21 +51,31 @@ impl Worker<'_> {
     }
 
     fn check_seed(&mut self, shape: &mut CheckedShape<'_>, seed: u64) -> Result<ControlFlow<DeviceLost>, WorkError> {
-        let name = &shape.spec.name;
-        let asked = |k: &JobKernel| k.cases.iter().any(|c| &c.shape == name && c.seed == seed);
+        let name = shape.spec.name.clone();
+        let asked = |k: &JobKernel| k.cases.iter().any(|c| c.shape == name && c.seed == seed);
         let pending: Vec<usize> = (0..self.job.kernels.len()).filter(|&i| asked(&self.job.kernels[i])).collect();
         if pending.is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
         self.reporter.report(&WorkerEvent::Preparing { shape: name.clone(), seed })?;
-        let laws = self.job.laws.of(name, seed);
+        let laws = self.job.laws.of(&name, seed);
         let draws = laws.into_iter().map(|law| self.draw(shape, seed, law)).collect::<Result<Vec<_>, _>>();
-        let draws = draws.map_err(|error| WorkError::reference(&shape.spec.name, seed, &error))?;
+        let draws = draws.map_err(|error| WorkError::reference(&name, seed, &error))?;
+        let declared = draws.iter().find(|draw| draw.law == Law::Declared);
+        // The first record of the shape and seed has what came of it.
+        let mut nulls = match declared {
+            Some(draw) => {
+                self.try_tolerance(shape, seed, draw).map_err(|error| WorkError::reference(&name, seed, &error))?
+            }
+            None => 0,
+        };
         if let [only] = draws.as_slice() {
             shape.buffers.prepare(shape.spec, &only.inputs);
         }
         for index in pending {
-            if let lost @ ControlFlow::Break(_) = self.check_case(index, shape, seed, &draws)? {
+            if let lost @ ControlFlow::Break(_) =
+                self.check_case(index, shape, seed, (&draws, std::mem::take(&mut nulls)))?
+            {
                 return Ok(lost);
             }
         }
@@ -67,7 +88,7 @@ impl Worker<'_> {
         index: usize,
         shape: &mut CheckedShape<'_>,
         seed: u64,
-        draws: &[CaseDraw],
+        (draws, nulls): (&[CaseDraw], u32),
     ) -> Result<ControlFlow<DeviceLost>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
         self.started(&variant, shape.spec, WorkerTask::Check { seed })?;
@@ -76,7 +97,7 @@ impl Worker<'_> {
             Err(error @ DeviceError::Absent(_)) => (CheckOutcome::Skipped { reason: error.to_string() }, None),
             Err(error) => (CheckOutcome::Crashed { reason: error.to_string() }, Some(error.to_string())),
         };
-        let record = CheckRecord { variant: variant.clone(), shape: shape.spec.name.clone(), seed, outcome };
+        let record = CheckRecord { variant: variant.clone(), shape: shape.spec.name.clone(), seed, outcome, nulls };
         self.job.settle_check(&record);
         self.reporter.report(&WorkerEvent::Checked(record))?;
         match crash {
@@ -124,26 +145,29 @@ impl Worker<'_> {
         }
         let usual = if law == Law::Declared { magnitudes(&expected) } else { shape.usual.clone().unwrap_or_default() };
         let proof = (&self.job.reference, &self.job.tolerance);
-        let draw = comparable(proof, shape.spec, law, (inputs, expected), &usual)?;
-        reject_nulls(proof, shape.spec, (seed, &draw), &self.job.seeds, |further| {
-            self.declared(shape.spec, further, Some(&mut shape.buffers))
-        })?;
-        Ok(draw)
+        comparable(proof, shape.spec, law, (inputs, expected), &usual)
     }
 
-    /// The declared inputs of a seed among `known`, with their right answer; `buffers` are for a reference that takes the device.
-    pub(super) fn declared_draw(
+    /// Tries the tolerance on wrong answers with the declared inputs of a seed, unless that was done at the shape; gives how many it
+    /// rejects.
+    fn try_tolerance(
         &self,
-        shape: &ShapeSpec,
-        (seed, known): (u64, &[u64]),
-        mut buffers: Option<&mut CheckBuffers>,
-    ) -> Result<CaseDraw, ExpectedOutputError> {
-        let draw = self.declared(shape, seed, buffers.as_deref_mut())?;
-        let proof = (&self.job.reference, &self.job.tolerance);
-        reject_nulls(proof, shape, (seed, &draw), known, |further| {
-            self.declared(shape, further, buffers.as_deref_mut())
-        })?;
-        Ok(draw)
+        shape: &mut CheckedShape<'_>,
+        seed: u64,
+        draw: &CaseDraw,
+    ) -> Result<u32, ExpectedOutputError> {
+        let (spec, known) = (shape.spec, self.job.seeds.as_slice());
+        let tried = TriedDraw { proof: (&self.job.reference, &self.job.tolerance), shape: spec, seed, draw, known };
+        let buffers = &mut shape.buffers;
+        let at_seed = |further| self.declared(spec, further, Some(&mut *buffers));
+        let (rejected, now) = match &shape.tried {
+            Tried::No if known.len() < 2 => (tried.reject_nulls(at_seed)?, Tried::OnAll),
+            Tried::No => (tried.reject_nulls(at_seed)?, Tried::OnOne(draw.expected.clone())),
+            Tried::OnOne(other) => (tried.reject_others(other, at_seed)?, Tried::OnAll),
+            Tried::OnAll => return Ok(0),
+        };
+        shape.tried = now;
+        Ok(rejected)
     }
 
     /// The declared inputs of a seed, with their right answer.

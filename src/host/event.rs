@@ -99,6 +99,11 @@ pub enum WorkerEvent {
         /// Why.
         reason: String,
     },
+    /// The tolerance of the phase proves nothing: the phase is wrong, and no variant or tool.
+    Refused {
+        /// Why.
+        reason: String,
+    },
     /// It did everything it was asked.
     Done,
 }
@@ -146,7 +151,13 @@ mod tests {
         let (variant, shape) = (VariantId("a=1".into()), ShapeName("s".into()));
         let outcome = CheckOutcome::Wrong { differences, reason: "x".into(), defects: Some(Vec::new()) };
         let events = [
-            WorkerEvent::Checked(CheckRecord { variant: variant.clone(), shape: shape.clone(), seed: 3, outcome }),
+            WorkerEvent::Checked(CheckRecord {
+                variant: variant.clone(),
+                shape: shape.clone(),
+                seed: 3,
+                outcome,
+                nulls: 0,
+            }),
             WorkerEvent::Started { variant, shape: shape.clone(), task: WorkerTask::Sample { round: 4 } },
             WorkerEvent::Preparing { shape, seed: 0 },
             WorkerEvent::Done,

@@ -66,6 +66,7 @@ pub fn phase() -> Phase {
             reference: WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() },
             tolerance: Tolerance { max_abs: Some(1e-3), ..Tolerance::default() },
             own_bounds: Vec::new(),
+            untested_tolerance: crate::config::UntestedTolerance::Refused,
             scalars: Vec::new(),
             shapes,
             buffers: vec![buffer("x", Dtype::F32, Role::Input), buffer("y", Dtype::F16, Role::Output)],

@@ -1,7 +1,7 @@
 //! Inputs of hidden seeds, and what is right for them, made while the device is opened and beside the checks: nothing of that has to wait
 //! for the device where the host alone has the reference.
 
-use super::case_draw::{comparable, reject_nulls};
+use super::case_draw::comparable;
 use super::hidden_job::HiddenJob;
 use crate::gpu::ArenaLayout;
 use crate::model::{Law, ShapeName, Tolerance};
@@ -69,13 +69,7 @@ fn made(job: HiddenJob) -> HashMap<ShapeName, HiddenCases> {
     let HiddenJob { reference, tolerance, shapes, settings, l2_bytes } = job;
     let of_shape = |shape: ShapeSpec| {
         let seeds = seeds(&shape, &settings, l2_bytes);
-        let cases = cases(&shape, seeds, |seed| {
-            let draw = draw(&reference, &tolerance, &shape, seed)?;
-            reject_nulls((&reference, &tolerance), &shape, (seed, &draw), seeds, |further| {
-                self::draw(&reference, &tolerance, &shape, further)
-            })?;
-            Ok(draw)
-        });
+        let cases = cases(&shape, seeds, |seed| draw(&reference, &tolerance, &shape, seed));
         (shape.name, cases)
     };
     shapes.into_iter().map(of_shape).collect()

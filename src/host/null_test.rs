@@ -2,8 +2,8 @@
 
 use super::evaluate::job_shape;
 use super::job_error::JobError;
-use crate::config::{Phase, Shape, WorkloadReference};
-use crate::model::{Law, ShapeName};
+use crate::config::{BoundOf, Phase, Shape, WorkloadReference};
+use crate::model::{Law, NullTest, ShapeName};
 use crate::prove::{
     Builtin, ExpectedOutputError, MutantOutcome, MutantStanding, MutationTest, ReferenceSpec, ShapeSpec,
 };
@@ -17,8 +17,8 @@ pub enum NullTestError {
     /// The phase cannot be evaluated.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// The right answer is not known.
-    #[error("no reference for shape '{shape}'")]
+    /// The right answer is not known, or the tolerance cannot tell it from others.
+    #[error("{} shape '{shape}'", if source.is_of_tolerance() { "at" } else { "no reference for" })]
     Reference {
         /// The shape.
         shape: ShapeName,
@@ -34,19 +34,7 @@ pub enum NullTestError {
         /// The smallest shape.
         shape: ShapeName,
         /// What it accepts.
-        accepted: Vec<&'static str>,
-    },
-}
-
-/// What came of the null test where it did not fail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NullTest {
-    /// Every null is rejected.
-    Held,
-    /// It was not made, and why.
-    NotMade {
-        /// Why.
-        reason: String,
+        accepted: Vec<String>,
     },
 }
 
@@ -61,31 +49,56 @@ pub struct MutantTable {
     pub rows: Vec<(&'static str, MutantStanding, Vec<MutantOutcome>)>,
 }
 
-/// Tries the tolerance on answers that no tolerance may accept, at the smallest shape and on the declared inputs.
+/// Tries the tolerance of a built-in reference on answers that no tolerance may accept, on the declared inputs, at the smallest shape, at
+/// every shape with a bound of its own, and at the shapes `also`. The worker tries it at every shape once more, on fewer answers.
 ///
 /// # Errors
 /// It accepts one of them, or the phase's reference does not fit.
-pub fn null_test(phase: &Phase) -> Result<NullTest, NullTestError> {
-    let not_made = |reason: &str| Ok(NullTest::NotMade { reason: reason.to_owned() });
+pub fn null_test(phase: &Phase, also: &[ShapeName]) -> Result<NullTest, NullTestError> {
+    let not_made = |reason: String| Ok(NullTest::NotMade { reason });
     let Some(reference) = built_in(phase)? else {
-        return not_made("only built-in references can be computed without a GPU");
+        return not_made("only built-in references can be computed without a GPU".to_owned());
     };
-    let Some(shape) = phase.workload.smallest_shape() else { return not_made("there is no shape") };
-    let Some(spec) = affordable(phase, &reference, shape)? else {
-        return not_made("the smallest shape takes too long on the host; add a smaller one");
+    let Some(smallest) = phase.workload.smallest_shape() else { return not_made("there is no shape".to_owned()) };
+    let own = |name: &ShapeName| {
+        phase.workload.own_bounds.iter().any(|bound| matches!(&bound.of, BoundOf::Shape(own) if own == name))
     };
-    let Some(test) = mutation_test(phase, &reference, &spec, &[Law::Declared])? else {
-        return not_made("no reference");
-    };
+    let others = phase.workload.shapes.iter().filter(|shape| shape.name != smallest.name);
+    let others = others.filter(|shape| own(&shape.name) || also.contains(&shape.name));
+    let (mut left, mut left_out) = (MOST_WORK, Vec::new());
+    for shape in std::iter::once(smallest).chain(others) {
+        let spec = job_shape(phase, None, shape)?;
+        // The smallest shape has all of the time, and the others share as much again.
+        let most = if shape.name == smallest.name { MOST_WORK } else { left };
+        let work = work(&reference, &spec)?;
+        if work > most {
+            left_out.push(format!("'{}'", shape.name));
+            continue;
+        }
+        if shape.name != smallest.name {
+            left -= work;
+        }
+        reject_nulls(phase, &reference, &spec)?;
+    }
+    match left_out.as_slice() {
+        [] => Ok(NullTest::Held),
+        _ => not_made(format!("shape {} takes too long on the host", left_out.join(", "))),
+    }
+}
+
+/// Refuses a tolerance that accepts a null of the reference at a shape.
+fn reject_nulls(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<(), NullTestError> {
+    let Some(test) = mutation_test(phase, reference, spec, &[Law::Declared])? else { return Ok(()) };
     if let Some(buffer) = test.unmoved() {
         let source = ExpectedOutputError::Unmoved { buffer: buffer.to_owned() };
         return Err(NullTestError::Reference { shape: spec.name.clone(), source });
     }
     let nulls = test.mutants().into_iter().filter(|mutant| mutant.standing == MutantStanding::Null);
     let accepted = nulls.filter(|mutant| matches!(test.judge(mutant), MutantOutcome::Accepted { .. }));
-    let accepted: Vec<&'static str> = accepted.map(|mutant| mutant.name).collect();
+    let accepted = accepted.map(|mutant| mutant.name.to_owned()).chain(test.accepted_inputs());
+    let accepted: Vec<String> = accepted.collect();
     if accepted.is_empty() {
-        return Ok(NullTest::Held);
+        return Ok(());
     }
     Err(NullTestError::ProvesNothing { shape: spec.name.clone(), accepted })
 }
@@ -133,9 +146,13 @@ fn built_in(phase: &Phase) -> Result<Option<ReferenceSpec>, NullTestError> {
 /// The shape evaluated, unless its reference takes too long on the host.
 fn affordable(phase: &Phase, reference: &ReferenceSpec, shape: &Shape) -> Result<Option<ShapeSpec>, NullTestError> {
     let spec = job_shape(phase, None, shape)?;
-    let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
-    let work = builtin.bind(&spec).map_err(JobError::from)?.work(&spec);
-    Ok((work <= MOST_WORK).then_some(spec))
+    Ok((work(reference, &spec)? <= MOST_WORK).then_some(spec))
+}
+
+/// Multiplications or so of one evaluation of a built-in reference.
+fn work(reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<f64, NullTestError> {
+    let ReferenceSpec::Builtin(builtin) = reference else { return Ok(f64::INFINITY) };
+    Ok(builtin.bind(spec).map_err(JobError::from)?.work(spec))
 }
 
 fn mutation_test<'a>(
@@ -159,12 +176,25 @@ mod tests {
     #[test]
     fn a_tolerance_as_large_as_the_answer_is_refused() {
         let mut phase = phase();
-        assert_eq!(null_test(&phase).unwrap(), NullTest::Held);
+        assert_eq!(null_test(&phase, &[]).unwrap(), NullTest::Held);
         phase.workload.tolerance.max_abs = Some(1e9);
-        let error = null_test(&phase).unwrap_err().to_string();
+        let error = null_test(&phase, &[]).unwrap_err().to_string();
         assert!(error.starts_with("the tolerance proves nothing: at shape 's' it accepts zeros, the mean"), "{error}");
         phase.workload.reference = WorkloadReference::Npy { path: "x.npy".into() };
-        assert!(matches!(null_test(&phase).unwrap(), NullTest::NotMade { .. }), "nothing is known of a file here");
+        assert!(matches!(null_test(&phase, &[]).unwrap(), NullTest::NotMade { .. }), "nothing is known of a file here");
+    }
+
+    #[test]
+    fn a_shape_with_a_bound_of_its_own_is_tried_and_so_is_one_that_is_asked_for() {
+        let mut phase = phase();
+        let large = phase.workload.shapes[1].name.clone();
+        let all = crate::model::AllClose { atol: 1e-3, ..crate::model::AllClose::default() };
+        phase.workload.tolerance = crate::model::Tolerance { allclose: Some(all), ..Default::default() };
+        assert_eq!(null_test(&phase, std::slice::from_ref(&large)).unwrap(), NullTest::Held);
+        let of = BoundOf::Shape(large.clone());
+        phase.workload.own_bounds = vec![crate::config::OwnBound { of, atol: 1e9, rtol: 0.0 }];
+        let error = null_test(&phase, &[]).unwrap_err().to_string();
+        assert!(error.contains(&format!("at shape '{large}' it accepts zeros")), "{error}");
     }
 
     #[test]
@@ -172,7 +202,7 @@ mod tests {
         let mut phase = phase();
         phase.workload.buffers[0].dtype = Dtype::F32;
         phase.workload.buffers[0].init = Some(Init::Constant { value: Amount::Number(0.0) });
-        assert_eq!(null_test(&phase).unwrap(), NullTest::Held);
+        assert_eq!(null_test(&phase, &[]).unwrap(), NullTest::Held);
     }
 
     #[test]

@@ -56,6 +56,12 @@ pub enum MeasureError {
         /// Why.
         reason: String,
     },
+    /// The worker found that the phase's tolerance proves nothing.
+    #[error("in `workload`: {reason}")]
+    Refused {
+        /// Where, and what it accepts.
+        reason: String,
+    },
     /// The worker ended while it ran no variant.
     #[error("the worker process {ending} before it was done{}", quoted(stderr))]
     Died {
@@ -183,7 +189,7 @@ pub fn exclude(job: &mut WorkerJob, variant: &VariantId, reason: &str) -> Vec<Wo
     let mut events = Vec::new();
     for case in std::mem::take(&mut kernel.cases) {
         let outcome = CheckOutcome::Skipped { reason: reason.to_owned() };
-        let record = CheckRecord { variant: variant.clone(), shape: case.shape, seed: case.seed, outcome };
+        let record = CheckRecord { variant: variant.clone(), shape: case.shape, seed: case.seed, outcome, nulls: 0 };
         events.push(WorkerEvent::Checked(record));
     }
     for shape in std::mem::take(&mut kernel.shapes) {
@@ -241,6 +247,7 @@ struct WorkerEvents {
     activity: Option<Activity>,
     lost: Option<(VariantId, String)>,
     failed: Option<String>,
+    refused: Option<String>,
     done: bool,
 }
 
@@ -340,6 +347,7 @@ impl Supervisor<'_> {
             }
             WorkerEvent::DeviceLost { variant, reason } => events.lost = Some((variant.clone(), reason.clone())),
             WorkerEvent::Failed { reason } => events.failed = Some(reason.clone()),
+            WorkerEvent::Refused { reason } => events.refused = Some(reason.clone()),
             WorkerEvent::Done => events.done = true,
             WorkerEvent::Device(_)
             | WorkerEvent::NoDevice { .. }
@@ -355,6 +363,9 @@ impl Supervisor<'_> {
     fn conclude(&mut self, ending: Ending, events: WorkerEvents, stderr: String) -> Result<Attempt, MeasureError> {
         if ending == Ending::Interrupted || process::interrupted() {
             return Ok(Attempt::Interrupted);
+        }
+        if let Some(reason) = events.refused {
+            return Err(MeasureError::Refused { reason });
         }
         if let Some(reason) = events.failed {
             return Err(MeasureError::Worker { reason });
@@ -389,7 +400,7 @@ impl Supervisor<'_> {
         let event = match activity.task {
             WorkerTask::Check { seed } => {
                 let outcome = CheckOutcome::Crashed { reason };
-                WorkerEvent::Checked(CheckRecord { variant, shape, seed, outcome })
+                WorkerEvent::Checked(CheckRecord { variant, shape, seed, outcome, nulls: 0 })
             }
             WorkerTask::Warm | WorkerTask::Sample { .. } => {
                 let outcome = LatencyOutcome::Failed { reason: format!("crashed while it was timed: {reason}") };

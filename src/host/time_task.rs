@@ -131,7 +131,7 @@ impl Worker<'_> {
             None => cases(shape, seeds(shape, settings, self.device.attributes().l2_bytes), |hidden| {
                 // A parent that is gone is found out by the next report that matters.
                 let _ = self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed });
-                self.declared_draw(shape, (hidden, &settings.hidden.inputs), references.as_mut())
+                self.declared(shape, hidden, references.as_mut())
             }),
         };
         let cases = cases.map_err(|(hidden, error)| WorkError::reference(&shape.name, hidden, &error))?;

@@ -63,6 +63,16 @@ pub enum WorkError {
         /// Why.
         reason: String,
     },
+    /// The tolerance of the phase proves nothing at a shape.
+    #[error("at shape '{shape}', seed {seed}: {reason}")]
+    Tolerance {
+        /// The shape.
+        shape: ShapeName,
+        /// The seed.
+        seed: u64,
+        /// Why.
+        reason: String,
+    },
     /// A variant took the device down; the parent knows which.
     #[error("the device was lost; what is left needs another process")]
     Lost,
@@ -80,7 +90,11 @@ impl WorkError {
 
     /// A reference that failed, as an error of the worker.
     pub(super) fn reference(shape: &ShapeName, seed: u64, error: &ExpectedOutputError) -> Self {
-        Self::Reference { shape: shape.clone(), seed, reason: chain(error) }
+        let (shape, reason) = (shape.clone(), chain(error));
+        match error.is_of_tolerance() {
+            true => Self::Tolerance { shape, seed, reason },
+            false => Self::Reference { shape, seed, reason },
+        }
     }
 }
 

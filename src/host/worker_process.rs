@@ -81,7 +81,11 @@ fn conclude(outcome: Result<ControlFlow<DeviceLost>, WorkError>, reporter: &mut 
         Ok(ControlFlow::Continue(())) => Ok(reporter.report(&WorkerEvent::Done)?),
         Ok(ControlFlow::Break(DeviceLost)) => Err(WorkError::Lost),
         Err(error) => {
-            reporter.report(&WorkerEvent::Failed { reason: chain(&error) })?;
+            let reason = chain(&error);
+            reporter.report(&match error {
+                WorkError::Tolerance { .. } => WorkerEvent::Refused { reason },
+                _ => WorkerEvent::Failed { reason },
+            })?;
             Err(error)
         }
     }

@@ -50,6 +50,7 @@ mod traced;
 mod unchanged;
 mod uncounted;
 mod unresolved;
+mod untried;
 mod waiver;
 pub mod witness;
 

@@ -3,8 +3,8 @@
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
 use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, unresolved};
-use super::{traced, uncounted};
-use crate::config::{Phase, Waiver};
+use super::{traced, uncounted, untried};
+use crate::config::{Phase, UntestedTolerance, Waiver};
 use crate::expr::Owner;
 use crate::model::{ShapeName, VariantId, Verdict};
 use crate::plan::Plan;
@@ -148,6 +148,14 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
     if measurements.evidence() == Evidence::Measured {
         judgement.cautions.extend(traced::caution(measurements.run()));
         judgement.cautions.extend(uncounted::cautions(measurements));
+        if let Some(untried) = untried::tolerance(phase, measurements.run()) {
+            judgement.cautions.insert(0, untried.caution());
+            if phase.workload.untested_tolerance == UntestedTolerance::Refused {
+                judgement.withhold_pass(&untried.to_string());
+            }
+        } else if phase.workload.untested_tolerance == UntestedTolerance::Accepted {
+            judgement.cautions.push(untried::ACCEPTED.to_owned());
+        }
     }
     match measurements.run().manifest.state {
         RunState::Complete if measurements.evidence() == Evidence::Measured && !measurements.run().is_sealed() => {

@@ -107,6 +107,14 @@ pub struct CheckRecord {
     pub seed: u64,
     /// What came of it.
     pub outcome: CheckOutcome,
+    /// Wrong answers that the tolerance was tried on with the inputs of this case, and rejected. 0 where another record of the shape has
+    /// them, and in a record of an earlier version.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub nulls: u32,
+}
+
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What timing a variant at a shape gave.

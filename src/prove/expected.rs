@@ -116,13 +116,27 @@ pub enum ExpectedOutputError {
     },
     /// The tolerance accepts an answer that is none.
     #[error(
-        "the tolerance proves nothing of output '{buffer}': it accepts {null}; give the output a bound of its own in `tolerance.outputs`"
+        "the tolerance proves nothing of output '{buffer}': it accepts {null}; lower it, give the output or the shape a bound of its own \
+         (`tolerance.outputs`, `tolerance.shapes`), or choose inputs whose answer differs more"
     )]
     ProvesNothing {
         /// The output.
         buffer: String,
         /// What it accepts.
-        null: &'static str,
+        null: String,
+    },
+    /// There is next to nothing to compare with.
+    #[error(
+        "{finite} of {elements} elements of output '{buffer}' are finite in the reference: at least half have to be, or a kernel that \
+         writes NaN would pass; choose inputs that give numbers"
+    )]
+    MostlyNonfinite {
+        /// The output.
+        buffer: String,
+        /// How many are finite.
+        finite: usize,
+        /// How many there are.
+        elements: usize,
     },
     /// The right answer has whole numbers that float64 does not have.
     #[error("the right answer of output '{buffer}' has {value:e}; values beyond 2^53 cannot be compared exactly")]
@@ -143,6 +157,13 @@ pub enum ExpectedOutputError {
         /// How many.
         elements: usize,
     },
+}
+
+impl ExpectedOutputError {
+    /// Whether the phase is wrong, and not what computes the answers: its tolerance proves nothing with its inputs.
+    pub const fn is_of_tolerance(&self) -> bool {
+        matches!(self, Self::Unmoved { .. } | Self::ProvesNothing { .. } | Self::MostlyNonfinite { .. })
+    }
 }
 
 /// What the outputs of a shape should be for a seed and the inputs' values, unless it takes the device to know

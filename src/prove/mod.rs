@@ -34,6 +34,7 @@ pub use input_error::InputError;
 pub use inputs::CaseInputs;
 pub use mutant::MutantStanding;
 pub use mutation_test::{MutantOutcome, MutationTest};
+pub use null_answer::{NullOutcome, PlacedNull};
 pub use outputs::{PlacedOutput, compare_outputs};
 pub use reference::{Builtin, ReferenceError, npy_bytes};
 pub use shape::ShapeSpec;

@@ -6,6 +6,7 @@ use super::expected::{
 };
 use super::inputs::CaseInputs;
 use super::mutant::Mutant;
+use super::null_answer::{NullAnswer, NullOutcome, PlacedNull};
 use super::reference::BoundBuiltin;
 use super::shape::ShapeSpec;
 use crate::model::{CheckOutcome, Differences, Law, Tolerance};
@@ -77,6 +78,17 @@ impl<'a> MutationTest<'a> {
     pub fn unmoved(&self) -> Option<&str> {
         let declared = self.draws.iter().find(|(draw, _)| draw.law == Law::Declared);
         declared.and_then(|(draw, _)| draw.unmoved(self.shape, self.tolerance))
+    }
+
+    /// Inputs that the tolerance accepts as the answer to the declared inputs.
+    pub fn accepted_inputs(&self) -> Vec<String> {
+        let declared = self.draws.iter().find(|(draw, _)| draw.law == Law::Declared);
+        let Some((draw, _)) = declared else { return Vec::new() };
+        let nulls = draw.nulls(self.shape, self.tolerance).into_iter();
+        let inputs = nulls.filter(|(_, null)| matches!(null, NullAnswer::Input(_)));
+        let is_accepted =
+            |null: &PlacedNull| draw.said_to(*null, &[], self.shape, self.tolerance) == NullOutcome::Accepted;
+        inputs.filter(is_accepted).map(|(_, null)| null.name(self.shape)).collect()
     }
 
     /// The mutants of its reference.

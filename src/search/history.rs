@@ -2,13 +2,12 @@
 //! to, with a copy of every source that was accepted.
 
 use super::attempt::AttemptSource;
-use crate::disk::open;
+use crate::disk::{Turn, open};
 use crate::expr::Value;
 use crate::model::Verdict;
-use crate::store::{StoreError, replace, sha256};
+use crate::store::{Journal, StoreError, replace, sha256};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a history: some hundred thousand attempts.
@@ -55,9 +54,14 @@ impl AttemptHistory {
     /// Reads the history of a phase; one that is not there has no attempts.
     ///
     /// # Errors
-    /// It cannot be read, or a line is not an attempt.
+    /// It cannot be read, or a line is not an attempt. A last line without its end, which a process left that was ended while it wrote, is
+    /// not one.
     pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
         let folder = profiles.join(phase).join("attempts");
+        Ok(Self { attempts: Self::read(&folder)?, folder })
+    }
+
+    fn read(folder: &Path) -> Result<Vec<AttemptRecord>, StoreError> {
         let path = folder.join("history.jsonl");
         let text = match open::text_if_there(&path, MAX_HISTORY) {
             Ok(text) => text.unwrap_or_default(),
@@ -70,8 +74,8 @@ impl AttemptHistory {
                 reason: e.to_string(),
             })
         };
-        let attempts = text.lines().enumerate().map(parse).collect::<Result<_, _>>()?;
-        Ok(Self { folder, attempts })
+        let whole = text.rfind('\n').map_or("", |at| &text[..at]);
+        whole.lines().enumerate().map(parse).collect()
     }
 
     /// The best so far: the last that was accepted, with the copy of its source.
@@ -79,7 +83,7 @@ impl AttemptHistory {
     /// # Errors
     /// The copy is gone, or is another: what was measured then is not there to be compared with.
     pub fn elite(&self) -> Result<Option<(usize, AttemptSource)>, StoreError> {
-        let Some(best) = self.attempts.iter().rev().find(|attempt| attempt.accepted) else { return Ok(None) };
+        let Some(best) = self.best() else { return Ok(None) };
         let path = self.copy(&best.source_sha256);
         let bytes = open::bytes(&path, MAX_SOURCE).map_err(|source| StoreError::Read { path: path.clone(), source })?;
         if sha256(&bytes) != best.source_sha256 {
@@ -90,24 +94,33 @@ impl AttemptHistory {
         Ok(Some((best.attempt, source)))
     }
 
-    /// Keeps an attempt, and a copy of the source of one that was accepted.
+    fn best(&self) -> Option<&AttemptRecord> {
+        self.attempts.iter().rev().find(|attempt| attempt.accepted)
+    }
+
+    /// Keeps an attempt under the next number, and a copy of the source of one that was accepted; gives it as it is kept. One that was
+    /// measured beside a best which another attempt has replaced meanwhile is not accepted.
     ///
     /// # Errors
-    /// It cannot be written.
-    pub fn keep(&mut self, attempt: AttemptRecord, source: &[u8]) -> Result<(), StoreError> {
+    /// It cannot be written, or the history cannot be read.
+    pub fn keep(&mut self, attempt: AttemptRecord, source: &[u8]) -> Result<AttemptRecord, StoreError> {
         let path = self.folder.join("history.jsonl");
         let failed = |source| StoreError::Write { path: path.clone(), source };
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        let _turn = Turn::wait(&self.folder.join("history.lock")).map_err(failed)?;
+        let number = |best: Option<&AttemptRecord>| best.map(|best| best.attempt);
+        let now = Self { attempts: Self::read(&self.folder)?, folder: self.folder.clone() };
+        let accepted = attempt.accepted && number(now.best()) == number(self.best());
+        let attempt = AttemptRecord { attempt: now.attempts.len(), accepted, ..attempt };
+        self.attempts = now.attempts;
         if attempt.accepted {
             replace(&self.copy(&attempt.source_sha256), source).map_err(failed)?;
         }
-        let mut line = serde_json::to_string(&attempt)
-            .map_err(|e| StoreError::Encode { path: path.clone(), reason: e.to_string() })?;
-        line.push('\n');
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
-        file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).map_err(failed)?;
-        self.attempts.push(attempt);
-        Ok(())
+        let mut journal = Journal::open(&path)?;
+        journal.append(&attempt)?;
+        journal.sync()?;
+        self.attempts.push(attempt.clone());
+        Ok(attempt)
     }
 
     fn copy(&self, sha256: &str) -> PathBuf {
@@ -150,5 +163,40 @@ mod tests {
         assert_eq!(std::fs::read(&copy).unwrap(), b"first");
         std::fs::write(&copy, b"another").unwrap();
         assert!(history.elite().is_err(), "a source that was changed is not the one that was measured");
+    }
+
+    #[test]
+    fn a_torn_last_line_is_forgiven_and_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut history = AttemptHistory::open(folder.path(), "p").unwrap();
+        history.keep(record(0, true, b"first"), b"first").unwrap();
+        let path = folder.path().join("p/attempts/history.jsonl");
+        let whole = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{whole}{}", &whole[..40])).unwrap();
+        let mut history = AttemptHistory::open(folder.path(), "p").unwrap();
+        assert_eq!((history.attempts.len(), history.elite().unwrap().unwrap().0), (1, 0));
+        assert_eq!(history.keep(record(1, false, b"second"), b"second").unwrap().attempt, 1);
+        assert_eq!(AttemptHistory::open(folder.path(), "p").unwrap().attempts.len(), 2);
+        std::fs::write(&path, format!("{whole}{}\n", &whole[..40])).unwrap();
+        assert!(AttemptHistory::open(folder.path(), "p").is_err(), "a whole line that is no record");
+    }
+
+    #[test]
+    fn attempts_at_once_have_their_own_numbers_and_one_of_them_takes_the_place_of_the_best() {
+        let folder = tempfile::tempdir().unwrap();
+        let at_once = |number: usize| {
+            let mut history = AttemptHistory::open(folder.path(), "p").unwrap();
+            move || history.keep(record(0, number < 4, b"source"), b"source").unwrap()
+        };
+        let threads: Vec<_> = (0..8).map(at_once).collect();
+        let kept: Vec<AttemptRecord> = std::thread::scope(|scope| {
+            let working: Vec<_> = threads.into_iter().map(|keep| scope.spawn(keep)).collect();
+            working.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let mut numbers: Vec<usize> = kept.iter().map(|attempt| attempt.attempt).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..8).collect::<Vec<_>>());
+        assert_eq!(kept.iter().filter(|attempt| attempt.accepted).count(), 1, "the others were compared with another");
+        assert_eq!(AttemptHistory::open(folder.path(), "p").unwrap().attempts.len(), 8);
     }
 }

@@ -1,6 +1,6 @@
 //! What a run was: when, where, with what.
 
-use crate::model::{Gpu, VariantId, Verdict};
+use crate::model::{Gpu, NullTest, VariantId, Verdict};
 use crate::plan::{Narrowing, Shard};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -178,6 +178,10 @@ pub struct Manifest {
     /// `gpu2-`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Machine>,
+    /// What came of trying the tolerance on wrong answers before anything was built; records of checks say where the worker tried it.
+    /// None in a run of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null_test: Option<NullTest>,
     /// The shards that the run was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedShard>,

@@ -30,6 +30,7 @@ pub use embedded::write_embedded;
 pub use folder::new_folder;
 use inputs::changed_between;
 pub use inputs::changed_inputs;
+pub use journal::Journal;
 pub use manifest::{
     Continued, Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf,
 };

@@ -33,6 +33,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         config_sha256: sha256(phase.text.as_bytes()),
         plan_sha256: measured_sha256(phase, plan, &settings),
         sources: inputs::hashes(inputs::sources(plan)).into_iter().collect(),
+        null_test: None,
         inputs: Some(inputs::hashes(inputs::named(phase, plan))),
         settings,
         project: phase.project.clone(),

@@ -142,7 +142,7 @@ mod tests {
     use crate::model::{Differences, ShapeName, VariantId};
 
     fn check(outcome: CheckOutcome) -> CheckRecord {
-        CheckRecord { variant: VariantId("v".into()), shape: ShapeName("s".into()), seed: 0, outcome }
+        CheckRecord { variant: VariantId("v".into()), shape: ShapeName("s".into()), seed: 0, outcome, nulls: 0 }
     }
 
     fn latency(outcome: LatencyOutcome) -> LatencyRecord {

@@ -203,7 +203,8 @@ impl Stored {
                         Wrong::Kernels => kernel,
                         Wrong::Candidates => variant.standing == Standing::Candidate,
                     });
-                    let record = CheckRecord { variant: variant.id.clone(), shape: shape.name.clone(), seed, outcome };
+                    let record =
+                        CheckRecord { variant: variant.id.clone(), shape: shape.name.clone(), seed, outcome, nulls: 0 };
                     writer.check(&record).unwrap();
                 }
             }

@@ -1,6 +1,8 @@
 //! Tolerances as a user of the real binary meets them: those that prove nothing, and what others accept.
 
 use crate::command::{Finished, Place};
+use crate::live::{GOOD, machine_of_program, machine_that_counts};
+use std::time::Duration;
 
 /// `ncugate check --no-build` of the copy with another tolerance.
 fn checked(tolerance: &str, more: &[&str]) -> Finished {
@@ -85,4 +87,143 @@ fn bounds_of_outputs_and_shapes_are_named_right_and_stand_beside_atol_and_rtol_a
         let checked = place.run(&["check", "outputs.toml", "--no-build"]);
         assert!(checked.status == Some(2) && checked.stderr.contains(said), "{to}: {checked:?}");
     }
+}
+
+/// A reference that is a program: it copies x to y.
+const PROGRAM: &str = "{ command = [\"sh\", \"ref.sh\"] }";
+
+/// Runs and checks the copy with another reference, tolerance and shapes on the doubles; gives both, and the place.
+fn run_and_checked(changes: &[(&str, &str)]) -> (Finished, Finished, Place) {
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 6");
+    place.write("ref.sh", "cp \"$1/inputs/x.npy\" \"$1/outputs/y.npy\"\n");
+    place.write("nan.py", NAN_BUT_ONE);
+    let mut phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    for (from, to) in changes {
+        assert!(phase.contains(from), "{from} is not in {phase}");
+        phase = phase.replace(from, to);
+    }
+    place.write("phase.toml", &phase);
+    let checked = place.run(&["check", "phase.toml", "--no-build"]);
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let run = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    (run, checked, place)
+}
+
+/// Writes an answer that is NaN but for its first element.
+const NAN_BUT_ONE: &str = r#"
+import struct, sys
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2048,), }\n".encode()
+values = struct.pack("<2048f", 1.0, *([float("nan")] * 2047))
+with open(sys.argv[1] + "/outputs/y.npy", "wb") as out:
+    out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + values)
+"#;
+
+const REFERENCE: &str = "reference = \"copy\"";
+const TOLERANCE: &str = "tolerance = { max_abs = 2e-3 }";
+const SHAPES: &str = "only = { S = 2048 }";
+
+#[test]
+fn a_tolerance_that_accepts_wrong_answers_is_refused_by_run_wherever_it_does() {
+    let program = &*format!("reference = {PROGRAM}");
+    let shapes = "only = { S = 2048, R = 1 }\nwide = { S = 2048, R = 2 }";
+    let own = "tolerance = { atol = 1e-3, rtol = 1e-3, shapes = { wide = { atol = 1e9 } } }";
+    let of_shape = [(TOLERANCE, own), (SHAPES, shapes)];
+    let loose = (TOLERANCE, "tolerance = { max_abs = 1e9 }");
+    let nan = [
+        (REFERENCE, "reference = { command = [\"python3\", \"nan.py\"] }"),
+        (TOLERANCE, "tolerance = { max_abs = 1e-3, allow_nan = true }"),
+    ];
+    let rows = [
+        (TOLERANCE, "tolerance = { atol = 1e-3, rtol = 1e-3, mismatches = 0.05 }"),
+        (SHAPES, "few = { R = 16, C = 128 }\nmany = { R = 64, C = 32 }"),
+        ("shape = [\"S\"]", "shape = [\"R\", \"C\"]"),
+        ("S // THREADS", "R * C // THREADS"),
+    ];
+    let gemm = [
+        (REFERENCE, "reference = \"gemm\"\nscalars = { alpha = 1e-5, beta = 1 }"),
+        (SHAPES, "only = { M = 32, N = 64, K = 16 }"),
+        (
+            "x = { dtype = \"f16\", shape = [\"S\"], init = \"normal\" }",
+            "a = { dtype = \"f16\", shape = [\"M\", \"K\"] }\nb = { dtype = \"f16\", shape = [\"K\", \"N\"] }\nc_in = { dtype = \"f16\", shape = [\"M\", \"N\"] }",
+        ),
+        ("y = { dtype = \"f16\", shape = [\"S\"]", "c = { dtype = \"f16\", shape = [\"M\", \"N\"]"),
+        ("S // THREADS", "M * N // THREADS"),
+        ("args = [\"x\", \"y\"]", "args = [\"c_in\", \"c\"]"),
+    ];
+    let of_program = |changes: &[(&'static str, &'static str)]| [&[(REFERENCE, program)], changes].concat();
+    // `check` calls a program at the smallest shape alone.
+    for (changes, said, is_checked) in [
+        (of_shape.to_vec(), "at shape 'wide' it accepts zeros", true),
+        (
+            of_program(&of_shape),
+            "at shape 'wide', seed 0: the tolerance proves nothing of output 'y': it accepts zeros",
+            false,
+        ),
+        (of_program(&[loose]), "'y': it accepts zeros", true),
+        (nan.to_vec(), "1 of 2048 elements of output 'y' are finite in the reference", true),
+        (rows.to_vec(), "at shape 'many'", true),
+        (
+            of_program(&rows),
+            "at shape 'many', seed 0: the tolerance proves nothing of output 'y': it accepts an answer without its last row",
+            false,
+        ),
+        (gemm.to_vec(), "it accepts the input 'c_in' copied", true),
+    ] {
+        let (run, checked, _) = run_and_checked(&changes);
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(run.status == Some(2) && words(&run.stderr).contains(said), "{said}: {run:?}");
+        assert!(!run.stdout.contains("PASS"), "{said}: {run:?}");
+        assert_eq!(checked.status, Some(if is_checked { 2 } else { 0 }), "{said}: {checked:?}");
+        assert!(!is_checked || words(&checked.stderr).contains(said), "{said}: {checked:?}");
+    }
+}
+
+#[test]
+fn a_tolerance_that_was_tried_passes_and_one_that_was_not_keeps_the_phase_from_it() {
+    let program = &*format!("reference = {PROGRAM}");
+    let (run, _, place) = run_and_checked(&[(REFERENCE, program)]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    let folder = |place: &Place, root: &str| {
+        let runs = std::fs::read_dir(place.path().join(root).join("copy")).unwrap();
+        runs.map(|run| run.unwrap().path()).find(|path| path.is_dir()).unwrap()
+    };
+    let checks = std::fs::read_to_string(folder(&place, "profiles").join("checks.jsonl")).unwrap();
+    assert!(checks.lines().all(|line| line.contains("\"nulls\":")), "one for each seed: {checks}");
+
+    // A program that checks itself leaves no answer to try it on.
+    let of_itself = |tolerance: &str| {
+        let (place, variables) = machine_of_program(GOOD);
+        place.write("ref.sh", "cp \"$1/inputs/x.npy\" \"$1/outputs/y.npy\"\n");
+        let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        place.write(
+            "phase.toml",
+            &phase
+                .replace(REFERENCE, program)
+                .replace(TOLERANCE, tolerance)
+                .replace("latency_p50 <= 10.5", "correct == 1"),
+        );
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        (Finished::of(command.envs(variables).timeout(Duration::from_secs(100))), place)
+    };
+    let (untried, place) = of_itself(TOLERANCE);
+    assert_eq!(untried.status, Some(4), "{untried:?}");
+    let said = "the tolerance was not tried on wrong answers at 'only'";
+    let report = folder(&place, "reports");
+    let read = |name: &str| std::fs::read_to_string(report.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let lower = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    for (name, text) in [
+        ("terminal", untried.stdout.clone()),
+        ("report.md", read("report.md")),
+        ("report.html", read("report.html").replace("&#x27;", "'").replace("&#39;", "'")),
+        (
+            "results.json",
+            serde_json::from_str::<serde_json::Value>(&read("results.json")).unwrap()["cautions"].to_string(),
+        ),
+    ] {
+        assert!(lower(&text).contains(said), "{name}: {text}");
+    }
+    let (accepts, _) = of_itself("tolerance = { max_abs = 2e-3, untested_tolerance = \"accept\" }");
+    assert_eq!(accepts.status, Some(0), "{accepts:?}");
+    let printed = lower(&accepts.stdout);
+    assert!(printed.contains(said) && printed.contains("loosened"), "{printed}");
 }

@@ -92,7 +92,7 @@ impl NoisyRun {
             let (shape, outcome) = (ShapeName("only".to_owned()), CheckOutcome::Correct { differences });
             for seed in [0, 1] {
                 let (shape, outcome) = (shape.clone(), outcome.clone());
-                writer.check(&CheckRecord { variant: id(name), shape, seed, outcome }).unwrap();
+                writer.check(&CheckRecord { variant: id(name), shape, seed, outcome, nulls: 0 }).unwrap();
             }
             writer.latency(&latency(name, us, spread, 30)).unwrap();
         }

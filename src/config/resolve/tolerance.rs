@@ -2,12 +2,23 @@
 
 use super::names::suggest;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{BoundOf, Buffer, OwnBound, Shape, keys};
+use crate::config::{BoundOf, Buffer, OwnBound, Shape, UntestedTolerance, keys};
 use crate::model::{AllClose, NanRule, ShapeName, Tolerance};
 use sha2::{Digest, Sha256};
 
-/// Reads `tolerance`: what holds for all outputs, and what single outputs and shapes have of their own.
-pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Option<(Tolerance, Vec<OwnBound>)> {
+/// `tolerance` of a phase.
+#[derive(Default)]
+pub struct ReadTolerance {
+    /// What holds for all outputs.
+    pub tolerance: Tolerance,
+    /// What single outputs and shapes have of their own.
+    pub own_bounds: Vec<OwnBound>,
+    /// What it means that it could not be tried on wrong answers.
+    pub untested: UntestedTolerance,
+}
+
+/// Reads `tolerance`.
+pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Option<ReadTolerance> {
     const BOUNDS: [&str; 5] = ["max_abs", "rel_l2", "atol", "rtol", "times_error"];
     let table = item.table(&keys::TOLERANCE)?;
     let bound = |key| table.get(key).and_then(|item| item.number("a number of at least 0", |v| v >= 0.0));
@@ -47,7 +58,10 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
             Some(help),
         );
     }
-    Some((Tolerance { max_abs, rel_l2, allclose, times_error, nan }, own))
+    let untested =
+        table.get("untested_tolerance").and_then(|item| item.one_of(&[("accept", UntestedTolerance::Accepted)]));
+    let tolerance = Tolerance { max_abs, rel_l2, allclose, times_error, nan };
+    Some(ReadTolerance { tolerance, own_bounds: own, untested: untested.unwrap_or_default() })
 }
 
 /// Bounds of single outputs and shapes.

@@ -40,7 +40,7 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     if let (
         Some(times),
         Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. } | WorkloadReference::Program(_)),
-    ) = (tolerance.as_ref().and_then(|(tolerance, _)| tolerance.times_error), &reference)
+    ) = (tolerance.as_ref().and_then(|read| read.tolerance.times_error), &reference)
     {
         let message =
             format!("`times_error = {times}` asks for a plain evaluation, which only built-in references have");
@@ -51,8 +51,20 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
         reference.unwrap_or_else(|| WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() });
     let given = table.get("laws").map(|item| Laws::Given(reference::laws(&item, given_reference.as_ref())));
     let laws = given.unwrap_or_else(|| Laws::Suited(reference::suited_laws(&reference, &buffers)));
-    let (tolerance, own_bounds) = tolerance.unwrap_or_default();
-    Workload { seeds, laws, reference, tolerance, own_bounds, scalars, shapes, buffers, flops, bytes }
+    let tolerance::ReadTolerance { tolerance, own_bounds, untested } = tolerance.unwrap_or_default();
+    Workload {
+        seeds,
+        laws,
+        reference,
+        tolerance,
+        own_bounds,
+        untested_tolerance: untested,
+        scalars,
+        shapes,
+        buffers,
+        flops,
+        bytes,
+    }
 }
 
 /// Reports a reference entry beside partial results: it has no parameters that would say how many there are.

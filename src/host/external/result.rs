@@ -180,7 +180,7 @@ impl<'a> ExpectedRecords<'a> {
     }
 
     fn check(&self, case: &CheckCase, outcome: CheckOutcome) -> CheckRecord {
-        CheckRecord { variant: self.variant.clone(), shape: case.shape.clone(), seed: case.seed, outcome }
+        CheckRecord { variant: self.variant.clone(), shape: case.shape.clone(), seed: case.seed, outcome, nulls: 0 }
     }
 
     fn latency(&self, shape: &ShapeName, outcome: LatencyOutcome) -> LatencyRecord {

@@ -54,7 +54,7 @@ fn settled_work_is_taken_off() {
     let mut job = job(&phase()).unwrap();
     let (variant, shape) = (VariantId("a".to_owned()), ShapeName("l".to_owned()));
     let outcome = CheckOutcome::Crashed { reason: "x".to_owned() };
-    job.settle_check(&CheckRecord { variant: variant.clone(), shape: shape.clone(), seed: 1, outcome });
+    job.settle_check(&CheckRecord { variant: variant.clone(), shape: shape.clone(), seed: 1, outcome, nulls: 0 });
     assert_eq!(job.kernels[0].cases.len(), 3);
     assert_eq!(job.kernels[0].unverified.as_deref(), Some("not timed: crashed (x) at l, seed 1"));
     let outcome = LatencyOutcome::Failed { reason: String::new() };

@@ -57,7 +57,8 @@ fn started(variant: &str, task: WorkerTask) -> String {
 fn checked(variant: &str, seed: u64) -> String {
     let differences = Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1, ..Differences::default() };
     let outcome = CheckOutcome::Correct { differences };
-    let record = CheckRecord { variant: VariantId(variant.into()), shape: ShapeName("s".into()), seed, outcome };
+    let record =
+        CheckRecord { variant: VariantId(variant.into()), shape: ShapeName("s".into()), seed, outcome, nulls: 0 };
     started(variant, WorkerTask::Check { seed }) + &line(&WorkerEvent::Checked(record))
 }
 
@@ -155,7 +156,7 @@ fn a_crash_is_its_variants_result_and_the_rest_goes_on() {
 fn a_lost_device_skips_the_variants_other_cases() {
     let variant = VariantId("a".into());
     let outcome = CheckOutcome::Crashed { reason: "ILLEGAL".into() };
-    let record = CheckRecord { variant: variant.clone(), shape: ShapeName("s".into()), seed: 0, outcome };
+    let record = CheckRecord { variant: variant.clone(), shape: ShapeName("s".into()), seed: 0, outcome, nulls: 0 };
     let first = started("a", WorkerTask::Check { seed: 0 })
         + &line(&WorkerEvent::Checked(record))
         + &line(&WorkerEvent::DeviceLost { variant, reason: "ILLEGAL".into() });

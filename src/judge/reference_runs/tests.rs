@@ -57,6 +57,7 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
         config_sha256: String::new(),
         plan_sha256: String::new(),
         sources: Vec::new(),
+        null_test: None,
         inputs: None,
         settings: std::collections::BTreeMap::new(),
         project: None,

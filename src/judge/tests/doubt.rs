@@ -91,8 +91,13 @@ fn checks(fixture: &Fixture, outcome: impl Fn(usize, u64) -> Option<CheckOutcome
     for (at, variant) in fixture.plan.variants.iter().enumerate() {
         for shape in &fixture.phase.workload.shapes {
             for &seed in &fixture.phase.workload.seeds {
-                let record =
-                    |outcome| CheckRecord { variant: variant.id.clone(), shape: shape.name.clone(), seed, outcome };
+                let record = |outcome| CheckRecord {
+                    variant: variant.id.clone(),
+                    shape: shape.name.clone(),
+                    seed,
+                    outcome,
+                    nulls: 0,
+                };
                 records.extend(outcome(at, seed).map(record));
             }
         }
