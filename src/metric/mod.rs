@@ -10,6 +10,7 @@ mod family;
 pub mod id;
 mod order;
 mod peak;
+mod settle;
 mod signal;
 
 pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
